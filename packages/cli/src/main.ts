@@ -67,7 +67,7 @@ async function dispatch(program: Program): Promise<number> {
     )
   }
   if (isHosted(program.argv)) {
-    const { hosted } = await import('./host/hosted.ts')
+    const { readHostProgram: hosted } = await import('./host/host-program.ts')
     const read = hosted(program)
     return (
       serveProgramFlags({ flags: read.flags, words: [] }, program) ??

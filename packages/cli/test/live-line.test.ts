@@ -2,8 +2,7 @@
 import type { RunEvent } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 import { describe, expect, test, vi } from 'vitest'
-import { followActivity } from '../src/headless/activity.ts'
-import { showActivity } from '../src/headless/live-line.ts'
+import { followActivity, showActivity } from '../src/headless/activity.ts'
 import { columnsOf, fitted, wrapped } from '../src/io/columns.ts'
 import { createOutput } from '../src/io/output.ts'
 

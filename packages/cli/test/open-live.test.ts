@@ -11,7 +11,7 @@ import type { Face } from '../src/flags/open-session.ts'
 import type { LiveSession } from '../src/flags/open-session.ts'
 import { openLive } from '../src/flags/open-session.ts'
 import { server } from './support/servers.ts'
-import { createHandIn } from '../src/terminal/app/hand-in.ts'
+import { createPromptSender } from '../src/terminal/app/prompt-sender.ts'
 import { openSessionOf } from '../src/terminal/app/open-session.ts'
 
 const opened: LiveSession[] = []
@@ -168,7 +168,7 @@ test('hooks and commands of a plugin are listed for a person, also where one of 
   writeFileSync(join(folder, 'hooks/hooks.json'), JSON.stringify({ hooks }))
   writeFileSync(join(folder, 'commands/greet.md'), 'Greet.')
   const shown = openSessionOf(await open({ pluginDir: [folder] }, program(project('app'))))
-  expect(shown.here?.hooks).toEqual([{ event: 'PreToolUse Bash', what: '{"type":"command","command":"check"}' }])
+  expect(shown.local?.hooks).toEqual([{ event: 'PreToolUse Bash', what: '{"type":"command","command":"check"}' }])
   expect(shown.commands.map(({ name }) => name)).toEqual(['kit:greet'])
 })
 
@@ -205,7 +205,7 @@ test('R-CMD-5: the model of a command is that of its run in the terminal, too, u
       if (event.type !== 'message' || event.message.type !== 'system') return
       if (event.message.subtype === 'init') models.push(event.message.model)
     })
-    const handIn = createHandIn({
+    const handIn = createPromptSender({
       taker: async () => openSessionOf(live),
       current: () => live.session,
       note: () => undefined,

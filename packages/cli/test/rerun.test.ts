@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { parseFlags } from '../src/flags/parse.ts'
-import { rerun } from '../src/headless/rerun.ts'
+import { rerunCommand } from '../src/headless/rerun-command.ts'
 import { shellQuoted } from '../src/io/shell-quote.ts'
 
 const missing = { rules: ['Bash(git push)'], mode: undefined }
@@ -15,7 +15,7 @@ function argumentsOf(command: string): readonly string[] {
 
 test('what is not seen stands in the command to paste by its bytes', () => {
   const rules = ['Bash(npm\u200B test\u{E0041}\u2800)']
-  const { command } = rerun({ argv: ['-p', 'x'], written: 'x', prompt: 'x' }, { rules, mode: undefined })
+  const { command } = rerunCommand({ argv: ['-p', 'x'], argument: 'x', prompt: 'x' }, { rules, mode: undefined })
   expect(command).toContain(String.raw`npm\xe2\x80\x8b test\xf3\xa0\x81\x81\xe2\xa0\x80`)
   expect(argumentsOf(command)).toContain(rules[0])
 })
@@ -35,7 +35,7 @@ describe('the command to paste asks the same prompt behind -p, and nothing else'
     { argv: ['--append-system-prompt', 'review', '-p', 'review'], written: 'review', piped: 'a diff' },
   ])('$argv with "$piped" piped in', ({ argv, written, piped }) => {
     const prompt = [written, piped].filter(Boolean).join('\n\n')
-    const again = argumentsOf(rerun({ argv, written, prompt }, missing).command)
+    const again = argumentsOf(rerunCommand({ argv, argument: written, prompt }, missing).command)
     const [first = ''] = again
     expect(['check', 'demo', 'doctor', 'models']).not.toContain(first)
     const before = parseFlags(argv)
@@ -49,7 +49,7 @@ describe('the command to paste asks the same prompt behind -p, and nothing else'
 test.each([['--settings', '{"apiKeyHelper":"echo sk-secret"}'], ['--settings=  {"apiKeyHelper":"echo sk-secret"}']])(
   'settings that were written out are not written out again: they may hold secrets',
   (...settings) => {
-    const { text, command } = rerun({ argv: ['-p', 'x', ...settings], written: 'x', prompt: 'x' }, missing)
+    const { text, command } = rerunCommand({ argv: ['-p', 'x', ...settings], argument: 'x', prompt: 'x' }, missing)
     expect(text + command).not.toContain('sk-secret')
     expect(command).toBe('  --allowedTools "Bash(git push)"')
   },
@@ -66,7 +66,7 @@ describe('the command to paste continues a session that is stored', () => {
     },
     { argv: ['-c', '--model', 'x', '--mcp-config', 'servers.json', '--', '-fix'], written: '-fix' },
   ])('$argv', ({ argv, written }) => {
-    const { text, command } = rerun({ argv, written, prompt: written, sessionId }, missing)
+    const { text, command } = rerunCommand({ argv, argument: written, prompt: written, sessionId }, missing)
     expect(text).toBe('Allow them and continue:')
     expect(parseFlags(argumentsOf(command))).toEqual({
       flags: { print: true, resume: sessionId, model: 'x', mcpConfig: ['servers.json'], allowedTools: missing.rules },
@@ -76,7 +76,7 @@ describe('the command to paste continues a session that is stored', () => {
 
   test('servers that were written out are not written out again', () => {
     const argv = ['-p', 'x', '--mcp-config', '{"mcpServers":{"a":{"headers":{"x":"sk-secret"}}}}']
-    const { text, command } = rerun({ argv, written: 'x', prompt: 'x', sessionId }, missing)
+    const { text, command } = rerunCommand({ argv, argument: 'x', prompt: 'x', sessionId }, missing)
     expect(text + command).not.toContain('sk-secret')
     expect(argumentsOf(command)).toContain(sessionId)
   })

@@ -22,7 +22,7 @@ test('a stage that breaks after a run is told, and the exit code is that of the 
     ask: () => void session.prompt('go'),
     interruption: { signal: new AbortController().signal, exitCode: undefined, release: nothing },
     watcher,
-    onBrokenAfter: (error) => told.push(error),
+    onErrorAfter: (error) => told.push(error),
   })
   expect([exitCode, told]).toEqual([0, [new Error('the notes broke')]])
   await session.close()

@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { reachableServices } from '@halting/models'
 import { expect, onTestFinished, test } from 'vitest'
-import { askServices, type AskedService, type ListedModels } from '../src/terminal/app/service-models.ts'
-import { chooseModel } from '../src/terminal/commands/choose-model.ts'
+import { askServices, type ServiceQuery, type ListedModels } from '../src/terminal/app/service-models.ts'
+import { chooseModel } from '../src/terminal/commands/setting-commands.ts'
 import { pickList } from '../src/terminal/pickers/pick-list.ts'
 import { styleFor } from '../src/io/style.ts'
 
@@ -112,7 +112,7 @@ test('a service without a key is not asked, and one address is asked once', () =
 
 test('the list is there at once, grows at its end as services answer, and keeps the chosen row', async () => {
   const answers = new Map<string, (listed: ListedModels) => void>()
-  const asked = ['groq', 'openai', 'ollama'].map((name): AskedService => ({
+  const asked = ['groq', 'openai', 'ollama'].map((name): ServiceQuery => ({
     service: name,
     answer: new Promise((resolve) => answers.set(name, resolve)),
   }))

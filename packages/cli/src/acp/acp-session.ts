@@ -15,59 +15,70 @@ import type { SettingsChange } from '@halting/core'
 import { retryServices } from '../frontends/wait-text.ts'
 import { checkMode } from '../frontends/check-mode.ts'
 import { oneLine } from '../io/figures.ts'
-import { Asking } from './asking.ts'
-import { changeOf, configOptions, modeState } from './config-options.ts'
-import { invalid, requestError } from './errors.ts'
-import { EventUpdates, shownBy } from './event-updates.ts'
+import { ClientQuestions } from './client-questions.ts'
+import { parseOption, configOptions, modeState } from './config-options.ts'
+import { invalidParamsError, requestError } from './errors.ts'
+import { EventUpdates, clientFeaturesOf } from './event-updates.ts'
 import { Outbox } from './outbox.ts'
-import type { OpenedSession } from './opener.ts'
-import { givenPrompt } from './prompt-content.ts'
+import type { OpenedSession } from './session-opener.ts'
+import { readClientPrompt } from './prompt-content.ts'
 import { type OpenPrompt, type PromptEnd, Prompts } from './prompts.ts'
-import { goOn, ownCommands, ownCommandOf, setGoal } from './own-commands.ts'
+import { continueRun, builtinCommands, parseBuiltinCommand, setGoal } from './builtin-commands.ts'
 import { titleOf } from './session-list.ts'
 import { answerFor } from './stop-reason.ts'
 
-/** More nobody reads in a list. */
-const longestDescription = 300
+/** Longer descriptions are cut. */
+const maxDescriptionLength = 300
 
-/** What a client said with a prompt. */
-type PromptBlocks = Parameters<typeof givenPrompt>[0]
+/** The content blocks of a client's prompt. */
+type PromptBlocks = Parameters<typeof readClientPrompt>[0]
 
-/** What of a session a client can set, and is told of when it changes. */
-type Settable = Pick<SessionSnapshot, 'permissionMode' | 'model' | 'models' | 'thinking' | 'limits'> & {
+/** The part of a session that a client can set, and is notified of. */
+type SettableState = Pick<SessionSnapshot, 'permissionMode' | 'model' | 'models' | 'thinking' | 'limits'> & {
   readonly maxGoalTries: number | null
 }
 
-interface AboutClient {
+interface ClientInfo {
   readonly capabilities: ClientCapabilities
   readonly hasTitle: boolean
-  /** Takes out keys that this program itself uses. */
+  /** Removes the program's own keys from text. */
   readonly redact: (text: string) => string
 }
 
-/** One session of a client: hands on what it says, and tells what the session does. All that it knows of the conversation is the session's. */
+/** Connects one session to a client: submits its prompts, and sends updates. It has no state of the conversation itself. */
 export class AcpSession {
   readonly #opened: OpenedSession
   readonly #outbox: Outbox
   readonly #updates: EventUpdates
-  readonly #asking: Asking
+  readonly #questions: ClientQuestions
   readonly #prompts = new Prompts()
   readonly #stopListening: () => void
-  /** What a client was told of what can be set. */
-  #told: Settable
-  #toldCommands: readonly AvailableCommand[] = []
+  /** The settings that the client was last notified of. */
+  #reported: SettableState
+  #reportedCommands: readonly AvailableCommand[] = []
   #hasTitle: boolean
 
-  constructor(opened: OpenedSession, client: AgentContext, { capabilities, hasTitle, redact }: AboutClient) {
+  constructor(opened: OpenedSession, client: AgentContext, { capabilities, hasTitle, redact }: ClientInfo) {
     const { session } = opened
     this.#opened = opened
     this.#hasTitle = hasTitle
     this.#outbox = new Outbox((update) =>
       client.notify(methods.client.session.update, { sessionId: session.id, update }),
     )
-    this.#updates = new EventUpdates(shownBy(capabilities), session.snapshot.cwd, () => session.snapshot, redact)
-    this.#asking = new Asking({ session, client, capabilities, updates: this.#updates, outbox: this.#outbox })
-    this.#told = this.#settable()
+    this.#updates = new EventUpdates(
+      clientFeaturesOf(capabilities),
+      session.snapshot.cwd,
+      () => session.snapshot,
+      redact,
+    )
+    this.#questions = new ClientQuestions({
+      session,
+      client,
+      capabilities,
+      updates: this.#updates,
+      outbox: this.#outbox,
+    })
+    this.#reported = this.#settable()
     this.#stopListening = session.listen((event) => this.#onEvent(event))
   }
 
@@ -79,59 +90,59 @@ export class AcpSession {
     return this.#opened.session
   }
 
-  /** What opening it is answered with. */
+  /** The modes and options in the response to opening the session. */
   get settings(): { readonly modes: SessionModeState; readonly configOptions: SessionConfigOption[] } {
     return { modes: modeState(this.#session.snapshot), configOptions: this.#options() }
   }
 
   #onEvent(event: SessionEvent): void {
-    this.#outbox.push(...this.#updates.of(event))
-    this.#asking.onEvent(event)
-    // Servers may have come since it was opened.
-    if (event.type === 'run_start') this.#tellCommands()
+    this.#outbox.push(...this.#updates.updatesFor(event))
+    this.#questions.onEvent(event)
+    // MCP servers may have connected since the session was opened.
+    if (event.type === 'run_start') this.#sendCommandChanges()
     if (event.type === 'run_end')
       this.#outbox.push({ sessionUpdate: 'session_info_update', updatedAt: new Date().toISOString() })
-    if (event.type === 'changed') this.#tellSettings()
+    if (event.type === 'changed') this.#sendSettingChanges()
     this.#prompts.onEvent(event)
-    // What only goes on waits in no queue that a cancel could empty.
+    // A prompt that only continues the run is in no queue that a cancel could empty.
     if (event.type === 'run_start' && this.#prompts.isUnwanted(event.runId)) this.#session.interrupt()
   }
 
-  /** Tells the client; resolves when it has been sent. */
-  async tell(updates: readonly SessionUpdate[]): Promise<void> {
+  /** Sends updates to the client; resolves when they are sent. */
+  async send(updates: readonly SessionUpdate[]): Promise<void> {
     this.#outbox.push(...updates)
     await this.#outbox.flush()
   }
 
-  /** What a person may begin a prompt with, and what they should know. */
-  tellBeginning(): void {
-    this.#tellCommands()
+  /** Sends the available commands and the notes so far. */
+  sendInitialUpdates(): void {
+    this.#sendCommandChanges()
     this.#opened.onNote((text) => this.#outbox.push(...this.#updates.note('info', text)))
   }
 
-  #tellCommands(): void {
-    const availableCommands = [...ownCommands, ...this.#opened.commands()].map(
+  #sendCommandChanges(): void {
+    const availableCommands = [...builtinCommands, ...this.#opened.commands()].map(
       ({ name, description, argumentHint = '' }) => ({
         name,
-        // Files of a project say them.
-        description: oneLine(description, longestDescription),
-        ...(argumentHint !== '' && { input: { hint: oneLine(argumentHint, longestDescription) } }),
+        // Descriptions come from files of the project.
+        description: oneLine(description, maxDescriptionLength),
+        ...(argumentHint !== '' && { input: { hint: oneLine(argumentHint, maxDescriptionLength) } }),
       }),
     )
-    if (isDeepStrictEqual(availableCommands, this.#toldCommands)) return
-    this.#toldCommands = availableCommands
+    if (isDeepStrictEqual(availableCommands, this.#reportedCommands)) return
+    this.#reportedCommands = availableCommands
     this.#outbox.push({ sessionUpdate: 'available_commands_update', availableCommands })
   }
 
-  /** Runs a prompt. While a run goes on it takes its place (spec R-ACP-6). */
+  /** Runs a prompt. While a run is in progress, the run takes it (spec R-ACP-6). */
   async prompt(blocks: PromptBlocks, signal: AbortSignal): Promise<PromptResponse> {
-    // It is known before anything is awaited: a cancel may come with the next line.
+    // Registered before the first await, because a cancel may arrive with the next line.
     const prompt = this.#prompts.open()
     const cancel = (): void => this.cancel()
     signal.addEventListener('abort', cancel, { once: true })
     if (signal.aborted) cancel()
     try {
-      await this.#handIn(prompt, blocks, signal)
+      await this.#submit(prompt, blocks, signal)
     } catch (thrown) {
       this.#prompts.fail(prompt, thrown)
     }
@@ -142,29 +153,31 @@ export class AcpSession {
     }
   }
 
-  async #handIn(prompt: OpenPrompt, blocks: PromptBlocks, signal: AbortSignal): Promise<void> {
-    const given = givenPrompt(blocks)
-    const own = given.rest === '' && given.images.length === 0 ? ownCommandOf(given.said) : undefined
-    if (own !== undefined) {
+  async #submit(prompt: OpenPrompt, blocks: PromptBlocks, signal: AbortSignal): Promise<void> {
+    const clientPrompt = readClientPrompt(blocks)
+    const command =
+      clientPrompt.rest === '' && clientPrompt.images.length === 0 ? parseBuiltinCommand(clientPrompt.text) : undefined
+    if (command !== undefined) {
       if (prompt.isCancelled) return this.#prompts.cancelOne(prompt.id)
-      if (own.name === 'until' || own.name === 'goal' || own.name === 'retry') {
-        const said = own.name === 'retry' ? retryServices(this.#session) : setGoal(this.#session, own.name, own.rest)
-        this.#outbox.push(...this.#updates.said(said))
+      if (command.name === 'until' || command.name === 'goal' || command.name === 'retry') {
+        const answer =
+          command.name === 'retry' ? retryServices(this.#session) : setGoal(this.#session, command.name, command.rest)
+        this.#outbox.push(...this.#updates.message(answer))
         return this.#prompts.done(prompt)
       }
-      this.#prompts.handIn(prompt, 'goes on')
-      if (own.name === 'compact') this.#session.compact(own.rest === '' ? undefined : own.rest)
-      else goOn(this.#session)
+      this.#prompts.markSubmitted(prompt, 'goes on')
+      if (command.name === 'compact') this.#session.compact(command.rest === '' ? undefined : command.rest)
+      else continueRun(this.#session)
       return
     }
-    const { content, ...run } = await this.#opened.prepare(given, signal)
+    const { content, ...run } = await this.#opened.prepare(clientPrompt, signal)
     if (prompt.isCancelled) return this.#prompts.cancelOne(prompt.id)
-    this.#nameAfter(given.said)
-    this.#prompts.handIn(prompt, 'message')
+    this.#nameAfter(clientPrompt.text)
+    this.#prompts.markSubmitted(prompt, 'message')
     this.#session.prompt(content, { ...run, id: prompt.id, when: 'now' })
   }
 
-  /** All that was told of the run is sent before its answer. */
+  /** The response is sent after all updates of the run. */
   async #answer(end: PromptEnd): Promise<PromptResponse> {
     await this.#outbox.flush()
     if (end.kind === 'failed') throw requestError(end.error)
@@ -182,7 +195,7 @@ export class AcpSession {
     this.#outbox.push({ sessionUpdate: 'session_info_update', title })
   }
 
-  /** Ends what goes on and what waits. Every prompt is answered with `cancelled`. */
+  /** Ends the run and the queued prompts. Every prompt is answered with `cancelled`. */
   cancel(): void {
     if (this.#prompts.isEmpty) return
     this.#prompts.cancelAll()
@@ -190,15 +203,15 @@ export class AcpSession {
     for (const { id } of givenBack) this.#prompts.cancelOne(id)
   }
 
-  /** @throws RequestError for a mode that there is not. */
+  /** @throws RequestError for an unknown mode. */
   setMode(modeId: string): void {
     this.#set({ permissionMode: modeId })
   }
 
-  /** Also while a run goes on: a limit that is raised holds from the next request on. @throws RequestError for what cannot be set. */
+  /** Works during a run, too: a raised limit applies from the next request on. @throws RequestError for an invalid option or value. */
   setOption(configId: string, value: unknown): SessionConfigOption[] {
-    const change = changeOf(configId, value, this.#session.snapshot)
-    if (typeof change === 'string') throw invalid(change)
+    const change = parseOption(configId, value, this.#session.snapshot)
+    if (typeof change === 'string') throw invalidParamsError(change)
     this.#set(change)
     return this.settings.configOptions
   }
@@ -210,14 +223,14 @@ export class AcpSession {
     } catch (thrown) {
       throw requestError(thrown)
     }
-    this.#tellSettings()
+    this.#sendSettingChanges()
   }
 
-  /** Told where something that can be set has changed, whoever did it. */
-  #tellSettings(): void {
-    const [before, now] = [this.#told, this.#settable()]
+  /** Notifies the client of changed settings, whatever changed them. */
+  #sendSettingChanges(): void {
+    const [before, now] = [this.#reported, this.#settable()]
     if (isDeepStrictEqual(now, before)) return
-    this.#told = now
+    this.#reported = now
     const { permissionMode } = now
     if (permissionMode !== before.permissionMode)
       this.#outbox.push({ sessionUpdate: 'current_mode_update', currentModeId: permissionMode })
@@ -228,12 +241,12 @@ export class AcpSession {
     return configOptions(this.#session.snapshot, this.#opened.models)
   }
 
-  #settable(): Settable {
+  #settable(): SettableState {
     const { permissionMode, model, models, thinking, limits, goal } = this.#session.snapshot
     return { permissionMode, model, models, thinking, limits, maxGoalTries: goal?.maxTries ?? null }
   }
 
-  /** Ends all of it; what waits for an answer gets one. Again is harmless. */
+  /** Ends the session; open prompts are answered. May be called again. */
   async close(): Promise<void> {
     this.#prompts.cancelAll()
     await this.#session.close()

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream'
-import { MessageTooLargeError, ndJsonStream } from '@agentclientprotocol/sdk'
+import { MessageTooLargeError, ndJsonStream, type AnyMessage } from '@agentclientprotocol/sdk'
 import { Console } from 'node:console'
 import { createKeyRedactor } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
@@ -8,17 +8,16 @@ import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { versionOf } from '../version.ts'
 import { serveAgent } from './agent-app.ts'
-import { boundedDepth } from './bounded-depth.ts'
 import { openerOf } from './open-sessions.ts'
-import { redactedMessages } from './redacted-messages.ts'
+import { redactedValue } from '@halting/agent'
 
-/** What is settled within this time after the client has gone is settled; the rest is for a resume. */
+/** How long sessions may take to close after the client is gone; the rest is left for a resume. */
 const patienceMs = 1_800
 
-/** `halting acp`: serves an editor over stdin and stdout until that closes them. stdout carries the protocol and nothing else (spec R-ACP-1). */
+/** `halting acp`: serves an editor over stdin and stdout until it closes them. stdout carries only the protocol (spec R-ACP-1). */
 export async function acp(flags: Flags, program: Program): Promise<number> {
   const { stdin, output } = program
-  keepStdoutClean()
+  redirectConsoleToStderr()
   if (stdin.isTTY)
     output.err(
       told(
@@ -27,18 +26,18 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
     )
   const opener = await openerOf(flags, program)
   const served = serveAgent({ opener, program, version: versionOf(program) })
-  const { input, ended } = untilEnded(stdin, output)
-  // Node's own type of web streams and that of the library are the same streams.
+  const { input, ended } = trackEndOfInput(stdin, output)
+  // True: Node and the library type the same web streams differently.
   const { readable, writable } = ndJsonStream(Writable.toWeb(process.stdout) as WritableStream<Uint8Array>, input)
-  const bounded = boundedDepth((message) => output.out(`${JSON.stringify(message)}\n`))
-  const redacted = redactedMessages(createKeyRedactor(program.env))
+  const depthLimited = depthLimitStream((message) => output.out(`${JSON.stringify(message)}\n`))
+  const redacted = redactionStream(createKeyRedactor(program.env))
   void redacted.readable.pipeTo(writable).catch(() => undefined)
-  const connection = served.app.connect({ readable: readable.pipeThrough(bounded), writable: redacted.writable })
+  const connection = served.app.connect({ readable: readable.pipeThrough(depthLimited), writable: redacted.writable })
   const exitCode = await Promise.race([
     ended,
-    connection.closed.then(() => closedFor(connection.signal.reason, output)),
+    connection.closed.then(() => connectionExitCode(connection.signal.reason, output)),
     interrupted().then((code) => {
-      for (const line of opener.left?.() ?? []) output.err(told(line))
+      for (const line of opener.exitNotes?.() ?? []) output.err(told(line))
       return code
     }),
   ])
@@ -47,8 +46,8 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
   return exitCode
 }
 
-/** A client that is gone has nothing to be told. What comes behind a message that is too large cannot be read. */
-function closedFor(reason: unknown, output: Program['output']): number {
+/** The exit code when the connection closes. After a message that is too large, the rest of the stream cannot be read. */
+function connectionExitCode(reason: unknown, output: Program['output']): number {
   if (!(reason instanceof MessageTooLargeError)) return 0
   const limit = `${reason.maxMessageBytes / 1024 / 1024} MiB`
   output.err(told(`the editor sent a message of more than ${limit}, which cannot be read. Open the sessions again.`))
@@ -60,19 +59,19 @@ interface Input {
   readonly ended: Promise<number>
 }
 
-/** What comes on stdin, which does not end with it: answers to what came last are still to be sent. */
-function untilEnded(stdin: Program['stdin'], output: Program['output']): Input {
-  // Without an encoding there are bytes in it.
+/** The stream of stdin, which stays open after its end so that pending responses can be sent. */
+function trackEndOfInput(stdin: Program['stdin'], output: Program['output']): Input {
+  // True: without an encoding, the chunks are bytes.
   const chunks: AsyncIterator<Uint8Array> = stdin[Symbol.asyncIterator]()
   let end = (): void => undefined
   const ended = new Promise<number>((resolve) => {
-    // What came with the end is read first.
+    // Input that arrived together with the end is read first.
     end = () => void setImmediate(() => resolve(0))
   })
   output.onBroken(end)
   const input = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      // A pipe that breaks has ended.
+      // A broken pipe counts as ended.
       const next = await chunks.next().catch(() => undefined)
       if (next === undefined || next.done === true) end()
       else controller.enqueue(next.value)
@@ -88,7 +87,58 @@ function interrupted(): Promise<number> {
   })
 }
 
-/** Libraries that print something print it where it does no harm. */
-function keepStdoutClean(): void {
+/** Redirects the output of libraries from stdout to stderr. */
+function redirectConsoleToStderr(): void {
   globalThis.console = new Console(process.stderr, process.stderr)
+}
+
+/** Deeper than any real message. Code that walks or serializes values recurses for each level. */
+const maxLevels = 500
+
+/**
+ * Rejects messages that are nested too deeply, which would otherwise end the connection. Such a message is answered with an error, and the next ones are
+ * read (spec R-ACP-1a).
+ */
+function depthLimitStream(answer: (message: object) => void): TransformStream<AnyMessage, AnyMessage> {
+  return new TransformStream({
+    transform(message, controller) {
+      if (!isTooDeep(message)) {
+        controller.enqueue(message)
+        return
+      }
+      const messageId = 'id' in message ? message.id : undefined
+      const id = typeof messageId === 'string' || typeof messageId === 'number' ? messageId : null
+      const error = { code: -32600, message: `Invalid request: it is nested more than ${maxLevels} levels deep.` }
+      if ('method' in message) answer({ jsonrpc: '2.0', id, error })
+      // Otherwise the sender would wait for a response forever.
+      else controller.enqueue({ jsonrpc: '2.0', id, error })
+    },
+  })
+}
+
+/** Iterative, because recursion would overflow the stack. */
+function isTooDeep(message: object): boolean {
+  let level: readonly object[] = [message]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > maxLevels) return true
+    level = level.flatMap((value) => Object.values(value).filter(isObject))
+  }
+  return false
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+/**
+ * Removes the program's own keys from all messages to the client, as `Output` does for the other frontends. Content that the client writes to a file stays
+ * unchanged.
+ */
+export function redactionStream(redact: (text: string) => string): TransformStream<AnyMessage, AnyMessage> {
+  return new TransformStream({
+    transform(message, controller) {
+      const isFile = 'method' in message && message.method === 'fs/write_text_file'
+      controller.enqueue(isFile ? message : redactedValue(message, redact))
+    },
+  })
 }

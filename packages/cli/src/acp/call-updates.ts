@@ -7,39 +7,40 @@ import { todosAfter, todosOf, type TodoItem } from '../frontends/todos.ts'
 import { toolWaitIn, toolWaitText } from '../frontends/wait-text.ts'
 import { fieldsOf } from './fields.ts'
 import { liveOutput } from './outbox.ts'
-import { resultViewOf, shownResult } from './result-view.ts'
+import { resultViewOf, resultContent } from './result-view.ts'
 import { fenced, textContent, type ToolView, toolViewOf } from './tool-view.ts'
 
-/** What a client knows of a call. */
-interface ToldCall {
+/** A call as the client knows it. */
+interface ReportedCall {
   readonly name: string
   readonly input: unknown
   readonly view: ToolView
-  /** Undefined for a call of the session itself. */
+  /** Undefined for a call of the main conversation. */
   readonly agent: CallingAgent | undefined
 }
 
-interface OpenCall extends ToldCall {
+interface OpenCall extends ReportedCall {
   readonly status: 'pending' | 'in_progress'
 }
 
-/** A call that is over, and whose result the model does not have yet. */
-interface EndedCall extends ToldCall {
+/** A call that has ended, and whose result is not sent yet. */
+interface EndedCall extends ReportedCall {
   readonly status: 'completed' | 'failed'
 }
 
-/** Who makes a call, where that is an agent. */
+/** The subagent that makes a call. */
 export interface CallingAgent {
   readonly agentType: string
-  /** The call that it does. */
+  /** The call that started the subagent. */
   readonly callId: string
 }
 
 /**
- * The calls of tools as a client is told of them.
+ * Reports tool calls to a client.
  *
- * C1: a call is told once, before anything about it. C2: a call that was told ends as completed or failed, whatever becomes of the run (`closeAll`).
- * C3: what has ended does not begin again. C4: one update ends a call, with its status and its result.
+ * C1: a call is announced once, before anything else about it. C2: an announced call ends as completed or failed, whatever happens to the run
+ * (`closeAll`).
+ * C3: an ended call does not start again. C4: one update ends a call, with its status and result.
  */
 export class CallUpdates {
   readonly #cwd: string
@@ -48,7 +49,7 @@ export class CallUpdates {
   readonly #open = new Map<string, OpenCall>()
   readonly #ended = new Map<string, EndedCall>()
 
-  /** @param redact Takes secrets out of what a call is shown by, before a title or a text is cut within one. */
+  /** @param redact Removes secrets before titles and texts are cut. */
   constructor(
     cwd: string,
     redact: (text: string) => string = (text) => text,
@@ -68,12 +69,12 @@ export class CallUpdates {
     return agent === undefined ? view : { ...view, title: `${agent.agentType} › ${view.title}` }
   }
 
-  /** The model asks for it. */
+  /** The model asks for the call. */
   announce(id: string, name: string, input: unknown, agent?: CallingAgent): readonly SessionUpdate[] {
     return this.#announce({ id, name, input, agent, status: 'pending' })
   }
 
-  #announce({ id, name, input, agent, status }: Announced): readonly SessionUpdate[] {
+  #announce({ id, name, input, agent, status }: Announcement): readonly SessionUpdate[] {
     if (this.#open.has(id) || this.#ended.has(id)) return []
     const view = this.viewOf(name, input, agent)
     const { title, kind, locations, content } = view
@@ -83,7 +84,7 @@ export class CallUpdates {
         sessionUpdate: 'tool_call',
         toolCallId: id,
         title,
-        name: oneLine(name, longestName),
+        name: oneLine(name, maxNameLength),
         kind,
         status,
         ...(locations.length > 0 && { locations }),
@@ -95,18 +96,18 @@ export class CallUpdates {
     ]
   }
 
-  /** The task list of the session is the plan that editors show, each time all of it; an agent has a list of its own, which is not shown. */
+  /** The task list of the session is the plan that editors show, always complete. The list of a subagent is not shown. */
   #planOf(todos: readonly TodoItem[] | undefined): readonly SessionUpdate[] {
     if (todos === undefined) return []
     const entries = todos.map(({ content, status }) => ({
-      content: oneLine(content, longestEntry),
+      content: oneLine(content, maxEntryLength),
       priority: 'medium' as const,
       status,
     }))
     return [this.#planWith(entries)]
   }
 
-  /** It runs, by this input: where a hook or a person changed what the model wrote, that is told. */
+  /** The call runs, with this input. An input that a hook or a person changed is sent. */
   start(id: string, name: string, input: unknown, agent?: CallingAgent): readonly SessionUpdate[] {
     const open = this.#open.get(id)
     if (open === undefined) return this.#announce({ id, name, input, agent, status: 'in_progress' })
@@ -126,13 +127,13 @@ export class CallUpdates {
     ]
   }
 
-  /** It runs, and reports for what it waits, or the end of its output (`tail`): shown below what the call was shown by, until its result takes the place of both. */
+  /** The call runs, and reports what it waits for, or the end of its output (`tail`). The output is shown below the call until the result replaces both. */
   progress(id: string, data: unknown): readonly SessionUpdate[] {
     const open = this.#open.get(id)
     if (open?.status !== 'in_progress') return []
     const wait = toolWaitIn(data)
     if (wait !== undefined) {
-      const title = oneLine(`${open.view.title} (${toolWaitText(wait, Date.now())})`, longestEntry)
+      const title = oneLine(`${open.view.title} (${toolWaitText(wait, Date.now())})`, maxEntryLength)
       return [{ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'in_progress', title }]
     }
     const { tail } = fieldsOf(data)
@@ -141,7 +142,7 @@ export class CallUpdates {
     return [{ sessionUpdate: 'tool_call_update', toolCallId: id, content, _meta: { [liveOutput]: true } }]
   }
 
-  /** It is over. That is sent with its result, which follows when all calls of the message are over. */
+  /** The call has ended. The end is sent with the result, which follows when all calls of the message have ended. */
   end(id: string, status: ToolStatus): void {
     const open = this.#open.get(id)
     if (open === undefined) return
@@ -149,25 +150,25 @@ export class CallUpdates {
     this.#ended.set(id, { ...open, status: status === 'done' ? 'completed' : 'failed' })
   }
 
-  /** What the model is told of it. */
+  /** The result that the model receives. */
   result(id: string, content: MessageContent, isError: boolean, details?: unknown): readonly SessionUpdate[] {
     this.end(id, isError ? 'failed' : 'done')
     const call = this.#ended.get(id)
     if (call === undefined) return []
-    // It is told of once.
+    // A result is sent once.
     this.#ended.delete(id)
     const { name, view, status, agent } = call
-    const shown = isError
-      ? { content: shownResult(name, content) }
+    const resultView = isError
+      ? { content: resultContent(name, content) }
       : resultViewOf({ name, title: view.title, content, details }, this.#cwd)
-    const fields = Object.fromEntries(Object.entries(shown).filter(([, value]) => value.length > 0))
-    // The input of TodoWrite was the plan already.
+    const fields = Object.fromEntries(Object.entries(resultView).filter(([, value]) => value.length > 0))
+    // The input of TodoWrite was already sent as the plan.
     const isPlan = !isError && agent === undefined && name !== 'TodoWrite'
     const todos = isPlan ? todosAfter(name, details) : undefined
     return [{ sessionUpdate: 'tool_call_update', toolCallId: id, status, ...fields }, ...this.#planOf(todos)]
   }
 
-  /** Every call that was told and has not ended has failed. */
+  /** Ends every announced call that has not ended, as failed. */
   closeAll(because: string): readonly SessionUpdate[] {
     const ended = [...this.#ended].map(([toolCallId, { status }]) => ({ toolCallId, status }))
     const open = [...this.#open.keys()].map((toolCallId) => ({
@@ -182,7 +183,7 @@ export class CallUpdates {
   }
 }
 
-interface Announced {
+interface Announcement {
   readonly id: string
   readonly name: string
   readonly input: unknown
@@ -190,6 +191,6 @@ interface Announced {
   readonly status: OpenCall['status']
 }
 
-/** More nobody reads in a list. */
-const longestEntry = 500
-const longestName = 100
+/** Longer entries are cut. */
+const maxEntryLength = 500
+const maxNameLength = 100

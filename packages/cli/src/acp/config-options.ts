@@ -4,54 +4,60 @@ import type { SettingsChange, Thinking } from '@halting/core'
 import { modeWords } from '../frontends/mode-words.ts'
 import { limitChangeOf, limitIds, limitOptions } from './limit-options.ts'
 
-/** What a person sets in the editor, by its id. */
+/** The ids of the options that a person sets in the editor. */
 const ids = {
   mode: 'mode',
   model: 'model',
   thinking: 'thinking',
 } as const
 
-/** More of them nobody looks through. */
-const mostModels = 100
+/** Longer lists are cut. */
+const maxModels = 100
 
-type Shown = Pick<
+type OptionsSnapshot = Pick<
   SessionSnapshot,
   'model' | 'models' | 'permissionMode' | 'permissionModes' | 'thinking' | 'limits' | 'figures' | 'goal'
 >
 
-export function modeState({ permissionMode, permissionModes }: Shown): SessionModeState {
+export function modeState({ permissionMode, permissionModes }: OptionsSnapshot): SessionModeState {
   return {
     currentModeId: permissionMode,
     availableModes: withCurrent(permissionModes, permissionMode).map((id) => {
-      const { name, does } = modeWords(id)
+      const { name, description: does } = modeWords(id)
       return { id, name, ...(does !== '' && { description: does }) }
     }),
   }
 }
 
-/** All that can be set, with what stands. Each answer has all of it. */
-export function configOptions(shown: Shown, moreModels: readonly string[]): SessionConfigOption[] {
-  const models = [...new Set([...withCurrent(shown.models, shown.model), ...moreModels])].slice(0, mostModels)
+/** All options with their current values. Every response contains all of them. */
+export function configOptions(snapshot: OptionsSnapshot, moreModels: readonly string[]): SessionConfigOption[] {
+  const models = [...new Set([...withCurrent(snapshot.models, snapshot.model), ...moreModels])].slice(0, maxModels)
   return [
     select(
       ids.mode,
       'Mode',
       'mode',
-      shown.permissionMode,
-      modeState(shown).availableModes.map(({ id, name, description }) => ({
+      snapshot.permissionMode,
+      modeState(snapshot).availableModes.map(({ id, name, description }) => ({
         value: id,
         name,
         description: description ?? null,
       })),
     ),
-    select(ids.model, 'Model', 'model', shown.model, models.map(plain)),
-    select(ids.thinking, 'Thinking', 'thought_level', thinkingValue(shown.thinking), thinkingOptions(shown.thinking)),
-    ...limitOptions(shown),
+    select(ids.model, 'Model', 'model', snapshot.model, models.map(plainOption)),
+    select(
+      ids.thinking,
+      'Thinking',
+      'thought_level',
+      thinkingValue(snapshot.thinking),
+      thinkingOptions(snapshot.thinking),
+    ),
+    ...limitOptions(snapshot),
   ]
 }
 
-/** What was set, as the session takes it; in words what is wrong with it. */
-export function changeOf(configId: string, value: unknown, shown: Shown): SettingsChange | string {
+/** The change that an option makes; a string describes a problem. */
+export function parseOption(configId: string, value: unknown, snapshot: OptionsSnapshot): SettingsChange | string {
   const asText = typeof value === 'string' ? value : String(value)
   switch (configId) {
     case ids.mode:
@@ -59,7 +65,7 @@ export function changeOf(configId: string, value: unknown, shown: Shown): Settin
     case ids.model:
       return { model: asText }
     case ids.thinking: {
-      const option = thinkingOptions(shown.thinking).find((one) => one.value === asText)
+      const option = thinkingOptions(snapshot.thinking).find((one) => one.value === asText)
       return option === undefined ? `Unknown value for thinking: "${asText}".` : { thinking: thinkingOf(asText) }
     }
     default: {
@@ -82,11 +88,11 @@ function select(
   return { type: 'select', id, name, category, currentValue, options }
 }
 
-function plain(value: string): SessionConfigSelectOption {
+function plainOption(value: string): SessionConfigSelectOption {
   return { value, name: value }
 }
 
-/** Settings may stand at a value that is in no list. */
+/** The current value may be missing from the list. */
 function withCurrent(known: readonly string[], current: string): readonly string[] {
   return known.includes(current) ? known : [current, ...known]
 }

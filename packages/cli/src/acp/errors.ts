@@ -4,22 +4,22 @@ import { isMissingKey, type MissingKeyError } from '../flags/missing-key.ts'
 import { printable } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
 
-const invalidParams = -32602
+const invalidParamsCode = -32602
 export const internalError = -32603
 export const authenticationRequired = -32000
 
-/** What was asked for cannot be had so: the message says what to do. */
-export function invalid(message: string): RequestError {
-  return new RequestError(invalidParams, printable(message))
+/** An error for a request that is invalid; the message says what to do. */
+export function invalidParamsError(message: string): RequestError {
+  return new RequestError(invalidParamsCode, printable(message))
 }
 
-/** What went wrong, as a client is told. */
+/** The error that a client receives for a thrown value. */
 export function requestError(thrown: unknown): RequestError {
   if (thrown instanceof RequestError) return thrown
   if (isMissingKey(thrown)) return missingKeyError(thrown)
   const isUsage =
     thrown instanceof UsageError || (thrown instanceof Error && 'code' in thrown && thrown.code === 'configuration')
-  return new RequestError(isUsage ? invalidParams : internalError, printable(messageOf(thrown)))
+  return new RequestError(isUsage ? invalidParamsCode : internalError, printable(messageOf(thrown)))
 }
 
 export function missingKeyError({ message, keyVariables }: MissingKeyError): RequestError {

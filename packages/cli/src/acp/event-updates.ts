@@ -4,56 +4,55 @@ import type { RunEvent, RunResult } from '@halting/core'
 import { budgetWaitText, isToolResult, isToolUse, messageOf, spendsTurn } from '@halting/core/adapters'
 import { uncheckedSentence } from '../frontends/unchecked-text.ts'
 import { iterationText } from '../frontends/iteration-text.ts'
-import { longRetryText, serviceWaitText, waitOfEvent } from '../frontends/wait-text.ts'
+import { longRetryText, serviceWaitText, serviceWaitOf } from '../frontends/wait-text.ts'
 import { elapsed, oneLine } from '../io/figures.ts'
 import { type CallingAgent, CallUpdates } from './call-updates.ts'
 import { GoalUpdates } from './goal-updates.ts'
 import { ReplyText } from './reply-text.ts'
-import { usageUpdate } from './limits-view.ts'
 import { sentenceOf, type Severity, severityOf } from './stop-reason.ts'
 import type { ToolView } from './tool-view.ts'
 
-/** What of a client decides how it is told something. */
-export interface ShownBy {
+/** The capabilities of a client that decide how it is notified. */
+export interface ClientFeatures {
   readonly notices: boolean
   readonly compaction: boolean
 }
 
-export function shownBy(capabilities: ClientCapabilities | undefined): ShownBy {
+export function clientFeaturesOf(capabilities: ClientCapabilities | undefined): ClientFeatures {
   return {
     notices: (capabilities?.session?.notices ?? undefined) !== undefined,
     compaction: (capabilities?.session?.compaction ?? undefined) !== undefined,
   }
 }
 
-/** Makes of what a session tells what a client is told (spec R-ACP-3). The one writer of updates of a session that is at work. */
+/** Translates the events of a live session into updates for the client (spec R-ACP-3). */
 export class EventUpdates {
-  readonly #by: ShownBy
+  readonly #features: ClientFeatures
   readonly #snapshot: () => SessionSnapshot
   readonly #calls: CallUpdates
   readonly #reply = new ReplyText()
   readonly #goals: GoalUpdates
-  /** Agents by the name under which they ask. */
+  /** Subagents by the id under which they ask. */
   readonly #agents = new Map<string, CallingAgent>()
   #notes = 0
   #compactions = 0
 
   constructor(
-    by: ShownBy,
+    by: ClientFeatures,
     cwd: string,
     snapshot: () => SessionSnapshot,
     redact: (text: string) => string = (text) => text,
   ) {
-    this.#by = by
+    this.#features = by
     this.#snapshot = snapshot
     this.#goals = new GoalUpdates(redact)
     this.#calls = new CallUpdates(cwd, redact, (todos) => this.#goals.withTodos(todos))
   }
 
-  of(event: SessionEvent): readonly SessionUpdate[] {
+  updatesFor(event: SessionEvent): readonly SessionUpdate[] {
     switch (event.type) {
       case 'loop':
-        return this.#ofLoop(event.event, inMain)
+        return this.#runEventUpdates(event.event, mainConversation)
       case 'note':
         return this.note('info', event.text)
       case 'run_end':
@@ -64,7 +63,7 @@ export class EventUpdates {
       case 'closed':
         return this.#closeAll('The run ended before this call finished.')
       case 'changed':
-        return this.#goals.standing(this.#snapshot().goal)
+        return this.#goals.planUpdates(this.#snapshot().goal)
       case 'run_start':
       case 'message':
       case 'taken':
@@ -76,11 +75,16 @@ export class EventUpdates {
     }
   }
 
-  /** A call that a person is asked about. A subagent's own name is known by nobody but here: it is told before. */
-  asked({ callId, agentId, toolName, input }: Pick<Question, 'callId' | 'agentId' | 'toolName' | 'input'>): AskedCall {
+  /** Announces a call that a person is asked about. Only this class knows the prefix of a subagent's calls. */
+  announceQuestion({
+    callId,
+    agentId,
+    toolName,
+    input,
+  }: Pick<Question, 'callId' | 'agentId' | 'toolName' | 'input'>): AnnouncedQuestion {
     const agent =
       agentId === undefined ? undefined : (this.#agents.get(agentId) ?? { agentType: 'agent', callId: agentId })
-    const id = agent === undefined ? callId : ofAgent(agent).prefix + callId
+    const id = agent === undefined ? callId : agentOwner(agent).prefix + callId
     return {
       id,
       view: this.#calls.viewOf(toolName, input, agent),
@@ -88,15 +92,15 @@ export class EventUpdates {
     }
   }
 
-  /** What a person should know: a notice where the client shows those, else a message that it always shows. */
+  /** A note for the person: as a notice if the client shows those, else as a message. */
   note(severity: Severity, text: string): readonly SessionUpdate[] {
     const title = oneLine(text, 1_000)
     if (title === '') return []
-    return this.#by.notices ? [{ sessionUpdate: 'notice', severity, title }] : this.said(title)
+    return this.#features.notices ? [{ sessionUpdate: 'notice', severity, title }] : this.message(title)
   }
 
-  /** The answer of a command that needs no run: a message, in lines. */
-  said(text: string): readonly SessionUpdate[] {
+  /** The answer of a command that needs no run, as a message. */
+  message(text: string): readonly SessionUpdate[] {
     this.#notes += 1
     const content = { type: 'text', text: `\n\n${text}\n\n` } as const
     return [{ sessionUpdate: 'agent_message_chunk', content, messageId: `halting-note-${this.#notes}` }]
@@ -108,35 +112,29 @@ export class EventUpdates {
   ): readonly SessionUpdate[] {
     if (event.type === 'budget_wait') {
       const text = budgetWaitText(event)
-      return text === null || !this.#by.notices ? [] : this.note('info', text)
+      return text === null || !this.#features.notices ? [] : this.note('info', text)
     }
     if (event.type === 'service_waited') return this.#waited(event)
     if (!event.isWaiting) return []
-    const text = serviceWaitText(waitOfEvent(event), Date.now())
-    const whose = isMain ? 'The run' : 'An agent'
+    const text = serviceWaitText(serviceWaitOf(event), Date.now())
+    const waiter = isMain ? 'The run' : 'An agent'
     return this.note(
       'warning',
-      `${whose} is ${text}. It continues automatically; /retry retries now, and cancelling ends the run.`,
+      `${waiter} is ${text}. It continues automatically; /retry retries now, and cancelling ends the run.`,
     )
   }
 
   #waited({ outcome, waitedMs }: Extract<RunEvent, { readonly type: 'service_waited' }>): readonly SessionUpdate[] {
-    const ended = endsOfWaits[outcome]
+    const ended = waitOutcomeTexts[outcome]
     return ended === undefined ? [] : this.note('info', `${ended} (waited ${elapsed(waitedMs)}).`)
   }
 
-  #ofLoop(event: RunEvent, by: CallsOf): readonly SessionUpdate[] {
+  #runEventUpdates(event: RunEvent, by: CallOwner): readonly SessionUpdate[] {
     const { prefix, agent } = by
     const isMain = agent === undefined
     switch (event.type) {
-      case 'model_update': {
-        if (!isMain) return []
-        const { update } = event
-        // A complete block stands as it was told.
-        if (update.type === 'block' && isToolUse(update.block))
-          return this.#calls.announce(update.block.id, update.block.name, update.block.input)
-        return this.#reply.update(event)
-      }
+      case 'model_update':
+        return isMain ? this.#modelUpdates(event) : []
       case 'model_end':
         return [usageUpdate(this.#snapshot())]
       case 'retry':
@@ -146,7 +144,7 @@ export class EventUpdates {
       case 'budget_wait':
         return this.#wait(event, isMain)
       case 'message':
-        return this.#ofEntry(event.entry, by)
+        return this.#entryUpdates(event.entry, by)
       case 'tool_start':
         return this.#calls.start(prefix + event.callId, event.name, event.input, agent)
       case 'tool_end':
@@ -158,14 +156,17 @@ export class EventUpdates {
         if (agent !== undefined) this.#agents.set(event.run.agentId ?? event.run.agentPath, agent)
         return []
       case 'agent':
-        return this.#ofLoop(event.event, ofAgent({ agentType: event.agentType, callId: prefix + event.callId }))
+        return this.#runEventUpdates(
+          event.event,
+          agentOwner({ agentType: event.agentType, callId: prefix + event.callId }),
+        )
       case 'notice':
         return this.note('info', event.message)
       case 'lap':
-        return this.#lap(event)
+        return this.#iteration(event)
       case 'goal_start':
       case 'goal_end':
-        return isMain ? this.#goals.of(event, this.#snapshot().goal) : []
+        return isMain ? this.#goals.updatesFor(event, this.#snapshot().goal) : []
       case 'compact_start':
         return isMain ? this.#compactionBegins() : []
       case 'compact_end':
@@ -196,10 +197,18 @@ export class EventUpdates {
     }
   }
 
-  /** How often it may still happen is what a person wants to know of a recovery. One that they paid for themselves is none. */
-  #lap({ transition, left }: Extract<RunEvent, { readonly type: 'lap' }>): readonly SessionUpdate[] {
+  #modelUpdates(event: Extract<RunEvent, { readonly type: 'model_update' }>): readonly SessionUpdate[] {
+    const { update } = event
+    // A complete tool call is announced with its whole input.
+    if (update.type === 'block' && isToolUse(update.block))
+      return this.#calls.announce(update.block.id, update.block.name, update.block.input)
+    return this.#reply.update(event)
+  }
+
+  /** Reports a recovery and how often it may still happen. A person who paid for it by raising a limit needs no report. */
+  #iteration({ transition, left }: Extract<RunEvent, { readonly type: 'lap' }>): readonly SessionUpdate[] {
     const isPlain = spendsTurn(transition) && transition !== 'unverified_change'
-    if (isPlain || transition === 'limit_raised' || !this.#by.notices) return []
+    if (isPlain || transition === 'limit_raised' || !this.#features.notices) return []
     const text = iterationText(transition) ?? transition.replaceAll('_', ' ')
     return this.note('info', `${text.slice(0, 1).toUpperCase()}${text.slice(1)} (${left[transition]} left).`)
   }
@@ -209,24 +218,27 @@ export class EventUpdates {
     hadText: boolean,
   ): readonly SessionUpdate[] {
     const at = longRetryText({ delayMs }, Date.now())
-    // What comes at once is no news, where a client shows every note for good.
-    if (!hadText && !this.#by.notices && at === undefined) return []
+    // An immediate retry is not reported to a client that would keep the note forever.
+    if (!hadText && !this.#features.notices && at === undefined) return []
     const what = hadText ? 'The reply was interrupted' : 'The request failed'
-    const again = `Retry ${attempt} of ${maxRetries} ${at ?? `in ${elapsed(delayMs)}`}.`
-    return this.note('warning', `${what}: ${error.message.replace(/[.\s]+$/, '')}. ${again}`)
+    const retryPlan = `Retry ${attempt} of ${maxRetries} ${at ?? `in ${elapsed(delayMs)}`}.`
+    return this.note('warning', `${what}: ${error.message.replace(/[.\s]+$/, '')}. ${retryPlan}`)
   }
 
-  #ofEntry(
+  #entryUpdates(
     entry: Extract<RunEvent, { readonly type: 'message' }>['entry'],
-    { prefix, agent }: CallsOf,
+    { prefix, agent }: CallOwner,
   ): readonly SessionUpdate[] {
     if (entry.kind === 'assistant') {
       const { content } = entry.message
-      const told = agent === undefined ? this.#reply.message(entry.id, content) : []
+      const replyUpdates = agent === undefined ? this.#reply.message(entry.id, content) : []
       const calls = content.filter(isToolUse)
-      return [...told, ...calls.flatMap(({ id, name, input }) => this.#calls.announce(prefix + id, name, input, agent))]
+      return [
+        ...replyUpdates,
+        ...calls.flatMap(({ id, name, input }) => this.#calls.announce(prefix + id, name, input, agent)),
+      ]
     }
-    // Said to people: by hooks, and by the loop itself.
+    // Addressed to people, by hooks or by the loop.
     if (entry.kind === 'attachment' && entry.attachment.type !== 'max_turns_reached' && prefix === '')
       return this.note('info', entry.attachment.message)
     if (entry.kind !== 'user' || typeof entry.message.content === 'string') return []
@@ -239,7 +251,8 @@ export class EventUpdates {
 
   #compactionBegins(): readonly SessionUpdate[] {
     this.#compactions += 1
-    if (!this.#by.compaction) return this.#by.notices ? this.note('info', 'Compacting the conversation.') : []
+    if (!this.#features.compaction)
+      return this.#features.notices ? this.note('info', 'Compacting the conversation.') : []
     return [{ sessionUpdate: 'compaction_update', compactionId: this.#compactionId, status: 'in_progress' }]
   }
 
@@ -247,7 +260,7 @@ export class EventUpdates {
     compacted,
     message,
   }: Extract<RunEvent, { readonly type: 'compact_end' }>): readonly SessionUpdate[] {
-    if (!this.#by.compaction) return this.note(compacted ? 'info' : 'warning', message)
+    if (!this.#features.compaction) return this.note(compacted ? 'info' : 'warning', message)
     const compactionId = this.#compactionId
     if (compacted) return [{ sessionUpdate: 'compaction_update', compactionId, status: 'completed' }]
     return [{ sessionUpdate: 'compaction_update', compactionId, status: 'failed', error: message }]
@@ -268,14 +281,14 @@ export class EventUpdates {
     return [
       ...closed,
       ...(severity === undefined ? [] : this.note(severity, sentenceOf(terminal))),
-      // Where a note would stand in the conversation for good, the answer to the prompt alone has it.
-      ...(unchecked === '' || !this.#by.notices ? [] : this.note('info', unchecked)),
+      // A client without notices would keep the note in the conversation; there, only the response to the prompt says it.
+      ...(unchecked === '' || !this.#features.notices ? [] : this.note('info', unchecked)),
     ]
   }
 }
 
-/** Undefined where the ending of the run says it. */
-const endsOfWaits: {
+/** Undefined if the ending of the run says it. */
+const waitOutcomeTexts: {
   readonly [outcome in Extract<RunEvent, { readonly type: 'service_waited' }>['outcome']]: string | undefined
 } = {
   over: 'Retrying',
@@ -285,24 +298,70 @@ const endsOfWaits: {
   aborted: undefined,
 }
 
-/** Whose calls are told. */
-interface CallsOf {
-  /** Calls of agents have names of their own, which may be those of other calls: theirs stand behind this. */
+/** Who makes calls. */
+interface CallOwner {
+  /** A prefix for the call ids of a subagent, which may equal other ids. */
   readonly prefix: string
-  /** None for the conversation itself. */
+  /** Undefined for the main conversation. */
   readonly agent?: CallingAgent
 }
 
-const inMain: CallsOf = { prefix: '' }
+const mainConversation: CallOwner = { prefix: '' }
 
-function ofAgent(agent: CallingAgent): CallsOf {
+function agentOwner(agent: CallingAgent): CallOwner {
   return { prefix: `${agent.callId}/`, agent }
 }
 
-interface AskedCall {
+interface AnnouncedQuestion {
   readonly id: string
-  /** What is shown of it. */
+  /** What the client shows of the call. */
   readonly view: ToolView
-  /** What the client is told before it is asked. */
+  /** The updates to send before the question. */
   readonly updates: readonly SessionUpdate[]
+}
+
+/** How far the run is from its limits; sent with the usage of the context window (spec R-ACP-9). */
+interface LimitsMeta {
+  readonly turnsLeft: number | null
+  readonly budgetUsd: number | null
+  /** Settled and reserved, including subagents. */
+  readonly committedUsd: number
+  /** The reserved part, and the requests that wait for it. */
+  readonly reservedUsd: number
+  readonly waitingRequests: number
+  readonly timeLeftMs: number | null
+  readonly tokensLeft: number | null
+  /** The dollar limit of one run. */
+  readonly runUsd: number | null
+  readonly toolCallsLeft: number | null
+  readonly nextStop: SessionSnapshot['nextStop']
+}
+
+type LimitsSnapshot = Pick<SessionSnapshot, 'figures' | 'limits' | 'nextStop'>
+
+function limitsMeta({ figures, limits, nextStop }: LimitsSnapshot): LimitsMeta {
+  return {
+    turnsLeft: limits.maxTurns === null ? null : Math.max(0, limits.maxTurns - figures.turns),
+    budgetUsd: limits.maxBudgetUsd,
+    committedUsd: figures.settledUsd + figures.reservedUsd,
+    reservedUsd: figures.reservedUsd,
+    waitingRequests: figures.waitingRequests,
+    timeLeftMs: figures.leftMs,
+    tokensLeft: figures.leftTokens,
+    runUsd: limits.maxRunUsd,
+    toolCallsLeft: limits.maxToolCalls === null ? null : Math.max(0, limits.maxToolCalls - figures.toolCalls),
+    nextStop,
+  }
+}
+
+/** Sent after every settled request. An unlimited window has the largest safe integer, so that a meter stays empty. */
+function usageUpdate(snapshot: LimitsSnapshot): SessionUpdate {
+  const { contextTokens, contextWindow, sessionUsd } = snapshot.figures
+  return {
+    sessionUpdate: 'usage_update',
+    used: Math.max(0, Math.round(contextTokens)),
+    size: contextWindow ?? Number.MAX_SAFE_INTEGER,
+    cost: { amount: sessionUsd, currency: 'USD' },
+    _meta: { 'halting/limits': limitsMeta(snapshot) },
+  }
 }

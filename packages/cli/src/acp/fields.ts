@@ -1,5 +1,5 @@
-/** The fields of an object of unknown shape; none of what is no object. */
+/** The fields of an object of unknown shape; empty for anything else. */
 export function fieldsOf(value: unknown): { readonly [name: string]: unknown } {
-  // An object may be asked for any field.
+  // True: any field of an object may be read.
   return typeof value === 'object' && value !== null ? (value as { readonly [name: string]: unknown }) : {}
 }

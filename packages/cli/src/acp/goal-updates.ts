@@ -9,16 +9,16 @@ import { fenced, textContent } from './tool-view.ts'
 type GoalStart = Extract<RunEvent, { readonly type: 'goal_start' }>
 type GoalEnd = Extract<RunEvent, { readonly type: 'goal_end' }>
 
-/** More nobody reads in a list. */
-const longestEntry = 500
+/** Longer entries are cut. */
+const maxEntryLength = 500
 
 /**
- * The goals of a session as a client is shown them: each round of checks as a call, and each goal as an entry of the plan, behind the list of things to do
- * (spec R-GOAL-77). A round that was told ends, whatever becomes of the run.
+ * Shows the goals of a session to a client: each round of checks as a call, and each goal as an entry of the plan after the task list (spec R-GOAL-77).
+ * An announced round always ends, whatever happens to the run.
  */
 export class GoalUpdates {
   #rounds = 0
-  /** That goes on. */
+  /** The round in progress. */
   #open: { readonly id: string; readonly goals: readonly string[] } | undefined
   #todos: readonly PlanEntry[] = []
   #goals: readonly PlanEntry[] = []
@@ -28,7 +28,7 @@ export class GoalUpdates {
     this.#redact = redact
   }
 
-  /** The plan with this list of things to do. */
+  /** The plan with this task list. */
   withTodos(todos: readonly PlanEntry[]): SessionUpdate {
     this.#todos = todos
     return this.#plan
@@ -38,17 +38,17 @@ export class GoalUpdates {
     return { sessionUpdate: 'plan', entries: [...this.#todos, ...this.#goals] }
   }
 
-  /** The plan, where the goals stand otherwise than a client was told. */
-  standing(goal: SessionGoal | null): readonly SessionUpdate[] {
+  /** The plan, if the goals have changed since the last one. */
+  planUpdates(goal: SessionGoal | null): readonly SessionUpdate[] {
     const entries = goal === null ? [] : entriesOf(goal, this.#redact)
     if (isDeepStrictEqual(entries, this.#goals)) return []
     this.#goals = entries
     return [this.#plan]
   }
 
-  /** Of the run itself: goals of a subagent are those of its call. `goal`: as the session has it now. */
-  of(event: GoalStart | GoalEnd, goal: SessionGoal | null): readonly SessionUpdate[] {
-    return [...(event.type === 'goal_start' ? this.#begin(event) : this.#end(event)), ...this.standing(goal)]
+  /** Updates for the goals of the main run; those of a subagent belong to its call. `goal`: the current state of the session. */
+  updatesFor(event: GoalStart | GoalEnd, goal: SessionGoal | null): readonly SessionUpdate[] {
+    return [...(event.type === 'goal_start' ? this.#begin(event) : this.#end(event)), ...this.planUpdates(goal)]
   }
 
   #begin({ goals }: GoalStart): readonly SessionUpdate[] {
@@ -56,7 +56,7 @@ export class GoalUpdates {
     this.#rounds += 1
     const id = `halting-goal-${this.#rounds}`
     this.#open = { id, goals }
-    const title = oneLine(this.#redact(`Check the goal: ${goalNames(goals)}`), longestEntry)
+    const title = oneLine(this.#redact(`Check the goal: ${goalNames(goals)}`), maxEntryLength)
     return [...closed, { sessionUpdate: 'tool_call', toolCallId: id, title, kind: 'execute', status: 'in_progress' }]
   }
 
@@ -69,8 +69,8 @@ export class GoalUpdates {
       {
         sessionUpdate: 'tool_call_update',
         toolCallId: id,
-        title: oneLine(this.#redact(goalLine(goals, event)), longestEntry),
-        // Before anything was done a goal need not hold.
+        title: oneLine(this.#redact(goalLine(goals, event)), maxEntryLength),
+        // Before the first change, an unmet goal is not a failure.
         status: event.met || event.place === 'baseline' ? 'completed' : 'failed',
         ...(tail !== '' && { content: [textContent(fenced(tail))] }),
       },
@@ -90,7 +90,7 @@ function entriesOf(goal: SessionGoal, redact: (text: string) => string): readonl
     const check = goal.last?.checks.find(({ name }) => name === spec.name)
     const isMet = goal.last?.met === true || check?.met === true
     return {
-      content: oneLine(redact(goalEntry(spec, goal)), longestEntry),
+      content: oneLine(redact(goalEntry(spec, goal)), maxEntryLength),
       priority: 'high',
       status: goal.isChecking ? 'in_progress' : isMet ? 'completed' : 'pending',
     }

@@ -10,7 +10,7 @@ interface LimitOption {
   readonly id: string
   readonly name: string
   readonly usual: readonly number[]
-  /** As a person would write it. */
+  /** As a person would type it. */
   readonly valueOf: (limit: number) => string
   readonly nameOf: (limit: number) => string
   readonly describe: (figures: Figures) => string
@@ -24,14 +24,14 @@ const inDollars = {
   nameOf: (usd: number) => `$${usd}`,
 }
 
-/** How each limit stands among the options of a session (spec R-ACP-10). */
+/** Each limit as an option of a session (spec R-ACP-10). */
 const options: { readonly [limit in keyof LimitsInForce]: LimitOption } = {
   maxTurns: {
     id: '_halting.max_turns',
     name: 'Turn limit',
     usual: [5, 10, 20, 30, 50, 100, 200, 500],
     valueOf: String,
-    nameOf: settableLimits.maxTurns.shown,
+    nameOf: settableLimits.maxTurns.format,
     describe: ({ turns }) => `Maximum turns of one run; ${counted(turns)} used`,
   },
   maxBudgetUsd: {
@@ -45,7 +45,7 @@ const options: { readonly [limit in keyof LimitsInForce]: LimitOption } = {
     name: 'Token limit',
     usual: [100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000],
     valueOf: String,
-    nameOf: settableLimits.maxTotalTokens.shown,
+    nameOf: settableLimits.maxTotalTokens.format,
     describe: ({ settledTokens }) => `Maximum tokens of one run and its subagents; ${counted(settledTokens)} used`,
   },
   maxDurationMs: {
@@ -67,15 +67,15 @@ const options: { readonly [limit in keyof LimitsInForce]: LimitOption } = {
     name: 'Tool call limit',
     usual: [10, 20, 50, 100, 200, 500, 1_000],
     valueOf: String,
-    nameOf: settableLimits.maxToolCalls.shown,
+    nameOf: settableLimits.maxToolCalls.format,
     describe: ({ toolCalls }) => `Maximum tool calls of one run and its subagents; ${counted(toolCalls)} used`,
   },
 }
 
-// The names of a record over the limits are those of the limits.
+// True: the keys of the record are the names of the limits.
 const limits = Object.keys(options) as readonly (keyof LimitsInForce)[]
 
-/** What an editor shows the limits as. */
+/** The names of the limit options. */
 export const limitOptionNames: { readonly [limit in keyof LimitsInForce]: string } = {
   maxTurns: options.maxTurns.name,
   maxBudgetUsd: options.maxBudgetUsd.name,
@@ -89,10 +89,10 @@ const triesId = '_halting.goal_tries'
 
 export const limitIds: readonly string[] = [...limits.map((limit) => options[limit].id), triesId]
 
-/** What stands for no limit. */
-const none = 'none'
+/** The value for no limit. */
+const noLimit = 'none'
 
-/** The limits as a person sees and sets them, those that were reached too. */
+/** The limits as options that a person sees and sets, including reached ones. */
 export function limitOptions({
   limits: inForce,
   figures,
@@ -106,7 +106,7 @@ export function limitOptions({
       id,
       name,
       category: 'other',
-      currentValue: current === null ? none : valueOf(current),
+      currentValue: current === null ? noLimit : valueOf(current),
       options: choicesOf(options[limit], current),
       description: describe(figures),
     }
@@ -114,7 +114,7 @@ export function limitOptions({
   return goal === null ? ofRuns : [...ofRuns, triesOption(goal)]
 }
 
-/** Of a session with goals: how often an answer is sent back. It is never without an end. */
+/** For a session with goals: how often an answer is sent back. This limit cannot be removed. */
 function triesOption({ tries, maxTries }: SessionGoal): SessionConfigOption {
   const all = [...new Set([1, 3, 5, 10, 20, 50, 100, maxTries])].toSorted((a, b) => a - b)
   return {
@@ -123,24 +123,27 @@ function triesOption({ tries, maxTries }: SessionGoal): SessionConfigOption {
     name: 'Goal tries',
     category: 'other',
     currentValue: String(maxTries),
-    options: all.map((limit) => ({ value: String(limit), name: settableLimits.maxGoalTries.shown(limit) })),
+    options: all.map((limit) => ({ value: String(limit), name: settableLimits.maxGoalTries.format(limit) })),
     description: `Maximum number of times an answer that misses the goal is sent back; ${counted(tries)} used`,
   }
 }
 
-function choicesOf({ usual, valueOf, nameOf }: LimitOption, current: number | null): SessionConfigSelectOption[] {
-  const all = current === null ? usual : [...new Set([...usual, current])].toSorted((a, b) => a - b)
-  return [...all.map((limit) => ({ value: valueOf(limit), name: nameOf(limit) })), { value: none, name: 'No limit' }]
+function choicesOf(
+  { usual: usualValues, valueOf, nameOf }: LimitOption,
+  current: number | null,
+): SessionConfigSelectOption[] {
+  const all = current === null ? usualValues : [...new Set([...usualValues, current])].toSorted((a, b) => a - b)
+  return [...all.map((limit) => ({ value: valueOf(limit), name: nameOf(limit) })), { value: noLimit, name: 'No limit' }]
 }
 
-/** What was set, also what is in no list: a client may let a person type it. In words what is wrong with it; undefined for an id of no limit. */
+/** The change for an option, also for a value that is not listed, since clients may allow typing. A string describes a problem. Undefined for an unknown id. */
 export function limitChangeOf(id: string, value: string): LimitsChange | string | undefined {
   const limit = id === triesId ? 'maxGoalTries' : limits.find((one) => options[one].id === id)
   if (limit === undefined) return undefined
-  if (value === none && limit !== 'maxGoalTries') return { [limit]: null }
-  const read = settableLimits[limit].read(value)
+  if (value === noLimit && limit !== 'maxGoalTries') return { [limit]: null }
+  const read = settableLimits[limit].parse(value)
   if ('value' in read) return { [limit]: read.value }
-  return `Invalid limit "${value}": expected ${read.expected}${limit === 'maxGoalTries' ? '' : `, or "${none}"`}.`
+  return `Invalid limit "${value}": expected ${read.expected}${limit === 'maxGoalTries' ? '' : `, or "${noLimit}"`}.`
 }
 
 function durationText(ms: number): string {

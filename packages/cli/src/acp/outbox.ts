@@ -1,10 +1,10 @@
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 
 /**
- * What a client is told, one after another: updates come to it in the order in which they happened (spec R-ACP-4).
+ * Sends updates to a client in order (spec R-ACP-4).
  *
- * O1: one notification is under way at a time. O2: text that comes faster than it is taken is put together, and of the output of a command only the newest
- * is kept, so that a slow client is sent less and not later. O3: what cannot be sent has no client any more, and is dropped.
+ * O1: one notification is sent at a time. O2: while a client is slow, text chunks are joined and only the newest output of a command is kept, so that it
+ * receives less rather than later. O3: updates that cannot be sent are dropped, because the client is gone.
  */
 export class Outbox {
   readonly #send: (update: SessionUpdate) => Promise<void>
@@ -26,7 +26,7 @@ export class Outbox {
     if (this.#waiting.length > 0) this.#sending ??= this.#sendAll()
   }
 
-  /** Output of a command that still runs stands for all that was sent of it before. */
+  /** New output of a running command replaces earlier output that is not sent yet. */
   #replacesOutput(update: SessionUpdate): boolean {
     const id = liveCallOf(update)
     const at = id === undefined ? -1 : this.#waiting.findIndex((waiting) => liveCallOf(waiting) === id)
@@ -34,7 +34,7 @@ export class Outbox {
     return at >= 0
   }
 
-  /** Resolves when all that was pushed has been sent. */
+  /** Resolves when everything pushed has been sent. */
   async flush(): Promise<void> {
     await this.#sending
   }
@@ -51,7 +51,7 @@ export class Outbox {
   }
 }
 
-/** Key of `_meta` of an update with the output of a command that still runs. */
+/** The key in `_meta` that marks the output of a running command. */
 export const liveOutput = 'halting/live'
 
 function liveCallOf(update: SessionUpdate): string | undefined {
@@ -60,14 +60,14 @@ function liveCallOf(update: SessionUpdate): string | undefined {
   return about?.[liveOutput] === true ? toolCallId : undefined
 }
 
-/** So much text is put into one notification. */
-const mostCharacters = 64 * 1024
+/** Characters that are joined into one notification. */
+const maxCharacters = 64 * 1024
 
-/** Two pieces of one text as one; undefined for anything else. */
+/** Two chunks of one text joined; undefined for anything else. */
 function joinedText(last: SessionUpdate, next: SessionUpdate): SessionUpdate | undefined {
   if (last.sessionUpdate !== 'agent_message_chunk' && last.sessionUpdate !== 'agent_thought_chunk') return undefined
   if (next.sessionUpdate !== last.sessionUpdate || next.messageId !== last.messageId) return undefined
   const [before, after] = [last.content, next.content]
-  if (before.type !== 'text' || after.type !== 'text' || before.text.length > mostCharacters) return undefined
+  if (before.type !== 'text' || after.type !== 'text' || before.text.length > maxCharacters) return undefined
   return { ...last, content: { type: 'text', text: before.text + after.text } }
 }

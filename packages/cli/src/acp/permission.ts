@@ -14,13 +14,13 @@ import { oneLine } from '../io/figures.ts'
 import { everyCharacter, everyCharacterInLine } from '../io/seen.ts'
 import { fieldsOf } from './fields.ts'
 
-/** More of them nobody reads. */
-const mostSuggestions = 3
-const longestName = 160
+/** More suggestions are not shown. */
+const maxSuggestions = 3
+const maxNameLength = 160
 
-/** What a person may say to a question. What would be saved is in the name of the option that saves it. */
+/** The options for a permission request. The name of an option says what it saves. */
 export function optionsFor({ toolName, suggestions }: Pick<Question, 'toolName' | 'suggestions'>): PermissionOption[] {
-  const saving = offered(suggestions).map(({ optionId, name }): PermissionOption => ({
+  const saving = savingOptions(suggestions).map(({ optionId, name }): PermissionOption => ({
     optionId,
     kind: 'allow_always',
     name,
@@ -32,31 +32,31 @@ export function optionsFor({ toolName, suggestions }: Pick<Question, 'toolName' 
     {
       optionId: 'reject_always',
       kind: 'reject_always',
-      name: everyCharacterInLine(`Always reject this ${toolName} call (in this session)`, longestName),
+      name: everyCharacterInLine(`Always reject this ${toolName} call (in this session)`, maxNameLength),
     },
   ]
 }
 
-interface Saving {
+interface SavingOption {
   readonly optionId: string
   readonly name: string
   readonly update: PermissionUpdate
 }
 
-/** Those whose name says all that they save: nobody says yes for ever to what they have not seen. */
-function offered(suggestions: readonly PermissionUpdate[]): readonly Saving[] {
+/** The suggestions whose names show all that they save. Nobody should approve forever what they have not seen. */
+function savingOptions(suggestions: readonly PermissionUpdate[]): readonly SavingOption[] {
   return suggestions
-    .slice(0, mostSuggestions)
+    .slice(0, maxSuggestions)
     .map((update, index) => ({
       optionId: `allow_always:${index}`,
-      name: savedBy(update),
+      name: savingLabel(update),
       update,
     }))
-    .filter(({ name }) => oneLine(name, longestName) === name && everyCharacter(name) === name)
+    .filter(({ name }) => oneLine(name, maxNameLength) === name && everyCharacter(name) === name)
 }
 
-/** What an option changes, and where it is kept. */
-function savedBy(update: PermissionUpdate): string {
+/** What an option changes, and where it is stored. */
+function savingLabel(update: PermissionUpdate): string {
   const verb = update.type === 'setMode' ? 'Allow, and switch to' : 'Always allow'
   return `${verb} ${changeIn(update)} (${places[update.destination]})`
 }
@@ -84,9 +84,9 @@ function changeIn(update: PermissionUpdate): string {
   }
 }
 
-/** What a client chose of what it was offered. @throws Error for what is no answer: clients may send anything, and it allows nothing (spec R-ACP-7b). */
-export function outcomeOf(said: unknown, options: readonly PermissionOption[]): RequestPermissionOutcome {
-  const { outcome, optionId } = fieldsOf(fieldsOf(said)['outcome'])
+/** The outcome that a client returned. @throws Error for an invalid one: clients may send anything, and that allows nothing (spec R-ACP-7b). */
+export function outcomeOf(response: unknown, options: readonly PermissionOption[]): RequestPermissionOutcome {
+  const { outcome, optionId } = fieldsOf(fieldsOf(response)['outcome'])
   if (outcome === 'cancelled') return { outcome }
   const chosen = options.find((option) => option.optionId === optionId)
   if (outcome !== 'selected' || chosen === undefined)
@@ -94,7 +94,7 @@ export function outcomeOf(said: unknown, options: readonly PermissionOption[]): 
   return { outcome, optionId: chosen.optionId }
 }
 
-/** What a person may say at a limit: each value that is offered, or that the run ends. */
+/** The options at a limit: each offered value, or ending the run. */
 export function limitOptions({ limit, offers }: Pick<LimitRequest, 'limit' | 'offers'>): PermissionOption[] {
   const raises = offers.map(({ to }): PermissionOption => ({
     optionId: `raise:${to}`,
@@ -104,17 +104,20 @@ export function limitOptions({ limit, offers }: Pick<LimitRequest, 'limit' | 'of
   return [...raises, { optionId: 'end', kind: 'reject_once', name: 'Stop here' }]
 }
 
-/** What was chosen of these. */
+/** The answer for the chosen option. */
 export function limitAnswerOf({ limit, offers }: LimitRequest, outcome: RequestPermissionOutcome): LimitAnswer {
   const chosen = outcome.outcome === 'selected' ? outcome.optionId : undefined
   const offer = offers.find(({ to }) => `raise:${to}` === chosen)
   return offer === undefined ? { end: true } : { raise: { [limit]: offer.to } }
 }
 
-export type Answered = { readonly answer: PermissionAnswer; readonly rejectsAlways: boolean }
+export type AnsweredQuestion = { readonly answer: PermissionAnswer; readonly rejectsAlways: boolean }
 
-/** What the outcome of a request says. An option that was not offered denies: nothing is allowed that nobody said. */
-export function answerOf(outcome: RequestPermissionOutcome, { suggestions }: Pick<Question, 'suggestions'>): Answered {
+/** The answer for the outcome of a request. An option that was not offered denies the call. */
+export function answerOf(
+  outcome: RequestPermissionOutcome,
+  { suggestions }: Pick<Question, 'suggestions'>,
+): AnsweredQuestion {
   if (outcome.outcome === 'cancelled')
     return {
       answer: { behavior: 'deny', message: userStoppedRun, interrupt: true },
@@ -122,14 +125,14 @@ export function answerOf(outcome: RequestPermissionOutcome, { suggestions }: Pic
     }
   const { optionId } = outcome
   if (optionId === 'allow_once') return { answer: { behavior: 'allow' }, rejectsAlways: false }
-  const update = offered(suggestions).find((saving) => saving.optionId === optionId)?.update
+  const update = savingOptions(suggestions).find((saving) => saving.optionId === optionId)?.update
   if (update !== undefined) return { answer: { behavior: 'allow', updatedPermissions: [update] }, rejectsAlways: false }
   return { answer: rejection, rejectsAlways: optionId === 'reject_always' }
 }
 
 export const rejection: PermissionAnswer = { behavior: 'deny', message: deniedByUser }
 
-/** Nobody was asked: the client cannot, or has gone. */
-export function unasked(because: string): PermissionAnswer {
+/** A denial because nobody was asked: the client cannot ask, or is gone. */
+export function denialWithoutAsking(because: string): PermissionAnswer {
   return { behavior: 'deny', message: cannotAsk(because) }
 }

@@ -4,19 +4,19 @@ import { oneLine } from '../io/figures.ts'
 import type { PersonQuestion } from '../frontends/person-questions.ts'
 import { fieldsOf } from './fields.ts'
 
-/** All of them as one form, for a client that shows forms. */
+/** All questions as one form, for clients that show forms. */
 export function formFor(
-  asked: readonly PersonQuestion[],
+  questions: readonly PersonQuestion[],
   { sessionId, toolCallId }: { readonly sessionId: string; readonly toolCallId: string },
 ): CreateElicitationRequest {
   return {
     mode: 'form',
     sessionId,
     toolCallId,
-    message: asked.map(({ question }) => question).join('\n'),
+    message: questions.map(({ question }) => question).join('\n'),
     requestedSchema: {
       type: 'object',
-      properties: Object.fromEntries(asked.map((one, index) => [keyOf(index), fieldFor(one)])),
+      properties: Object.fromEntries(questions.map((one, index) => [keyOf(index), fieldFor(one)])),
     },
   }
 }
@@ -36,19 +36,19 @@ function fieldFor({ question, header, options, multiSelect }: PersonQuestion): E
   return multiSelect ? { ...about, type: 'array', items: { anyOf: known } } : { ...about, type: 'string', oneOf: known }
 }
 
-/** What a form came back with, by question. */
-export function answersOfForm(asked: readonly PersonQuestion[], content: unknown): JsonObject {
-  const given = fieldsOf(content)
-  const answers = asked.flatMap(({ question }, index) => {
-    const value = given[keyOf(index)]
+/** The answers of a form, by question. */
+export function answersOfForm(questions: readonly PersonQuestion[], content: unknown): JsonObject {
+  const fields = fieldsOf(content)
+  const answers = questions.flatMap(({ question }, index) => {
+    const value = fields[keyOf(index)]
     if (typeof value === 'string') return [[question, value]]
     return Array.isArray(value) ? [[question, value.filter((one) => typeof one === 'string')]] : []
   })
-  // Each is a text or a list of texts.
+  // True: each is a string or a list of strings.
   return Object.fromEntries(answers) as JsonObject
 }
 
-/** One of them as options to choose from, for a client that shows none but these. */
+/** One question as permission options, for clients without forms. */
 export function choicesFor({ options }: PersonQuestion): PermissionOption[] {
   return [
     ...options.map(({ label }, index): PermissionOption => ({
@@ -60,7 +60,7 @@ export function choicesFor({ options }: PersonQuestion): PermissionOption[] {
   ]
 }
 
-/** What was chosen; '' for no answer. */
+/** The label of the chosen option; '' for none. */
 export function choiceOf({ options }: PersonQuestion, optionId: string): string {
   return options.find((_, index) => optionId === `choice:${index}`)?.label ?? ''
 }

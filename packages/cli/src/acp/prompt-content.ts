@@ -4,18 +4,18 @@ import type { ContentBlock, MessageContent } from '@halting/core'
 import { type ImageBlock, headOf } from '@halting/core/adapters'
 import type { SaidPart } from '@halting/agent/open-session'
 
-/** What a client said: in it the words of the person are told apart from what the editor gave with them. */
-export interface GivenPrompt {
-  /** What the person wrote, with the names of files where they mentioned them: a command is looked for in this alone. */
-  readonly said: string
-  /** The same in pieces: a file by `@` is looked for in the words of the person alone. */
+/** A prompt of a client, with the words of the person separate from what the editor added. */
+export interface ClientPrompt {
+  /** The person's text with the names of mentioned files. Only this is searched for a command. */
+  readonly text: string
+  /** The same in parts. Only the words of the person are searched for `@` files. */
   readonly parts: readonly SaidPart[]
-  /** What the editor holds of files, and other things that are sent as they are; it stands behind. */
+  /** Contents from the editor, and other parts that are sent unchanged after the text. */
   readonly rest: string
   readonly images: readonly ImageBlock[]
 }
 
-export function givenPrompt(prompt: readonly AcpBlock[]): GivenPrompt {
+export function readClientPrompt(prompt: readonly AcpBlock[]): ClientPrompt {
   const parts: SaidPart[] = []
   let rest = ''
   const images: ImageBlock[] = []
@@ -34,25 +34,25 @@ export function givenPrompt(prompt: readonly AcpBlock[]): GivenPrompt {
         const { resource } = block
         if ('text' in resource) {
           parts.push({ text: mention(resource.uri, resource.uri), isName: true })
-          rest += embedded(resource.uri, resource.text)
+          rest += embeddedFile(resource.uri, resource.text)
         } else if (resource.mimeType?.startsWith('image/') === true)
           images.push(imageOf(resource.mimeType, resource.blob))
         else
-          rest += `\n[${named(resource.uri)} (${resource.mimeType ?? 'of an unknown type'}) was given as bytes, which cannot be shown.]\n`
+          rest += `\n[${uriLabel(resource.uri)} (${resource.mimeType ?? 'of an unknown type'}) was given as bytes, which cannot be shown.]\n`
         break
       }
       case 'audio':
         rest += '\n[Audio was given, which this agent does not hear.]\n'
     }
   }
-  return { said: parts.map(({ text }) => text).join(''), parts, rest, images }
+  return { text: parts.map(({ text }) => text).join(''), parts, rest, images }
 }
 
 function imageOf(mediaType: string, data: string): ImageBlock {
   return { type: 'image', source: { type: 'base64', media_type: mediaType, data } }
 }
 
-/** The content with the images behind it. */
+/** The content followed by the images. */
 export function withImages(content: MessageContent, images: readonly ImageBlock[]): MessageContent {
   if (images.length === 0) return content
   const blocks: readonly ContentBlock[] =
@@ -60,22 +60,22 @@ export function withImages(content: MessageContent, images: readonly ImageBlock[
   return [...blocks, ...images]
 }
 
-/** A file by its path, between marks: it is no command, and the model reads it when it needs it. */
+/** A file path in backticks: it is not a command, and the model reads the file when it needs to. */
 function mention(uri: string, name: string): string {
   const path = pathOf(uri)
   return path === undefined ? `[${name}](${headOf(uri, 2_000)})` : `\`${path}\``
 }
 
-/** What the editor holds is given as it is, also where it was not saved. */
-function embedded(uri: string, content: string): string {
-  return `\n<context ref="${named(uri).replaceAll('"', '&quot;')}">\n${content}\n</context>\n`
+/** The content in the editor, which may not be saved. */
+function embeddedFile(uri: string, content: string): string {
+  return `\n<context ref="${uriLabel(uri).replaceAll('"', '&quot;')}">\n${content}\n</context>\n`
 }
 
-function named(uri: string): string {
+function uriLabel(uri: string): string {
   return pathOf(uri) ?? headOf(uri, 2_000)
 }
 
-/** The path of a file, with the lines that were named. */
+/** The path of a file, with the line range in its fragment. */
 function pathOf(uri: string): string | undefined {
   if (!uri.startsWith('file://')) return undefined
   try {
@@ -86,21 +86,21 @@ function pathOf(uri: string): string | undefined {
   }
 }
 
-/** What a person said, for a client that is shown an earlier conversation. */
+/** A prompt as blocks for a client that replays an earlier conversation. */
 export function promptBlocksOf(content: MessageContent): readonly AcpBlock[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return content.flatMap((block): readonly AcpBlock[] => shownBlock(block))
+  return content.flatMap((block): readonly AcpBlock[] => blockForClient(block))
 }
 
-/** A block of a message or a result, as far as a client can show it. */
-export function shownBlock(block: ContentBlock): readonly AcpBlock[] {
-  // A block of a kind that is not known may have any fields.
-  const {
-    type,
-    text: said,
-    source,
-  } = block as { readonly type: string; readonly text?: unknown; readonly source?: ImageBlock['source'] }
-  if (type === 'text' && typeof said === 'string') return said === '' ? [] : [{ type: 'text', text: said }]
+/** A block of a message or result, as far as a client can show it. */
+export function blockForClient(block: ContentBlock): readonly AcpBlock[] {
+  // True: a block of an unknown type may have any fields.
+  const { type, text, source } = block as {
+    readonly type: string
+    readonly text?: unknown
+    readonly source?: ImageBlock['source']
+  }
+  if (type === 'text' && typeof text === 'string') return text === '' ? [] : [{ type: 'text', text: text }]
   if (type === 'image' && typeof source?.data === 'string')
     return [{ type: 'image', mimeType: source.media_type ?? 'image/png', data: source.data }]
   if (type === 'image' || type === 'document') return [{ type: 'text', text: `[${type}]` }]

@@ -1,49 +1,49 @@
 import type { RunResult } from '@halting/core'
 import type { SessionEvent } from '@halting/core/session'
 
-/** How a prompt ended: by a run, by a cancel before one began, or by what went wrong. */
+/** How a prompt ended: with a run, by a cancel before one started, or with an error. */
 export type PromptEnd =
   | { readonly kind: 'terminal'; readonly terminal: RunResult; readonly isCancelled: boolean }
   | { readonly kind: 'cancelled' }
-  /** Something was set or shown: no run was needed. */
+  /** A command was answered; no run was needed. */
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly error: unknown }
 
 /** A prompt that waits for its answer. */
 export interface OpenPrompt {
-  /** The id under which it is handed to the session; none for one that only goes on. */
+  /** The id under which the session receives it; not used if it only continues the run. */
   readonly id: string
   readonly ended: Promise<PromptEnd>
-  /** The client wants no more of it. */
+  /** The client has cancelled it. */
   readonly isCancelled: boolean
 }
 
-interface Entry {
+interface PromptState {
   readonly id: string
   isCancelled: boolean
-  /** The session has it: as a message, or as a wish to go on, which has no id there. */
-  handedIn: 'message' | 'goes on' | undefined
+  /** How the session received it: as a message, or as a request to continue, which has no id there. */
+  submittedAs: 'message' | 'goes on' | undefined
   runId: string | undefined
   readonly end: (end: PromptEnd) => void
 }
 
 /**
- * The prompts of one session that have no answer yet.
+ * The unanswered prompts of one session.
  *
- * P1: every prompt is answered once. P2: a cancel that comes before the session has the prompt holds all the same. P3: a run answers the prompts that began
- * it, and those that it took; one that began by none answers the prompts that only go on.
+ * P1: every prompt is answered once. P2: a cancel before the session has the prompt still applies. P3: a run answers the prompts that started it and those
+ * that it took; a run that no prompt started answers the prompts that only continue.
  */
 export class Prompts {
-  readonly #entries = new Map<string, Entry>()
-  #made = 0
+  readonly #entries = new Map<string, PromptState>()
+  #count = 0
 
   get isEmpty(): boolean {
     return this.#entries.size === 0
   }
 
   open(): OpenPrompt {
-    this.#made += 1
-    const id = `acp-${this.#made}-${crypto.randomUUID()}`
+    this.#count += 1
+    const id = `acp-${this.#count}-${crypto.randomUUID()}`
     let answer: (end: PromptEnd) => void = () => undefined
     const ended = new Promise<PromptEnd>((resolve) => {
       answer = resolve
@@ -52,7 +52,7 @@ export class Prompts {
       this.#entries.delete(id)
       answer(how)
     }
-    const entry: Entry = { id, isCancelled: false, handedIn: undefined, runId: undefined, end }
+    const entry: PromptState = { id, isCancelled: false, submittedAs: undefined, runId: undefined, end }
     this.#entries.set(id, entry)
     return {
       id,
@@ -63,33 +63,33 @@ export class Prompts {
     }
   }
 
-  /** Just before the session gets it. */
-  handIn({ id }: OpenPrompt, as: 'message' | 'goes on'): void {
+  /** Called just before the session receives the prompt. */
+  markSubmitted({ id }: OpenPrompt, as: 'message' | 'goes on'): void {
     const entry = this.#entries.get(id)
-    if (entry !== undefined) entry.handedIn = as
+    if (entry !== undefined) entry.submittedAs = as
   }
 
-  /** It cannot be handed in. */
+  /** The prompt cannot be submitted. */
   fail({ id }: OpenPrompt, error: unknown): void {
     this.#entries.get(id)?.end({ kind: 'failed', error })
   }
 
-  /** What it asked for is done, without a run. */
+  /** The prompt was answered without a run. */
   done({ id }: OpenPrompt): void {
     this.#entries.get(id)?.end({ kind: 'done' })
   }
 
-  /** It was cancelled before any run had it. */
+  /** The prompt was cancelled before any run had it. */
   cancelOne(id: string): void {
     this.#entries.get(id)?.end({ kind: 'cancelled' })
   }
 
-  /** The client wants no more of any of them. */
+  /** The client cancels all prompts. */
   cancelAll(): void {
     for (const entry of this.#entries.values()) entry.isCancelled = true
   }
 
-  /** A run that nobody waits for any more. */
+  /** Whether a run has only cancelled prompts. */
   isUnwanted(runId: string): boolean {
     const waiting = [...this.#entries.values()].filter((entry) => entry.runId === runId)
     return waiting.length > 0 && waiting.every(({ isCancelled }) => isCancelled)
@@ -102,7 +102,7 @@ export class Prompts {
           if (event.ids.includes(entry.id) || (event.ids.length === 0 && isWaiting(entry))) entry.runId = event.runId
         return
       case 'taken':
-        // The run that goes on is the one that others have.
+        // The current run is the one that other prompts have.
         for (const entry of this.#entries.values())
           if (event.ids.includes(entry.id)) entry.runId ??= this.#runOfOthers()
         return
@@ -113,7 +113,7 @@ export class Prompts {
         return
       case 'failed': {
         const { error, givenBack } = event
-        // The run before has its answer, and the one that goes on will have its own.
+        // The previous run is answered, and the current one will have its own end.
         if (event.isAfterRun === true) return
         for (const entry of this.#entries.values()) {
           const isOfRun = entry.runId !== undefined || isWaiting(entry)
@@ -134,7 +134,7 @@ export class Prompts {
   }
 }
 
-/** It only goes on, and no run has it yet. */
-function isWaiting({ handedIn, runId }: Entry): boolean {
-  return handedIn === 'goes on' && runId === undefined
+/** It only continues, and no run has it yet. */
+function isWaiting({ submittedAs, runId }: PromptState): boolean {
+  return submittedAs === 'goes on' && runId === undefined
 }

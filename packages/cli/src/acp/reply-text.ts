@@ -11,15 +11,15 @@ function textChunk(kind: Kind, text: string, messageId: string): SessionUpdate {
 }
 
 /**
- * The text of replies as it comes. What a client has shown cannot be taken back: a reply that is asked for again is another message, and what came without
- * a stream is told once it is whole.
+ * Streams the text of replies. Shown text cannot be withdrawn, so the reply of a retried request is a new message. Text that was not streamed is sent when
+ * the reply is complete.
  */
 export class ReplyText {
-  /** The reply that is coming, and how much of it each kind has been told. */
+  /** The current reply, and how much of each kind of text was sent. */
   #entryId = ''
   #attempt = 0
-  #told: { [kind in Kind]: string } = fresh()
-  /** A block is followed by another one: a person sees two paragraphs. */
+  #sent: { [kind in Kind]: string } = emptyTexts()
+  /** The last block; a new block starts a new paragraph. */
   #lastBlock: { readonly kind: Kind; readonly index: number } | undefined
 
   update({ entryId, update }: ModelUpdated): readonly SessionUpdate[] {
@@ -32,33 +32,33 @@ export class ReplyText {
 
   #chunk(kind: Kind, index: number, text: string): SessionUpdate {
     const last = this.#lastBlock
-    const isNextBlock = last?.kind === kind && last.index !== index && this.#told[kind] !== ''
+    const isNextBlock = last?.kind === kind && last.index !== index && this.#sent[kind] !== ''
     this.#lastBlock = { kind, index }
-    this.#told[kind] += text
+    this.#sent[kind] += text
     return textChunk(kind, isNextBlock ? `\n\n${text}` : text, this.#messageId)
   }
 
-  /** The request is made again. Gives whether something of its reply had been told. */
+  /** The request is retried. Returns whether some of its text was sent. */
   retry(): boolean {
-    const hadText = this.#told.agent_message_chunk !== ''
+    const hadText = this.#sent.agent_message_chunk !== ''
     this.#attempt += 1
-    this.#told = fresh()
+    this.#sent = emptyTexts()
     this.#lastBlock = undefined
     return hadText
   }
 
-  /** The reply is in the conversation: what was not told of its text is told now. */
+  /** The reply is complete: sends the part of its text that was not streamed. */
   message(entryId: string, content: readonly ContentBlock[]): readonly SessionUpdate[] {
     if (entryId !== this.#entryId) this.#begin(entryId)
     const updates: SessionUpdate[] = []
     for (const [kind, texts] of textsOf(content)) {
-      const said = this.#told[kind]
-      // All of its text stands in the order in which it came.
-      if (said === '') for (const { index, text } of texts) updates.push(this.#chunk(kind, index, text))
+      const sent = this.#sent[kind]
+      // Nothing was streamed: sends all texts in order.
+      if (sent === '') for (const { index, text } of texts) updates.push(this.#chunk(kind, index, text))
       else {
         const whole = texts.map(({ text }) => text).join('')
-        if (whole.length > said.length && whole.startsWith(said))
-          updates.push(textChunk(kind, whole.slice(said.length), this.#messageId))
+        if (whole.length > sent.length && whole.startsWith(sent))
+          updates.push(textChunk(kind, whole.slice(sent.length), this.#messageId))
       }
     }
     for (const block of content) updates.push(...this.#extra(block))
@@ -66,10 +66,10 @@ export class ReplyText {
     return updates
   }
 
-  /** An image is one for the client; what else there is besides text is told in words. */
+  /** Images are sent as images; other content that is not text is described. */
   #extra(block: ContentBlock): readonly SessionUpdate[] {
     if (block.type === 'image') {
-      // A record may hold anything.
+      // A stored record may contain anything.
       const { data, media_type: mimeType }: { readonly data?: unknown; readonly media_type?: unknown } =
         block.source ?? {}
       if (typeof data === 'string' && typeof mimeType === 'string') {
@@ -88,22 +88,22 @@ export class ReplyText {
   #begin(entryId: string): void {
     this.#entryId = entryId
     this.#attempt = 0
-    this.#told = fresh()
+    this.#sent = emptyTexts()
     this.#lastBlock = undefined
   }
 }
 
-function fresh(): { [kind in Kind]: string } {
+function emptyTexts(): { [kind in Kind]: string } {
   return { agent_message_chunk: '', agent_thought_chunk: '' }
 }
 
-interface Piece {
+interface TextPiece {
   readonly index: number
   readonly text: string
 }
 
-function textsOf(content: readonly ContentBlock[]): readonly (readonly [Kind, readonly Piece[]])[] {
-  const pieces = (read: (block: ContentBlock) => string): readonly Piece[] =>
+function textsOf(content: readonly ContentBlock[]): readonly (readonly [Kind, readonly TextPiece[]])[] {
+  const pieces = (read: (block: ContentBlock) => string): readonly TextPiece[] =>
     content.map((block, index) => ({ index, text: read(block) })).filter(({ text }) => text !== '')
   return [
     [

@@ -3,12 +3,12 @@ import type { MessageContent } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
 import { resultFigure } from '../frontends/result-figure.ts'
 import { fieldsOf } from './fields.ts'
-import { shownBlock } from './prompt-content.ts'
+import { blockForClient } from './prompt-content.ts'
 import { absolute, fenced, textContent } from './tool-view.ts'
 import { patchToolName } from '../frontends/patch-files.ts'
 
-/** A call that has its result. */
-export interface GoodCall {
+/** A successful call with its result. */
+export interface SuccessfulCall {
   readonly name: string
   readonly title: string
   readonly content: MessageContent
@@ -16,35 +16,35 @@ export interface GoodCall {
   readonly details: unknown
 }
 
-/** What of a result stands in the place of what the call was shown by. What is absent stays as it is. */
+/** The parts of a result that replace the view of the call. Absent parts stay unchanged. */
 export interface ResultView {
   readonly title?: string
   readonly locations?: ToolCallLocation[]
   readonly content?: ToolCallContent[]
 }
 
-/** Text of one result; a client shows it beside the call, and the model has all of it. */
-const mostCharacters = 20_000
-/** Places of one search: an editor that follows goes through them. */
-const mostPlaces = 20
+/** The longest text of a result; the model has all of it. */
+const maxCharacters = 20_000
+/** Locations of one search; an editor that follows visits each. */
+const maxPlaces = 20
 
-/** What an editor shows of a call that went well: how much came of it, where, and the beginning of it (spec R-ACP-3b). */
-export function resultViewOf({ name, title, content, details }: GoodCall, cwd: string): ResultView {
+/** What an editor shows of a successful call: a figure, locations, and the beginning of the result (spec R-ACP-3b). */
+export function resultViewOf({ name, title, content, details }: SuccessfulCall, cwd: string): ResultView {
   const figure = resultFigure({ tool: name, content, details })
   const titled = figure === '' ? {} : { title: `${title} (${figure})` }
   switch (name) {
     case 'Edit':
     case 'Write':
     case 'NotebookEdit': {
-      const line = changedAt(details)
+      const line = changeLocation(details)
       return { ...titled, ...(line !== undefined && { locations: [line] }) }
     }
     case patchToolName: {
       const { files } = fieldsOf(details)
-      const lines = (Array.isArray(files) ? files : []).flatMap((file) => changedAt(file) ?? [])
+      const lines = (Array.isArray(files) ? files : []).flatMap((file) => changeLocation(file) ?? [])
       return { ...titled, ...(lines.length > 0 && { locations: lines }) }
     }
-    // The plan shows it.
+    // Shown by the plan.
     case 'TodoWrite':
     case 'TaskCreate':
     case 'TaskUpdate':
@@ -56,48 +56,51 @@ export function resultViewOf({ name, title, content, details }: GoodCall, cwd: s
         path: absolute(path, cwd),
         ...line,
       }))
-      return { ...titled, ...(locations.length > 0 && { locations }), content: shownResult(name, content) }
+      return { ...titled, ...(locations.length > 0 && { locations }), content: resultContent(name, content) }
     }
     default:
-      return { ...titled, content: shownResult(name, content) }
+      return { ...titled, content: resultContent(name, content) }
   }
 }
 
-/** Their results are shown as they came: an editor would read them as Markdown. */
+/** Results shown as code blocks, because an editor would read them as Markdown. */
 const withOutput: ReadonlySet<string> = new Set(['Read', 'Bash', 'Glob', 'Grep', 'TaskOutput', 'Wait'])
 
-/** A result in the words that the model has of it, the beginning of a long one. */
-export function shownResult(name: string, content: MessageContent): ToolCallContent[] {
-  const blocks = typeof content === 'string' ? shownBlock({ type: 'text', text: content }) : content.flatMap(shownBlock)
+/** The result that the model received, or the beginning of a long one. */
+export function resultContent(name: string, content: MessageContent): ToolCallContent[] {
+  const blocks =
+    typeof content === 'string' ? blockForClient({ type: 'text', text: content }) : content.flatMap(blockForClient)
   return blocks.map((block) => {
     if (block.type !== 'text') return { type: 'content', content: block }
-    const text = bounded(block.text)
+    const text = truncated(block.text)
     return textContent(withOutput.has(name) ? fenced(text) : text)
   })
 }
 
-function bounded(text: string): string {
-  if (text.length <= mostCharacters) return text
-  return `${headOf(text, mostCharacters)}\n[... ${text.length - mostCharacters} more characters, which the model has]`
+function truncated(text: string): string {
+  if (text.length <= maxCharacters) return text
+  return `${headOf(text, maxCharacters)}\n[... ${text.length - maxCharacters} more characters, which the model has]`
 }
 
-/** Where a change begins: an editor that follows goes there. */
-function changedAt(details: unknown): ToolCallLocation | undefined {
+/** The location where a change starts, for editors that follow. */
+function changeLocation(details: unknown): ToolCallLocation | undefined {
   const { filePath: path, movedTo, structuredPatch } = fieldsOf(details)
   const filePath = movedTo ?? path
   const { newStart, lines } = fieldsOf(Array.isArray(structuredPatch) ? structuredPatch[0] : undefined)
   if (typeof filePath !== 'string' || typeof newStart !== 'number' || newStart < 1) return undefined
-  // A patch begins with lines that stay.
-  const same = Array.isArray(lines) ? lines.findIndex((line) => typeof line === 'string' && !line.startsWith(' ')) : 0
-  return { path: filePath, line: newStart + Math.max(0, same) }
+  // A hunk starts with unchanged lines.
+  const unchanged = Array.isArray(lines)
+    ? lines.findIndex((line) => typeof line === 'string' && !line.startsWith(' '))
+    : 0
+  return { path: filePath, line: newStart + Math.max(0, unchanged) }
 }
 
-/** Where what was looked for stands, the first of it. */
+/** The first locations that a search found. */
 function placesOf(name: 'Glob' | 'Grep', content: MessageContent, details: unknown): readonly ToolCallLocation[] {
   const { filenames, mode, numLines } = fieldsOf(details)
-  if (name === 'Glob') return Array.isArray(filenames) ? filenames.filter(isText).slice(0, mostPlaces).map(placeOf) : []
+  if (name === 'Glob') return Array.isArray(filenames) ? filenames.filter(isText).slice(0, maxPlaces).map(placeOf) : []
   if (typeof content !== 'string' || typeof numLines !== 'number' || numLines === 0) return []
-  const lines = content.split('\n').slice(0, Math.min(numLines, mostPlaces))
+  const lines = content.split('\n').slice(0, Math.min(numLines, maxPlaces))
   if (mode === 'files_with_matches') return lines.map(placeOf)
   return lines.flatMap((line) => {
     const [, path, at] = (mode === 'count' ? /^(.+):\d+$/ : /^(.+?):([1-9]\d{0,8}):/).exec(line) ?? []
@@ -105,7 +108,7 @@ function placesOf(name: 'Glob' | 'Grep', content: MessageContent, details: unkno
   })
 }
 
-/** Names stand as JSON where they would not be read as they are. */
+/** Names with special characters are quoted as JSON. */
 function placeOf(name: string): ToolCallLocation {
   if (!name.startsWith('"')) return { path: name }
   try {

@@ -8,19 +8,26 @@ import {
 import type { ElicitationAnswer, ElicitationRequest } from '@halting/agent/mcp'
 import type { Session } from '@halting/core/session'
 import { anySignal, messageOf, sharedAbort } from '@halting/core/adapters'
-import { elicited } from '../frontends/elicited.ts'
-import { declinedQuestion, formOf, misfitOf, noForm, pageQuestion, seenText } from '../frontends/elicitation-form.ts'
+import { readElicitationAnswer } from '../frontends/elicitation-answer.ts'
+import {
+  declinedQuestionText,
+  readForm,
+  formContentProblem,
+  unsupportedFormReason,
+  pageQuestionText,
+  visibleText,
+} from '../frontends/elicitation-form.ts'
 import { fieldsOf } from './fields.ts'
 import { outcomeOf } from './permission.ts'
 
-interface Asked {
+interface ServerQuestion {
   readonly server: string
   readonly request: ElicitationRequest
   readonly sessionId: string
   readonly signal: AbortSignal
 }
 
-interface Page extends Pick<Asked, 'sessionId' | 'signal'> {
+interface PageQuestion extends Pick<ServerQuestion, 'sessionId' | 'signal'> {
   readonly message: string
   readonly url: string
 }
@@ -35,103 +42,110 @@ function waitingFor(signal: AbortSignal) {
   return { cancellationSignal: signal, stopWaitingOnCancel: true } as const
 }
 
-interface Puts {
+interface ServerQuestionsOptions {
   readonly client: Pick<AgentContext, 'request' | 'notify'>
   readonly capabilities: Pick<ClientCapabilities, 'elicitation'>
-  /** Tells the person in a sentence. */
+  /** Shows the person a sentence. */
   readonly note: (text: string) => void
 }
 
 /**
- * The questions of servers, put to the person as forms and pages of the client (spec R-ACP-16).
+ * Presents questions of MCP servers as forms and pages of the client (spec R-ACP-16).
  *
- * Q1: one question is open at a time. Q2: it is withdrawn when its server waits no more, when the run that went on has ended, and when the session is closed.
- * Q3: what a client answers reaches a server only where it fits the form.
+ * Q1: one question is open at a time. Q2: a question is withdrawn when its server stops waiting, when the run ends, and when the session is closed.
+ * Q3: an answer reaches the server only if it is valid for the form.
  */
 export class ServerQuestions {
-  readonly #puts: Puts
-  /** Servers that a person was told of: each of them once. */
-  readonly #told = new Set<string>()
+  readonly #options: ServerQuestionsOptions
+  /** Servers whose declined questions were reported, once each. */
+  readonly #notedServers = new Set<string>()
   #session: Session | undefined
-  #isOver = sharedAbort()
+  #runEnd = sharedAbort()
   #last: Promise<unknown> = Promise.resolve()
   #pages = 0
 
-  constructor(puts: Puts) {
-    this.#puts = puts
+  constructor(puts: ServerQuestionsOptions) {
+    this.#options = puts
   }
 
-  /** The session that the client knows by now. */
+  /** Sets the session, once the client knows it. */
   attach(session: Session): void {
     this.#session = session
     session.listen(({ type }) => {
       if (type !== 'run_end' && type !== 'failed' && type !== 'closed') return
-      this.#isOver.abort()
-      this.#isOver = sharedAbort()
+      this.#runEnd.abort()
+      this.#runEnd = sharedAbort()
     })
   }
 
-  readonly ask = (server: string, asked: ElicitationRequest, signal: AbortSignal): Promise<ElicitationAnswer> => {
-    const within = anySignal([signal, this.#isOver.signal])
-    const answer = this.#last.then(() => this.#put(server, asked, within))
+  readonly ask = (server: string, request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationAnswer> => {
+    const within = anySignal([signal, this.#runEnd.signal])
+    const answer = this.#last.then(() => this.#present(server, request, within))
     this.#last = answer
     return answer
   }
 
   /** Never rejects. */
-  async #put(server: string, request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationAnswer> {
+  async #present(server: string, request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationAnswer> {
     if (signal.aborted) return { action: 'cancel' }
     if (this.#session === undefined) return this.#declined(server, request, 'the session was not open yet')
     try {
-      const asked = { server, request, sessionId: this.#session.id, signal }
-      return await (request.mode === 'url' ? this.#openPage(asked) : this.#fillIn(asked))
+      const question = { server, request, sessionId: this.#session.id, signal }
+      return await (request.mode === 'url' ? this.#openPage(question) : this.#fillIn(question))
     } catch (thrown) {
       if (signal.aborted) return { action: 'cancel' }
       return this.#declined(server, request, `the editor could not ask: ${messageOf(thrown)}`)
     }
   }
 
-  async #fillIn({ server, request, sessionId, signal }: Asked): Promise<ElicitationAnswer> {
-    const { client, capabilities } = this.#puts
+  async #fillIn({ server, request, sessionId, signal }: ServerQuestion): Promise<ElicitationAnswer> {
+    const { client, capabilities } = this.#options
     if ((capabilities.elicitation?.form ?? undefined) === undefined)
       return this.#declined(server, request, 'this editor does not support forms')
-    const form = formOf(request.requestedSchema)
-    if (form === undefined) return this.#declined(server, request, noForm)
-    const shown = {
+    const form = readForm(request.requestedSchema)
+    if (form === undefined) return this.#declined(server, request, unsupportedFormReason)
+    const formRequest = {
       mode: 'form',
       sessionId,
-      message: `The server ${seenText(server)} asks: ${seenText(request.message)}`,
+      message: `The server ${visibleText(server)} asks: ${visibleText(request.message)}`,
       requestedSchema: form,
       _meta: { 'halting/server': server },
     } as const
-    const said: unknown = await client.request(methods.client.elicitation.create, shown, waitingFor(signal))
-    const { action, content } = fieldsOf(said)
-    const misfit = action === 'accept' ? misfitOf(form, fieldsOf(content)) : undefined
-    if (misfit !== undefined)
-      return this.#declined(server, request, `the answer of the editor does not match the form: ${misfit}`)
-    return elicited(said)
+    const response: unknown = await client.request(methods.client.elicitation.create, formRequest, waitingFor(signal))
+    const { action, content } = fieldsOf(response)
+    const problem = action === 'accept' ? formContentProblem(form, fieldsOf(content)) : undefined
+    if (problem !== undefined)
+      return this.#declined(server, request, `the answer of the editor does not match the form: ${problem}`)
+    return readElicitationAnswer(response)
   }
 
-  /** By the editor's own view of an address, or as a question whose call shows it. */
-  async #openPage({ server, request, sessionId, signal }: Asked): Promise<ElicitationAnswer> {
-    const { client, capabilities } = this.#puts
+  /** With the editor's own view of an address, or as a permission request that shows it. */
+  async #openPage({ server, request, sessionId, signal }: ServerQuestion): Promise<ElicitationAnswer> {
+    const { client, capabilities } = this.#options
     const { url = '', elicitationId = '', completed } = request
-    const message = pageQuestion(server, request)
+    const message = pageQuestionText(server, request)
     if ((capabilities.elicitation?.url ?? undefined) === undefined)
       return { action: await this.#askAboutPage({ message, url, sessionId, signal }) }
-    const shown = { mode: 'url', sessionId, message, url, elicitationId, _meta: { 'halting/server': server } } as const
-    const said: unknown = await client.request(methods.client.elicitation.create, shown, waitingFor(signal))
+    const formRequest = {
+      mode: 'url',
+      sessionId,
+      message,
+      url,
+      elicitationId,
+      _meta: { 'halting/server': server },
+    } as const
+    const response: unknown = await client.request(methods.client.elicitation.create, formRequest, waitingFor(signal))
     const finish = (): void =>
       void client.notify(methods.client.elicitation.complete, { elicitationId }).catch(() => undefined)
     if (completed?.aborted === true) finish()
     else completed?.addEventListener('abort', finish, { once: true })
-    return { action: elicited(said).action }
+    return { action: readElicitationAnswer(response).action }
   }
 
-  async #askAboutPage({ message, url, sessionId, signal }: Page): Promise<ElicitationAnswer['action']> {
-    const { client } = this.#puts
+  async #askAboutPage({ message, url, sessionId, signal }: PageQuestion): Promise<ElicitationAnswer['action']> {
+    const { client } = this.#options
     const toolCallId = `halting-page-${++this.#pages}`
-    const content = [{ type: 'content', content: { type: 'text', text: `${message}\n\n${seenText(url)}` } } as const]
+    const content = [{ type: 'content', content: { type: 'text', text: `${message}\n\n${visibleText(url)}` } } as const]
     const toolCall = {
       toolCallId,
       title: `Open a page at ${new URL(url).host}?`,
@@ -139,17 +153,17 @@ export class ServerQuestions {
       status: 'pending',
       content,
     } as const
-    const tell = (update: SessionUpdate): Promise<void> =>
+    const sendUpdate = (update: SessionUpdate): Promise<void> =>
       client.notify(methods.client.session.update, { sessionId, update })
-    await tell({ sessionUpdate: 'tool_call', ...toolCall })
+    await sendUpdate({ sessionUpdate: 'tool_call', ...toolCall })
     let action: ElicitationAnswer['action'] = 'cancel'
     try {
-      const asked = { sessionId, toolCall, options: pageOptions }
-      const said = await client.request(methods.client.session.requestPermission, asked, waitingFor(signal))
-      const outcome = outcomeOf(said, pageOptions)
+      const request = { sessionId, toolCall, options: pageOptions }
+      const response = await client.request(methods.client.session.requestPermission, request, waitingFor(signal))
+      const outcome = outcomeOf(response, pageOptions)
       if (outcome.outcome === 'selected') action = outcome.optionId === 'open' ? 'accept' : 'decline'
     } finally {
-      await tell({
+      await sendUpdate({
         sessionUpdate: 'tool_call_update',
         toolCallId,
         status: action === 'accept' ? 'completed' : 'failed',
@@ -159,9 +173,9 @@ export class ServerQuestions {
   }
 
   #declined(server: string, { message }: ElicitationRequest, because: string): ElicitationAnswer {
-    const { note } = this.#puts
-    if (!this.#told.has(server)) note(declinedQuestion(server, message, because))
-    this.#told.add(server)
+    const { note } = this.#options
+    if (!this.#notedServers.has(server)) note(declinedQuestionText(server, message, because))
+    this.#notedServers.add(server)
     return { action: 'decline' }
   }
 }

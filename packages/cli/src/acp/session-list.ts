@@ -9,14 +9,14 @@ import { whose } from '@halting/agent/session-settings'
 const pageSize = 50
 const titleWidth = 100
 
-/** The sessions that are kept, newest first, a page at a time. Undefined for a cursor that is none. */
+/** The stored sessions, newest first, one page at a time. Undefined for an invalid cursor. */
 export async function listSessions(
-  { cwd: given, cursor }: { readonly cwd?: string | null; readonly cursor?: string | null },
+  { cwd: folder, cursor }: { readonly cwd?: string | null; readonly cursor?: string | null },
   program: Pick<Program, 'cwd' | 'env'>,
 ): Promise<ListSessionsResponse | undefined> {
   const start = cursor === undefined || cursor === null ? 0 : /^\d{1,9}$/.test(cursor) ? Number(cursor) : undefined
   if (start === undefined) return undefined
-  const cwd = given ?? undefined
+  const cwd = folder ?? undefined
   const all = await storedSessions(
     whose({ ...program, cwd: cwd ?? program.cwd }),
     cwd === undefined ? 'all' : 'of this folder',
@@ -24,10 +24,10 @@ export async function listSessions(
   const { summariesOf } = await import('../stored-sessions/session-summaries.ts')
   const page = await summariesOf(all.slice(start, start + pageSize))
   const sessions = page.flatMap(
-    ({ sessionId, cwd: where, title: given, firstPrompt, changedAt }): readonly SessionInfo[] => {
-      // One that cannot be read has no place to go on in.
+    ({ sessionId, cwd: where, title: storedTitle, firstPrompt, changedAt }): readonly SessionInfo[] => {
+      // A session without a known folder cannot be resumed.
       if (where === undefined) return []
-      const title = titleOf(given ?? firstPrompt)
+      const title = titleOf(storedTitle ?? firstPrompt)
       return [{ sessionId, cwd: where, ...(title !== '' && { title }), updatedAt: changedAt.toISOString() }]
     },
   )
@@ -35,13 +35,13 @@ export async function listSessions(
   return { sessions, ...(next < all.length && { nextCursor: String(next) }) }
 }
 
-/** What a list shows of a conversation: what it is called, or how it began. */
+/** The title or first prompt of a conversation, for a list. */
 export function titleOf(firstPrompt: string): string {
   return oneLine(firstPrompt, titleWidth)
 }
 
-/** The file of a session; undefined for an id that no session has. */
-export async function keptFile(
+/** The file of a session; undefined for an unknown id. */
+export async function findSessionFile(
   sessionId: string,
   program: Pick<Program, 'cwd' | 'env'>,
 ): Promise<StoredSessionFile | undefined> {
@@ -51,14 +51,14 @@ export async function keptFile(
   return found
 }
 
-/** All that was said in it, also in a run that did not end. */
-export async function entriesOf({ path }: StoredSessionFile): Promise<readonly TranscriptEntry[]> {
-  // What the turn that was cut off has on record comes again when the session goes on.
+/** The whole conversation, including an unfinished run. */
+export async function readEntries({ path }: StoredSessionFile): Promise<readonly TranscriptEntry[]> {
+  // An interrupted turn is repeated when the session continues.
   return [...(await readRecordedTranscript(path))]
 }
 
-/** Removes it. Again is harmless. @throws Error for one that another process writes. */
+/** Deletes the session; does nothing if it is gone. @throws Error if another process is writing it. */
 export async function removeSession(sessionId: string, program: Pick<Program, 'cwd' | 'env'>): Promise<void> {
-  const file = await keptFile(sessionId, program)
+  const file = await findSessionFile(sessionId, program)
   if (file !== undefined) await deleteSession(file)
 }

@@ -3,25 +3,25 @@ import { endings, type Ending, type RunResult } from '@halting/core'
 import { endingLimits, limitOfResult, stopOf, type SdkStop } from '@halting/core/adapters'
 import { endingMessage } from '../frontends/wait-text.ts'
 import { figuresOf } from '../headless/ending.ts'
-import { standingAdvice } from '../headless/limit-advice.ts'
+import { standingBudgetAdvice } from '../headless/limit-advice.ts'
 import { authenticationRequired, internalError } from './errors.ts'
 import { oneLine } from '../io/figures.ts'
 import { limitOptionNames } from './limit-options.ts'
 
-// The only place that knows how an ending is reported by the protocol: by its row.
+// The only place that maps endings to the protocol, by the row of the ending.
 
-/** What the answer to a prompt carries beside its stop reason. */
+/** What the response to a prompt contains in addition to its stop reason. */
 interface StopMeta {
   readonly 'halting/stop': Pick<SdkStop, 'reason' | 'category' | 'message' | 'context' | 'forced'>
   readonly [name: string]: unknown
 }
 
-/** How a prompt is answered. */
+/** The response to a prompt. */
 export type PromptAnswer =
   | { readonly kind: 'stop'; readonly stopReason: StopReason; readonly meta: StopMeta }
   | { readonly kind: 'error'; readonly code: number; readonly message: string; readonly data: object }
 
-/** The answer to the prompt of a run that ended so. `isCancelled`: the client asked for it (spec R-ACP-6). */
+/** The response to the prompt of a finished run. `isCancelled`: the client cancelled it (spec R-ACP-6). */
 export function answerFor(terminal: RunResult, isCancelled: boolean): PromptAnswer {
   const { reason, category, message, context, forced } = stopOf(terminal)
   const { verified } = terminal
@@ -29,28 +29,28 @@ export function answerFor(terminal: RunResult, isCancelled: boolean): PromptAnsw
     'halting/stop': { reason, category, message, context, forced },
     ...(verified !== undefined && { 'halting/verified': verified }),
   }
-  // The protocol wants `cancelled` after a cancel, whatever else went wrong meanwhile.
+  // The protocol requires `cancelled` after a cancel, even if something else failed.
   if (isCancelled) return { kind: 'stop', stopReason: 'cancelled', meta }
   const { acp } = endings[terminal.reason]
   if (acp === 'error') {
-    const code = isWithoutKey(terminal) ? authenticationRequired : internalError
+    const code = isKeyRejected(terminal) ? authenticationRequired : internalError
     return { kind: 'error', code, message: sentenceOf(terminal), data: { stop: meta['halting/stop'] } }
   }
   return { kind: 'stop', stopReason: acp === 'cancelled' ? 'end_turn' : acp, meta }
 }
 
-/** A service that refused the key, or had none to look at. */
-function isWithoutKey({ reason, error }: RunResult): boolean {
+/** Whether the service rejected the key, or there was none. */
+function isKeyRejected({ reason, error }: RunResult): boolean {
   if (reason !== 'model_error' || error === undefined || !('kind' in error)) return false
   return error.kind === 'authentication_failed'
 }
 
 /** What to do next in an editor; '' for nothing. */
-function nextInEditor(terminal: RunResult): string {
+function adviceForEditor(terminal: RunResult): string {
   const { advice } = endings[terminal.reason]
   if (typeof advice.editor === 'string') return advice.editor
   const limit = limitOfResult(terminal)
-  if (limit === null) return standingAdvice(terminal)
+  if (limit === null) return standingBudgetAdvice(terminal)
   if (limit === 'noProgress' || limit === 'maxGoalTries') return ''
   const option = `"${limitOptionNames[limit]}" in the session options`
   return endingLimits[limit].raisedBy === 'continuing'
@@ -58,10 +58,10 @@ function nextInEditor(terminal: RunResult): string {
     : `Raise ${option}, then enter /continue.`
 }
 
-/** One sentence on an ending, its figures, and what to do next: what a person sees in every editor. */
+/** One sentence on an ending, with figures and what to do next. */
 export function sentenceOf(terminal: RunResult): string {
   const message = oneLine(endingMessage(terminal, Date.now()), 500).replace(/[.\s]+$/, '')
-  const next = nextInEditor(terminal)
+  const next = adviceForEditor(terminal)
   return `${terminal.reason}: ${message} (${figuresOf(terminal)}).${next === '' ? '' : ` ${next}`}`
 }
 
@@ -77,7 +77,7 @@ const severities: { readonly [announcement in Ending['announcement']]: Severity 
   failed: 'error',
 }
 
-/** How loudly an ending is reported; undefined for one that speaks for itself. */
+/** The severity of an ending; undefined if it needs no report. */
 export function severityOf({ reason }: RunResult): Severity | undefined {
   return reason === 'completed' ? undefined : severities[endings[reason].announcement]
 }

@@ -9,26 +9,26 @@ import { everyCharacter } from '../io/seen.ts'
 import {
   patchFileTitle,
   patchToolName,
-  type ShownPatchFile,
-  shownPatchFiles,
-  sideOf,
+  type PatchFileView,
+  patchFileViews,
+  hunkSide,
 } from '../frontends/patch-files.ts'
-import { shownPath } from '../io/shown-path.ts'
+import { displayPath } from '../io/display-path.ts'
 
-/** What an editor shows of a call, from its name and input alone. */
+/** What an editor shows of a call, based on its name and input. */
 export interface ToolView {
   readonly title: string
   readonly kind: ToolKind
   readonly locations: ToolCallLocation[]
-  /** What it will change. */
+  /** What the call will change. */
   readonly content: ToolCallContent[]
 }
 
 const titleWidth = 200
-/** A file that is shown as it was before a Write. */
-const largestBefore = 512 * 1024
+/** The largest file whose old content is shown for a Write. */
+const maxBytesBefore = 512 * 1024
 
-/** What a call does with the task list. */
+/** The title of a call about the task list. */
 function taskListTitle(name: string, field: (key: string) => string): string {
   switch (name) {
     case 'TaskCreate':
@@ -44,74 +44,89 @@ function taskListTitle(name: string, field: (key: string) => string): string {
   }
 }
 
-/** @param cwd Where paths of the call are from: an editor is told absolute ones alone. */
-export function toolViewOf(name: string, input: unknown, cwd: string): ToolView {
-  const fields = fieldsOf(input)
+/** Reads the fields of a call's input for display. */
+interface InputReader {
+  /** A text field; '' for anything else. */
+  readonly field: (key: string) => string
+  /** The absolute path in a field; '' for none. */
+  readonly path: (key: string) => string
+  /** The path in a field as people read it, relative to the working directory; '' for none. */
+  readonly from: (key: string) => string
+  /** The view with the path in a field as its location. */
+  readonly at: (key: string, view: ToolView, line?: number) => ToolView
+  /** The text fields that are not empty, each as a code block. */
+  readonly texts: (...keys: readonly string[]) => ToolCallContent[]
+}
+
+function inputReader(fields: Readonly<Record<string, unknown>>, cwd: string): InputReader {
   const field = (key: string): string => {
     const value = fields[key]
     return typeof value === 'string' ? value : ''
   }
   const path = (key: string): string => (field(key) === '' ? '' : calledPath(field(key), cwd))
-  /** A path as people read it. */
-  const from = (key: string): string => (field(key) === '' ? '' : shownPath(field(key), cwd))
-  const plain = (kind: ToolKind, title: string): ToolView => ({ title: shown(title), kind, locations: [], content: [] })
-  const at = (key: string, view: ToolView, line?: number): ToolView =>
-    path(key) === '' ? view : { ...view, locations: [{ path: path(key), ...(line !== undefined && { line }) }] }
-  const texts = (...keys: readonly string[]): ToolCallContent[] =>
-    keys
-      .map(field)
-      .filter((text) => text !== '')
-      .map((text) => textContent(fenced(text)))
+  return {
+    field,
+    path,
+    from: (key) => (field(key) === '' ? '' : displayPath(field(key), cwd)),
+    at: (key, view, line) =>
+      path(key) === '' ? view : { ...view, locations: [{ path: path(key), ...(line !== undefined && { line }) }] },
+    texts: (...keys) =>
+      keys
+        .map(field)
+        .filter((text) => text !== '')
+        .map((text) => textContent(fenced(text))),
+  }
+}
+
+function plainView(kind: ToolKind, title: string): ToolView {
+  return { title: titleText(title), kind, locations: [], content: [] }
+}
+
+/** What an editor shows of a call. `cwd`: the directory that relative paths of the call start from; editors receive absolute paths only. */
+export function toolViewOf(name: string, input: unknown, cwd: string): ToolView {
+  const fields = fieldsOf(input)
+  const reader = inputReader(fields, cwd)
+  const { field, from, at, texts } = reader
   switch (name) {
     case 'Read': {
       const { offset } = fields
       const line = typeof offset === 'number' && offset >= 1 ? Math.floor(offset) : undefined
       const title = `Read ${from('file_path')}${line === undefined ? '' : ` from line ${line}`}`
-      return at('file_path', plain('read', title), line)
+      return at('file_path', plainView('read', title), line)
     }
-    case 'Edit': {
-      const view = at('file_path', plain('edit', `Edit ${from('file_path')}`))
-      const [oldText, newText] = [field('old_string'), field('new_string')]
-      if (path('file_path') === '') return view
-      return { ...view, content: [{ type: 'diff', path: path('file_path'), oldText, newText }] }
-    }
-    case 'Write': {
-      const view = at('file_path', plain('edit', `Write ${from('file_path')}`))
-      if (path('file_path') === '') return view
-      const oldText = textBefore(path('file_path'), cwd)
-      return { ...view, content: [{ type: 'diff', path: path('file_path'), oldText, newText: field('content') }] }
-    }
+    case 'Edit':
+    case 'Write':
+      return fileChangeView(name, reader, cwd)
     case patchToolName:
       return patchView(fields, cwd)
     case 'NotebookEdit':
       return at('notebook_path', {
-        ...plain('edit', `Edit ${from('notebook_path')}`),
+        ...plainView('edit', `Edit ${from('notebook_path')}`),
         content: cellContent(fields, field('new_source')),
       })
-    case 'Bash': {
-      const title = `Run ${field('command')}`
-      const view = plain('execute', title)
-      const told = [view.title === title ? '' : fenced(field('command'), 'sh'), field('description')]
-      return { ...view, content: told.filter((text) => text !== '').map(textContent) }
-    }
+    case 'Bash':
+      return commandView(reader)
     case 'Wait':
       return at('file_path', {
-        ...plain(...waitOf(fields, field, from('file_path'))),
+        ...plainView(...waitOf(fields, field, from('file_path'))),
         content: texts('command', 'pattern'),
       })
     case 'Glob':
     case 'Grep': {
       const where = [from('path'), field('glob'), field('type')].filter((text) => text !== '').join(' ')
-      return at('path', plain('search', searchTitle(name, field('pattern'), where)))
+      return at('path', plainView('search', searchTitle(name, field('pattern'), where)))
     }
     case 'WebFetch':
-      return { ...plain('fetch', `Fetch ${field('url')}`), content: texts('url', 'prompt') }
+      return { ...plainView('fetch', `Fetch ${field('url')}`), content: texts('url', 'prompt') }
     case 'WebSearch':
-      return { ...plain('fetch', `Search the web for "${field('query')}"`), content: wholeInput(fields) }
+      return { ...plainView('fetch', `Search the web for "${field('query')}"`), content: wholeInput(fields) }
     case 'Agent':
     case 'Task':
       return {
-        ...plain('think', `Agent ${[field('subagent_type'), field('description')].filter(Boolean).join(': ')}`.trim()),
+        ...plainView(
+          'think',
+          `Agent ${[field('subagent_type'), field('description')].filter(Boolean).join(': ')}`.trim(),
+        ),
         content: texts('prompt'),
       }
     case 'TodoWrite':
@@ -119,23 +134,41 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     case 'TaskUpdate':
     case 'TaskList':
     case 'TaskGet':
-      return { ...plain('think', taskListTitle(name, field)), content: texts('description') }
+      return { ...plainView('think', taskListTitle(name, field)), content: texts('description') }
     case 'EnterPlanMode':
-      return plain('switch_mode', 'Enter plan mode')
+      return plainView('switch_mode', 'Enter plan mode')
     case 'ExitPlanMode': {
-      const view = plain('switch_mode', 'Present the plan')
+      const view = plainView('switch_mode', 'Present the plan')
       return field('plan') === '' ? view : { ...view, content: [textContent(field('plan'))] }
     }
     case 'Skill':
-      return { ...plain('other', `Use the skill ${field('skill')}`), content: texts('args') }
+      return { ...plainView('other', `Use the skill ${field('skill')}`), content: texts('args') }
     case 'AskUserQuestion':
-      return plain('other', 'Ask a question')
+      return plainView('other', 'Ask a question')
     default:
-      return { ...plain('other', otherTitle(name)), content: wholeInput(fields) }
+      return { ...plainView('other', otherTitle(name)), content: wholeInput(fields) }
   }
 }
 
-/** The source of a cell as it is, below what else the call says. */
+/** An edit or a new content of one file, as a diff. */
+function fileChangeView(name: 'Edit' | 'Write', { field, path, from, at }: InputReader, cwd: string): ToolView {
+  const view = at('file_path', plainView('edit', `${name} ${from('file_path')}`))
+  const file = path('file_path')
+  if (file === '') return view
+  const [oldText, newText] =
+    name === 'Edit' ? [field('old_string'), field('new_string')] : [textBefore(file, cwd), field('content')]
+  return { ...view, content: [{ type: 'diff', path: file, oldText, newText }] }
+}
+
+/** A command: the whole of it where the title had to shorten it, and its description. */
+function commandView({ field }: InputReader): ToolView {
+  const title = `Run ${field('command')}`
+  const view = plainView('execute', title)
+  const parts = [view.title === title ? '' : fenced(field('command'), 'sh'), field('description')]
+  return { ...view, content: parts.filter((text) => text !== '').map(textContent) }
+}
+
+/** The remaining input, then the source of the cell. */
 function cellContent(fields: Readonly<Record<string, unknown>>, source: string): ToolCallContent[] {
   const others = Object.fromEntries(Object.entries(fields).filter(([key]) => key !== 'new_source'))
   return [...wholeInput(others), ...(source === '' ? [] : [textContent(fenced(source))])]
@@ -153,31 +186,31 @@ function otherTitle(tool: string): string {
 
 /** A patch with a diff for each of its files. */
 function patchView(fields: Readonly<Record<string, unknown>>, cwd: string): ToolView {
-  const files = shownPatchFiles(fields)
-  const titles = files.map((file) => patchFileTitle(file, (each) => shownPath(each, cwd)))
+  const files = patchFileViews(fields)
+  const titles = files.map((file) => patchFileTitle(file, (each) => displayPath(each, cwd)))
   const whole = `Patch ${titles.join(', ')}`
-  const title = shown(whole)
+  const title = titleText(whole)
   if (files.length === 0) return { title, kind: 'edit', locations: [], content: wholeInput(fields) }
   const locations = files.map((file) => ({ path: calledPath(file.target ?? file.path, cwd) }))
-  // A diff does not say from where a file is moved, and that it is deleted.
-  const told = title === whole ? [] : [textContent(fenced(titles.join('\n')))]
-  return { title, kind: 'edit', locations, content: [...told, ...files.map((file) => patchDiff(file, cwd))] }
+  // A diff does not show that a file is moved or deleted.
+  const titleList = title === whole ? [] : [textContent(fenced(titles.join('\n')))]
+  return { title, kind: 'edit', locations, content: [...titleList, ...files.map((file) => patchDiff(file, cwd))] }
 }
 
-/** The change of one file of a patch: its hunks, or all of a file that is added or deleted. */
-function patchDiff({ kind, path, target, hunks }: ShownPatchFile, cwd: string): ToolCallContent {
+/** The change of one file of a patch: its hunks, or the whole file if it is added or deleted. */
+function patchDiff({ kind, path, target, hunks }: PatchFileView, cwd: string): ToolCallContent {
   const full = calledPath(path, cwd)
-  const before = kind === 'add' ? null : kind === 'delete' ? (textBefore(full, cwd) ?? '') : sideOf(hunks, '-')
+  const before = kind === 'add' ? null : kind === 'delete' ? (textBefore(full, cwd) ?? '') : hunkSide(hunks, '-')
   const diff = {
     type: 'diff',
     path: calledPath(target ?? path, cwd),
     oldText: before,
-    newText: sideOf(hunks, '+'),
+    newText: hunkSide(hunks, '+'),
   } as const
   return diff
 }
 
-/** Which kind a call of `Wait` is, and what it is about. */
+/** The kind and title of a call of `Wait`. */
 function waitOf(
   { seconds }: ReturnType<typeof fieldsOf>,
   field: (key: string) => string,
@@ -188,7 +221,7 @@ function waitOf(
   return ['other', `Wait for ${what}`]
 }
 
-function shown(title: string): string {
+function titleText(title: string): string {
   return oneLine(everyCharacter(title), titleWidth) || 'Tool call'
 }
 
@@ -196,31 +229,31 @@ export function textContent(text: string): ToolCallContent {
   return { type: 'content', content: { type: 'text', text } }
 }
 
-/** Every field on a line of its own, as JSON: what stands in one cannot look like another. */
+/** Every field on its own line, as JSON, so that the value of one field cannot imitate another. */
 function wholeInput(fields: Readonly<Record<string, unknown>>): ToolCallContent[] {
   const lines = Object.entries(fields).map(([key, value]) => `  ${JSON.stringify(key)}: ${JSON.stringify(value)}`)
   return lines.length === 0 ? [] : [textContent(fenced(`{\n${lines.join(',\n')}\n}`, 'json'))]
 }
 
-/** What a title has no room for, or leaves out: nobody says yes to a command whose end they have not seen (spec R-ACP-7a). */
+/** Text as a code block: all of what a title leaves out. Nobody should approve a command without having seen its end (spec R-ACP-7a). */
 export function fenced(text: string, language = ''): string {
-  const shown = everyCharacter(text)
-  const fence = '`'.repeat(Math.max(3, ...[...shown.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)))
-  return `${fence}${language}\n${shown}\n${fence}`
+  const visible = everyCharacter(text)
+  const fence = '`'.repeat(Math.max(3, ...[...visible.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)))
+  return `${fence}${language}\n${visible}\n${fence}`
 }
 
 export function absolute(path: string, cwd: string): string {
   return isAbsolute(path) ? path : join(cwd, path)
 }
 
-/** What a file of the folder is before it is written; null for one that is new, or is not shown. */
+/** The content of a file before it is written; null for a new file, or one that is not shown. */
 function textBefore(path: string, cwd: string): string | null {
   try {
     const real = realpathSync(path)
-    // Elsewhere there are files that are none, and reading those may wait for ever.
+    // Other paths may be devices or pipes, which could block the reader forever.
     if (!real.startsWith(realpathSync(cwd) + sep)) return null
     const stats = statSync(real)
-    if (!stats.isFile() || stats.size > largestBefore) return null
+    if (!stats.isFile() || stats.size > maxBytesBefore) return null
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(real))
   } catch {
     return null

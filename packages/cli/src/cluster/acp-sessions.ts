@@ -1,7 +1,7 @@
 import { foldSession, runsOf } from '@halting/core/steps'
 import type { FlagName, Flags } from '../flags/flags.ts'
-import { invalid } from '../acp/errors.ts'
-import type { OpenedSession, Opener, OpenRequest } from '../acp/opener.ts'
+import { invalidParamsError } from '../acp/errors.ts'
+import type { OpenedSession, SessionOpener, OpenSessionRequest } from '../acp/session-opener.ts'
 import { withImages } from '../acp/prompt-content.ts'
 import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
@@ -18,7 +18,7 @@ const heeded: readonly FlagName[] = ['verbose', 'permissionMode']
 const pageSize = 50
 
 /** Opens sessions of the cluster that the flags name, for an editor (spec R-ACP-17). */
-export function openerOnCluster(flags: Flags, program: Program): Opener {
+export function openerOnCluster(flags: Flags, program: Program): SessionOpener {
   /** Records of sessions whose conversation the editor was told last. */
   const read = new Map<string, number>()
   const open = new Map<string, OpenedSession['session']>()
@@ -32,7 +32,7 @@ export function openerOnCluster(flags: Flags, program: Program): Opener {
       })
       return opened
     },
-    left: () =>
+    exitNotes: () =>
       [...open.values()]
         .filter(({ snapshot }) => snapshot.status !== 'idle')
         .map(({ id }) => `a run continues on the cluster. Resume: ${returnCommand(id, flags.cluster ?? '')}`),
@@ -57,7 +57,7 @@ export function openerOnCluster(flags: Flags, program: Program): Opener {
       }
     },
     async remove() {
-      throw invalid(
+      throw invalidParamsError(
         'An editor cannot delete sessions of a cluster. Close the session instead; it stays on the cluster.',
       )
     },
@@ -71,15 +71,15 @@ interface Around {
 }
 
 async function openOnCluster(
-  { cwd, additionalDirectories, servers, resume }: OpenRequest,
+  { cwd, additionalDirectories, servers, resume }: OpenSessionRequest,
   { flags, program, since }: Around,
 ): Promise<OpenedSession> {
   if (servers.length > 0)
-    throw invalid(
+    throw invalidParamsError(
       'A session on a cluster uses the MCP servers of its worker. Remove mcpServers; use halting serve --mcp-config.',
     )
   if (additionalDirectories.length > 0)
-    throw invalid('A session on a cluster uses the folders of its worker. Remove additionalDirectories.')
+    throw invalidParamsError('A session on a cluster uses the folders of its worker. Remove additionalDirectories.')
   const notes = [`The session is on the cluster ${flags.cluster} and works in its own folder there, not in ${cwd}.`]
   const { permissionMode } = flags
   const { session } = await openRemote({ ...flags, ...(resume !== undefined && { resume }) }, program, {
@@ -94,7 +94,7 @@ async function openOnCluster(
     session,
     commands: () => [],
     models: [],
-    prepare: ({ said, rest, images }) => Promise.resolve({ content: withImages(said + rest, images) }),
+    prepare: ({ text: said, rest, images }) => Promise.resolve({ content: withImages(said + rest, images) }),
     onNote(listener) {
       for (const text of notes.splice(0)) listener(text)
     },

@@ -11,7 +11,7 @@ import { runOnce } from '../headless/run.ts'
 import { oneLine, told } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
-import { ownFolder } from '../terminal/own-folder.ts'
+import { userFolder } from '../terminal/user-folder.ts'
 import { UsageError } from '../usage-error.ts'
 import { type EngineProcess, freePort, startEngine } from './engine-process.ts'
 import { watchFullDisk } from './full-disk.ts'
@@ -41,7 +41,7 @@ export async function cluster(
   if (flags.cluster !== undefined) throw new UsageError('halting cluster dev starts its own cluster. Remove --cluster.')
   await loadRestate('cluster dev')
   const binary = await serverBinary(flags, program)
-  const folder = join(ownFolder(program), 'cluster-dev')
+  const folder = join(userFolder(program), 'cluster-dev')
   const interruption = watchInterruption(program.output)
   let engine: EngineProcess | undefined
   let worker: Worker | undefined

@@ -3,8 +3,8 @@ import type { JsonObject } from '@halting/core'
 import type { FlagName, Flags } from '../flags/flags.ts'
 import { type Control, ControlError } from '../host/control.ts'
 import { HostServers } from '../host/host-servers.ts'
-import type { Given } from '../host/initialize.ts'
-import type { Opened } from '../host/opened.ts'
+import type { InitializeRequest } from '../host/initialize.ts'
+import type { HostSession } from '../host/host-session.ts'
 import { answerLimitsByHost } from '../host/limit-questions.ts'
 import { answerByHost } from '../host/questions.ts'
 import { statusCommands, withStatusCommands } from '../host/status-commands.ts'
@@ -34,7 +34,11 @@ const heeded: readonly FlagName[] = [
 ]
 
 /** Opens the session of a cluster that a host asked for (spec R-HOST-17). @throws UsageError for what only a session of this machine has. */
-export async function openForHostOnCluster(given: Given, control: Control, program: Program): Promise<Opened> {
+export async function openForHostOnCluster(
+  given: InitializeRequest,
+  control: Control,
+  program: Program,
+): Promise<HostSession> {
   refuseGiven(given)
   const { output } = program
   const note = (text: string): void => output.err(told(text))
@@ -66,7 +70,7 @@ export async function openForHostOnCluster(given: Given, control: Control, progr
       apiKeySource: 'none',
       claude_code_version: about['claude_code_version'] ?? null,
     }),
-    about,
+    initializeResponse: about,
     prepare: (content) => ({ content }),
     servers: undefined,
     hostServers: new HostServers(control),
@@ -74,17 +78,17 @@ export async function openForHostOnCluster(given: Given, control: Control, progr
     commands: () => [],
     agents: () => [],
     plugins: () => ({ all: [], problems: [] }),
-    readAnew: () => Promise.resolve(),
+    reload: () => Promise.resolve(),
     hasPlugin: () => false,
-    keepsFiles: false,
+    hasFileCheckpoints: false,
     memoryFiles: () => [],
     agentTokens: () => [],
-    notHere,
-    through: (next) => partialOf(session.id, flags.includePartialMessages === true, next),
-    goesOn: {
+    unsupported: notHere,
+    interceptEvents: (next) => partialOf(session.id, flags.includePartialMessages === true, next),
+    detached: {
       isWaiting: () => session.snapshot.status === 'requires_action',
-      told: `the session stays on the cluster, and waits for an answer: halting sessions --cluster ${cluster}`,
-      left: () =>
+      message: `the session stays on the cluster, and waits for an answer: halting sessions --cluster ${cluster}`,
+      leaveMessage: () =>
         session.snapshot.status === 'idle'
           ? undefined
           : `the run continues on the cluster. Resume: ${returnCommand(session.id, cluster)}`,
@@ -108,7 +112,7 @@ const about: JsonObject = {
 const ofWorker = 'permissions and servers are set where the worker starts (halting serve).'
 
 /** Requests that only a session of this machine can serve, and why. */
-const notHere: NonNullable<Opened['notHere']> = {
+const notHere: NonNullable<HostSession['unsupported']> = {
   mcp_status: `mcp_status is not available with --cluster. system/init of each run names the servers of the worker.`,
   mcp_set_servers: `mcp_set_servers is not available with --cluster: ${ofWorker}`,
   mcp_reconnect: `mcp_reconnect is not available with --cluster: the servers are those of the worker.`,
@@ -120,7 +124,7 @@ const notHere: NonNullable<Opened['notHere']> = {
 }
 
 /** @throws UsageError for fields of `initialize` that a worker does not heed. Those that are flags are refused as flags. */
-function refuseGiven(given: Given): void {
+function refuseGiven(given: InitializeRequest): void {
   const { hooks, sdkServers, skills, toolAliases, planInstructions, title, summarizesAgents } = given
   const names = Object.entries({
     hooks: hooks !== undefined && Object.keys(hooks).length > 0,

@@ -4,8 +4,8 @@ import type { FlagName, Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { recordedTranscript } from '@halting/analysis/transcript'
-import { entriesIn } from '../terminal/app/kept-entries.ts'
-import type { OpenSession, ShownCluster, WrittenCommand } from '../terminal/app/context.ts'
+import { entriesIn } from '../terminal/app/transcript-entries.ts'
+import type { OpenSession, ClusterConnection, CustomCommand } from '../terminal/app/context.ts'
 import { factsOf } from './list-text.ts'
 import { asked, clientOf } from './of-cluster.ts'
 import { knownOf, openRemote } from './open-remote.ts'
@@ -19,7 +19,7 @@ const heeded: readonly FlagName[] = ['theme', 'noAnimation', 'forkSession', 'qui
 const offeredSessions = 200
 
 /** Sessions of a cluster, for the interactive program. */
-export interface ClusterInTerminal extends ShownCluster {
+export interface ClusterInTerminal extends ClusterConnection {
   open(flags: Flags, program: Program): Promise<OpenSession>
   /** Where a session is: the cluster, and the folder on its worker once that is known. */
   placeOf(session: Session | undefined): string
@@ -45,7 +45,7 @@ export function clusterInTerminal(url: string, admin: string | undefined): Clust
       })
       const known = { hasBegun: !isNew, goesOn: false }
       left.set(session.id, known)
-      let commands: readonly WrittenCommand[] = []
+      let commands: readonly CustomCommand[] = []
       const follow = (): void =>
         void session.listen((event) => {
           if (event.type === 'message' && event.message.type === 'system' && event.message.subtype === 'init')
@@ -60,7 +60,7 @@ export function clusterInTerminal(url: string, admin: string | undefined): Clust
         get commands() {
           return commands
         },
-        async before() {
+        async earlierEntries() {
           const records = isNew ? [] : await client.records(session.id)
           // What happened since then is told, and so is the turn that goes on.
           follow()
@@ -71,7 +71,7 @@ export function clusterInTerminal(url: string, admin: string | undefined): Clust
         prepare: async (text) => ({ content: text }),
         redact: (text) => text,
         explain: () => ({ parts: [] }),
-        here: undefined,
+        local: undefined,
       }
     },
     placeOf(session) {

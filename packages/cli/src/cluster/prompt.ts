@@ -48,8 +48,8 @@ export async function promptOnCluster(
       // Its worker says what sessions may do.
       remedies: () => undefined,
       sessionId,
-      isKept: true,
-      asked: { argv, written, prompt },
+      isStored: true,
+      invocation: { argv, argument: written, prompt },
     })
     const messageId = prompt === '' ? undefined : randomUUID()
     const own = ownRun(live.session, {

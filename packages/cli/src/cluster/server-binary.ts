@@ -8,7 +8,7 @@ import type { Flags } from '../flags/flags.ts'
 import { askLine, isYes } from '../io/ask.ts'
 import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { ownFolder } from '../terminal/own-folder.ts'
+import { userFolder } from '../terminal/user-folder.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** The version of the engine that halting is tested with. */
@@ -30,7 +30,7 @@ export async function serverBinary({ server, yes }: Flags, program: Program): Pr
   if (!platforms.has(platform))
     throw new UsageError(`npm has no restate-server for ${platform}. Run one elsewhere: halting serve --restate URL.`)
   const name = `@restatedev/restate-server-${platform}`
-  const folder = join(ownFolder(program), 'restate', testedEngine)
+  const folder = join(userFolder(program), 'restate', testedEngine)
   const path = join(folder, 'node_modules', name, 'bin', 'restate-server')
   if (existsSync(path)) return path
   await agreed(`${name} ${testedEngine} is required and available from npm. Its license is BSL 1.1.`, folder, {

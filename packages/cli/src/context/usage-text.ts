@@ -2,7 +2,7 @@ import type { ContextKind, ContextPart, ContextUsage } from '@halting/core/adapt
 import { columnsOf, fitted, wrapped } from '../io/columns.ts'
 import { counted, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
-import { labels } from '../frontends/context-labels.ts'
+import { contextKindLabels } from '../frontends/context-labels.ts'
 
 /** What fills the window, a line for each kind and each name, and what happens when it is full. */
 export function usageText(usage: ContextUsage, width: number, style: Style): string {
@@ -36,10 +36,10 @@ interface Row {
 function rowsOf({ parts, figures }: ContextUsage): readonly Row[] {
   const rows: Row[] = []
   // True: `labels` has no other keys.
-  for (const kind of Object.keys(labels) as ContextKind[]) {
+  for (const kind of Object.keys(contextKindLabels) as ContextKind[]) {
     const own = parts.filter((part) => part.kind === kind)
     if (own.length === 0) continue
-    rows.push({ label: labels[kind], tokens: tokensOf(own), isWithin: false })
+    rows.push({ label: contextKindLabels[kind], tokens: tokensOf(own), isWithin: false })
     for (const { name, tokens } of own)
       if (name !== null) rows.push({ label: `  ${oneLine(name, 60)}`, tokens, isWithin: true })
   }

@@ -3,7 +3,7 @@ import { ConfigurationError } from '@halting/core'
 
 const bypass = 'bypassPermissions'
 
-/** The mode, for a session to be set to. @throws ConfigurationError for the one that somebody has to allow before anything starts (spec R-RULE-1e). */
+/** Returns the mode if the session may be set to it. @throws ConfigurationError for `bypassPermissions` unless it was allowed at the start (spec R-RULE-1e). */
 export function checkMode(mode: string, { permissionModes }: Pick<SessionSnapshot, 'permissionModes'>): string {
   if (mode === bypass && !permissionModes.includes(bypass))
     throw new ConfigurationError(

@@ -2,17 +2,17 @@ import { explicitAutoAllow, type RulePermissions, type SessionWall } from '@halt
 import { editSummary, trialSummary, wallSummary } from '@halting/policy'
 import type { Settings } from '@halting/policy/settings'
 
-/** How the commands of a session are confined, in a sentence each. */
+/** How the commands of a session are confined, one sentence each. */
 export interface ConfinementLines {
-  /** Commands that only read. */
+  /** Read-only commands. */
   readonly read: string
-  /** Commands that no rule covers, in `acceptEdits`. */
+  /** Commands without a rule in `acceptEdits`. */
   readonly edit: string
-  /** Commands that are tried before they ask; undefined where the setting is off, or the sandbox is on. */
+  /** Commands that are tried on overlays before asking; undefined if the setting is off or the sandbox is on. */
   readonly trial?: string
 }
 
-/** What confines commands here, for a person. `isSandboxed`: the sandbox is on, and confines all of them. */
+/** Describes how commands are confined. `isSandboxed`: the sandbox is on and confines all commands. */
 export function confinementLines(
   wall: SessionWall,
   { sandbox = [], tryReadOnly }: Pick<Settings, 'sandbox' | 'tryReadOnly'>,
@@ -34,7 +34,7 @@ export function confinementLines(
 const inSandbox = 'All commands run in the sandbox'
 
 // Spec R-EFRONT-3b.
-/** What becomes of commands without a rule in the present mode, where that is `acceptEdits`. */
+/** What happens to commands without a rule in the current mode; undefined unless that is `acceptEdits`. */
 export function modeConfinement(
   { mode }: Pick<RulePermissions, 'mode'>,
   wall: Pick<SessionWall, 'edits'> | undefined,
@@ -46,15 +46,15 @@ export function modeConfinement(
   return `${summary.slice(0, 1).toUpperCase()}${summary.slice(1)}.${todo}`
 }
 
-/** How one command runs if it does, and why it asks in `acceptEdits` although others do not. */
+/** How a command would be confined, and why it asks in `acceptEdits` although others do not. */
 export interface CommandConfinement {
-  /** `edit`: it changes the workspace alone; `read` and `look`: it reads; `trial`: it is tried before it asks. Null for a command that runs as it is, or not at all. */
+  /** `edit`: may change only the workspace; `read` and `look`: read-only; `trial`: tried before asking. Null for an unconfined or denied command. */
   readonly kind: 'edit' | 'read' | 'look' | 'trial' | null
-  /** For a person; undefined where there is nothing to say. */
+  /** A sentence for a person; undefined if there is nothing to add. */
   readonly text: string | undefined
 }
 
-/** What would confine a command in the present mode of these rules. */
+/** How a command would be confined in the current mode of these rules. */
 export function commandConfinement(
   command: string,
   permissions: Pick<RulePermissions, 'explain' | 'confinementOf' | 'mode'>,
@@ -62,8 +62,8 @@ export function commandConfinement(
 ): CommandConfinement {
   const { behavior } = permissions.explain(command)
   const kind = behavior === 'deny' ? null : (permissions.confinementOf({ callId: '', command })?.kind ?? null)
-  if (behavior === 'allow') return { kind, text: kind === 'edit' ? runsInWorkspace : undefined }
-  if (kind === 'trial') return { kind, text: triedFirst }
+  if (behavior === 'allow') return { kind, text: kind === 'edit' ? confinedRunNote : undefined }
+  if (kind === 'trial') return { kind, text: trialNote }
   const edits = permissions.mode === 'acceptEdits' && behavior === 'ask' ? wall?.edits() : undefined
   if (edits?.kind !== 'off') return { kind: null, text: undefined }
   return {
@@ -72,6 +72,6 @@ export function commandConfinement(
   }
 }
 
-const triedFirst = 'It is tried on overlays first (tryReadOnly), and asks only if it has effects.'
-// Of reading, each part of a line says so itself.
-const runsInWorkspace = 'It runs confined: it changes only the directories of the session and /tmp, and has no network.'
+const trialNote = 'It is tried on overlays first (tryReadOnly), and asks only if it has effects.'
+// For read-only commands, the explanation of each part of the line says it.
+const confinedRunNote = 'It runs confined: it changes only the directories of the session and /tmp, and has no network.'

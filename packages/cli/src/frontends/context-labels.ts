@@ -1,7 +1,7 @@
 import type { ContextKind } from '@halting/core/adapters'
 
-/** What fills the context window, in the words of all frontends. */
-export const labels: { readonly [kind in ContextKind]: string } = {
+/** Labels for what fills the context window. */
+export const contextKindLabels: { readonly [kind in ContextKind]: string } = {
   system: 'system prompt',
   memory: 'memory files',
   tool: 'tools',

@@ -2,18 +2,18 @@ import type { ElicitationRequest } from '@halting/agent/mcp'
 import { headOf, isJsonObject } from '@halting/core/adapters'
 import { everyCharacter, everyCharacterInLine } from '../io/seen.ts'
 
-/** A choice of a field: what the server receives, and what a person sees. */
+/** An option of a field: the value that the server receives, and the title that a person sees. */
 export interface FormOption {
   readonly const: string
   readonly title: string
 }
 
-interface Named {
+interface Labelled {
   readonly title?: string
   readonly description?: string
 }
 
-interface TextFormField extends Named {
+interface TextFormField extends Labelled {
   readonly type: 'string'
   readonly oneOf?: FormOption[]
   readonly minLength?: number
@@ -22,19 +22,19 @@ interface TextFormField extends Named {
   readonly default?: string
 }
 
-interface NumberFormField extends Named {
+interface NumberFormField extends Labelled {
   readonly type: 'number' | 'integer'
   readonly minimum?: number
   readonly maximum?: number
   readonly default?: number
 }
 
-interface BooleanFormField extends Named {
+interface BooleanFormField extends Labelled {
   readonly type: 'boolean'
   readonly default?: boolean
 }
 
-interface ListFormField extends Named {
+interface ListFormField extends Labelled {
   readonly type: 'array'
   readonly items: { readonly anyOf: FormOption[] }
   readonly minItems?: number
@@ -56,77 +56,84 @@ function fieldsOf(value: unknown): { readonly [name: string]: unknown } {
 }
 
 /** `The server crm asks you to open a page at auth.example.com: Connect your account` */
-export function pageQuestion(
+export function pageQuestionText(
   server: string,
   { message, url = '' }: Pick<ElicitationRequest, 'message' | 'url'>,
 ): string {
   const host = URL.canParse(url) ? new URL(url).host : ''
-  return `The server ${everyCharacterInLine(server, 100)} asks you to open a page at ${host}: ${seenText(message)}`
+  return `The server ${everyCharacterInLine(server, 100)} asks you to open a page at ${host}: ${visibleText(message)}`
 }
 
-/** Says that a question was declined without asking the person, and why. */
-export function declinedQuestion(server: string, message: string, why: string): string {
+/** Reports that a question was declined without asking the person, and why. */
+export function declinedQuestionText(server: string, message: string, why: string): string {
   return `Declined a question of the server ${server}, "${message}": ${why}.`
 }
 
-/** Why a question is declined whose fields are none that a form has. */
-export const noForm = 'a form cannot show what it asks for'
+/** Why a question with unsupported fields is declined. */
+export const unsupportedFormReason = 'a form cannot show what it asks for'
 
-/** More of them nobody fills in. */
-const mostFields = 50
-const mostOptions = 500
-const longestText = 4_000
+/** A form with more fields is declined. */
+const maxFields = 50
+const maxOptions = 500
+const maxTextLength = 4_000
 
-/** Text of a server, as a person sees all of it. */
-export function seenText(text: string): string {
-  const seen = everyCharacter(text)
-  return seen.length <= longestText ? seen : `${headOf(seen, longestText)} [... ${seen.length - longestText} more]`
+/** Text from a server with hidden characters made visible, cut at a maximum length. */
+export function visibleText(text: string): string {
+  const visible = everyCharacter(text)
+  return visible.length <= maxTextLength
+    ? visible
+    : `${headOf(visible, maxTextLength)} [... ${visible.length - maxTextLength} more]`
 }
 
-/** What a server asks for, as a form: what it says of each field and nothing else. Undefined for what no form shows. */
-export function formOf(requested: unknown): Form | undefined {
+/** Reads the requested schema as a form; undefined for a schema that no form can show. */
+export function readForm(requested: unknown): Form | undefined {
   const { type, properties, required } = fieldsOf(requested)
-  const given = Object.entries(fieldsOf(properties))
-  if (type !== 'object' || given.length > mostFields) return undefined
-  const shown = given.map(([name, about]) => [name, fieldOf(fieldsOf(about))] as const)
-  // One that is left out would be an answer that nobody gave.
-  if (shown.some(([, field]) => field === undefined)) return undefined
+  const entries = Object.entries(fieldsOf(properties))
+  if (type !== 'object' || entries.length > maxFields) return undefined
+  const fields = entries.map(([name, about]) => [name, readField(fieldsOf(about))] as const)
+  // Leaving out a field would send an answer that nobody gave.
+  if (fields.some(([, field]) => field === undefined)) return undefined
   return {
     type: 'object',
-    // Each was looked at.
-    properties: Object.fromEntries(shown) as Form['properties'],
-    ...(textsIn(required) !== undefined && { required: textsIn(required) ?? [] }),
+    // Each field was checked above.
+    properties: Object.fromEntries(fields) as Form['properties'],
+    ...(stringsOf(required) !== undefined && { required: stringsOf(required) ?? [] }),
   }
 }
 
 type Fields = ReturnType<typeof fieldsOf>
 
-function fieldOf(about: Fields): FormField | undefined {
-  const words = { ...shownText('title', about), ...shownText('description', about) }
+function readField(about: Fields): FormField | undefined {
+  const words = { ...labelText('title', about), ...labelText('description', about) }
   switch (about['type']) {
     case 'string': {
-      const [options, isOpen] = [optionsIn(about), !('enum' in about || 'oneOf' in about)]
+      const [options, isOpen] = [readOptions(about), !('enum' in about || 'oneOf' in about)]
       if (options === undefined && !isOpen) return undefined
       const format = formats.find((known) => known === about['format'])
-      const choice = options === undefined ? { ...numbers(about, 'minLength', 'maxLength') } : { oneOf: options }
+      const choice = options === undefined ? { ...numericBounds(about, 'minLength', 'maxLength') } : { oneOf: options }
       return {
         type: 'string',
         ...words,
         ...choice,
         ...(format !== undefined && { format }),
-        ...byDefault(about, isText),
+        ...defaultOf(about, isText),
       }
     }
     case 'number':
     case 'integer':
-      return { type: about['type'], ...words, ...numbers(about, 'minimum', 'maximum'), ...byDefault(about, isNumber) }
+      return {
+        type: about['type'],
+        ...words,
+        ...numericBounds(about, 'minimum', 'maximum'),
+        ...defaultOf(about, isNumber),
+      }
     case 'boolean':
-      return { type: 'boolean', ...words, ...byDefault(about, isBoolean) }
+      return { type: 'boolean', ...words, ...defaultOf(about, isBoolean) }
     case 'array': {
-      const anyOf = optionsIn(fieldsOf(about['items']))
+      const anyOf = readOptions(fieldsOf(about['items']))
       if (anyOf === undefined) return undefined
-      const chosen = textsIn(about['default'])
-      const bounds = numbers(about, 'minItems', 'maxItems')
+      const chosen = stringsOf(about['default'])
+      const bounds = numericBounds(about, 'minItems', 'maxItems')
       return { type: 'array', ...words, ...bounds, items: { anyOf }, ...(chosen !== undefined && { default: chosen }) }
     }
     default:
@@ -136,32 +143,32 @@ function fieldOf(about: Fields): FormField | undefined {
 
 const formats: readonly NonNullable<TextFormField['format']>[] = ['email', 'uri', 'date', 'date-time']
 
-/** What can be chosen, in each of the forms that servers write it in; undefined where it is no list of texts. */
-function optionsIn(about: Fields): FormOption[] | undefined {
-  const names = textsIn(about['enumNames']) ?? []
-  const plain = textsIn(about['enum'])?.map((value, index) => ({
+/** The options of a field, in each notation that servers use; undefined if they are not a list of strings. */
+function readOptions(about: Fields): FormOption[] | undefined {
+  const names = stringsOf(about['enumNames']) ?? []
+  const plain = stringsOf(about['enum'])?.map((value, index) => ({
     const: value,
-    title: seenText(names[index] ?? value),
+    title: visibleText(names[index] ?? value),
   }))
   const [oneOf, anyOf] = [about['oneOf'], about['anyOf']]
   const titled = Array.isArray(oneOf) ? oneOf : Array.isArray(anyOf) ? anyOf : undefined
-  const options = titled?.map((given: unknown) => {
-    const { const: value, title } = fieldsOf(given)
-    return typeof value === 'string' ? { const: value, title: seenText(isText(title) ? title : value) } : undefined
+  const options = titled?.map((option: unknown) => {
+    const { const: value, title } = fieldsOf(option)
+    return typeof value === 'string' ? { const: value, title: visibleText(isText(title) ? title : value) } : undefined
   })
   const all = options?.every((option) => option !== undefined) === true ? options : plain
-  return all === undefined || all.length === 0 || all.length > mostOptions ? undefined : all
+  return all === undefined || all.length === 0 || all.length > maxOptions ? undefined : all
 }
 
-function textsIn(value: unknown): string[] | undefined {
+function stringsOf(value: unknown): string[] | undefined {
   return Array.isArray(value) && value.every(isText) ? value : undefined
 }
 
-function shownText(name: 'title' | 'description', { [name]: text }: Fields): { readonly [field: string]: string } {
-  return isText(text) ? { [name]: seenText(text) } : {}
+function labelText(name: 'title' | 'description', { [name]: text }: Fields): { readonly [field: string]: string } {
+  return isText(text) ? { [name]: visibleText(text) } : {}
 }
 
-function numbers(about: Fields, ...names: readonly string[]): { readonly [field: string]: number } {
+function numericBounds(about: Fields, ...names: readonly string[]): { readonly [field: string]: number } {
   return Object.fromEntries(
     names.flatMap((name): [string, number][] => {
       const value = about[name]
@@ -170,7 +177,7 @@ function numbers(about: Fields, ...names: readonly string[]): { readonly [field:
   )
 }
 
-function byDefault<T>({ default: value }: Fields, isOne: (value: unknown) => value is T): { readonly default?: T } {
+function defaultOf<T>({ default: value }: Fields, isOne: (value: unknown) => value is T): { readonly default?: T } {
   return isOne(value) ? { default: value } : {}
 }
 
@@ -178,23 +185,23 @@ const isText = (value: unknown): value is string => typeof value === 'string'
 const isNumber = (value: unknown): value is number => Number.isFinite(value)
 const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean'
 
-/** What is wrong with an answer to a form, in words; undefined for one that fits. A client that lies is no person. */
-export function misfitOf(
+/** What is wrong with the content of a form; undefined if it is valid. The content comes from a client, so it is checked. */
+export function formContentProblem(
   { properties, required }: Pick<Form, 'properties' | 'required'>,
   content: Fields,
 ): string | undefined {
   const missing = required?.find((name) => !Object.hasOwn(content, name))
   if (missing !== undefined) return `${missing} is missing`
-  const strange = Object.entries(content).find(([name, value]) => {
+  const mismatch = Object.entries(content).find(([name, value]) => {
     const field = Object.hasOwn(properties, name) ? properties[name] : undefined
-    return field === undefined || !fits(field, value)
+    return field === undefined || !isValidValue(field, value)
   })
-  return strange === undefined ? undefined : `${strange[0]} has the wrong type or value`
+  return mismatch === undefined ? undefined : `${mismatch[0]} has the wrong type or value`
 }
 
-/** Whether a field takes a value. */
-export function fits(given: FormField, value: unknown): boolean {
-  const field = fieldsOf(given)
+/** Whether a value is valid for a field. */
+export function isValidValue(formField: FormField, value: unknown): boolean {
+  const field = fieldsOf(formField)
   const {
     minimum = -Infinity,
     maximum = Infinity,
@@ -222,7 +229,7 @@ export function fits(given: FormField, value: unknown): boolean {
       return isBoolean(value)
     default: {
       const { minItems = 0, maxItems = Infinity } = field
-      const chosen = textsIn(value)
+      const chosen = stringsOf(value)
       return (
         chosen !== undefined &&
         isWithin(chosen.length, minItems, maxItems) &&
@@ -232,7 +239,7 @@ export function fits(given: FormField, value: unknown): boolean {
   }
 }
 
-/** Loose where the server knows better: an address of mail needs an @ alone. */
+/** Lenient, because the server validates again: an email address only needs an @. */
 function hasFormat(format: unknown, text: string): boolean {
   if (text === '') return true
   switch (format) {

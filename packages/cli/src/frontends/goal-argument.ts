@@ -2,12 +2,12 @@ import type { GoalSpec, SettingsChange } from '@halting/core'
 import type { SessionGoal } from '@halting/core/session'
 import { oneLine } from '../io/figures.ts'
 
-/** `until`: commands that must exit with 0. `goal`: what a model judges. */
+/** `until`: commands that must exit with 0. `goal`: a text that a model judges. */
 export type GoalCommand = 'until' | 'goal'
 
-export type ReadGoal = GoalsShown | GoalsChanged
+export type GoalArgument = GoalsShown | GoalsChanged
 
-/** Nothing is set: the goals are shown. */
+/** No argument: show the goals. */
 interface GoalsShown {
   readonly kind: 'show'
 }
@@ -15,36 +15,41 @@ interface GoalsShown {
 interface GoalsChanged {
   readonly kind: 'change'
   readonly change: SettingsChange
-  readonly says: string
-  /** The command that was set; absent where none was. */
+  readonly message: string
+  /** The command that was set, if any. */
   readonly command?: string
 }
 
 /**
- * What stands behind `/until` or `/goal`: a command or a text in place of those before, `+ COMMAND` for one more, `off` for none of its kind.
- * `set`: a number that no goals of the session had before, such as the time: what is protected is looked at anew, and the tries begin anew.
+ * Parses the argument of `/until` or `/goal`: a command or text replaces the earlier ones, `+ COMMAND` adds one, `off` removes those of its kind.
+ * `setNumber`: a number that no earlier goals of the session had, such as the time. It makes the check start over, with new protected files and tries.
  */
-export function readGoal(name: GoalCommand, argument: string, inForce: SessionGoal | null, set: number): ReadGoal {
-  const given = argument.trim()
-  if (given === '') return { kind: 'show' }
-  const all: readonly GoalSpec[] = (inForce?.goals ?? []).map(({ set: _, ...spec }) => spec)
+export function parseGoalArgument(
+  name: GoalCommand,
+  argument: string,
+  current: SessionGoal | null,
+  setNumber: number,
+): GoalArgument {
+  const trimmed = argument.trim()
+  if (trimmed === '') return { kind: 'show' }
+  const all: readonly GoalSpec[] = (current?.goals ?? []).map(({ set: _, ...spec }) => spec)
   const isJudged = name === 'goal'
   const others = all.filter(({ judged }) => (judged === true) !== isJudged)
   const same = all.filter(({ judged }) => (judged === true) === isJudged)
-  if (/^(?:off|none)$/i.test(given))
-    return { kind: 'change', ...changed(others, set), says: offText(name, same, others) }
-  const [, more] = name === 'until' ? (/^\+\s*(\S[\s\S]*)$/.exec(given) ?? []) : []
-  const text = more ?? given
+  if (/^(?:off|none)$/i.test(trimmed))
+    return { kind: 'change', ...goalChange(others, setNumber), message: offText(name, same, others) }
+  const [, more] = name === 'until' ? (/^\+\s*(\S[\s\S]*)$/.exec(trimmed) ?? []) : []
+  const text = more ?? trimmed
   const spec: GoalSpec = isJudged ? { name: text, judged: true } : { name: text }
   const before = more === undefined ? [] : same.filter((each) => each.name !== text)
-  // Programs are asked before a model is.
+  // Commands are checked before a model is asked.
   const specs = isJudged ? [...others, spec] : [...before, spec, ...others]
   const command = isJudged ? {} : { command: text }
-  return { kind: 'change', ...changed(specs, set), says: setText(name, text, specs.length), ...command }
+  return { kind: 'change', ...goalChange(specs, setNumber), message: setText(name, text, specs.length), ...command }
 }
 
-function changed(specs: readonly GoalSpec[], set: number): { readonly change: SettingsChange } {
-  return { change: { until: specs.map((spec) => ({ ...spec, set })) } }
+function goalChange(specs: readonly GoalSpec[], setNumber: number): { readonly change: SettingsChange } {
+  return { change: { until: specs.map((spec) => ({ ...spec, set: setNumber })) } }
 }
 
 function setText(name: GoalCommand, text: string, goals: number): string {

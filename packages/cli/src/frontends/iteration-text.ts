@@ -1,12 +1,12 @@
 import type { IterationReason } from '@halting/core'
 
-/** Why the loop iterates again, in words; undefined for a plain next turn. */
-const iterationTexts: { readonly [transition in IterationReason]: string | undefined } = {
+/** Why the loop continues, as text; undefined for a normal next turn. */
+const textOfReason: { readonly [transition in IterationReason]: string | undefined } = {
   next_turn: undefined,
   user_input: undefined,
   continuation_requested: 'continuing: a hook allowed it',
   stop_hook_blocking: 'rejected by stop hook',
-  // The line of the check says it.
+  // Reported by the line of the check.
   goal_unmet: undefined,
   unverified_change: 'asked the model to verify its last change',
   token_budget_continuation: 'continuing towards the token target',
@@ -23,15 +23,15 @@ const iterationTexts: { readonly [transition in IterationReason]: string | undef
   limit_raised: undefined,
 }
 
-/** The reason of an iteration in words; undefined for a next turn. An unknown name is returned with spaces. */
+/** The text for a reason to continue; undefined for a normal next turn. An unknown name is returned with spaces. */
 export function iterationText(transition: string): string | undefined {
-  // True: it is one of its keys.
-  return Object.hasOwn(iterationTexts, transition)
-    ? iterationTexts[transition as IterationReason]
+  // True: it is one of the keys.
+  return Object.hasOwn(textOfReason, transition)
+    ? textOfReason[transition as IterationReason]
     : transition.replaceAll('_', ' ')
 }
 
-/** Iterations that a running loop shows nothing for, in words for a finished one. */
+/** Reasons that a live run does not report, with their text for a finished run. */
 const silentIterations: { readonly [transition: string]: string } = {
   next_turn: 'next turn',
   user_input: 'continued with a queued message',
@@ -39,7 +39,7 @@ const silentIterations: { readonly [transition: string]: string } = {
   limit_raised: 'continued after a limit was raised',
 }
 
-/** The reason of any iteration of a finished run, in words. */
+/** The text for any reason to continue, for a finished run. */
 export function recordedIterationText(transition: string): string {
   const silent = Object.hasOwn(silentIterations, transition) ? silentIterations[transition] : undefined
   return silent ?? iterationText(transition) ?? transition.replaceAll('_', ' ')

@@ -1,8 +1,8 @@
 import type { LimitRequest, RaisableLimit } from '@halting/core'
 import { settableLimits } from './settable-limits.ts'
 
-/** What a limit is about, in the words of a question. */
-const whose: { readonly [limit in RaisableLimit]: string } = {
+/** Each limit as the object of a question. */
+const limitDescriptions: { readonly [limit in RaisableLimit]: string } = {
   maxTurns: 'the turn limit of this run',
   maxToolCalls: 'the tool call limit of this run',
   maxTotalTokens: 'the token limit of this run',
@@ -14,17 +14,17 @@ const whose: { readonly [limit in RaisableLimit]: string } = {
 
 /** `Raise the turn limit of this run?` */
 export function limitQuestion({ limit }: Pick<LimitRequest, 'limit'>): string {
-  return `Raise ${whose[limit]}?`
+  return `Raise ${limitDescriptions[limit]}?`
 }
 
 /** `2 turns of 2 turns used`, and what the next request needs. */
 export function limitReason({ limit, used, of, needed }: LimitRequest): string {
-  const { shown } = settableLimits[limit]
-  const more = needed === undefined ? '' : `; the next request needs ${shown(needed)}`
-  return `${shown(used)} of ${shown(of)} used${more}.`
+  const { format } = settableLimits[limit]
+  const more = needed === undefined ? '' : `; the next request needs ${format(needed)}`
+  return `${format(used)} of ${format(of)} used${more}.`
 }
 
 /** `Raise to 4 turns` */
 export function offerLabel({ limit }: Pick<LimitRequest, 'limit'>, to: number): string {
-  return `Raise to ${settableLimits[limit].shown(to)}`
+  return `Raise to ${settableLimits[limit].format(to)}`
 }

@@ -1,8 +1,8 @@
 import { duration, durationOrNone, loopRounds } from '../flags/values.ts'
 import type { LoopTerms } from './loop-record.ts'
 
-/** What stands behind `/loop`. */
-export type ReadLoop =
+/** The parsed argument of `/loop`. */
+export type LoopArgument =
   | { readonly kind: 'show' }
   | { readonly kind: 'on' }
   | { readonly kind: 'off' }
@@ -12,17 +12,17 @@ export type ReadLoop =
 export const loopUsage =
   '/loop 10m x5 PROMPT repeats a prompt every 10 minutes, 5 times · /loop 10m for 2h PROMPT for 2 hours · /loop on continues · /loop off ends it'
 
-/** What a loop without a bound is answered with, in a session that may have a budget or a goal as one. */
+/** The error for a loop without a bound, in a session where a budget or a goal can be one. */
 export const loopNeedsBound =
   'A loop needs a bound: rounds (/loop 10m x5 PROMPT), time (/loop 10m for 2h PROMPT), a budget of the session (/limits usd 5) or a goal (/until npm test).'
 
-/** `10m x5 for 2h PROMPT`: the time comes first, bounds in any order behind it. */
-export function readLoop(argument: string): ReadLoop {
-  const given = argument.trim()
-  if (given === '') return { kind: 'show' }
-  if (/^on$/i.test(given)) return { kind: 'on' }
-  if (/^(?:off|none|stop)$/i.test(given)) return { kind: 'off' }
-  const [, time = '', afterTime = ''] = /^(\S+)(?:\s+([\s\S]*))?$/.exec(given) ?? []
+/** Parses `10m x5 for 2h PROMPT`: first the interval, then bounds in any order. */
+export function parseLoopArgument(argument: string): LoopArgument {
+  const trimmed = argument.trim()
+  if (trimmed === '') return { kind: 'show' }
+  if (/^on$/i.test(trimmed)) return { kind: 'on' }
+  if (/^(?:off|none|stop)$/i.test(trimmed)) return { kind: 'off' }
+  const [, time = '', afterTime = ''] = /^(\S+)(?:\s+([\s\S]*))?$/.exec(trimmed) ?? []
   const every = durationOrNone(time)
   if (!('value' in every)) {
     const isTime = /^-?\d/.test(time)
@@ -36,7 +36,7 @@ export function readLoop(argument: string): ReadLoop {
     if (bound === null) break
     const [all, count, length] = bound
     const read = count === undefined ? duration(length ?? '') : loopRounds(count)
-    // `for 3 files …` is the beginning of a prompt.
+    // `for 3 files …` is the start of a prompt, not a bound.
     if (!('value' in read) && count === undefined) break
     if (!('value' in read)) return { kind: 'wrong', says: `x${count} is not ${read.expected}. ${loopUsage}` }
     if (count === undefined) forMs = read.value

@@ -1,22 +1,19 @@
 import { uptime } from 'node:os'
 
-/** Time as a loop of prompts needs it. */
+/** The time sources of a prompt loop. */
 export interface LoopClock {
-  /** Milliseconds that nobody sets, with those that the machine slept. */
+  /** Monotonic milliseconds that include the time the machine slept. */
   now(): number
   /** Milliseconds since 1970. */
   wallMs(): number
-  /** Calls back once after `ms` milliseconds, unless the returned function was called before. The process stays for it. */
+  /** Calls back once after `ms` milliseconds, unless the returned function was called before. Keeps the process alive. */
   after(ms: number, callback: () => void): () => void
 }
 
-/** The time since the machine was started is whole seconds on some systems. */
+/** On some systems the uptime has whole seconds. */
 const uptimeSlackMs = 1_000
 
-/**
- * The clock of this machine. `performance.now()` may stand still while the machine sleeps and nobody sets it; the time since the machine was started goes on,
- * in coarse steps.
- */
+/** The clock of this machine. `performance.now()` may stop while the machine sleeps, and is never adjusted. The uptime continues, in coarse steps. */
 export function machineClock(): LoopClock {
   const [firstMs, firstUptimeMs] = [performance.now(), uptime() * 1_000]
   return {

@@ -10,9 +10,9 @@ type LoopEndReason =
   | 'time'
   | 'budget'
   | 'interrupted'
-  /** Its last round ended in a way that the next one would, too. */
+  /** The last round ended in a way that would repeat. */
   | 'round'
-  /** Several rounds in a row ended the same way. */
+  /** Several rounds in a row failed the same way. */
   | 'repeated'
 
 /** How a loop ended. */
@@ -23,37 +23,37 @@ export interface LoopEnd {
   readonly message: string
 }
 
-/** One round: a run of the loop's prompt that has ended. */
+/** One finished round: a run of the loop's prompt. */
 export interface LoopRound {
-  /** From 1 on. */
+  /** Starts at 1. */
   readonly round: number
   readonly reason: RunResult['reason']
   readonly costUsd: number
   readonly turns: number
   /** Active milliseconds. */
   readonly durationMs: number
-  /** Milliseconds since 1970; null where that is not on record. */
+  /** Milliseconds since 1970; null if not recorded. */
   readonly startedAtMs: number | null
-  /** What the goals came to; absent for a run without goals. */
+  /** Whether the goals are met; absent for a run without goals. */
   readonly goalMet?: boolean | 'unknown'
-  /** Where it ended since its service takes no requests, or a standing budget is used up: until when, in milliseconds since 1970. */
+  /** When requests are possible again, if the service refuses them or a standing budget is used up. Milliseconds since 1970. */
   readonly retryAtMs?: number
-  /** By what it is the same failure as another; absent for one that does not count as a failure. */
+  /** Identifies the kind of failure; absent if the round did not fail. */
   readonly failure?: string
 }
 
-/** So many rounds in a row that end as the same failure end the loop. */
-const mostSameFailures = 3
+/** The loop ends after this many identical failures in a row. */
+const maxSameFailures = 3
 
-/** Failures of a model that no later round repairs by itself: somebody has to change a key, an account or the name of the model. */
+/** Model errors that a later round cannot fix: somebody has to change a key, an account or the model name. */
 const lastingErrors = new Set(['authentication_failed', 'billing_error', 'invalid_request', 'model_not_found'])
 
-/** A run of the loop's prompt as a round. */
+/** The record of a finished round. */
 export function roundOf(round: number, startedAtMs: number | null, terminal: RunResult): LoopRound {
   const { reason, costUsd, durationMs, summary, goal, retryAt } = terminal
-  // A standing budget resets; until then it refuses each request.
+  // A standing budget refuses requests until it resets.
   const retryAtMs = Date.parse(retryAt ?? sharedBudgetOf(terminal.signal)?.resetsAt ?? '')
-  // One that asked nothing and came to nothing would be repeated as fast as the loop goes.
+  // A round that made no request and met no goal would repeat without a pause.
   const isFailure = endings[reason].nextRound === 'unless_repeated' || (summary.requests === 0 && goal?.met !== true)
   return {
     round,
@@ -68,7 +68,7 @@ export function roundOf(round: number, startedAtMs: number | null, terminal: Run
   }
 }
 
-/** Whether a loop ends with this round, whatever its bounds leave; undefined where the next one may begin (spec R-EVERY-5). */
+/** The end of the loop if this round ends it regardless of its bounds; undefined if the next round may start (spec R-EVERY-5). */
 export function endAfterRound(
   terminal: RunResult,
   rounds: readonly LoopRound[],
@@ -84,7 +84,7 @@ export function endAfterRound(
   if (limitOfResult(terminal) === 'maxBudgetUsd')
     return { because: 'budget', exitCode, message: 'The budget of the session is used up' }
   const same = last?.failure === undefined ? 0 : sameAtEnd(rounds)
-  if (same < mostSameFailures) return undefined
+  if (same < maxSameFailures) return undefined
   return {
     because: 'repeated',
     exitCode: exitCode === 0 ? 1 : exitCode,
@@ -92,7 +92,7 @@ export function endAfterRound(
   }
 }
 
-/** The end of a loop whose rounds or time are used up. A goal that was not met, or a last round that did not succeed, is no success (spec R-EVERY-6). */
+/** The end of a loop at a bound. It is a failure if the goal is not met, or if the last round failed (spec R-EVERY-6). */
 export function endAtBound(
   because: 'rounds' | 'time',
   message: string,
@@ -117,7 +117,7 @@ function errorKindOf({ signal }: RunResult): string | undefined {
   return typeof kind === 'string' ? kind : undefined
 }
 
-/** How many of the last rounds ended as the same failure. */
+/** How many rounds at the end have the same failure. */
 function sameAtEnd(rounds: readonly LoopRound[]): number {
   const failure = rounds.at(-1)?.failure
   const other = rounds.findLastIndex((round) => round.failure !== failure)

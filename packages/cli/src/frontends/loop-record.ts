@@ -16,17 +16,17 @@ import { UsageError } from '../usage-error.ts'
 import { type LoopRound, roundOf } from './loop-end.ts'
 import { loopFile } from './loop-file.ts'
 
-/** What a loop repeats and what bounds it. */
+/** What a loop repeats, and its bounds. */
 export interface LoopTerms {
   readonly prompt: string
-  /** Milliseconds from the start of a round to that of the next; 0: a round follows a round. */
+  /** Milliseconds from the start of one round to the start of the next; 0: no pause. */
   readonly everyMs: number
   readonly rounds?: number
   /** Milliseconds for the whole loop. */
   readonly forMs?: number
   /** US dollars of the session. */
   readonly maxBudgetUsd?: number
-  /** Its goals, as flags name them. */
+  /** The goals, as the flags name them. */
   readonly until?: readonly string[]
   readonly goal?: string
   readonly untilTries?: number
@@ -35,7 +35,7 @@ export interface LoopTerms {
   readonly protect?: readonly string[]
 }
 
-/** A loop as it is on record, in a file of its session. Its rounds are the runs whose prompts have its id. */
+/** The loop of a session as it is stored in a file. Its rounds are the runs whose prompt ids contain its id. */
 export interface StoredLoop {
   readonly id: string
   /** Milliseconds since 1970. */
@@ -43,29 +43,29 @@ export interface StoredLoop {
   readonly terms: LoopTerms
 }
 
-/** What is on record of the rounds of a loop. */
+/** The recorded rounds of a loop. */
 export interface PastRounds {
   readonly rounds: readonly LoopRound[]
-  /** The number of the round whose run did not end; undefined where all did. */
+  /** The number of an unfinished round, if there is one. */
   readonly open?: number
-  /** When the last round began, in milliseconds since 1970; null where there is none, or it is not on record. */
+  /** When the last round started, in milliseconds since 1970; null if no round started, or the time is not recorded. */
   readonly lastStartedAtMs: number | null
 }
 
-/** What of a session on disk tells which rounds were made. */
-export interface RunsOnRecord {
+/** The part of a stored session that shows which rounds were made. */
+export interface RecordedRuns {
   readonly ended: readonly EndedRun[]
   readonly open: readonly StepRecord[] | undefined
-  /** When each run began, in milliseconds since 1970: those that ended, and then the open one. */
+  /** When each run started, in milliseconds since 1970: the finished runs, then the unfinished one. */
   readonly began: readonly (number | null)[]
 }
 
-/** The record of the loop of a session. */
+/** Stores the loop of a session. */
 export interface LoopStore {
   isThere(): boolean
-  /** Undefined where the session has none. @throws UsageError for a file that is damaged. */
+  /** Undefined if the session has no loop. @throws UsageError for a damaged file. */
   read(): Promise<StoredLoop | undefined>
-  /** Its rounds of earlier processes. */
+  /** The rounds of earlier processes. */
   past(loopId: string): Promise<PastRounds>
   write(loop: StoredLoop): Promise<void>
   remove(): Promise<void>
@@ -75,19 +75,19 @@ export function newLoopId(): string {
   return randomBytes(4).toString('hex')
 }
 
-/** The name under which the prompt of a round is on record. */
+/** The recorded id of the prompt of a round. */
 export function promptIdOfRound(loopId: string, round: number): string {
   return `loop:${loopId}:${round}`
 }
 
-/** The number of the round that this prompt began; undefined for any other prompt. */
+/** The round that a prompt started; undefined for any other prompt. */
 function roundOfPrompt(loopId: string, promptId: string | undefined): number | undefined {
   const [, id, round] = /^loop:([^:]+):([1-9]\d*)$/.exec(promptId ?? '') ?? []
   return id === loopId ? Number(round) : undefined
 }
 
-/** Which rounds of a loop are on record. A round is counted once, also where its run was interrupted by the death of a process and resumed. */
-export function pastRounds(loopId: string, { ended, open, began }: RunsOnRecord): PastRounds {
+/** The recorded rounds of a loop. A round that a crash interrupted and a resume continued counts once. */
+export function pastRounds(loopId: string, { ended, open, began }: RecordedRuns): PastRounds {
   const rounds = ended.flatMap(({ promptId, terminal }, index) => {
     const round = roundOfPrompt(loopId, promptId)
     return round === undefined ? [] : [roundOf(round, began[index] ?? null, terminal)]
@@ -97,7 +97,7 @@ export function pastRounds(loopId: string, { ended, open, began }: RunsOnRecord)
   return { rounds, ...(openRound !== undefined && { open: openRound }), lastStartedAtMs }
 }
 
-/** Whether a loop on record has rounds left to make. */
+/** Whether a stored loop has rounds left. */
 export function isLoopOpen({ terms, startedAtMs }: StoredLoop, past: PastRounds | undefined, nowMs: number): boolean {
   const last = past?.rounds.at(-1)
   const isOver = past?.open === undefined && last !== undefined
@@ -105,40 +105,40 @@ export function isLoopOpen({ terms, startedAtMs }: StoredLoop, past: PastRounds 
   return !isOver || (last.goalMet !== true && (terms.rounds === undefined || last.round < terms.rounds))
 }
 
-/** Prompts may be long; a file without end is none of ours. */
-const largestBytes = 64 * 1024 * 1024
+/** Prompts may be long, but a larger file is not one that we wrote. */
+const maxBytes = 64 * 1024 * 1024
 
-/** The loop of a session; undefined where it has none. @throws UsageError for a file that is damaged, or that is none. */
-export async function readLoop(place: SessionPlace): Promise<StoredLoop | undefined> {
+/** The loop of a session; undefined if it has none. @throws UsageError for a damaged or invalid file. */
+export async function readStoredLoop(place: SessionPlace): Promise<StoredLoop | undefined> {
   const path = loopFile(place)
   let stored: unknown
   try {
-    stored = JSON.parse(await boundedFile(path, largestBytes))
+    stored = JSON.parse(await boundedFile(path, maxBytes))
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
     if (!(error instanceof SyntaxError))
       throw new UsageError(`Cannot read the loop of this session from ${path}: ${messageOf(error)}.`)
   }
-  if (isStored(stored)) return stored
+  if (isStoredLoop(stored)) return stored
   throw new UsageError(`${path} is not a loop that this version can read. Delete the file and start the loop again.`)
 }
 
-/** Puts a loop on record, in place of the one before; on disk when it resolves. */
-export async function writeLoop(place: SessionPlace, loop: StoredLoop): Promise<void> {
+/** Stores a loop in place of the previous one; it is on disk when the promise resolves. */
+export async function writeStoredLoop(place: SessionPlace, loop: StoredLoop): Promise<void> {
   const path = loopFile(place)
   await makeDurableFolder(dirname(path))
   await writeWhole(path, `${JSON.stringify(loop)}\n`)
 }
 
-/** The session has no loop any more. */
-export async function removeLoop(place: SessionPlace): Promise<void> {
+/** Deletes the loop of the session. */
+export async function removeStoredLoop(place: SessionPlace): Promise<void> {
   await removeWhole(loopFile(place))
 }
 
-function isStored(stored: unknown): stored is StoredLoop {
+function isStoredLoop(stored: unknown): stored is StoredLoop {
   if (!isJsonObject(stored) || !isJsonObject(stored['terms'])) return false
   const { id, startedAtMs, terms } = stored
-  if (typeof id !== 'string' || !/^[\da-f]+$/.test(id) || !isWithin(startedAtMs, [0, latestMs])) return false
+  if (typeof id !== 'string' || !/^[\da-f]+$/.test(id) || !isWithin(startedAtMs, [0, maxTimestampMs])) return false
   const { prompt, everyMs, goal, until, protect, maxBudgetUsd, ...amounts } = terms
   return (
     typeof prompt === 'string' &&
@@ -147,14 +147,14 @@ function isStored(stored: unknown): stored is StoredLoop {
     (maxBudgetUsd === undefined || isDollars(maxBudgetUsd)) &&
     Object.entries(amounts).every(([name, amount]) => amount === undefined || isWithin(amount, bounds.get(name))) &&
     (goal === undefined || typeof goal === 'string') &&
-    [until, protect].every((each) => each === undefined || isTexts(each))
+    [until, protect].every((each) => each === undefined || isStringArray(each))
   )
 }
 
-/** The last moment that there is, in milliseconds since 1970. */
-const latestMs = 8.64e15
+/** The latest time that a Date can represent, in milliseconds since 1970. */
+const maxTimestampMs = 8.64e15
 
-/** What the flags take, too. */
+/** The same bounds that the flags have. */
 const bounds: ReadonlyMap<string, readonly [least: number, most: number]> = new Map<
   keyof LoopTerms,
   readonly [number, number]
@@ -166,15 +166,15 @@ const bounds: ReadonlyMap<string, readonly [least: number, most: number]> = new 
   ['untilStable', [1, mostStablePasses]],
 ])
 
-/** A whole number within what is given; none is where nothing is. */
-function isWithin(value: unknown, given: readonly [least: number, most: number] | undefined): boolean {
-  return given !== undefined && Number.isInteger(value) && Number(value) >= given[0] && Number(value) <= given[1]
+/** Whether the value is an integer within the range; false without a range. */
+function isWithin(value: unknown, range: readonly [least: number, most: number] | undefined): boolean {
+  return range !== undefined && Number.isInteger(value) && Number(value) >= range[0] && Number(value) <= range[1]
 }
 
 function isDollars(value: unknown): boolean {
   return typeof value === 'number' && Number.isFinite(value) && value > 0
 }
 
-function isTexts(value: unknown): boolean {
+function isStringArray(value: unknown): boolean {
   return Array.isArray(value) && value.every((each) => typeof each === 'string')
 }

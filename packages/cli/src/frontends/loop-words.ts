@@ -3,7 +3,7 @@ import { elapsed, many, money, oneLine, timeLeft } from '../io/figures.ts'
 import type { LoopEnd, LoopRound } from './loop-end.ts'
 import type { LoopView } from './prompt-loop.ts'
 
-/** What a loop without a bound is refused with, up to how each bound is given. */
+/** The beginning of the error for a loop without a bound; the ways to give one follow. */
 export const needsBound = 'A loop needs a bound'
 
 /** `10 min`, `1 h 30 min`, `5 s` */
@@ -18,7 +18,7 @@ export function roundName(round: number, rounds: number | undefined): string {
   return rounds === undefined ? `round ${round}` : `round ${round} of ${rounds}`
 }
 
-/** `round 3 of 10 · goal_unmet · $0.12 · next at 14:20`; `next`: what follows it, '' for nothing. */
+/** `round 3 of 10 · goal_unmet · $0.12 · next at 14:20`; `next`: what happens next, '' for nothing. */
 export function roundLine(
   { round, reason, costUsd, goalMet }: LoopRound,
   { rounds, next }: { readonly rounds: number | undefined; readonly next: string },

@@ -3,7 +3,7 @@ import type { EndingLimit } from '@halting/core/adapters'
 import type { SessionSnapshot } from '@halting/core/session'
 import { counted } from '../io/figures.ts'
 
-/** `next stop: dollar limit in ~14 turns`; without limits the turns alone. */
+/** `next stop: dollar limit in ~14 turns`; without other limits, only the turns. */
 export function nextStopText(nextStop: SessionSnapshot['nextStop']): string {
   if (nextStop === null) return 'next stop: none'
   const { reason, turns, isEstimate } = nextStop

@@ -2,8 +2,8 @@ import { patchedFilesOf, type PatchedFile, patchToolName } from '@halting/policy
 
 export { patchToolName }
 
-/** What a call of `apply_patch` does to one file, for a person. */
-export interface ShownPatchFile {
+/** The change of one file in a call of `apply_patch`, for display. */
+export interface PatchFileView {
   readonly path: string
   readonly target: string | undefined
   readonly kind: PatchedFile['kind']
@@ -11,8 +11,8 @@ export interface ShownPatchFile {
   readonly hunks: readonly (readonly string[])[]
 }
 
-/** The files of a patch; none where the input is not one. */
-export function shownPatchFiles(input: unknown): readonly ShownPatchFile[] {
+/** The files of a patch; none if the input is not a patch. */
+export function patchFileViews(input: unknown): readonly PatchFileView[] {
   return patchedFilesOf(input).map((file) => {
     const { kind, path } = file
     switch (kind) {
@@ -31,18 +31,18 @@ export function shownPatchFiles(input: unknown): readonly ShownPatchFile[] {
   })
 }
 
-/** What happens to a file, in a few words: `src/a.ts`, `src/a.ts → src/b.ts`, `old.ts (delete)`. `shown` shortens a path. */
+/** The change of a file in a few words: `src/a.ts`, `src/a.ts → src/b.ts`, `old.ts (delete)`. `shorten` shortens a path. */
 export function patchFileTitle(
-  { path, target, kind }: ShownPatchFile,
-  shown: (path: string) => string = (each) => each,
+  { path, target, kind }: PatchFileView,
+  shorten: (path: string) => string = (each) => each,
 ): string {
-  if (kind === 'delete') return `${shown(path)} (delete)`
-  if (kind === 'add') return `${shown(path)} (new file)`
-  return target === undefined ? shown(path) : `${shown(path)} → ${shown(target)}`
+  if (kind === 'delete') return `${shorten(path)} (delete)`
+  if (kind === 'add') return `${shorten(path)} (new file)`
+  return target === undefined ? shorten(path) : `${shorten(path)} → ${shorten(target)}`
 }
 
 /** The lines of hunks before or after the change. */
-export function sideOf(hunks: ShownPatchFile['hunks'], sign: '-' | '+'): string {
+export function hunkSide(hunks: PatchFileView['hunks'], sign: '-' | '+'): string {
   const other = sign === '-' ? '+' : '-'
   return hunks
     .map((lines) => lines.flatMap((line) => (line.startsWith(other) ? [] : [line.slice(1)])).join('\n'))

@@ -3,20 +3,20 @@ import { isJsonObject } from '@halting/core/adapters'
 /** One question of AskUserQuestion. */
 export interface PersonQuestion {
   readonly question: string
-  /** One or two words for it; '' for none. */
+  /** One or two words; '' for none. */
   readonly header: string
   readonly options: readonly { readonly label: string; readonly description: string }[]
   readonly multiSelect: boolean
 }
 
-/** The questions in the input of a call. The tool has checked them; what is none is passed over all the same. */
+/** The questions in the input of a call. The tool has validated them; invalid ones are skipped anyway. */
 export function personQuestionsIn(input: { readonly [name: string]: unknown }): readonly PersonQuestion[] {
   const { questions } = input
   if (!Array.isArray(questions)) return []
-  return (questions as readonly unknown[]).flatMap((given) => {
-    if (!isJsonObject(given) || typeof given['question'] !== 'string') return []
-    const { question, header, multiSelect } = given
-    const options = Array.isArray(given['options']) ? (given['options'] as readonly unknown[]) : []
+  return (questions as readonly unknown[]).flatMap((item) => {
+    if (!isJsonObject(item) || typeof item['question'] !== 'string') return []
+    const { question, header, multiSelect } = item
+    const options = Array.isArray(item['options']) ? (item['options'] as readonly unknown[]) : []
     return [
       {
         question,

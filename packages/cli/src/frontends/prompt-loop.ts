@@ -6,69 +6,70 @@ import type { LoopClock } from './loop-clock.ts'
 import { endAfterRound, endAtBound, type LoopEnd, type LoopRound, roundOf } from './loop-end.ts'
 import { type LoopTerms, type PastRounds, promptIdOfRound } from './loop-record.ts'
 
-/** What of a session a loop needs. */
+/** The part of a session that a loop needs. */
 type LoopSession = Pick<Session, 'listen' | 'prompt' | 'snapshot'>
 
 export interface PromptLoopOptions {
   readonly session: LoopSession
   readonly loopId: string
   readonly terms: Pick<LoopTerms, 'everyMs' | 'rounds' | 'forMs'>
-  /** When the loop began, in milliseconds since 1970. */
+  /** When the loop started, in milliseconds since 1970. */
   readonly startedAtMs: number
-  /** Rounds of processes before this one. */
+  /** The rounds of earlier processes. */
   readonly past: PastRounds
-  /** Makes the prompt of a round: commands and files that it names are read anew each time. `model`: that of the round alone. */
+  /** Creates the prompt of a round; commands and files in it are read anew each time. `model`: for this round only. */
   readonly prompt: () => Promise<{ readonly content: MessageContent; readonly model?: string }>
   readonly clock: LoopClock
-  /** What becomes of the loop when a person ends a round. */
+  /** What happens to the loop when a person interrupts a round. */
   readonly onInterrupt: 'end' | 'pause'
-  /** The exit code of a run that ended so. */
+  /** The exit code of a run with this result. */
   readonly exitCodeOf: (terminal: RunResult) => number
   readonly onEvent: (event: LoopEvent) => void
 }
 
-/** What a loop reports. */
+/** Events of a loop. */
 export type LoopEvent =
   | { readonly type: 'round_begin'; readonly round: number }
   | { readonly type: 'round_end'; readonly round: LoopRound }
-  /** It waits for its next round, which begins at `nextAtMs` (milliseconds since 1970). */
+  /** The loop waits for the next round, which starts at `nextAtMs` (milliseconds since 1970). */
   | { readonly type: 'wait'; readonly nextAtMs: number; readonly waitMs: number }
   | { readonly type: 'paused' }
   | { readonly type: 'end'; readonly end: LoopEnd }
-  /** A round could not be begun, or broke before it had a result. Nothing goes on. */
+  /** A round could not start, or failed before it had a result. The loop has ended. */
   | { readonly type: 'broken'; readonly error: unknown }
 
-/** What a frontend shows of a loop. */
+/** The state of a loop, for display. */
 export interface LoopView {
   readonly phase: 'waiting' | 'round' | 'paused' | 'ended'
-  /** The round that is running, or the last one; 0 before the first. */
+  /** The current or last round; 0 before the first. */
   readonly round: number
-  /** Milliseconds until the next round begins; 0 where it does not wait for time. */
+  /** Milliseconds until the next round starts; 0 if the loop does not wait. */
   readonly leftMs: number
 }
 
-/** The clock is read so often at least, as a machine that slept wakes its timers late. */
-const longestTimerMs = 30_000
+/** The longest timer. A machine that slept fires timers late, so the clock is read at least this often. */
+const maxTimerMs = 30_000
 
 /**
- * A prompt again and again in one session, at most one round at a time.
+ * Repeats a prompt in one session, one round at a time.
  *
- * L1: a round begins when the session is idle, nothing waits in its queue, and `everyMs` have passed since the round before began. Rounds that were missed are not made up for.
- * L2: a round is one run, known by the id of its prompt. It is counted once, by whichever process its end is recorded.
- * L3: no round begins once `rounds` have begun, or after `forMs`, or after an ending that forbids the next one.
- * L4: between rounds there is one timer, and nothing else.
+ * L1: a round starts when the session is idle, its queue is empty, and `everyMs` have passed since the previous round started. Missed rounds are not made
+ * up.
+ * L2: a round is one run, identified by the id of its prompt. It counts once, in whichever process its end is recorded.
+ * L3: no round starts after `rounds` rounds, after `forMs`, or after an ending that forbids another one.
+ * L4: between rounds there is one timer and nothing else.
  */
 export class PromptLoop {
   readonly #options: PromptLoopOptions
   readonly #unlisten: () => void
   readonly #rounds: LoopRound[]
   #phase: LoopView['phase'] = 'waiting'
-  /** The last round that began. */
+  /** The number of the last round that started. */
   #round: number
   #roundStartedAtMs: number | null
-  /** The run of the round, once it has begun. */
+  /** The run of the current round, once it has started. */
   #runId: string | undefined
-  /** The run that begins next is the round that an earlier process left open. */
+  /** The next run continues the round that an earlier process left unfinished. */
   #adoptsNextRun = false
   #dueAt: number
   readonly #endsAt: number
@@ -81,7 +82,7 @@ export class PromptLoop {
     this.#rounds = [...past.rounds]
     this.#round = past.open ?? past.rounds.at(-1)?.round ?? 0
     this.#roundStartedAtMs = past.lastStartedAtMs
-    // A wall clock that was set back in between makes no pause longer than it was meant to be.
+    // A wall clock that was set back must not make the pause longer.
     const passedMs = (sinceMs: number): number => Math.max(0, clock.wallMs() - sinceMs)
     const { lastStartedAtMs } = past
     const sinceLastMs = lastStartedAtMs === null ? terms.everyMs : passedMs(lastStartedAtMs)
@@ -100,34 +101,34 @@ export class PromptLoop {
     return this.#rounds
   }
 
-  /** Begins, or continues. `adopt` has the session continue the run of the round that is on record as the last. */
+  /** Starts or continues the loop. `adopt` makes the session continue the unfinished run of the last recorded round. */
   begin(adopt?: () => void): void {
-    if (adopt === undefined) return this.#next()
+    if (adopt === undefined) return this.#continueOrEnd()
     this.#phase = 'round'
     this.#adoptsNextRun = true
-    this.#tell({ type: 'round_begin', round: this.#round })
+    this.#emit({ type: 'round_begin', round: this.#round })
     adopt()
   }
 
-  /** No round begins until `resume`. A round that is running is not ended. */
+  /** No round starts until `resume`. A running round continues. */
   pause(): void {
     if (this.#phase !== 'waiting') return
     this.#setPhase('paused')
-    this.#tell({ type: 'paused' })
+    this.#emit({ type: 'paused' })
   }
 
   resume(): void {
     if (this.#phase !== 'paused') return
     this.#phase = 'waiting'
-    this.#next()
+    this.#continueOrEnd()
   }
 
-  /** Ends it. A round that is running is not ended. */
+  /** Ends the loop. A running round continues. */
   stop(end: LoopEnd): void {
     this.#end(end)
   }
 
-  /** Nothing of it goes on here, and nothing is reported of it. Its record stays. */
+  /** Stops the loop in this process without an event. Its stored record stays. */
   close(): void {
     this.#setPhase('ended')
     this.#unlisten()
@@ -139,7 +140,7 @@ export class PromptLoop {
     this.#cancelTimer = undefined
   }
 
-  #tell(event: LoopEvent): void {
+  #emit(event: LoopEvent): void {
     this.#options.onEvent(event)
   }
 
@@ -147,32 +148,32 @@ export class PromptLoop {
     if (this.#phase === 'ended') return
     this.#setPhase('ended')
     this.#unlisten()
-    this.#tell({ type: 'end', end })
+    this.#emit({ type: 'end', end })
   }
 
-  #break(error: unknown): void {
+  #fail(error: unknown): void {
     if (this.#phase === 'ended') return
     this.#setPhase('ended')
     this.#unlisten()
-    this.#tell({ type: 'broken', error })
+    this.#emit({ type: 'broken', error })
   }
 
-  /** A round that ended since no request could be made is followed by the next one when they can be made again. */
+  /** If a round ended because no request was possible, the next one waits until requests are possible again. */
   #waitForService({ retryAtMs }: Pick<LoopRound, 'retryAtMs'> = {}): void {
     const { clock } = this.#options
     const leftMs = retryAtMs === undefined ? 0 : retryAtMs - clock.wallMs()
-    // What is further away than any wait is nothing that a service means.
+    // A service cannot mean a time further away than the longest wait.
     if (leftMs > 0 && leftMs <= longestDurationMs) this.#dueAt = Math.max(this.#dueAt, clock.now() + leftMs)
   }
 
-  /** What comes after a round, or at the begin: the end, or a wait. */
-  #next(): void {
+  /** Ends the loop, or waits for the next round. */
+  #continueOrEnd(): void {
     const end = this.#endAtBound()
     if (end !== undefined) return this.#end(end)
     this.#setPhase('waiting')
     const { clock } = this.#options
     const waitMs = Math.max(0, this.#dueAt - clock.now())
-    if (waitMs > 0) this.#tell({ type: 'wait', waitMs, nextAtMs: clock.wallMs() + waitMs })
+    if (waitMs > 0) this.#emit({ type: 'wait', waitMs, nextAtMs: clock.wallMs() + waitMs })
     this.#wait()
   }
 
@@ -182,8 +183,8 @@ export class PromptLoop {
     this.#cancelTimer = undefined
     const leftMs = this.#dueAt - clock.now()
     if (leftMs > 0) {
-      // Rounded up: a timer may fire a moment early.
-      const ms = Math.min(Math.ceil(leftMs), longestTimerMs)
+      // Rounded up, because a timer may fire slightly early.
+      const ms = Math.min(Math.ceil(leftMs), maxTimerMs)
       this.#cancelTimer = clock.after(ms, () => this.#wait())
     } else void this.#beginRound()
   }
@@ -193,7 +194,7 @@ export class PromptLoop {
     return status === 'idle' && queue.length === 0
   }
 
-  /** Where something else is running in the session, `changed` asks again. */
+  /** If the session is busy, the next `changed` event tries again. */
   async #beginRound(): Promise<void> {
     const { session, loopId, prompt, clock } = this.#options
     if (this.#phase !== 'waiting' || this.#isPreparing || !this.#isSessionIdle) return
@@ -207,18 +208,18 @@ export class PromptLoop {
       this.#runId = undefined
       this.#dueAt = clock.now() + this.#options.terms.everyMs
       this.#roundStartedAtMs = clock.wallMs()
-      this.#tell({ type: 'round_begin', round })
-      // What holds by now ends the loop without a request.
+      this.#emit({ type: 'round_begin', round })
+      // A goal that is already met ends the round without a request.
       const skipIfMet = round > 1 ? { skipIfMet: true } : {}
       session.prompt(content, { id: promptIdOfRound(loopId, round), when: 'now', ...ofRun, ...skipIfMet })
     } catch (error) {
-      this.#break(error)
+      this.#fail(error)
     } finally {
       this.#isPreparing = false
     }
   }
 
-  /** Asked again once the prompt is ready: a person may have written meanwhile, or the time is over. */
+  /** Checks again once the prompt is ready: a person may have written in the meantime, or the time may be over. */
   #mayBegin(): boolean {
     if (this.#phase !== 'waiting' || !this.#isSessionIdle) return false
     const end = this.#endAtBound()
@@ -244,10 +245,10 @@ export class PromptLoop {
         if (this.#phase === 'round' && event.runId === this.#runId) this.#onRoundEnd(event.terminal)
         return
       case 'failed':
-        if (this.#phase === 'round' && event.isAfterRun !== true) this.#break(event.error)
+        if (this.#phase === 'round' && event.isAfterRun !== true) this.#fail(event.error)
         return
       case 'changed':
-        // After a round it goes on when the session is idle again, and not before.
+        // After a round, the loop waits until the session is idle.
         if (this.#phase === 'waiting' && this.#cancelTimer === undefined) this.#wait()
         return
       case 'closed':
@@ -264,8 +265,8 @@ export class PromptLoop {
     return isRound
   }
 
-  /** A round that an answer to its calls continued takes the place of what it had come to, with what both have cost. */
-  #counted(round: LoopRound): LoopRound {
+  /** A round that continued after a permission answer replaces its earlier record, with the costs of both parts. */
+  #mergedWithPrevious(round: LoopRound): LoopRound {
     if (this.#rounds.at(-1)?.round !== round.round) return round
     const before = this.#rounds.pop() ?? round
     const costUsd = before.costUsd + round.costUsd
@@ -274,9 +275,9 @@ export class PromptLoop {
 
   #onRoundEnd(terminal: RunResult): void {
     const { exitCodeOf, onInterrupt } = this.#options
-    const round = this.#counted(roundOf(this.#round, this.#roundStartedAtMs, terminal))
+    const round = this.#mergedWithPrevious(roundOf(this.#round, this.#roundStartedAtMs, terminal))
     this.#rounds.push(round)
-    this.#tell({ type: 'round_end', round })
+    this.#emit({ type: 'round_end', round })
     this.#runId = undefined
     const isInterrupted = endings[terminal.reason].category === 'user_requested'
     if (isInterrupted && onInterrupt === 'pause') {
@@ -286,6 +287,6 @@ export class PromptLoop {
     const end = endAfterRound(terminal, this.#rounds, exitCodeOf(terminal))
     if (end !== undefined) return this.#end(end)
     this.#waitForService(round)
-    this.#next()
+    this.#continueOrEnd()
   }
 }

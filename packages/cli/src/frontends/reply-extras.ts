@@ -3,8 +3,8 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { ContentBlock } from '@halting/core'
 
 /**
- * What a person is told of a block of a reply that is neither text nor thought: the sources of the reply, or a file that the model made;
- * undefined for any other. As Markdown.
+ * A block of a reply that is neither text nor thinking, as Markdown: the sources of the reply, or a file that the model made.
+ * Undefined for any other block.
  */
 export function replyExtra(block: ContentBlock): string | undefined {
   switch (block.type) {
@@ -18,7 +18,7 @@ export function replyExtra(block: ContentBlock): string | undefined {
   }
 }
 
-/** All of a reply, in order. */
+/** All such blocks of a reply, in order. */
 export function replyExtras(content: readonly ContentBlock[]): readonly string[] {
   return content.flatMap((block) => replyExtra(block) ?? [])
 }

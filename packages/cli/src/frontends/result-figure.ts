@@ -5,16 +5,16 @@ import { counted, many } from '../io/figures.ts'
 import { todosOf } from './todos.ts'
 import { patchToolName } from './patch-files.ts'
 
-/** A result of a call that went well. */
-export interface GoodResult {
+/** The result of a successful call. */
+export interface SuccessfulResult {
   readonly tool: string
   readonly content: string | readonly ContentBlock[]
   /** The structured result. */
   readonly details: unknown
 }
 
-/** What of a result tells at a glance how the call went, for whoever shows it: `12 lines in 3 files`. '' where nothing does. */
-export function resultFigure({ tool, content, details }: GoodResult): string {
+/** The result of a call at a glance: `12 lines in 3 files`; '' if there is nothing to say. */
+export function resultFigure({ tool, content, details }: SuccessfulResult): string {
   const fields = isJsonObject(details) ? details : {}
   switch (tool) {
     case 'Read':
@@ -30,7 +30,7 @@ export function resultFigure({ tool, content, details }: GoodResult): string {
     case 'WebSearch':
       return searchFigure(fields)
     case 'WebFetch':
-      return many(textOf(content).length, 'character')
+      return many(resultText(content).length, 'character')
     case 'TodoWrite':
     case 'TaskUpdate':
     case 'TaskList': {
@@ -52,14 +52,14 @@ export function resultFigure({ tool, content, details }: GoodResult): string {
     case 'ExitPlanMode':
       return ''
     default: {
-      const lines = textOf(content).split('\n').length
+      const lines = resultText(content).split('\n').length
       return lines > 1 ? many(lines, 'line') : ''
     }
   }
 }
 
-/** The texts of a result; other blocks by their kind. */
-export function textOf(content: string | readonly ContentBlock[]): string {
+/** The text of a result; other blocks are shown by their type. */
+export function resultText(content: string | readonly ContentBlock[]): string {
   if (typeof content === 'string') return content
   return content
     .map((block) => (block.type === 'text' && typeof block.text === 'string' ? block.text : `[${block.type}]`))
@@ -89,7 +89,7 @@ function readFigure(fields: Fields): string {
   }
 }
 
-/** Why a wait ended without what it was for. */
+/** Why a wait ended without what it waited for. */
 function waitFigure({ outcome }: Fields): string {
   switch (outcome) {
     case 'over':
@@ -116,7 +116,7 @@ function grepFigure(fields: Fields): string {
   return fields['mode'] === 'files_with_matches' ? files + more : `${many(lines, 'line')} in ${files}${more}`
 }
 
-/** How many pages a search names. A server's own words have no figure. */
+/** How many pages a search found. Results that are free text have no count. */
 function searchFigure({ results }: Fields): string {
   if (!Array.isArray(results)) return ''
   return results.length === 0 ? 'no page' : many(results.length, 'page')

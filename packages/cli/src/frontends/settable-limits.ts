@@ -4,19 +4,19 @@ import { dollars, duration, goalTries, type Reading, tokens, wholeNumber } from 
 import { elapsed, many, money } from '../io/figures.ts'
 
 interface SettableLimit {
-  /** What a person writes, as the flag of this limit takes it. */
-  readonly read: (given: string) => Reading<number>
-  /** What a person is told of it. */
-  readonly shown: (value: number) => string
+  /** Parses what a person types, like the flag of this limit. */
+  readonly parse: (text: string) => Reading<number>
+  /** Formats a value for a person. */
+  readonly format: (value: number) => string
 }
 
-/** Limits that a person raises while a session is open, wherever they sit. */
+/** The limits that a person can change while a session is open. */
 export const settableLimits: { readonly [name in keyof LimitsChange]-?: SettableLimit } = {
-  maxTurns: { read: wholeNumber, shown: (value) => many(value, 'turn') },
-  maxBudgetUsd: { read: (given) => dollars(given.replace(/^\$/, '')), shown: money },
-  maxRunUsd: { read: (given) => dollars(given.replace(/^\$/, '')), shown: money },
-  maxToolCalls: { read: wholeNumber, shown: (value) => many(value, 'tool call') },
-  maxTotalTokens: { read: tokens, shown: (value) => many(value, 'token') },
-  maxDurationMs: { read: duration, shown: elapsed },
-  maxGoalTries: { read: goalTries, shown: triesText },
+  maxTurns: { parse: wholeNumber, format: (value) => many(value, 'turn') },
+  maxBudgetUsd: { parse: (text) => dollars(text.replace(/^\$/, '')), format: money },
+  maxRunUsd: { parse: (text) => dollars(text.replace(/^\$/, '')), format: money },
+  maxToolCalls: { parse: wholeNumber, format: (value) => many(value, 'tool call') },
+  maxTotalTokens: { parse: tokens, format: (value) => many(value, 'token') },
+  maxDurationMs: { parse: duration, format: elapsed },
+  maxGoalTries: { parse: goalTries, format: triesText },
 }

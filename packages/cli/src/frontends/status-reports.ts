@@ -3,21 +3,21 @@ import { minuteText } from '@halting/analysis/words'
 import type { ContextUsage, SessionSnapshot } from '@halting/core/session'
 import { counted, elapsed, money, oneLine } from '../io/figures.ts'
 import { figureRows, linesAfter, rowsOf } from '../io/rows.ts'
-import { labels } from './context-labels.ts'
+import { contextKindLabels } from './context-labels.ts'
 import { nextStopText } from './next-stop-text.ts'
 
-/** What `/limits`, `/cost` and `/context` report, in lines of at most `width` columns. The frontends print it; no model is asked. */
+/** The reports of `/limits`, `/cost` and `/context`, in lines of at most `width` columns. Printed by the frontends, without asking a model. */
 export interface StatusReport {
   readonly heading: string
   readonly rows: readonly string[]
 }
 
-/** The limits in force, what is used of each, and which one stops the run next. */
+/** The limits in force, how much of each is used, and which one stops the run next. */
 export function limitsReport(
-  { limits: inForce, figures, nextStop, goal }: Pick<SessionSnapshot, 'limits' | 'figures' | 'nextStop' | 'goal'>,
+  { limits: current, figures, nextStop, goal }: Pick<SessionSnapshot, 'limits' | 'figures' | 'nextStop' | 'goal'>,
   width: number,
 ): StatusReport {
-  const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs, maxToolCalls } = inForce
+  const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs, maxToolCalls } = current
   const of = (used: string, limit: string | undefined): string =>
     `${used}${limit === undefined ? ', no limit' : ` of ${limit}`}`
   const reserved = figures.reservedUsd > 0 ? ` (+${money(figures.reservedUsd)} reserved)` : ''
@@ -33,13 +33,13 @@ export function limitsReport(
   return { heading: 'Limits', rows: [...rowsOf(rows, width), ...linesAfter('  ', nextStopText(nextStop), width)] }
 }
 
-/** A standing budget, and what is used of it by all processes. */
+/** A standing budget, and what all processes have used of it. */
 export type StandingFigures = Pick<BudgetReport, 'name' | 'limitUsd' | 'settledUsd' | 'reservedUsd' | 'resetsAt'>
 
-/** Standing budgets, a row each: what all processes have used of one, and when it resets. */
-export function standingRows(standing: readonly StandingFigures[], width: number): readonly string[] {
+/** One row for each standing budget: what all processes have used, and when it resets. */
+export function standingBudgetRows(budgets: readonly StandingFigures[], width: number): readonly string[] {
   return rowsOf(
-    standing.map(({ name, settledUsd, reservedUsd, resetsAt }) => {
+    budgets.map(({ name, settledUsd, reservedUsd, resetsAt }) => {
       const reserved = reservedUsd > 0 ? ` (+${money(reservedUsd)} reserved)` : ''
       return [oneLine(name, 60), `${money(settledUsd)} used${reserved}, resets ${minuteText(resetsAt)}`]
     }),
@@ -47,7 +47,7 @@ export function standingRows(standing: readonly StandingFigures[], width: number
   )
 }
 
-/** What the last run and the whole session cost. */
+/** The cost of the last run and of the session. */
 export function costReport(
   { figures, model, limits }: Pick<SessionSnapshot, 'figures' | 'model' | 'limits'>,
   width: number,
@@ -69,7 +69,7 @@ export function costReport(
   return { heading: 'Cost', rows }
 }
 
-const contextLabels: Readonly<Record<string, string>> = labels
+const contextLabels: Readonly<Record<string, string>> = contextKindLabels
 
 /** What fills the context window, by category. */
 export function contextReport({ totalTokens, maxTokens, categories }: ContextUsage, width: number): StatusReport {
@@ -85,7 +85,7 @@ export function contextReport({ totalTokens, maxTokens, categories }: ContextUsa
   }
 }
 
-/** When the conversation is compacted by itself. */
+/** When the conversation is compacted automatically. */
 export function compactionRemark({ compactsAt }: Pick<ContextUsage, 'compactsAt'>): string {
   return compactsAt === null
     ? 'Automatic compaction is off.'

@@ -8,18 +8,18 @@ export interface TodoItem {
   readonly status: 'pending' | 'in_progress' | 'completed'
 }
 
-/** Tools after whose calls the task list is another one. */
-const changing: ReadonlySet<string> = new Set(['TodoWrite', 'TaskCreate', 'TaskUpdate'])
+/** The tools that change the task list. */
+const toolsThatChangeTodos: ReadonlySet<string> = new Set(['TodoWrite', 'TaskCreate', 'TaskUpdate'])
 
-/** The task list after a call that succeeded, from its structured result; undefined where the call leaves it as it was. */
+/** The task list after a successful call, from its structured result; undefined if the call does not change it. */
 export function todosAfter(tool: string, result: unknown): readonly TodoItem[] | undefined {
-  return changing.has(tool) ? todosOf(result) : undefined
+  return toolsThatChangeTodos.has(tool) ? todosOf(result) : undefined
 }
 
-/** The list in the input of TodoWrite, or in a structured result; undefined where there is none. What is not an item is skipped. */
-export function todosOf(given: unknown): readonly TodoItem[] | undefined {
-  if (!isJsonObject(given)) return undefined
-  const list = given['newTodos'] ?? given['todos'] ?? given['taskList'] ?? given['tasks']
+/** The list in the input of TodoWrite or in a structured result; undefined without a list. Invalid items are skipped. */
+export function todosOf(value: unknown): readonly TodoItem[] | undefined {
+  if (!isJsonObject(value)) return undefined
+  const list = value['newTodos'] ?? value['todos'] ?? value['taskList'] ?? value['tasks']
   if (!Array.isArray(list)) return undefined
   return (list as readonly unknown[]).flatMap((item) => {
     if (!isJsonObject(item)) return []

@@ -1,7 +1,7 @@
 import { endings, type RunResult } from '@halting/core'
 
 // Spec R-VERI-23.
-/** What a person should know of the last change of a run, in one sentence; '' where it was checked or nothing changed, after an interruption, and while a call waits. */
+/** A warning that the last change of a run is unchecked. '' if it was checked, nothing changed, the run was interrupted, or a call is pending. */
 export function uncheckedSentence({ verified, reason }: Pick<RunResult, 'verified' | 'reason'>): string {
   const { announcement } = endings[reason]
   const isCut = announcement === 'interrupted' || announcement === 'paused'

@@ -4,7 +4,7 @@ import { failureName, isJsonObject, longestQuietWaitMs } from '@halting/core/ada
 import { dollars } from '../io/dollars.ts'
 import { clockText, many, oneLine, rounded, timeLeft } from '../io/figures.ts'
 
-/** `waiting for $2.10 reserved by 3 requests`; of a standing budget `waiting for $2.10 of $20 a day reserved by 3 requests` */
+/** `waiting for $2.10 reserved by 3 requests`; for a standing budget `waiting for $2.10 of $20 a day reserved by 3 requests`. */
 export function waitText({
   reservedUsd,
   reservedTokens,
@@ -21,22 +21,22 @@ export function waitText({
   return `waiting for ${what}${of} reserved by ${many(holders, 'request')}`
 }
 
-/** What is shown of a wait for a service. `error`: its status, or what kind of failure. */
-type ShownWait = Pick<WaitingRequest, 'untilMs' | 'error'>
+/** A wait for a service. `error`: its HTTP status, or the kind of failure. */
+type ServiceWait = Pick<WaitingRequest, 'untilMs' | 'error'>
 
 /** `waiting for the service until 14:05 (429: Too many requests)` */
 export function serviceWaitText(
-  { untilMs, error, message }: ShownWait & { readonly message: string },
+  { untilMs, error, message }: ServiceWait & { readonly message: string },
   now: number,
 ): string {
   const because = [error, oneLine(message, 200).replace(/[.\s]+$/, '')].filter((part) => part !== '')
-  // A message of a service often begins with its status.
+  // The message of a service often starts with its status.
   const why = because[1]?.startsWith(error) === true ? because[1] : because.join(': ')
   return `waiting for the service until ${clockText(untilMs, now)}${why === '' ? '' : ` (${why})`}`
 }
 
 /** `waiting for the service, 12:31 left (429)`. */
-export function serviceCountdown({ untilMs, error }: ShownWait, now: number): string {
+export function serviceCountdown({ untilMs, error }: ServiceWait, now: number): string {
   const why = error === '' ? '' : ` (${oneLine(error, 40)})`
   return `${countdownText('the service', untilMs - now)}${why}`
 }
@@ -46,42 +46,42 @@ export function countdownText(what: string, leftMs: number): string {
   return `waiting for ${what}, ${timeLeft(leftMs)} left`
 }
 
-/** What a wait for a service is shown as by its event. */
-export function waitOfEvent({
+/** The wait that an event reports. */
+export function serviceWaitOf({
   untilMs,
   error,
-}: Extract<RunEvent, { readonly type: 'service_wait' }>): ShownWait & { readonly message: string } {
+}: Extract<RunEvent, { readonly type: 'service_wait' }>): ServiceWait & { readonly message: string } {
   return { untilMs, error: failureName(error), message: error.message }
 }
 
-/** When a retry comes that waits so long: `at 14:05:30` where it is told of, else undefined (spec R-SERV-15). */
+/** When a retry happens, if its delay is long enough to report: `at 14:05:30`; else undefined (spec R-SERV-15). */
 export function longRetryText({ delayMs }: { readonly delayMs: number }, now: number): string | undefined {
   return delayMs > longestQuietWaitMs ? `at ${clockText(now + delayMs, now)}` : undefined
 }
 
-/** The message of an ending as a person reads it: with the time at which the service takes requests again in local time. */
+/** The message of an ending, with the time of the next possible request in local time. */
 export function endingMessage({ signal, retryAt }: Pick<RunResult, 'signal' | 'retryAt'>, now: number): string {
-  const moment = retryAt === undefined ? Number.NaN : Date.parse(retryAt)
-  if (retryAt === undefined || Number.isNaN(moment)) return signal.message
-  return signal.message.replace(retryAt, clockText(moment, now))
+  const resumesAt = retryAt === undefined ? Number.NaN : Date.parse(retryAt)
+  if (retryAt === undefined || Number.isNaN(resumesAt)) return signal.message
+  return signal.message.replace(retryAt, clockText(resumesAt, now))
 }
 
-/** Asks the services that a session waits for now, as `/retry` does; gives what the person is told. */
+/** Retries the services that a session waits for, as `/retry` does. Returns a message for the person. */
 export function retryServices(session: Pick<Session, 'retryNow'>): string {
   return session.retryNow() ? 'Retrying now.' : 'This session is not waiting for a service.'
 }
 
-/** What a tool that waits tells when it begins to (spec R-WAIT-17). */
+/** The wait that a tool reports when it starts to wait (spec R-WAIT-17). */
 export interface ToolWait {
-  /** Behind "waiting for". */
+  /** What follows "waiting for". */
   readonly what: string
-  /** When it waits no longer, in milliseconds since 1970. */
+  /** When the wait ends at the latest, in milliseconds since 1970. */
   readonly untilMs: number
-  /** How long that was from then, in milliseconds. */
+  /** The same as a duration, in milliseconds. */
   readonly leftMs: number
 }
 
-/** The wait that news of a call tell of; undefined where they tell of none. */
+/** The wait that progress data of a call reports; undefined if it reports none. */
 export function toolWaitIn(data: unknown): ToolWait | undefined {
   if (!isJsonObject(data)) return undefined
   const { waitsFor: what, untilMs, leftMs } = data
@@ -89,7 +89,7 @@ export function toolWaitIn(data: unknown): ToolWait | undefined {
   return { what, untilMs, leftMs }
 }
 
-/** `waiting for bash_1 to end, at most until 14:05`, by the clock of this machine. */
+/** `waiting for bash_1 to end, at most until 14:05`, in local time. */
 export function toolWaitText({ what, untilMs }: Pick<ToolWait, 'what' | 'untilMs'>, now: number): string {
   return `waiting for ${what}, at most until ${clockText(untilMs, now)}`
 }

@@ -8,149 +8,175 @@ import {
   serviceCountdown,
   type ToolWait,
   toolWaitIn,
-  waitOfEvent,
+  serviceWaitOf,
   waitText,
 } from '../frontends/wait-text.ts'
+import type { Output } from '../io/output.ts'
 
-/** What a run does at this moment, as one line tells it. */
+/** What a run is doing, as one line. */
 export interface Activity {
   onEvent(event: RunEvent): void
-  /** Of at most so many columns. */
+  /** The line, at most `columns` wide. */
   line(columns: number): string
-  /** After how many milliseconds it is to be shown anew. */
+  /** Milliseconds until the line should be drawn again. */
   paceMs(): number
 }
 
-/** One thing that goes on, and since when. */
-interface Doing {
-  readonly what: (now: number) => string
+/** An activity in progress. */
+interface ActiveTask {
+  readonly describe: (now: number) => string
   readonly since: number
-  /** Its own time is told once it takes long. */
+  /** Its own duration is shown once it is long. */
   readonly isTimed: boolean
 }
 
-/** What has taken less than this is told without its own time. */
-const tellingMs = 3_000
+/** Shorter durations are not shown. */
+const shownDurationMs = 3_000
 
 export function followActivity(now: () => number = () => performance.now()): Activity {
-  const begun = now()
-  // By the calls of the agents that they stand in, and their own id: agents may use the ids of others.
-  // Waits for services are among them, under names of their own.
-  const tools = new Map<string, Doing>()
-  let own: Doing = { what: () => 'starting', since: begun, isTimed: false }
-  let turn = 0
-  let [tokens, usd, reserved] = [0, 0, 0]
-  let window: Window | undefined
-  let isCompacting = false
-  const begin = (what: string | undefined): void => {
-    // What goes on since a while goes on.
-    if (what !== undefined && own.what(0) !== what) own = { what: () => what, since: now(), isTimed: true }
+  return new RunActivity(now)
+}
+
+class RunActivity implements Activity {
+  readonly #now: () => number
+  readonly #startedAt: number
+  // Running calls, by the calls of the agents they belong to and their own id, because agents may reuse ids.
+  // Also contains waits for services, under keys of their own.
+  readonly #tools = new Map<string, ActiveTask>()
+  #own: ActiveTask
+  #turn = 0
+  #tokens = 0
+  #usd = 0
+  #reserved = 0
+  #window: Window | undefined
+  #isCompacting = false
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+    this.#startedAt = now()
+    this.#own = { describe: () => 'starting', since: this.#startedAt, isTimed: false }
   }
 
-  const hearUpdate = (update: ModelUpdate): void => {
-    if (update.type === 'thinking_delta') begin('thinking')
-    if (update.type === 'text_delta') begin('writing')
+  line(columns: number): string {
+    return layOut(this.#parts(), columns)
+  }
+
+  paceMs(): number {
+    return paceOf(this.#tools)
+  }
+
+  #begin(what: string | undefined): void {
+    // An activity in progress keeps its start time.
+    if (what !== undefined && this.#own.describe(0) !== what)
+      this.#own = { describe: () => what, since: this.#now(), isTimed: true }
+  }
+
+  #onModelUpdate(update: ModelUpdate): void {
+    if (update.type === 'thinking_delta') this.#begin('thinking')
+    if (update.type === 'text_delta') this.#begin('writing')
     if (update.type !== 'api_event' || update.event['type'] !== 'content_block_start') return
     const { content_block: block } = update.event
     if (block === undefined || !isJsonObject(block) || block['type'] !== 'tool_use') return
-    begin(typeof block['name'] === 'string' ? `writing a tool call (${block['name']})` : 'writing a tool call')
+    this.#begin(typeof block['name'] === 'string' ? `writing a tool call (${block['name']})` : 'writing a tool call')
   }
 
-  const onEvent = (event: RunEvent, agents: string): void => {
+  #onEvent(event: RunEvent, agents: string): void {
     const isOwn = agents === ''
     switch (event.type) {
       case 'agent':
-        return onEvent(event.event, `${agents}${event.callId}/`)
+        return this.#onEvent(event.event, `${agents}${event.callId}/`)
       case 'tool_start':
-        tools.set(agents + event.callId, doingCall(event, now()))
+        this.#tools.set(agents + event.callId, doingCall(event, this.#now()))
         return
       case 'tool_update': {
-        const [wait, doing] = [toolWaitIn(event.data), tools.get(agents + event.callId)]
+        const [wait, doing] = [toolWaitIn(event.data), this.#tools.get(agents + event.callId)]
         if (wait !== undefined && doing !== undefined)
-          tools.set(agents + event.callId, waitingCall(doing, wait, now() + wait.leftMs))
+          this.#tools.set(agents + event.callId, waitingCall(doing, wait, this.#now() + wait.leftMs))
         return
       }
       case 'tool_end':
-        tools.delete(agents + event.callId)
-        return begin('working')
+        this.#tools.delete(agents + event.callId)
+        return this.#begin('working')
       case 'retry':
-        own = { what: retryText(event, now()), since: now(), isTimed: false }
+        this.#own = { describe: retryText(event, this.#now()), since: this.#now(), isTimed: false }
         return
       case 'service_wait':
-        followWait(tools, agents + waitKey, event, now())
-        return begin(isOwn && !event.isWaiting ? 'asking the model' : undefined)
+        followWait(this.#tools, agents + waitKey, event, this.#now())
+        return this.#begin(isOwn && !event.isWaiting ? 'asking the model' : undefined)
       case 'turn_start':
-        if (isOwn) turn = event.turn
+        if (isOwn) this.#turn = event.turn
         return
       case 'model_update':
-        hearUpdate(event.update)
+        this.#onModelUpdate(event.update)
         return
       case 'compact_start':
-        begin(`compacting ${rounded(event.tokens)} tokens`)
-        isCompacting = isOwn
+        this.#begin(`compacting ${rounded(event.tokens)} tokens`)
+        this.#isCompacting = isOwn
         return
       case 'message':
-        // The next reply is counted; until then what was left is estimated.
-        if (isOwn && window !== undefined && event.entry.kind === 'compact_boundary')
-          window = { ...window, used: event.entry.postTokens }
+        // An estimate until the next reply is counted.
+        if (isOwn && this.#window !== undefined && event.entry.kind === 'compact_boundary')
+          this.#window = { ...this.#window, used: event.entry.postTokens }
         return
       case 'compact_end':
-        isCompacting = false
-        return begin('working')
+        this.#isCompacting = false
+        return this.#begin('working')
       default:
-        begin(whatBegins(event))
+        this.#begin(whatBegins(event))
     }
   }
 
-  const parts = (): Parts => ({
-    turn: turn > 0 ? `turn ${turn}` : '',
-    doing: doingText([...tools.values()], own, now()),
-    time: stopwatch(now() - begun),
-    // While it is made shorter, its size is told already.
-    context: isCompacting ? '' : contextText(window),
-    tokens: tokens > 0 ? `${rounded(tokens)} tokens` : '',
-    cost: costText(usd, reserved),
-  })
-  const hear = (event: RunEvent): void => {
-    const given = figuresIn(event)
-    if (given === undefined) return onEvent(event, '')
-    const { settledTokens, settledUsd, reservedUsd, contextTokens, contextWindow } = given.figures
-    ;[tokens, usd, reserved] = [settledTokens, settledUsd, reservedUsd]
-    if (given.isOwn) window = { used: contextTokens, size: contextWindow }
+  #parts(): Parts {
+    return {
+      turn: this.#turn > 0 ? `turn ${this.#turn}` : '',
+      doing: doingText([...this.#tools.values()], this.#own, this.#now()),
+      time: stopwatch(this.#now() - this.#startedAt),
+      // During a compaction the activity already shows the size.
+      context: this.#isCompacting ? '' : contextText(this.#window),
+      tokens: this.#tokens > 0 ? `${rounded(this.#tokens)} tokens` : '',
+      cost: costText(this.#usd, this.#reserved),
+    }
   }
-  return { onEvent: hear, line: (columns) => layOut(parts(), columns), paceMs: () => paceOf(tools) }
+
+  onEvent(event: RunEvent): void {
+    const update = figuresIn(event)
+    if (update === undefined) return this.#onEvent(event, '')
+    const { settledTokens, settledUsd, reservedUsd, contextTokens, contextWindow } = update.figures
+    ;[this.#tokens, this.#usd, this.#reserved] = [settledTokens, settledUsd, reservedUsd]
+    if (update.isOwn) this.#window = { used: contextTokens, size: contextWindow }
+  }
 }
 
-function doingCall({ name, input }: Extract<RunEvent, { readonly type: 'tool_start' }>, since: number): Doing {
-  return { what: () => `${name} ${inputSummary(input)}`.trimEnd(), since, isTimed: true }
+function doingCall({ name, input }: Extract<RunEvent, { readonly type: 'tool_start' }>, since: number): ActiveTask {
+  return { describe: () => `${name} ${inputSummary(input)}`.trimEnd(), since, isTimed: true }
 }
 
-function waitingCall(doing: Doing, { what }: ToolWait, untilMs: number): Doing {
-  return { ...doing, what: (now) => countdownText(what, untilMs - now) }
+function waitingCall(doing: ActiveTask, { what }: ToolWait, untilMs: number): ActiveTask {
+  return { ...doing, describe: (now) => countdownText(what, untilMs - now) }
 }
 
 function followWait(
-  doing: Map<string, Doing>,
+  doing: Map<string, ActiveTask>,
   key: string,
   event: Extract<RunEvent, { readonly type: 'service_wait' }>,
   since: number,
 ): void {
-  const wait = waitOfEvent(event)
-  if (event.isWaiting) doing.set(key, { what: () => serviceCountdown(wait, Date.now()), since, isTimed: false })
+  const wait = serviceWaitOf(event)
+  if (event.isWaiting) doing.set(key, { describe: () => serviceCountdown(wait, Date.now()), since, isTimed: false })
   else doing.delete(key)
 }
 
-/** Ten times a second; where only seconds are counted down each second, since a wait may take hours. */
+/** Ten times a second; once a second while only a countdown changes, since a wait may take hours. */
 const [paceMs, waitingPaceMs] = [100, 1_000]
 
-function paceOf(doing: ReadonlyMap<string, Doing>): number {
+function paceOf(doing: ReadonlyMap<string, ActiveTask>): number {
   return [...doing.keys()].some((key) => key.endsWith(waitKey)) ? waitingPaceMs : paceMs
 }
 
-/** Behind the calls of the agent that waits: no id of a call ends like this. */
+/** Key suffix for the wait of an agent; no call id ends like this. */
 const waitKey = ' waits'
 
-/** What a run does from an event on that says nothing else of it. */
+/** The activity that other events start. */
 function whatBegins(event: RunEvent): string | undefined {
   switch (event.type) {
     case 'model_start':
@@ -168,11 +194,11 @@ function whatBegins(event: RunEvent): string | undefined {
 
 /** `$0.0028 (+$0.05 reserved)` */
 function costText(usd: number, reserved: number): string {
-  const held = reserved > 0 ? ` (+${money(reserved)} reserved)` : ''
-  return usd > 0 || reserved > 0 ? money(usd) + held : ''
+  const reservedText = reserved > 0 ? ` (+${money(reserved)} reserved)` : ''
+  return usd > 0 || reserved > 0 ? money(usd) + reservedText : ''
 }
 
-/** What the next request has, and what fits; null for a model without an end to its window. */
+/** Tokens of the next request, and the size of the window; null for an unlimited one. */
 interface Window {
   readonly used: number
   readonly size: number | null
@@ -184,11 +210,11 @@ function contextText(window: Window | undefined): string {
   return percent < 1 ? '' : `ctx ${percent} %`
 }
 
-function doingText(tools: readonly Doing[], own: Doing, now: number): string {
-  const { what, since, isTimed } = tools.at(-1) ?? own
+function doingText(tools: readonly ActiveTask[], own: ActiveTask, now: number): string {
+  const { describe: what, since, isTimed } = tools.at(-1) ?? own
   const others = tools.length > 1 ? ` (and ${tools.length - 1} more)` : ''
   const ms = now - since
-  return `${what(now)}${others}${isTimed && ms >= tellingMs ? ` (${Math.floor(ms / 1_000)} s)` : ''}`
+  return `${what(now)}${others}${isTimed && ms >= shownDurationMs ? ` (${Math.floor(ms / 1_000)} s)` : ''}`
 }
 
 function retryText(
@@ -207,15 +233,15 @@ interface Parts {
   readonly turn: string
   readonly doing: string
   readonly time: string
-  /** How full the window is. */
+  /** How full the context window is. */
   readonly context: string
   readonly tokens: string
   readonly cost: string
 }
 
-/** What is left out where there is no room, the first first. */
+/** Parts that are left out if there is no room, in this order. */
 const dispensable = ['tokens', 'context', 'turn', 'cost'] as const satisfies readonly (keyof Parts)[]
-/** What is done is told in so many columns before anything else is. */
+/** Columns that the activity is guaranteed. */
 const doingColumns = 24
 
 function layOut(parts: Parts, columns: number): string {
@@ -232,4 +258,22 @@ const separator = ' · '
 
 function joined({ turn, doing, time, context, tokens, cost }: Parts): string {
   return [turn, doing, time, context, tokens, cost].filter((part) => part !== '').join(separator)
+}
+
+/** Shows the activity on the terminal until the returned function is called. */
+export function showActivity(activity: Activity, output: Output): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const wait = (): void => {
+    // Does not keep the process alive.
+    timer = setTimeout(draw, activity.paceMs()).unref()
+  }
+  const draw = (): void => {
+    output.showLive(activity.line(output.width - 1))
+    wait()
+  }
+  wait()
+  return () => {
+    clearTimeout(timer)
+    output.showLive('')
+  }
 }

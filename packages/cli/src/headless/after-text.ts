@@ -1,17 +1,17 @@
 import type { SdkMessage } from '@halting/core'
 import { elapsed, many, money, oneLine } from '../io/figures.ts'
 
-/** What a person is told of what came after the run; nothing for what went as it should and has nothing to say. */
+/** The lines about a message after the run; none if it succeeded and has nothing to report. */
 export function afterLines(message: SdkMessage, isVerbose: boolean): readonly string[] {
   if (message.type === 'prompt_suggestion') return [`Next: ${oneLine(message.suggestion, Infinity)}`]
   if (message.type !== 'system') return []
   if (message.subtype === 'stage_ended') {
-    const { stage, reason, message: said, cost_usd: costUsd, duration_ms: ms } = message
+    const { stage, reason, message: detail, cost_usd: costUsd, duration_ms: ms } = message
     const isFine = reason === 'completed' || reason === 'skipped'
     if (isFine && !isVerbose) return []
     const cost = costUsd > 0 ? `, ${money(costUsd)}` : ''
     return [
-      `halting: ${stage} after the run: ${reason}${said === '' ? '' : `: ${oneLine(said, 500)}`} (${elapsed(ms)}${cost})`,
+      `halting: ${stage} after the run: ${reason}${detail === '' ? '' : `: ${oneLine(detail, 500)}`} (${elapsed(ms)}${cost})`,
     ]
   }
   if (message.subtype !== 'hook_summary') return []

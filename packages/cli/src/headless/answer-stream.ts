@@ -1,35 +1,35 @@
 import type { RunEvent } from '@halting/core'
 import { printable } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
-import { KeptAnswer } from './kept-answer.ts'
+import { RetainedAnswer } from './retained-answer.ts'
 
-/** What the model writes, on the terminal as it comes. */
+/** Streams the answer of the model to the terminal. */
 export interface AnswerStream {
   onEvent(event: RunEvent): void
-  /** Whether the text stands there already, as the last that was written. */
+  /** Whether the text was the last thing written. */
   has(text: string): boolean
 }
 
-/** For pipes and files, whose reader wants the answer alone: that is known when the run has ended. */
+/** For pipes and files, which receive only the final answer. */
 export const noStream: AnswerStream = { onEvent: () => undefined, has: () => false }
 
 export function streamAnswer(output: Output): AnswerStream {
-  let written = ''
+  let lastText = ''
   let block = 0
-  const answer = new KeptAnswer()
-  /** The answer that stays that of the run while it stands: what the model writes meanwhile waits. */
-  let kept: string | undefined
+  const answer = new RetainedAnswer()
+  /** The answer that remains the answer of the run; later text waits until that changes. */
+  let retained: string | undefined
   let waiting: { readonly index: number; readonly text: string }[] = []
   const write = (index: number, text: string): void => {
     if (index !== block) output.endLine()
     block = index
-    const shown = printable(written.trim() === '' ? text.trimStart() : text)
-    written += text
+    const shown = printable(lastText.trim() === '' ? text.trimStart() : text)
+    lastText += text
     if (shown !== '') output.out(shown)
   }
-  /** The model went on: what waited is a step, or the answer that comes after it is. */
+  /** The retained answer is superseded: the waiting text is written. */
   const release = (): void => {
-    kept = undefined
+    retained = undefined
     for (const { index, text } of waiting) write(index, text)
     waiting = []
     output.endLine()
@@ -37,18 +37,18 @@ export function streamAnswer(output: Output): AnswerStream {
   return {
     onEvent(event) {
       const change = answer.onEvent(event)
-      if (change === 'begins') kept = written
+      if (change === 'begins') retained = lastText
       if (change === 'ends') release()
       switch (event.type) {
         case 'model_start':
-          ;[written, block, waiting] = ['', 0, []]
+          ;[lastText, block, waiting] = ['', 0, []]
           return
         case 'model_update':
           if (event.update.type === 'text_delta') {
-            if (kept === undefined) write(event.update.index, event.update.text)
+            if (retained === undefined) write(event.update.index, event.update.text)
             else waiting.push(event.update)
           }
-          // What comes next may be the long input of a call: the live line tells of it.
+          // The long input of a call may follow; the live line reports it.
           if (event.update.type === 'block') output.endLine()
           return
         case 'model_end':
@@ -57,6 +57,6 @@ export function streamAnswer(output: Output): AnswerStream {
         default:
       }
     },
-    has: (text) => text.trim() !== '' && text.trim() === (kept ?? written).trim(),
+    has: (text) => text.trim() !== '' && text.trim() === (retained ?? lastText).trim(),
   }
 }

@@ -6,24 +6,24 @@ import { list } from '../flags/values.ts'
 import { many } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
 import type { Toolbox } from '@halting/agent/open-session'
-import { rerun, type Asked } from './rerun.ts'
+import { rerunCommand, type Invocation } from './rerun-command.ts'
 import { inputSummary } from '@halting/analysis/words'
 
-/** The calls of a run that were denied. */
+/** Collects the denied calls of a run. */
 export interface Denials {
   onEvent(event: RunEvent): void
-  /** What was denied, and the command that runs it again with what was missing; '' for none. */
+  /** The denied calls, and the command that repeats the run with the missing permissions; '' for none. */
   report(width: number): { readonly text: string; readonly command: string }
 }
 
-/** What would let a call through. */
+/** What would allow a denied call. */
 interface Cure {
   readonly remedy: Remedy
-  /** Whether the mode that allows edits would do. */
+  /** Whether the mode that accepts edits would allow it. */
   readonly isEdit: boolean
 }
 
-/** Finds what would let a call of this tool through; undefined where nothing that one could say here would. */
+/** Finds what would allow a call of this tool; undefined if no flag would. */
 export type Remedies = (name: string, input: unknown) => Cure | undefined
 
 interface Denial {
@@ -33,16 +33,16 @@ interface Denial {
   readonly cure: Cure | undefined
 }
 
-/** As the rules of the session say. */
+/** Remedies according to the rules of the session. */
 export function remediesOf({ permissions, tools }: Pick<Toolbox, 'permissions' | 'tools'>): Remedies {
   return (name, input) => {
-    // An id of its own: what the rules say of it is not about the call that has the id now.
+    // A placeholder id: the question is not about the current call with that id.
     const request = requestOf(tools, { type: 'tool_use', id: 'denied', name, input })
-    const remedy = flaggable(permissions.remedyFor(request))
+    const remedy = remedyByFlag(permissions.remedyFor(request))
     if (remedy === undefined) return undefined
     const decision = permissions.decide({ ...request, mode: 'acceptEdits' })
     const isAllowed = 'behavior' in decision && decision.behavior === 'allow'
-    // A command would run in that mode, but confined: the rule lets it run as it was asked for.
+    // In that mode the command would run confined; the rule runs it as requested.
     return { remedy, isEdit: isAllowed && !runsConfined(input, permissions) }
   }
 }
@@ -52,7 +52,7 @@ function runsConfined(input: unknown, permissions: Toolbox['permissions']): bool
   return permissions.confinementOf({ callId: 'denied', command: input['command'] })?.kind === 'edit'
 }
 
-export function followDenials(remedies: Remedies, asked: Asked): Denials {
+export function followDenials(remedies: Remedies, invocation: Invocation): Denials {
   const denials: Denial[] = []
   const onEvent = (event: RunEvent): void => {
     if (event.type === 'agent') onEvent(event.event)
@@ -67,25 +67,25 @@ export function followDenials(remedies: Remedies, asked: Asked): Denials {
       const rules = [...new Set(cures.flatMap(({ remedy }) => remedy.rules))]
       const isAllEdits = rules.length > 1 && cures.every(({ isEdit }) => isEdit)
       const mode = isAllEdits ? 'acceptEdits' : cures.find(({ remedy }) => remedy.mode !== undefined)?.remedy.mode
-      const cured = denials.filter(({ cure }) => cure !== undefined)
-      const final = linesOfFinal(denials.filter(({ cure }) => cure === undefined))
-      if (cured.length === 0) return { text: final.join('\n'), command: '' }
-      const names = everyCharacterInLine([...new Set(cured.map(nameOf))].join(', '), 2 * width)
-      const { text, command } = rerun(asked, { rules: isAllEdits ? [] : rules, mode })
-      const told = `halting: ${many(cured.length, 'call')} denied: ${names}. ${text}`
-      return { text: [...final, told].join('\n'), command }
+      const curable = denials.filter(({ cure }) => cure !== undefined)
+      const incurable = incurableLines(denials.filter(({ cure }) => cure === undefined))
+      if (curable.length === 0) return { text: incurable.join('\n'), command: '' }
+      const names = everyCharacterInLine([...new Set(curable.map(nameOf))].join(', '), 2 * width)
+      const { text, command } = rerunCommand(invocation, { rules: isAllEdits ? [] : rules, mode })
+      const summary = `halting: ${many(curable.length, 'call')} denied: ${names}. ${text}`
+      return { text: [...incurable, summary].join('\n'), command }
     },
   }
 }
 
-/** A rule that `--allowedTools` would not read back is none to paste. */
-function flaggable(remedy: Remedy | undefined): Remedy | undefined {
+/** The remedy, if `--allowedTools` would parse its rules back unchanged. */
+function remedyByFlag(remedy: Remedy | undefined): Remedy | undefined {
   if (remedy === undefined) return undefined
   const read = list(remedy.rules.join(','))
   return 'value' in read && isDeepStrictEqual(read.value, remedy.rules) ? remedy : undefined
 }
 
-function linesOfFinal(denials: readonly Denial[]): readonly string[] {
+function incurableLines(denials: readonly Denial[]): readonly string[] {
   const [first] = denials
   if (first === undefined) return []
   return [`halting: ${many(denials.length, 'call')} denied. ${first.name}: ${everyCharacterInLine(first.message, 300)}`]
@@ -95,19 +95,19 @@ function nameOf({ name, input }: Denial): string {
   return `${name} ${inputSummary(input)}`.trimEnd()
 }
 
-/** The call as the rules were asked about it. A tool of a server is not in the list, and what it says of itself allows nothing: its name decides. */
+/** The call as the rules saw it. A tool of an MCP server is decided by its name, since its own claims allow nothing. */
 function requestOf(tools: readonly AnyTool[], call: PermissionRequest['call']): PermissionRequest {
-  const tool = tools.find(({ name }) => name === call.name) ?? namedTool(call.name)
+  const tool = tools.find(({ name }) => name === call.name) ?? placeholderTool(call.name)
   return { call, tool, readOnly: isReadOnly(tool, call.input) }
 }
 
-function namedTool(name: string): AnyTool {
+function placeholderTool(name: string): AnyTool {
   return { name, description: '', inputSchema: {}, readOnly: false, execute: () => '' }
 }
 
 function isReadOnly({ readOnly }: AnyTool, input: unknown): boolean {
   try {
-    // True: the input was checked before anybody asked whether the call may run.
+    // True: the input was validated before the rules were asked.
     return typeof readOnly === 'boolean' ? readOnly : readOnly(input as never)
   } catch {
     return false

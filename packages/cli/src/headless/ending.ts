@@ -4,10 +4,9 @@ import type { Flags } from '../flags/flags.ts'
 import { endingMessage } from '../frontends/wait-text.ts'
 import { elapsed, many, money, moneyAtMost, oneLine, tokensCounted } from '../io/figures.ts'
 import { goalPart, isUnusableGoal } from './goal-text.ts'
-import { letItCompact, moreRoom } from './context-advice.ts'
 import { limitAdvice, waitAdvice } from './limit-advice.ts'
 
-function anotherModel({ model, fallbackModel }: Flags): string {
+function modelChoiceAdvice({ model, fallbackModel }: Flags): string {
   const flags = [
     ...(model === undefined ? ['--model'] : []),
     ...(fallbackModel === undefined ? ['--fallback-model'] : []),
@@ -15,7 +14,7 @@ function anotherModel({ model, fallbackModel }: Flags): string {
   return flags.length === 0 ? 'Run it again.' : `Run it again, or choose another model with ${flags.join(' or ')}.`
 }
 
-/** Which variables hold the key and the address depends on the service: its messages and `halting doctor` name them. */
+/** The variables with the key and the address depend on the service; its messages and `halting doctor` name them. */
 const modelAdvice: Readonly<Record<string, string>> = {
   authentication_failed: 'Check the API key; halting doctor shows where it comes from.',
   billing_error: 'Check the billing of your account.',
@@ -24,7 +23,7 @@ const modelAdvice: Readonly<Record<string, string>> = {
   invalid_request: 'Check the model name, the base URL and the message above.',
 }
 
-/** The exit code of a run: the table of endings, unless a signal ended it. */
+/** The exit code of a run: from the table of endings, unless a signal ended it. */
 export function exitCodeOf(terminal: RunResult, interrupted: number | undefined): number {
   const { category, exitCode } = endings[terminal.reason]
   if (interrupted !== undefined && category === 'user_requested') return interrupted
@@ -32,16 +31,16 @@ export function exitCodeOf(terminal: RunResult, interrupted: number | undefined)
   return exitCode ?? 1
 }
 
-/** What a line about an ending takes into account. */
+/** What a line about an ending depends on. */
 export interface EndingContext {
   readonly flags: Flags
-  /** Which files were changed; '' for none. */
+  /** The changed files; '' for none. */
   readonly changes: string
-  /** The kind of the model's failure, when there was one. */
+  /** The kind of the model's failure, if any. */
   readonly errorKind: string | undefined
 }
 
-/** One line about an ending that is no success: reason, message, figures, what to do next. */
+/** One line about an unsuccessful ending: reason, message, figures, what to do next. */
 export function endingLine(terminal: RunResult, { flags, changes, errorKind }: EndingContext): string {
   const next = adviceFor(terminal, flags, errorKind)
   const message = oneLine(endingMessage(terminal, Date.now()), 300).replace(/[.\s]+$/, '')
@@ -49,21 +48,21 @@ export function endingLine(terminal: RunResult, { flags, changes, errorKind }: E
   return `${terminal.reason}: ${message} (${figures}).${next === '' ? '' : ` ${next}`}`
 }
 
-/** The one thing to do next after an ending that is no success; '' for nothing (spec R-TEXT-5). */
+/** What to do after an unsuccessful ending; '' for nothing (spec R-TEXT-5). */
 export function adviceFor(terminal: RunResult, flags: Flags, errorKind: string | undefined): string {
   if (terminal.reason === 'model_error') return modelErrorAdvice(terminal, flags, errorKind)
   if (terminal.reason === 'goal_unmet') return goalAdvice(terminal, flags)
   return adviceText(endings[terminal.reason].advice.command, terminal, flags)
 }
 
-/** What to do about a model that could not be asked. */
+/** What to do if the model could not be asked. */
 function modelErrorAdvice(terminal: RunResult, flags: Flags, errorKind: string | undefined): string {
   const advice = modelAdvice[errorKind ?? ''] ?? adviceText(endings.model_error.advice.command, terminal, flags)
   const wait = waitAdvice(terminal, flags.waitForLimits, Date.now())
   return wait === '' ? advice : `${advice.replace(/\.$/, '')}; ${wait}`
 }
 
-/** What may reach a goal that was not met: more tries, unless they changed nothing; another model; what was changed put back. */
+/** What may meet an unmet goal: more tries, unless they change nothing; another model; or reverting a protected file. */
 function goalAdvice({ signal, goal }: RunResult, { model }: Flags): string {
   if (signal.context['cause'] === 'finish_reason')
     return 'Remove --finish-reasons: then an answer that misses the goal is sent back.'
@@ -83,11 +82,11 @@ function adviceText(advice: EndingAdvice, terminal: RunResult, flags: Flags): st
     case 'raise-limit':
       return limitAdvice(terminal, flags)
     case 'permit-compaction':
-      return advice.otherwise !== undefined && flags.autocompact !== 'off' ? advice.otherwise : letItCompact(flags)
+      return advice.otherwise !== undefined && flags.autocompact !== 'off' ? advice.otherwise : compactionAdvice(flags)
     case 'more-room':
-      return moreRoom(flags)
+      return contextWindowAdvice(flags)
     case 'another-model':
-      return anotherModel(flags)
+      return modelChoiceAdvice(flags)
     case 'inspect-failure':
       return flags.errorPolicy === undefined
         ? 'See the failure above; --error-policy sets which errors end a run.'
@@ -95,7 +94,7 @@ function adviceText(advice: EndingAdvice, terminal: RunResult, flags: Flags): st
   }
 }
 
-/** One line about a success: `✓ done · goal met: npm test · 3 turns, 1,234 tokens, $0.0123, 4.5 s · 1 file changed +3 −1`. */
+/** One line about a successful run: `✓ done · goal met: npm test · 3 turns, 1,234 tokens, $0.0123, 4.5 s · 1 file changed +3 −1`. */
 export function closingLine(terminal: RunResult, changes: string): string {
   const name = terminal.reason === 'completed' ? 'done' : terminal.reason
   const parts = [goalPart(terminal), figuresOf(terminal), changes].filter((part) => part !== '')
@@ -103,8 +102,8 @@ export function closingLine(terminal: RunResult, changes: string): string {
 }
 
 /**
- * `3 turns, 1,234 tokens, $0.0123, 4.5 s`; without the cost where there was none, or no price. `up to $0.0456` is what
- * it may come to with requests of which nobody said what they cost: aborted ones, lost ones.
+ * `3 turns, 1,234 tokens, $0.0123, 4.5 s`; without a cost if it is zero or unknown. `up to $0.0456` includes aborted and lost requests, whose
+ * usage was never reported.
  */
 export function figuresOf(terminal: RunResult): string {
   const { summary, costUsd, committedUsd, durationMs } = terminal
@@ -120,4 +119,22 @@ export function figuresOf(terminal: RunResult): string {
 export function tokensOf(usage: RunResult['summary']['usage']): { readonly input: number; readonly output: number } {
   const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, output_tokens } = usage
   return { input: input_tokens + cache_read_input_tokens + cache_creation_input_tokens, output: output_tokens }
+}
+
+/** For a run that filled its context window while compaction was off. */
+function compactionAdvice({ autocompact }: Flags): string {
+  // Without the flag, a variable disabled compaction; the flag overrides it.
+  return autocompact === 'off'
+    ? 'Remove --autocompact off, so that the conversation is compacted, or split the task.'
+    : 'Add --autocompact auto, which overrides DISABLE_AUTO_COMPACT, or split the task.'
+}
+
+/** For a run that compacted repeatedly: the flags that give it more room. */
+function contextWindowAdvice({ model, autocompact, contextWindow }: Flags): string {
+  const ways = [
+    ...(autocompact === undefined || autocompact === 'auto' ? [] : ['raise --autocompact']),
+    ...(contextWindow === undefined ? [] : ['raise --context-window, if the model accepts more']),
+    ...(model === undefined ? ['choose such a model with --model'] : []),
+  ].join(', or ')
+  return ways === '' ? '' : `${ways[0]?.toUpperCase()}${ways.slice(1)}.`
 }

@@ -2,9 +2,9 @@ import type { SdkMessage } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { many } from '../io/figures.ts'
 
-/** Which files the tools of a run changed, and by how many lines, as their structured results say. */
+/** Which files the tools of a run changed, and by how many lines, from their structured results. */
 export interface FileChanges {
-  see(message: SdkMessage): void
+  onMessage(message: SdkMessage): void
   /** A structured result. */
   add(details: unknown): void
   /** `2 files changed +12 −3`; '' when none was. */
@@ -23,7 +23,7 @@ export function followChanges(): FileChanges {
     removed += numberOf(linesRemoved)
   }
   return {
-    see(message) {
+    onMessage(message) {
       if (message.type === 'user') add(message.tool_use_result)
     },
     add,

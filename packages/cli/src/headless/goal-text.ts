@@ -3,16 +3,16 @@ import { goalLine, goalNames } from '../frontends/goal-words.ts'
 import type { Flags } from '../flags/flags.ts'
 import { many, oneLine } from '../io/figures.ts'
 
-/** What `halting -p` prints of the goals of a run, on stderr (spec R-GOAL-62). */
+/** The lines about goals that `halting -p` prints on stderr (spec R-GOAL-62). */
 export interface GoalLines {
-  /** The lines for an event: one for each round of checks of the run itself; none for any other event. */
+  /** The lines for an event: for each round of checks of the main run; none for other events. */
   linesFor(event: RunEvent): readonly string[]
 }
 
-/** Lines of a check's report that are shown with `--verbose`. */
+/** Lines of a check's output shown with `--verbose`. */
 const shownLines = 10
-const longestLine = 300
-/** Names of test files that are listed. */
+const maxLineLength = 300
+/** Test files that are listed. */
 const shownNames = 5
 
 export function followGoals(isVerbose: boolean): GoalLines {
@@ -24,14 +24,14 @@ export function followGoals(isVerbose: boolean): GoalLines {
       const failed = event.checks.at(-1)
       const isShown = isVerbose && !event.met && failed !== undefined && failed.tail !== ''
       const report = isShown ? failed.tail.split('\n').filter((line) => line.trim() !== '') : []
-      return [goalLine(goals, event), ...report.slice(-shownLines).map((line) => `  ${oneLine(line, longestLine)}`)]
+      return [goalLine(goals, event), ...report.slice(-shownLines).map((line) => `  ${oneLine(line, maxLineLength)}`)]
     },
   }
 }
 
-/** How the goals stand at the end of a run: a part of its closing line; '' for a run without goals. */
+/** The goal part of a closing line; '' for a run without goals. */
 export function goalPart({ goal, reason }: Pick<RunResult, 'goal' | 'reason'>): string {
-  // Its own ending says so in its message.
+  // The ending itself reports it in its message.
   if (goal === undefined || reason === 'goal_unmet') return ''
   const { met, checks, heldFromStart, judged } = goal
   if (met === 'unknown') return checks.length === 0 ? 'goal not checked' : 'goal not checked after the last change'
@@ -44,7 +44,7 @@ export function goalPart({ goal, reason }: Pick<RunResult, 'goal' | 'reason'>): 
   return `goal met: ${goalNames(checks.map(({ name }) => name))}${how.length === 0 ? '' : ` (${how.join('; ')})`}`
 }
 
-/** What a person should know of a verdict, a line each: tests that the agent changed, and a check that does not say the same twice. */
+/** Remarks on a goal verdict, one line each: tests that the agent changed, and a flaky check. */
 export function goalNotes(goal: GoalResult | undefined, stable = 1): readonly string[] {
   if (goal === undefined) return []
   const { changedTests, flaky } = goal
@@ -60,12 +60,12 @@ export function goalNotes(goal: GoalResult | undefined, stable = 1): readonly st
   ]
 }
 
-/** Whether the first check of a run said that a goal is no check at all: a command that does not exist. Nothing was spent. */
+/** Whether the first check failed because the goal is not usable, such as an unknown command. No request was made. */
 export function isUnusableGoal({ reason, signal }: Pick<RunResult, 'reason' | 'signal'>): boolean {
   return reason === 'error' && signal.source === 'goal' && signal.context['code'] === 'configuration'
 }
 
-/** Flags about how goals are checked that a command which goes on needs again: they are not on record (spec R-GOAL-65a). */
+/** Goal flags that a resume command must repeat, because they are not recorded (spec R-GOAL-65a). */
 export function goalArguments(
   { untilTries, untilTimeout, untilStable, protect = [] }: Flags,
   command: string,

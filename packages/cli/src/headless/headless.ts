@@ -9,7 +9,7 @@ import { told } from '../io/figures.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { wantedAfter } from '@halting/agent/open-session'
-import type { Ask } from './go-on.ts'
+import type { SessionRequest } from './continue-session.ts'
 import { type LiveSession, openLive } from '../flags/open-session.ts'
 import { UsageError } from '../usage-error.ts'
 import { followChanges } from './file-changes.ts'
@@ -20,38 +20,38 @@ import { createReport } from './report.ts'
 import { runOnce } from './run.ts'
 import type { Watcher } from './watcher.ts'
 
-/** `halting -p`: one prompt, one run, one ending; or a session that goes on. Returns the exit code. */
-export async function headless(given: Flags, words: readonly string[], program: Program): Promise<number> {
+/** `halting -p`: runs one prompt, or continues a session. Returns the exit code. */
+export async function headless(flags: Flags, words: readonly string[], program: Program): Promise<number> {
   const { output, stdin } = program
-  const [written = ''] = words
-  refusePause(given)
-  const isNew = isForNewSession(given)
-  if (isNew && written.trim() === '' && stdin.isTTY) throw await noPrompt(given, program)
-  if (isNew) refuseCompact(written)
-  // A run that has no prompt says so before it asks for a key; one that has a prompt does not wait for a pipe to say what it lacks.
-  const piped = written.trim() === '' ? await promptOf(written, given, program) : undefined
-  const said = piped ?? written
-  let prompt = said
+  const [argument = ''] = words
+  refusePause(flags)
+  const isNew = isForNewSession(flags)
+  if (isNew && argument.trim() === '' && stdin.isTTY) throw await missingPromptError(flags, program)
+  if (isNew) refuseCompact(argument)
+  // Without a prompt, that is reported before a missing key. With a prompt, a missing key is reported before a slow pipe is read.
+  const piped = argument.trim() === '' ? await readPrompt(argument, flags, program) : undefined
+  const typed = piped ?? argument
+  let prompt = typed
   let interruption: Interruption | undefined
   try {
-    const live = await openLive(given, program, {
+    const live = await openLive(flags, program, {
       answersQuestions: false,
       confinesEdits: true,
       isOneShot: true,
       runLimit: runLimitOfPrint,
       verifyDefault: 'ask',
-      firstPrompt: said,
-      written,
+      firstPrompt: typed,
+      written: argument,
       async ready() {
-        prompt = piped ?? (await promptOf(written, given, program))
+        prompt = piped ?? (await readPrompt(argument, flags, program))
         interruption = watchInterruption(output)
       },
     })
     interruption ??= watchInterruption(output)
     try {
-      if (isNew) refuseGoalFlags(given, live.run.settings)
-      const { ask, afterwards } = await askOf(live, said, prompt, program, interruption.signal)
-      const exitCode = await run({ live, ask, program, written, prompt, interruption })
+      if (isNew) refuseGoalFlags(flags, live.run.settings)
+      const { ask, afterwards } = await requestFor(live, typed, prompt, program, interruption.signal)
+      const exitCode = await run({ live, ask, program, argument: argument, prompt, interruption })
       await afterwards?.()
       return exitCode
     } finally {
@@ -62,25 +62,25 @@ export async function headless(given: Flags, words: readonly string[], program: 
   }
 }
 
-interface Asked {
+interface HeadlessRun {
   readonly live: LiveSession
-  readonly ask: Ask['ask']
+  readonly ask: SessionRequest['ask']
   readonly program: Program
-  readonly written: string
+  readonly argument: string
   readonly prompt: string
   readonly interruption: Interruption
 }
 
-async function run({ live, ask, program, written, prompt, interruption }: Asked): Promise<number> {
+async function run({ live, ask, program, argument, prompt, interruption }: HeadlessRun): Promise<number> {
   const { output, env, argv } = program
   const { session, toolbox, journal, run } = live
   const { choices: flags } = run
   const style = styleFor(output.isTerminal.stderr, run.env)
-  const isKept = journal !== undefined
-  const asked = { argv, written, prompt }
+  const isStored = journal !== undefined
+  const invocation = { argv, argument, prompt }
   const remedies = remediesOf(toolbox)
-  const about = { flags, output, style, remedies, sessionId: session.id, isKept, asked }
-  const report = createReport({ ...about, saysUnchecked: true })
+  const about = { flags, output, style, remedies, sessionId: session.id, isStored, invocation }
+  const report = createReport({ ...about, reportsUnchecked: true })
   const hasAfter = wantedAfter(flags, run.settings, env) !== undefined
   const changes = followChanges()
   let terminal: RunResult | undefined
@@ -92,14 +92,21 @@ async function run({ live, ask, program, written, prompt, interruption }: Asked)
     },
     see(message) {
       report.see(message)
-      changes.see(message)
-      // Whoever waits for the result alone need not read on, and gets the exit code of the run.
-      if (message.type === 'result' && hasAfter) output.readerMayLeave()
+      changes.onMessage(message)
+      // A reader that only wants the result may leave now; the exit code stays that of the run.
+      if (message.type === 'result' && hasAfter) output.allowReaderToLeave()
     },
   }
   const linesAfter = hasAfter ? await linesFor(flags) : undefined
-  const onBrokenAfter = (error: unknown): void => output.err(told(messageOf(error)))
-  const exitCode = await runOnce({ session, ask: () => ask(session), interruption, watcher, linesAfter, onBrokenAfter })
+  const onErrorAfter = (error: unknown): void => output.err(told(messageOf(error)))
+  const exitCode = await runOnce({
+    session,
+    ask: () => ask(session),
+    interruption,
+    watcher,
+    linesAfter,
+    onErrorAfter: onErrorAfter,
+  })
   const isText = (flags.outputFormat ?? 'text') === 'text' && flags.quiet !== true
   const unchecked = terminal === undefined || !isText ? '' : uncheckedLine(terminal, changes.summary)
   if (terminal !== undefined && unchecked !== '') {
@@ -114,36 +121,36 @@ async function linesFor({ verbose }: Flags): Promise<(message: SdkMessage) => re
   return (message) => afterLines(message, verbose === true)
 }
 
-async function askOf(
+async function requestFor(
   live: LiveSession,
-  said: string,
+  typed: string,
   prompt: string,
   program: Program,
   signal: AbortSignal,
-): Promise<Ask> {
+): Promise<SessionRequest> {
   const { session, journal, run } = live
   if (prompt === '' && journal !== undefined) {
-    const { goOn } = await import('./go-on.ts')
+    const { continueSession: goOn } = await import('./continue-session.ts')
     return goOn(journal, { sessionId: session.id, flags: run.choices }, { ...program, env: run.env })
   }
-  const { content } = await live.prepare(said, prompt.slice(said.length), signal)
-  return { ask: (asked) => void asked.prompt(content) }
+  const { content } = await live.prepare(typed, prompt.slice(typed.length), signal)
+  return { ask: (target) => void target.prompt(content) }
 }
 
-/** What was written as an argument, and then what was piped in. A session that goes on needs none. */
-async function promptOf(written: string, given: Flags, program: Program): Promise<string> {
+/** The prompt argument, followed by the piped input. A session that continues needs neither. */
+async function readPrompt(argument: string, flags: Flags, program: Program): Promise<string> {
   const { stdin, output } = program
-  const isNeeded = isForNewSession(given)
-  const hasPrompt = written.trim() !== ''
+  const isNeeded = isForNewSession(flags)
+  const hasPrompt = argument.trim() !== ''
   const piped = await readPiped(stdin, output, hasPrompt || !isNeeded)
-  const prompt = [written, piped].filter((part) => part.trim() !== '').join('\n\n')
+  const prompt = [argument, piped].filter((part) => part.trim() !== '').join('\n\n')
   if (!isNeeded) return prompt
-  if (prompt === '') throw await noPrompt(given, program)
+  if (prompt === '') throw await missingPromptError(flags, program)
   refuseCompact(prompt)
   return prompt
 }
 
-/** @throws UsageError for a command that needs a conversation: there is none yet. */
+/** @throws UsageError for `/compact`: a new session has no conversation yet. */
 function refuseCompact(prompt: string): void {
   if (!compactCommand.test(prompt)) return
   throw new UsageError(
@@ -151,26 +158,26 @@ function refuseCompact(prompt: string): void {
   )
 }
 
-/** @throws UsageError for a flag that says how goals are checked, where there is no goal. One that goes on may have goals on record. */
-function refuseGoalFlags(given: Flags, settings: LiveSession['run']['settings']): void {
-  if ((given.until ?? settings.until ?? []).length > 0 || given.goal !== undefined) return
-  const flag = flagsOfGoals.find((name) => given[name] !== undefined && given[name] !== false)
+/** @throws UsageError for a flag about goal checks without a goal. A resumed session may have recorded goals. */
+function refuseGoalFlags(flags: Flags, settings: LiveSession['run']['settings']): void {
+  if ((flags.until ?? settings.until ?? []).length > 0 || flags.goal !== undefined) return
+  const flag = goalCheckFlags.find((name) => flags[name] !== undefined && flags[name] !== false)
   if (flag === undefined) return
   throw new UsageError(
     `${flagTable[flag].names[0]} needs a goal. Add --until CMD, such as --until "npm test", or --goal TEXT.`,
   )
 }
 
-const flagsOfGoals = ['untilTries', 'untilTimeout', 'untilStable', 'skipIfMet', 'stopWhenMet'] as const
+const goalCheckFlags = ['untilTries', 'untilTimeout', 'untilStable', 'skipIfMet', 'stopWhenMet'] as const
 
-function isForNewSession(given: Flags): boolean {
-  return given.resume === undefined && given.continue !== true
+function isForNewSession(flags: Flags): boolean {
+  return flags.resume === undefined && flags.continue !== true
 }
 
-/** Who did not write `-p` wanted a conversation: that needs a terminal (spec R-TERM-8). */
-async function noPrompt({ print }: Flags, { env, stdin, output }: Program): Promise<UsageError> {
+/** Without `-p`, the user wanted the interactive program, which needs a terminal (spec R-TERM-8). */
+async function missingPromptError({ print }: Flags, { env, stdin, output }: Program): Promise<UsageError> {
   if (print !== true) {
-    const { whyNoScreen } = await import('../terminal/screen/usable.ts')
+    const { missingTerminalReason: whyNoScreen } = await import('../terminal/screen/terminal-requirements.ts')
     const why = whyNoScreen(env, { stdin, stdout: { isTTY: output.isTerminal.stdout } })
     if (why !== undefined) return new UsageError(why)
   }

@@ -3,13 +3,13 @@ import type { AbortCause } from '@halting/core'
 import { signalExitCodes } from '../io/exit-codes.ts'
 import { brokenExitCode, type Output } from '../io/output.ts'
 
-/** What the person or the system does to the program while it runs. */
+/** Interruptions by the person or the system while the program runs. */
 export interface Interruption {
-  /** Aborts the run, with the cause. */
+  /** Aborted with the cause of the interruption. */
   readonly signal: AbortSignal
-  /** The exit code that goes with what came; undefined when nothing did. */
+  /** The exit code for the interruption; undefined if there was none. */
   readonly exitCode: number | undefined
-  /** From now on signals do what they do to any program. */
+  /** Restores the default handling of signals. */
   release(): void
 }
 
@@ -17,37 +17,37 @@ const causes = { SIGINT: 'user', SIGTERM: 'terminated', SIGHUP: 'terminated' } a
   Record<NodeJS.Signals, AbortCause>
 >
 
-type Caught = keyof typeof causes
+type HandledSignal = keyof typeof causes
 
-/** npm passes on a Ctrl-C that the terminal has sent to all: twice within this time is once, as no person is so quick. */
+/** npm forwards a Ctrl-C that the terminal already sent to all processes. A second one within this time is a duplicate. */
 const sameMomentMs = 100
 
 /**
- * S1: the first signal aborts the run, which then ends properly with its result.
- * S2: the second leaves at once; the listener of the tools for the program's exit kills what they started.
- * S3: a reader of stdout that goes aborts the run as `abandoned`, as a broken pipe ends any program.
+ * S1: the first signal aborts the run, which then ends with its result.
+ * S2: the second signal exits immediately; an exit listener kills the processes of the tools.
+ * S3: when the reader of stdout leaves, the run is aborted as `abandoned`.
  */
 export function watchInterruption(output: Output): Interruption {
   const controller = sharedAbort()
   let exitCode: number | undefined
   let firstAt = -Infinity
   const onSignal = (name: NodeJS.Signals): void => {
-    // True: it listens to nothing else.
-    const caught = name as Caught
+    // True: only these signals have a listener.
+    const signal = name as HandledSignal
     if (exitCode !== undefined) {
-      if (performance.now() - firstAt > sameMomentMs) process.exit(signalExitCodes[caught])
+      if (performance.now() - firstAt > sameMomentMs) process.exit(signalExitCodes[signal])
       return
     }
-    exitCode = signalExitCodes[caught]
+    exitCode = signalExitCodes[signal]
     firstAt = performance.now()
     if (name === 'SIGINT' && output.isTerminal.stderr) {
-      // The terminal has shown ^C: on a line that goes or ends now, or on one of its own.
+      // The terminal has shown ^C, on a line that ends now or on one of its own.
       output.err(`${output.isLineTaken ? '' : '\n'}Stopping. Press Ctrl-C again to exit at once.\n`)
     }
-    controller.abort(causes[caught])
+    controller.abort(causes[signal])
   }
   // True: `causes` has no other keys.
-  const names = Object.keys(causes) as Caught[]
+  const names = Object.keys(causes) as HandledSignal[]
   for (const name of names) process.on(name, onSignal)
   output.onBroken(() => {
     exitCode ??= brokenExitCode(output.broken ?? 'failed')
@@ -64,7 +64,7 @@ export function watchInterruption(output: Output): Interruption {
   }
 }
 
-/** `watchInterruption` aborts with a cause. */
+/** The cause with which `watchInterruption` aborted the signal. */
 export function causeOf({ reason }: AbortSignal): AbortCause {
   return reason === 'user' || reason === 'abandoned' ? reason : 'terminated'
 }

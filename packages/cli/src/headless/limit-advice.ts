@@ -3,10 +3,10 @@ import { type EndingLimit, endingLimits, limitOfResult, sharedBudgetOf } from '@
 import type { Flags } from '../flags/flags.ts'
 import { limitFlags } from '../flags/limit-flags.ts'
 
-/** A limit that a flag raises. */
+/** A limit that a flag can raise. */
 export type FlagLimit = keyof typeof limitFlags
 
-/** The limit that an ending reports, where a flag raises it. */
+/** The limit that an ending reports, if a flag can raise it. */
 export function flagLimitOf(terminal: RunResult): FlagLimit | undefined {
   const limit = limitOfResult(terminal)
   return limit !== null && hasFlag(limit) ? limit : undefined
@@ -21,17 +21,17 @@ export function flagOf(limit: FlagLimit): string {
   return `--${limitFlags[limit].replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
-/** How to raise the limit of an ending by its flag: to how much, where the next request did not fit. */
+/** How to raise the limit of an ending by its flag, and to which value if the next request did not fit. */
 export function limitAdvice(terminal: RunResult, { model, wrapUp }: Pick<Flags, 'model' | 'wrapUp'>): string {
   const limit = flagLimitOf(terminal)
-  if (limit === undefined) return standingAdvice(terminal)
+  if (limit === undefined) return standingBudgetAdvice(terminal)
   const { reason, signal, summary } = terminal
   const { limitNeededUsd, limitNeeded } = signal.context
   const canWrapUp = endings[reason].wrapsUp && wrapUp !== true
   const lastAnswer = canWrapUp ? ', or add --wrap-up for a final answer' : ''
   const isMoney = endingLimits[limit].unit === 'usd'
   const needed = isMoney ? limitNeededUsd : endingLimits[limit].unit === 'tokens' ? limitNeeded : undefined
-  // Nobody may have typed the flag: it is a default, or in the settings.
+  // The limit may be a default or a setting.
   const orSetting =
     limit === 'maxRunUsd' ? ' (none: no limit; limits.maxRunUsd in your settings sets it for all runs)' : ''
   if (typeof needed !== 'number') return `Raise ${flagOf(limit)}${orSetting}${lastAnswer}.`
@@ -41,21 +41,21 @@ export function limitAdvice(terminal: RunResult, { model, wrapUp }: Pick<Flags, 
   return `Raise ${flagOf(limit)} to ${figure} or more${orSetting}${cheaper}${isFirst ? '' : lastAnswer}.`
 }
 
-/** What to do about a budget of the person that goes on beyond the run, behind when it resets; '' where it was none. */
-export function standingAdvice({ signal }: Pick<RunResult, 'signal'>): string {
+/** What to do about a standing budget, after the time when it resets; '' if it was none. */
+export function standingBudgetAdvice({ signal }: Pick<RunResult, 'signal'>): string {
   if (sharedBudgetOf(signal)?.kind !== 'standing') return ''
   return 'Wait for the reset, raise the budget in your settings, or ignore it with --ignore-standing-budgets. halting budget shows what is left.'
 }
 
-/** As it is typed behind the flag, rounded up to a cent. */
+/** An amount as the flag expects it, rounded up to a cent. */
 export function usdFlag(usd: number): string {
-  // A little less: 0.1 is not quite a tenth.
+  // Subtracts a little, because 0.1 is not exactly a tenth.
   return String(Math.ceil(usd * 100 - 1e-6) / 100)
 }
 
 /**
- * The flag that has a run wait for a service that refuses requests for some time; '' where waiting does not help, or no run may wait so long.
- * `waitForLimits`: how long the run was allowed to, in milliseconds.
+ * The flag that makes a run wait for a service that refuses requests; '' if waiting does not help, or would take too long.
+ * `waitForLimits`: how long the run was allowed to wait, in milliseconds.
  */
 export function waitAdvice({ signal, retryAt }: RunResult, waitForLimits: number | undefined, now: number): string {
   const { kind, attempts } = signal.context
@@ -74,15 +74,15 @@ export function waitAdvice({ signal, retryAt }: RunResult, waitForLimits: number
 }
 
 /**
- * Hours for `--wait-for-limits` with which a run waits for so long; undefined where no run may. `waitForLimits`: how long it was allowed to, in
- * milliseconds; it may have waited all of that.
+ * The hours for `--wait-for-limits` that cover a wait; undefined if it is too long. `waitForLimits`: how long the run was allowed to wait, in
+ * milliseconds, all of which it may have used.
  */
 export function waitHours(leftMs: number, waitForLimits = 0): number | undefined {
   return usualHours.find((hours) => hours * hourMs >= waitForLimits + leftMs + spareMs)
 }
 
 const hourMs = 3_600_000
-/** Up to the 31 days that a run may wait. */
+/** Up to 31 days, the longest wait. */
 const usualHours = [8, 24, 48, 96, 168, 336, 744]
-/** Waits are a little longer than the service asks for. */
+/** Waits take slightly longer than the service asks for. */
 const spareMs = 60_000

@@ -1,11 +1,11 @@
 import type { RunEvent } from '@halting/core'
-import { longRetryText, serviceWaitText, waitOfEvent } from '../frontends/wait-text.ts'
+import { longRetryText, serviceWaitText, serviceWaitOf } from '../frontends/wait-text.ts'
 import { oneLine } from '../io/figures.ts'
 
-/** What a person should know of a run that stands still for more than some seconds: why, and when it goes on (spec R-SERV-15). Undefined for any other event. */
+/** A note on a run that pauses for more than a few seconds: why, and when it continues (spec R-SERV-15). Undefined for other events. */
 export function pauseNote(event: RunEvent, now: number): string | undefined {
   if (event.type === 'service_wait' && event.isWaiting)
-    return `${serviceWaitText(waitOfEvent(event), now)}; continues automatically`
+    return `${serviceWaitText(serviceWaitOf(event), now)}; continues automatically`
   if (event.type !== 'retry') return undefined
   const when = longRetryText(event, now)
   if (when === undefined) return undefined

@@ -12,28 +12,28 @@ const reports: { readonly [format in OutputFormat]: (context: ReportContext) => 
   json: ({ output, flags }) =>
     flags.verbose === true
       ? jsonArray(output)
-      : { ...jsonLines(output, (message) => message.type === 'result'), onEvent: tellLeft(output) },
-  'stream-json': ({ output }) => ({ ...jsonLines(output, () => true), onEvent: tellPauses(output) }),
+      : { ...jsonLines(output, (message) => message.type === 'result'), onEvent: reportLeftTasks(output) },
+  'stream-json': ({ output }) => ({ ...jsonLines(output, () => true), onEvent: reportPauses(output) }),
 }
 
-/** Says in the format that the flags ask for what a run tells. */
+/** Reports a run in the format that the flags ask for. */
 export function createReport(context: ReportContext): Watcher {
   return reports[context.flags.outputFormat ?? 'text'](context)
 }
 
-/** What was ended or left running with the run is no part of the result, and is not to pass in silence. */
-function tellLeft(output: Output): Watcher['onEvent'] {
-  const tellPause = tellPauses(output)
+/** Reports tasks that ended or were left running with the run, which are not part of the result. */
+function reportLeftTasks(output: Output): Watcher['onEvent'] {
+  const reportPause = reportPauses(output)
   return (event) => {
-    tellPause(event)
+    reportPause(event)
     if (event.type !== 'message' || event.entry.kind !== 'attachment' || event.entry.tasks === undefined) return
     const { attachment } = event.entry
     if (attachment.type === 'informational') output.err(told(attachment.message))
   }
 }
 
-/** That a run stands still for long is told on stderr in every format. */
-function tellPauses(output: Output): Watcher['onEvent'] {
+/** Reports long pauses on stderr, in every format. */
+function reportPauses(output: Output): Watcher['onEvent'] {
   const onEvent: Watcher['onEvent'] = (event) => {
     if (event.type === 'agent') return onEvent(event.event)
     const note = pauseNote(event, Date.now())
@@ -55,7 +55,7 @@ function jsonLines(output: Output, isWanted: (message: SdkMessage) => boolean): 
   }
 }
 
-/** Every message as one array, an element a line. */
+/** Every message as one array, with one element per line. */
 function jsonArray(output: Output): Watcher {
   let before = '['
   let isEnded = false
@@ -64,13 +64,13 @@ function jsonArray(output: Output): Watcher {
     before = ',\n'
   }
   return {
-    onEvent: tellPauses(output),
+    onEvent: reportPauses(output),
     see,
     after: see,
     end: () => {
       isEnded = true
     },
-    // What comes after the run is an element too.
+    // Messages after the run are elements, too.
     release: () => {
       if (isEnded) output.out(`${before === '[' ? '[' : ''}]\n`)
     },

@@ -4,26 +4,26 @@ import { exitCodeOf } from './ending.ts'
 import type { Interruption } from './interruption.ts'
 import type { Watcher } from './watcher.ts'
 
-/** What is asked of a session for one run. */
+/** The part of a session that one run needs. */
 export type RunSession = Pick<Session, 'listen' | 'interrupt' | 'settled'>
 
 export interface RunOnce {
   readonly session: RunSession
-  /** Asks the session for the run. */
+  /** Requests the run from the session. */
   readonly ask: () => void
   readonly interruption: Interruption
   readonly watcher: Watcher
-  /** What a person is told of a message that came after the run; undefined where nothing comes after it. */
+  /** The lines for a message after the run; undefined if there are no such messages. */
   readonly linesAfter?: ((message: SdkMessage) => readonly string[]) | undefined
-  /** What came after the run broke. The run has its result, and its exit code (spec R-AFTER-4a). */
-  readonly onBrokenAfter?: (error: unknown) => void
+  /** Called if a stage after the run fails. The result and exit code of the run stay (spec R-AFTER-4a). */
+  readonly onErrorAfter?: (error: unknown) => void
 }
 
-/** Runs what is asked to its end, then what comes after it, and gives the exit code of the run. Rejects with what broke it. */
-export async function runOnce(once: RunOnce): Promise<number> {
-  const { session, ask, interruption, watcher, linesAfter, onBrokenAfter } = once
+/** Runs a request to its end, and the stages after it. Returns the exit code of the run. Rejects if the run fails with an exception. */
+export async function runOnce(options: RunOnce): Promise<number> {
+  const { session, ask, interruption, watcher, linesAfter, onErrorAfter: onBrokenAfter } = options
   let exitCode: number | undefined
-  let broken: { readonly error: unknown } | undefined
+  let failure: { readonly error: unknown } | undefined
   let isOver = false
   const onEvent = (event: SessionEvent): void => {
     switch (event.type) {
@@ -35,33 +35,33 @@ export async function runOnce(once: RunOnce): Promise<number> {
         return watcher.see(event.message)
       case 'run_end':
         watcher.end(event.terminal)
-        // What ends a stage is no longer about the run.
+        // What ends a later stage does not affect the run.
         exitCode = exitCodeOf(event.terminal, interruption.exitCode)
         return
       case 'failed':
         if (event.isAfterRun === true) return onBrokenAfter?.(event.error)
-        broken ??= { error: event.error }
+        failure ??= { error: event.error }
         return
       default:
     }
   }
-  // What a report throws is no affair of the session: here it is the program's.
+  // An exception of a report is a failure of the program, not of the session.
   session.listen((event) => {
     try {
       onEvent(event)
     } catch (error) {
-      broken ??= { error }
+      failure ??= { error }
       session.interrupt()
     }
   })
-  // True: whoever aborts it says why in these words.
+  // True: every caller aborts with one of these causes.
   const interrupt = (): void => void session.interrupt({ because: interruption.signal.reason as AbortCause })
   interruption.signal.addEventListener('abort', interrupt)
   try {
     ask()
     if (interruption.signal.aborted) interrupt()
     await session.settled()
-    if (broken !== undefined) throw broken.error
+    if (failure !== undefined) throw failure.error
     if (exitCode === undefined) throw new Error('The run ended without a terminal. Please report this.')
     return exitCode
   } finally {

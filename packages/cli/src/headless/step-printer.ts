@@ -1,14 +1,14 @@
 import type { ContentBlock, RunEvent, SdkMessage } from '@halting/core'
-import { blocksOf, type SdkAssistant, type SdkUser } from '@halting/core/adapters'
+import { blocksOf, type SdkAssistant, type SdkUser, isJsonObject } from '@halting/core/adapters'
 import { toolWaitIn, toolWaitText } from '../frontends/wait-text.ts'
 import { columnsOf, wrapped } from '../io/columns.ts'
-import { elapsed, oneLine, printable } from '../io/figures.ts'
+import { elapsed, oneLine, printable, many } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { pauseNote } from './pause-note.ts'
-import { roomNews } from './room.ts'
-import { TextSteps, type ToldTexts } from './text-steps.ts'
+import { contextChangeOf } from './context-changes.ts'
+import { TextSteps, type PrintedTexts } from './text-steps.ts'
 import { inputSummary } from '@halting/analysis/words'
-import { lastLinesOfFailed, resultSummary } from './summaries.ts'
+import { patchToolName } from '../frontends/patch-files.ts'
 
 export interface StepPrinter {
   onEvent(event: RunEvent): void
@@ -20,123 +20,150 @@ interface Call {
   readonly about: string
 }
 
-/** A name that a model makes up may be of any length. */
-const longestName = 64
+/** A model may invent a name of any length. */
+const maxNameLength = 64
 
 /**
- * Tells each step of a run in a few short lines: what the model says, each call with its input, each result.
- * P1: a result stands below its call, or names it.
+ * Prints each step of a run in a few lines: texts of the model, calls with their input, results.
+ * P1: a result follows the line of its call, or names it.
  */
 export function createStepPrinter(
   print: (text: string) => void,
   style: Style,
   width: () => number,
-  texts: ToldTexts,
+  texts: PrintedTexts,
 ): StepPrinter {
-  // By whose call it is, and its id: agents may use the ids of others.
-  const calls = new Map<string, Call>()
-  const durations = new Map<string, number>()
-  /** The call whose line is the last one. */
-  let above: string | undefined
-  const line = (text: string): void => {
-    above = undefined
-    print(`${text}\n`)
-  }
-  const said = new TextSteps(line, texts)
+  return new TextStepPrinter(print, style, width, texts)
+}
 
-  const printAssistant = ({ message, error, parent_tool_use_id: parent }: SdkAssistant): void => {
+class TextStepPrinter implements StepPrinter {
+  readonly #print: (text: string) => void
+  readonly #style: Style
+  readonly #width: () => number
+  // By the id of the parent call and its own id, because agents may reuse ids.
+  readonly #calls = new Map<string, Call>()
+  readonly #durations = new Map<string, number>()
+  /** The call whose line was printed last. */
+  #above: string | undefined
+  readonly #texts: TextSteps
+
+  constructor(print: (text: string) => void, style: Style, width: () => number, texts: PrintedTexts) {
+    this.#print = print
+    this.#style = style
+    this.#width = width
+    this.#texts = new TextSteps((text) => this.#line(text), texts)
+  }
+
+  onEvent(event: RunEvent): void {
+    return this.#onEvent(event, null)
+  }
+
+  see(message: SdkMessage): void {
+    if (message.type === 'assistant') this.#printAssistant(message)
+    if (message.type === 'user') this.#printUser(message)
+    if (message.type === 'system' && message.subtype === 'informational')
+      this.#line(this.#style.yellow(`! ${oneLine(message.message, this.#width() - 2)}`))
+    if (message.type === 'result') this.#texts.end()
+  }
+
+  #line(text: string): void {
+    this.#above = undefined
+    this.#print(`${text}\n`)
+  }
+
+  #printAssistant({ message, error, parent_tool_use_id: parent }: SdkAssistant): void {
     for (const block of message.content) {
       if (block.type === 'text' && block.text.trim() !== '') {
         const text = printable(block.text).trim()
-        // What a subagent says is never the answer, and was not told as it came.
-        if (error === undefined && parent === null) said.tell(text)
-        else line(error === undefined ? text : style.red(text))
+        // The text of a subagent is never the answer, and was not streamed.
+        if (error === undefined && parent === null) this.#texts.onText(text)
+        else this.#line(error === undefined ? text : this.#style.red(text))
       }
       if (block.type !== 'tool_use') continue
-      if (parent === null) said.goOn()
-      else said.release()
-      const [key, call] = [keyOf(parent, block.id), callOf(block, width())]
-      calls.set(key, call)
-      line(`${style.green('●')} ${style.bold(call.name)} ${call.about}`)
-      above = key
+      if (parent === null) this.#texts.onToolCall()
+      else this.#texts.release()
+      const [key, call] = [keyOf(parent, block.id), callOf(block, this.#width())]
+      this.#calls.set(key, call)
+      this.#line(`${this.#style.green('●')} ${this.#style.bold(call.name)} ${call.about}`)
+      this.#above = key
     }
   }
 
-  const printResult = (
+  #printResult(
     { content, is_error: isError }: Extract<ContentBlock, { type: 'tool_result' }>,
     key: string,
     details: unknown,
-  ): void => {
-    const { name, about } = calls.get(key) ?? { name: '', about: '' }
-    const subject = above === key || name === '' ? '' : `${name} ${about}`
-    const shown = resultText(subject, resultSummary(name, content, details), durations.get(key), width() - 4)
-    line(isError === true ? style.red(`  ✗ ${shown}`) : style.dim(`  ✓ ${shown}`))
+  ): void {
+    const { name, about } = this.#calls.get(key) ?? { name: '', about: '' }
+    const subject = this.#above === key || name === '' ? '' : `${name} ${about}`
+    const shown = resultText(
+      subject,
+      resultSummary(name, content, details),
+      this.#durations.get(key),
+      this.#width() - 4,
+    )
+    this.#line(isError === true ? this.#style.red(`  ✗ ${shown}`) : this.#style.dim(`  ✓ ${shown}`))
     if (isError !== true || name !== 'Bash') return
-    for (const said of lastLinesOfFailed(details)) line(style.dim(`    ${oneLine(said, width() - 4)}`))
+    for (const outputLine of lastLinesOfFailed(details))
+      this.#line(this.#style.dim(`    ${oneLine(outputLine, this.#width() - 4)}`))
   }
 
-  const printUser = ({ message: { content }, tool_use_result: details, parent_tool_use_id: parent }: SdkUser): void => {
-    said.release()
+  #printUser({ message: { content }, tool_use_result: details, parent_tool_use_id: parent }: SdkUser): void {
+    this.#texts.release()
     for (const block of blocksOf(content)) {
-      if (block.type === 'text') line(style.dim(`  ${oneLine(block.text, width() - 2)}`))
-      if (block.type === 'tool_result') printResult(block, keyOf(parent, block.tool_use_id), details)
+      if (block.type === 'text') this.#line(this.#style.dim(`  ${oneLine(block.text, this.#width() - 2)}`))
+      if (block.type === 'tool_result') this.#printResult(block, keyOf(parent, block.tool_use_id), details)
     }
   }
 
-  /** For how long nothing may happen is told when that begins. */
-  const tellWait = (callId: string, name: string, data: unknown, parent: string | null): void => {
+  /** Reports a long wait when it starts. */
+  #printWait(callId: string, name: string, data: unknown, parent: string | null): void {
     const wait = toolWaitIn(data)
     if (wait === undefined) return
-    if (above !== keyOf(parent, callId)) above = undefined
+    if (this.#above !== keyOf(parent, callId)) this.#above = undefined
     const text = toolWaitText(wait, Date.now())
-    const said = above === undefined ? `${name} ${text}` : text
-    print(`${style.dim(`  … ${oneLine(said, width() - 4)}`)}\n`)
+    const fullText = this.#above === undefined ? `${name} ${text}` : text
+    this.#print(`${this.#style.dim(`  … ${oneLine(fullText, this.#width() - 4)}`)}\n`)
   }
 
-  const onEvent = (event: RunEvent, parent: string | null): void => {
-    if (event.type === 'agent') onEvent(event.event, event.callId)
-    for (const text of [...newsLines(event, width(), style), ...waitLines(event, width(), style)]) line(text)
-    // The answer goes back: it is a step, and stands before what comes of it.
-    if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) said.release()
-    if (parent === null) said.onEvent(event)
-    if (event.type === 'tool_update') tellWait(event.callId, event.name, event.data, parent)
-    if (event.type === 'tool_end') durations.set(keyOf(parent, event.callId), event.durationMs)
-  }
-
-  return {
-    onEvent: (event) => onEvent(event, null),
-    see(message) {
-      if (message.type === 'assistant') printAssistant(message)
-      if (message.type === 'user') printUser(message)
-      if (message.type === 'system' && message.subtype === 'informational')
-        line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
-      if (message.type === 'result') said.end()
-    },
+  #onEvent(event: RunEvent, parent: string | null): void {
+    if (event.type === 'agent') this.#onEvent(event.event, event.callId)
+    for (const text of [
+      ...newsLines(event, this.#width(), this.#style),
+      ...waitLines(event, this.#width(), this.#style),
+    ])
+      this.#line(text)
+    // The answer is sent back: it becomes a step, printed before what follows.
+    if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries)
+      this.#texts.release()
+    if (parent === null) this.#texts.onEvent(event)
+    if (event.type === 'tool_update') this.#printWait(event.callId, event.name, event.data, parent)
+    if (event.type === 'tool_end') this.#durations.set(keyOf(parent, event.callId), event.durationMs)
   }
 }
 
-/** Its name and what it is about, on a line of so many columns. */
-function callOf({ name: given, input }: Extract<ContentBlock, { type: 'tool_use' }>, columns: number): Call {
-  const name = oneLine(given, longestName)
+/** The name and subject of a call, on one line. */
+function callOf({ name: fullName, input }: Extract<ContentBlock, { type: 'tool_use' }>, columns: number): Call {
+  const name = oneLine(fullName, maxNameLength)
   return { name, about: oneLine(inputSummary(input), columns - columnsOf(name) - 3) }
 }
 
-/** `subject`: what it is the result of; '' where it stands below that. */
+/** `subject`: the call; '' if its line is directly above. */
 function resultText(subject: string, summary: string, took: number | undefined, width: number): string {
   const time = took === undefined ? '' : ` · ${elapsed(took)}`
   const room = width - columnsOf(time)
-  // How it went matters more than all of what it was.
+  // The outcome is more important than the whole subject.
   const subjectRoom = Math.max(Math.floor(room / 3), room - 2 - columnsOf(summary))
   return oneLine((subject === '' ? '' : `${oneLine(subject, subjectRoom)}: `) + summary, room) + time
 }
 
 function newsLines(event: RunEvent, width: number, style: Style): readonly string[] {
-  const news = roomNews(event)
+  const news = contextChangeOf(event)
   if (news === undefined) return []
   return [(news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width))]
 }
 
-/** A request that is made again, at once or later, and waits for services with how long they took. */
+/** Lines about a retried request, and about finished waits for a service. */
 function waitLines(event: RunEvent, width: number, style: Style): readonly string[] {
   if (event.type === 'service_waited') return [style.dim(`  waited ${elapsed(event.waitedMs)} for the service`)]
   const pause = pauseNote(event, Date.now())
@@ -155,4 +182,48 @@ function retryText(
 /** `parent`: the call that started the agent; null for the main loop. */
 function keyOf(parent: string | null, callId: string): string {
   return `${parent ?? ''} ${callId}`
+}
+
+/** A summary of a result. */
+function resultSummary(tool: string, content: string | readonly ContentBlock[], details: unknown): string {
+  const fields = isJsonObject(details) ? details : {}
+  if (tool === 'Read' && typeof fields.numLines === 'number') return many(fields.numLines, 'line')
+  if (tool === 'Edit' && Array.isArray(fields.structuredPatch)) return changeSummary(fields.structuredPatch)
+  if (tool === patchToolName && Array.isArray(fields.files))
+    return `${many(fields.files.length, 'file')}: ${changeSummary(fields.files.flatMap(patchOf))}`
+  if (tool === 'Bash' && typeof fields.exitCode === 'number' && fields.exitCode !== 0)
+    return `exit code ${fields.exitCode}`
+  const lines = textOf(content)
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+  // For a command, the last line usually shows the outcome.
+  const shown = (tool === 'Bash' ? lines.at(-1) : lines[0]) ?? ''
+  return lines.length > 1 ? `${shown} (${many(lines.length, 'line')})` : shown
+}
+
+const maxOutputLines = 5
+
+/** The last lines of a failed command, which usually show why. */
+function lastLinesOfFailed(details: unknown): readonly string[] {
+  if (!isJsonObject(details) || typeof details.stdout !== 'string') return []
+  return details.stdout
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .slice(-maxOutputLines)
+}
+
+function textOf(content: string | readonly ContentBlock[]): string {
+  if (typeof content === 'string') return content
+  return content.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n')
+}
+
+/** The hunks of one file of a patch; none for a new file. */
+function patchOf(file: unknown): readonly unknown[] {
+  return isJsonObject(file) && Array.isArray(file.structuredPatch) ? file.structuredPatch : []
+}
+
+function changeSummary(hunks: readonly unknown[]): string {
+  const lines = hunks.flatMap((hunk) => (isJsonObject(hunk) && Array.isArray(hunk.lines) ? hunk.lines.map(String) : []))
+  const count = (sign: string): number => lines.filter((line) => line.startsWith(sign)).length
+  return `${many(count('+'), 'line')} added, ${count('-')} removed`
 }

@@ -10,17 +10,16 @@ import { shellQuoted } from '../io/shell-quote.ts'
 import type { Output } from '../io/output.ts'
 import type { Style } from '../io/style.ts'
 import { pendingOf } from '@halting/analysis/transcript'
-import { followActivity } from './activity.ts'
+import { followActivity, showActivity } from './activity.ts'
 import { goOn } from '../why/go-on.ts'
-import { noStream, streamAnswer } from './answer-stream.ts'
+import { type AnswerStream, noStream, streamAnswer } from './answer-stream.ts'
 import { followDenials, type Remedies } from './denials.ts'
 import { closingLine, endingLine } from './ending.ts'
 import { followGoals, goalArguments, goalNotes, isUnusableGoal } from './goal-text.ts'
 import { followChanges } from './file-changes.ts'
-import { showActivity } from './live-line.ts'
 import { pauseNote } from './pause-note.ts'
-import { roomNews } from './room.ts'
-import type { Asked } from './rerun.ts'
+import { contextChangeOf } from './context-changes.ts'
+import type { Invocation } from './rerun-command.ts'
 import type { Watcher } from './watcher.ts'
 import { uncheckedLine } from './unchecked.ts'
 import { createStepPrinter, type StepPrinter } from './step-printer.ts'
@@ -29,43 +28,44 @@ export interface ReportContext {
   readonly flags: Flags
   readonly output: Output
   readonly style: Style
-  /** What would let calls through that were denied. */
+  /** Finds what would allow denied calls. */
   readonly remedies: Remedies
   readonly sessionId: string
-  /** What was done is on disk: the session can be gone on with. */
-  readonly isKept: boolean
-  readonly asked: Asked
-  /** The run is a round of a loop, which says itself how it continues. */
+  /** The session is stored and can be resumed. */
+  readonly isStored: boolean
+  readonly invocation: Invocation
+  /** The run is a round of a loop, which reports itself how it continues. */
   readonly isRound?: boolean
-  /** The caller says after the run that its last change is unchecked: it knows a command that would check it. */
-  readonly saysUnchecked?: boolean
+  /** The caller reports an unchecked last change, because it knows a command that would check it. */
+  readonly reportsUnchecked?: boolean
 }
 
 /**
- * For people (spec R-TEXT-1 to R-TEXT-5).
- * The answer on stdout: on a terminal as it comes, else when the run has ended. On stderr, on a terminal, a live line while the run works,
- * and a closing line. What was denied, and why the run ended when that was no success, is told in any case.
+ * Reports a run to people (spec R-TEXT-1 to R-TEXT-5).
+ * The answer goes to stdout, streamed on a terminal. On stderr, a terminal shows a live line and a closing line.
+ * Denied calls and unsuccessful endings are reported in any case.
  */
 export function textReport(context: ReportContext): Watcher {
-  const { flags, output, style, remedies, asked, sessionId, isKept, isRound = false, saysUnchecked = false } = context
+  const { flags, output, style, remedies, invocation: asked } = context
+  const { sessionId, isStored, isRound = false, reportsUnchecked = false } = context
   const isShown = flags.quiet !== true
   const isWatched = isShown && output.isTerminal.stderr
-  // An answer that must fit a schema may be sent back: the one that stays is known at the end.
+  // An answer that must match a schema may be sent back, so the final one is known only at the end.
   const isStreamed = isShown && output.isTerminal.stdout && flags.jsonSchema === undefined
   const answer = isStreamed ? streamAnswer(output) : noStream
   const steps = flags.verbose === true ? stepPrinter(output, style, isStreamed) : undefined
   const activity = followActivity()
   const stopShowing = isWatched ? showActivity(activity, output) : () => undefined
-  const denials = followDenials(remedies, isKept ? { ...asked, sessionId } : asked)
+  const denials = followDenials(remedies, isStored ? { ...asked, sessionId } : asked)
   const changes = followChanges()
-  const tellTrouble = isWatched && steps === undefined ? troubleTeller(output, style) : () => undefined
-  // With every step it is told beside them.
-  const tellNote = steps === undefined ? noteTeller(output, style) : () => undefined
+  const reportTrouble = isWatched && steps === undefined ? troubleReporter(output, style) : () => undefined
+  // With every step printed, notes are among the steps.
+  const reportNote = steps === undefined ? noteReporter(output, style) : () => undefined
   const failure = followFailure()
-  const tell = tellerFor(output)
-  const tellWait = isShown && steps === undefined ? waitTeller(tell, style) : () => undefined
-  const goals = isShown ? goalTeller(tell, flags, style) : undefined
-  const verification = isShown ? verificationTeller(tell, flags, style) : undefined
+  const printLine = linePrinter(output)
+  const reportWait = isShown && steps === undefined ? waitReporter(printLine, style) : () => undefined
+  const goals = isShown ? goalReporter(printLine, flags, style) : undefined
+  const verification = isShown ? verificationReporter(printLine, flags, style) : undefined
   return {
     onEvent(event) {
       failure.onEvent(event)
@@ -73,117 +73,116 @@ export function textReport(context: ReportContext): Watcher {
       denials.onEvent(event)
       answer.onEvent(event)
       steps?.onEvent(event)
-      tellTrouble(event)
-      tellNote(event)
-      tellWait(event)
+      reportTrouble(event)
+      reportNote(event)
+      reportWait(event)
       goals?.onEvent(event)
       verification?.onEvent(event)
     },
     see(message) {
       failure.see(message)
-      changes.see(message)
+      changes.onMessage(message)
       steps?.see(message)
       if (message.type !== 'result') return
       stopShowing()
-      const text = message.result ?? message.last_answer ?? ''
-      if (!answer.has(text)) say(text, output)
+      printAnswer(message.result ?? message.last_answer ?? '', answer, output)
     },
     end(terminal) {
       stopShowing()
       const { text, command } = denials.report(output.width)
-      if (text !== '') tell(text)
+      if (text !== '') printLine(text)
       if (command !== '') output.err(`${command}\n`)
-      if (isUnusableGoal(terminal)) return tell(`halting: ${terminal.signal.message}`)
+      if (isUnusableGoal(terminal)) return printLine(`halting: ${terminal.signal.message}`)
       goals?.end(terminal)
       if (endings[terminal.reason].exitCode === 0) {
-        // A hook that took the prompt back, say: no answer tells why there is none.
+        // For example, a hook rejected the prompt; no answer explains that.
         if (terminal.reason === 'stop_requested' && terminal.signal.message !== '')
-          tell(`halting: ${oneLine(terminal.signal.message, Infinity)}`)
-        // Whoever gave a goal wants to read what it came to, in a log as well.
+          printLine(`halting: ${oneLine(terminal.signal.message, Infinity)}`)
+        // The result of a goal is also useful in a log.
         if (isWatched || (isShown && terminal.goal !== undefined))
-          tell(closingLine(terminal, changes.summary), (shown) => shown.replace('✓', style.green))
+          printLine(closingLine(terminal, changes.summary), (shown) => shown.replace('✓', style.green))
       } else {
-        const errorKind = failure.kindOf(terminal)
-        tell(`halting: ${endingLine(terminal, { flags, changes: changes.summary, errorKind })}`)
-        const session = { sessionId, isKept, hasChanges: changes.summary !== '', isRound }
-        output.err(nextCommands(terminal, session, output.width, flags))
+        const about = { flags, changes: changes.summary, errorKind: failure.kindOf(terminal) }
+        printLine(`halting: ${endingLine(terminal, about)}`)
+        const hasChanges = changes.summary !== ''
+        output.err(nextCommands(terminal, { sessionId, isStored, hasChanges, isRound }, output.width, flags))
       }
-      if (!saysUnchecked) verification?.end(terminal, changes.summary)
+      if (!reportsUnchecked) verification?.end(terminal, changes.summary)
     },
     after(_message, lines) {
-      for (const line of lines) tell(line, style.dim)
+      for (const line of lines) printLine(line, style.dim)
     },
     release: stopShowing,
   }
 }
 
-type Tell = (text: string, paint?: (shown: string) => string) => void
+type PrintLine = (text: string, paint?: (shown: string) => string) => void
 
-/** Writes to stderr, in lines as wide as the terminal. */
-function tellerFor(output: Output): Tell {
+/** Writes lines to stderr, wrapped to the terminal. */
+function linePrinter(output: Output): PrintLine {
   return (text, paint = (shown) => shown) => {
     const shown = output.isTerminal.stderr ? wrapped(text, output.width) : text
     output.err(`${paint(shown)}\n`)
   }
 }
 
-/** Tells what each round of checks came to as it happens, and at the end what a person should know of the verdict (spec R-GOAL-62). */
-function goalTeller(tell: Tell, flags: Flags, style: Style): Pick<Watcher, 'onEvent' | 'end'> {
+/** Reports each round of checks, and remarks on the verdict at the end (spec R-GOAL-62). */
+function goalReporter(printLine: PrintLine, flags: Flags, style: Style): Pick<Watcher, 'onEvent' | 'end'> {
   const goals = followGoals(flags.verbose === true)
   return {
     onEvent(event) {
-      for (const line of goals.linesFor(event)) tell(line, (shown) => paintedGoal(shown, style))
+      for (const line of goals.linesFor(event)) printLine(line, (shown) => paintedGoal(shown, style))
     },
     end({ goal }) {
-      for (const note of goalNotes(goal, flags.untilStable)) tell(`! ${note}`, style.yellow)
+      for (const note of goalNotes(goal, flags.untilStable)) printLine(`! ${note}`, style.yellow)
     },
   }
 }
 
 // Spec R-VERI-22.
-/** Tells that the model is asked to verify its last change, and at the end that it is not checked. */
-function verificationTeller(
-  tell: Tell,
+/** Reports that the model is asked to verify its last change, and at the end that the change is unchecked. */
+function verificationReporter(
+  printLine: PrintLine,
   { verbose = false }: Flags,
   style: Style,
 ): { readonly onEvent: (event: RunEvent) => void; readonly end: (terminal: RunResult, changes: string) => void } {
   return {
     onEvent(event) {
-      // With every step what the model is asked stands among them.
+      // With every step printed, the request to the model is among the steps.
       if (!verbose && event.type === 'lap' && event.transition === 'unverified_change')
-        tell(`↻ ${iterationText('unverified_change')}`, style.dim)
+        printLine(`↻ ${iterationText('unverified_change')}`, style.dim)
     },
     end(terminal, changes) {
       const line = uncheckedLine(terminal, changes)
-      if (line !== '') tell(line, style.yellow)
+      if (line !== '') printLine(line, style.yellow)
     },
   }
 }
 
-interface SessionLeft {
+interface EndedSession {
   readonly sessionId: string
-  readonly isKept: boolean
+  readonly isStored: boolean
   readonly hasChanges: boolean
-  /** A loop continues it, and says how. */
+  /** A loop continues the session, and reports how. */
   readonly isRound: boolean
 }
 
-/** Commands for what may come next. They are not wrapped: they are there to be pasted. */
+/** Commands for the next step. They are not wrapped, so that they can be pasted. */
 function nextCommands(
   terminal: RunResult,
-  { sessionId, isKept, hasChanges, isRound }: SessionLeft,
+  { sessionId, isStored, hasChanges, isRound }: EndedSession,
   width: number,
   flags: Flags,
 ): string {
   if (terminal.reason === 'needs_approval') return questionLines(terminal, { sessionId, isRound }, width, flags)
-  if (!isKept || isRound) return ''
-  return goOnLine(terminal, sessionId, flags) + (hasChanges ? undoLine(terminal, sessionId, flags) : '')
+  if (!isStored || isRound) return ''
+  return resumeLine(terminal, sessionId, flags) + (hasChanges ? undoLine(terminal, sessionId, flags) : '')
 }
 
-/** The command that goes on with the session; '' where there is nothing to go on with. */
-function goOnLine(terminal: RunResult, sessionId: string, flags: Flags): string {
+/** The command that resumes the session; '' if there is nothing to resume. */
+function resumeLine(terminal: RunResult, sessionId: string, flags: Flags): string {
   const { cluster, until = [], goal } = flags
-  // Those of settings are there again.
+  // Goals from settings apply again by themselves.
   const goals = [
     ...until.map((name) => ({ name })),
     ...(goal === undefined ? [] : [{ name: goal, judged: true } as const]),
@@ -191,26 +190,26 @@ function goOnLine(terminal: RunResult, sessionId: string, flags: Flags): string 
   const where = { sessionId, sessionCwd: '', cwd: '', goals, ...(cluster !== undefined && { cluster }) }
   const { command } = goOn(terminal, where)
   if (command === undefined) return ''
-  const again = goalArguments(flags, command)
+  const goalFlags = goalArguments(flags, command)
   const when = sharedBudgetOf(terminal.signal)?.kind === 'standing' ? 'After the reset' : 'Resume'
-  return `${when}: ${[command, ...(again.length === 0 ? [] : [shellQuoted(again)])].join(' ')}\n`
+  return `${when}: ${[command, ...(goalFlags.length === 0 ? [] : [shellQuoted(goalFlags)])].join(' ')}\n`
 }
 
-/** The command that takes the changes of a run back that did not reach its goal; '' for any other ending. */
+/** The command that reverts the changes of a run that missed its goal; '' for any other ending. */
 function undoLine({ reason }: RunResult, sessionId: string, { cluster, noFileCheckpoints }: Flags): string {
   if (reason !== 'goal_unmet' || cluster !== undefined || noFileCheckpoints === true) return ''
   return `Undo: halting ${shellQuoted(['undo', sessionId])}\n`
 }
 
-/** ✓ and ✗ in their colours. */
+/** Colours ✓ and ✗. */
 function paintedGoal(line: string, style: Style): string {
   return line.startsWith('goal: ') ? line.replace('✓', style.green).replace('✗', style.red) : style.dim(line)
 }
 
-/** What is asked, and the commands that answer it. A session of a cluster goes on with the answer. */
+/** The pending calls, and the commands that answer them. A session on a cluster continues with the answer. */
 function questionLines(
   { signal }: RunResult,
-  { sessionId, isRound }: Pick<SessionLeft, 'sessionId' | 'isRound'>,
+  { sessionId, isRound }: Pick<EndedSession, 'sessionId' | 'isRound'>,
   width: number,
   { permissionMode: mode, cluster }: Flags,
 ): string {
@@ -220,9 +219,9 @@ function questionLines(
     `  halting ${shellQuoted(['approve', sessionId, id, ...place])}`,
   ])
   if (cluster !== undefined || isRound) return `${lines.join('\n')}\n`
-  // What the model was kept from is not to be let in by the way.
-  const kept = mode === 'plan' ? ['--permission-mode', mode] : []
-  return `${lines.join('\n')}\n  halting ${shellQuoted(['-p', '--resume', sessionId, '--on-ask', 'defer', ...kept])}\n`
+  // The resume command must not leave plan mode silently.
+  const modeFlags = mode === 'plan' ? ['--permission-mode', mode] : []
+  return `${lines.join('\n')}\n  halting ${shellQuoted(['-p', '--resume', sessionId, '--on-ask', 'defer', ...modeFlags])}\n`
 }
 
 function stepPrinter(output: Output, style: Style, isStreamed: boolean): StepPrinter {
@@ -235,36 +234,36 @@ function stepPrinter(output: Output, style: Style, isStreamed: boolean): StepPri
   )
 }
 
-/** Tells what a person should know while it happens: why a request is made again, once, what the run notes, and when the conversation was made shorter. */
-function troubleTeller(output: Output, style: Style): (event: RunEvent) => void {
-  let told = ''
+/** Reports problems while they happen: each reason for a retry once, notices, and compactions. */
+function troubleReporter(output: Output, style: Style): (event: RunEvent) => void {
+  let lastMessage = ''
   return (event) => {
-    const news = roomNews(event)
+    const news = contextChangeOf(event)
     if (news?.kind === 'compacted') output.err(`${style.dim(oneLine(`↻ ${news.text}`, output.width))}\n`)
-    const message = troubleOf(event) ?? told
-    if (message === told) return
-    told = message
-    output.err(`${style.yellow(wrapped(`! ${oneLine(told, 3 * output.width)}`, output.width))}\n`)
+    const message = troubleOf(event) ?? lastMessage
+    if (message === lastMessage) return
+    lastMessage = message
+    output.err(`${style.yellow(wrapped(`! ${oneLine(lastMessage, 3 * output.width)}`, output.width))}\n`)
   }
 }
 
 function troubleOf(event: RunEvent): string | undefined {
-  // What waits long is told with when it goes on, by `noteTeller`.
+  // Long waits are reported by `noteReporter`, with the time when they end.
   if (event.type === 'retry') return longRetryText(event, Date.now()) === undefined ? event.error.message : undefined
   if (event.type === 'notice') return event.message
-  const news = roomNews(event)
+  const news = contextChangeOf(event)
   return news?.kind === 'not compacted' ? news.text : undefined
 }
 
-/** Tells for what a tool waits that waits for long: nothing else may be heard of the run meanwhile (spec R-WAIT-17). */
-function waitTeller(tell: Tell, style: Style): (event: RunEvent) => void {
+/** Reports long waits of tools, since nothing else may happen in the meantime (spec R-WAIT-17). */
+function waitReporter(printLine: PrintLine, style: Style): (event: RunEvent) => void {
   return (event) => {
     const wait = longWaitIn(event)
-    if (wait !== undefined) tell(`… ${wait}`, style.dim)
+    if (wait !== undefined) printLine(`… ${wait}`, style.dim)
   }
 }
 
-/** Of the run or one of its agents. */
+/** For the run or one of its agents. */
 function longWaitIn(event: RunEvent): string | undefined {
   if (event.type === 'agent') return longWaitIn(event.event)
   const wait = event.type === 'tool_update' ? toolWaitIn(event.data) : undefined
@@ -272,11 +271,11 @@ function longWaitIn(event: RunEvent): string | undefined {
   return `${event.name}: ${toolWaitText(wait, Date.now())}`
 }
 
-/** Tells what hooks say to the person, and which of them failed, as it happens: a guard that guarded nothing must not pass unseen. */
-function noteTeller(output: Output, style: Style): (event: RunEvent) => void {
-  let told = ''
+/** Reports messages and failures of hooks as they happen, so that a guard that did not work is noticed. */
+function noteReporter(output: Output, style: Style): (event: RunEvent) => void {
+  let lastNote = ''
   const waitedFor = new Set<string>()
-  /** That it waits for other processes may take long: of each budget it is said once, however often requests wait for a moment. */
+  /** Waiting for other processes may take long; it is reported once for each budget. */
   const waitOf = (event: Extract<RunEvent, { readonly type: 'budget_wait' }>): string | undefined => {
     const { budget } = event
     if (budget === undefined || waitedFor.has(budget)) return undefined
@@ -286,10 +285,10 @@ function noteTeller(output: Output, style: Style): (event: RunEvent) => void {
   const onEvent = (event: RunEvent): void => {
     if (event.type === 'agent') return onEvent(event.event)
     const note = event.type === 'budget_wait' ? waitOf(event) : (pauseNote(event, Date.now()) ?? noteIn(event))
-    if (note === undefined || note === told) return
-    told = note
+    if (note === undefined || note === lastNote) return
+    lastNote = note
     output.err(
-      `${style.yellow(wrapped(`! ${oneLine(told, Infinity)}`, output.isTerminal.stderr ? output.width : Infinity))}\n`,
+      `${style.yellow(wrapped(`! ${oneLine(lastNote, Infinity)}`, output.isTerminal.stderr ? output.width : Infinity))}\n`,
     )
   }
   return onEvent
@@ -301,8 +300,8 @@ function noteIn(event: RunEvent): string | undefined {
   return attachment.type === 'informational' ? attachment.message : undefined
 }
 
-function say(text: string, output: Output): void {
-  if (text === '') return
+function printAnswer(text: string, answer: AnswerStream, output: Output): void {
+  if (text === '' || answer.has(text)) return
   const shown = output.isTerminal.stdout ? printable(text) : text
   output.out(shown.endsWith('\n') ? shown : `${shown}\n`)
 }
@@ -310,25 +309,26 @@ function say(text: string, output: Output): void {
 interface Failure {
   onEvent(event: RunEvent): void
   see(message: SdkMessage): void
-  /** What kind of failure of the model ended the run, if one did. */
+  /** The kind of model failure that ended the run, if any. */
   kindOf(terminal: RunResult): string | undefined
 }
 
 function followFailure(): Failure {
-  let told: string | undefined
+  let reportedKind: string | undefined
   let retried: string | undefined
   return {
     onEvent(event) {
       if (event.type === 'retry') retried = event.error.kind
     },
     see(message) {
-      if (message.type === 'assistant' && message.parent_tool_use_id === null) told = message.error ?? told
+      if (message.type === 'assistant' && message.parent_tool_use_id === null)
+        reportedKind = message.error ?? reportedKind
     },
     kindOf({ error }) {
       const kind = error !== undefined && 'kind' in error ? error.kind : undefined
       if (typeof kind === 'string') return kind
-      // A message says that of a connection that failed, too (spec R-SDK-12).
-      return told === 'server_error' ? (retried ?? told) : told
+      // A message reports a failed connection as `server_error`, too (spec R-SDK-12).
+      return reportedKind === 'server_error' ? (retried ?? reportedKind) : reportedKind
     },
   }
 }

@@ -1,67 +1,67 @@
 import type { RunEvent } from '@halting/core'
-import { KeptAnswer } from './kept-answer.ts'
+import { RetainedAnswer } from './retained-answer.ts'
 
 /**
- * Texts of the model that are told: all, those that are not the answer (which somebody else prints), or none (they were
- * told as they came).
+ * Which texts of the model are printed: all, those that are not the answer (which another component prints), or none (they were
+ * streamed).
  */
-export type ToldTexts = 'all' | 'steps' | 'none'
+export type PrintedTexts = 'all' | 'steps' | 'none'
 
-/** Which texts of the model are steps, and when that is known: the last of them is the answer, unless an answer before it was kept. */
+/** Decides which texts of the model are steps. The last text is the answer, unless an earlier answer was retained. */
 export class TextSteps {
   readonly #line: (text: string) => void
-  readonly #texts: ToldTexts
+  readonly #texts: PrintedTexts
   /** A text that may be the answer. */
-  #held = ''
-  readonly #answer = new KeptAnswer()
-  /** The answer that is kept; undefined where none is. */
-  #kept: string | undefined
+  #pending = ''
+  readonly #answer = new RetainedAnswer()
+  /** The retained answer; undefined without one. */
+  #retained: string | undefined
 
-  constructor(line: (text: string) => void, texts: ToldTexts) {
+  constructor(line: (text: string) => void, texts: PrintedTexts) {
     this.#line = line
     this.#texts = texts
   }
 
-  tell(text: string): void {
+  onText(text: string): void {
     this.release()
     if (this.#texts === 'all') this.#line(text)
-    // While an answer is kept, nobody else tells what comes after it.
-    if (this.#texts === 'steps' || (this.#texts === 'none' && this.#kept !== undefined)) this.#held = text
+    // After a retained answer, later texts are not streamed, so they are printed here.
+    if (this.#texts === 'steps' || (this.#texts === 'none' && this.#retained !== undefined)) this.#pending = text
   }
 
-  /** What was told last is a step. */
+  /** The last text turned out to be a step. */
   release(): void {
-    if (this.#held !== '') this.#line(this.#held)
-    this.#held = ''
+    if (this.#pending !== '') this.#line(this.#pending)
+    this.#pending = ''
   }
 
-  /** The model calls a tool: what it told is a step. */
-  goOn(): void {
-    this.#letGo()
+  /** The model calls a tool, so its last text is a step. */
+  onToolCall(): void {
+    this.#dropRetained()
     this.release()
   }
 
   // Spec R-VERI-22.
-  /** Hears where an answer is kept: it stays that of the run unless the model goes on from there, which makes a step of it. */
+  /** Tracks a retained answer: it remains the answer of the run unless the model continues, which makes it a step. */
   onEvent(event: RunEvent): void {
     const change = this.#answer.onEvent(event)
     if (change === 'begins') {
-      this.#kept = this.#held
-      this.#held = ''
+      this.#retained = this.#pending
+      this.#pending = ''
     }
-    if (change === 'ends') this.#letGo()
+    if (change === 'ends') this.#dropRetained()
   }
 
-  /** The run has its answer: behind one that was kept, what the model said is a step. */
+  /** The run has ended: texts after a retained answer are steps. */
   end(): void {
-    if (this.#kept !== undefined) this.release()
+    if (this.#retained !== undefined) this.release()
   }
 
-  #letGo(): void {
-    if (this.#kept === undefined) return
-    if (this.#texts === 'steps' && this.#kept !== '') this.#line(this.#kept)
-    // What came since was told as it came.
-    if (this.#texts === 'none') this.#held = ''
-    this.#kept = undefined
+  #dropRetained(): void {
+    if (this.#retained === undefined) return
+    if (this.#texts === 'steps' && this.#retained !== '') this.#line(this.#retained)
+    // Later text was streamed in the meantime.
+    if (this.#texts === 'none') this.#pending = ''
+    this.#retained = undefined
   }
 }

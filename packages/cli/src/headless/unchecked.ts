@@ -3,8 +3,8 @@ import { uncheckedSentence } from '../frontends/unchecked-text.ts'
 import { oneLine } from '../io/figures.ts'
 
 /**
- * The line about a last change that no check has passed since; '' where there is none. `changes`: which files were changed, as far as it is known; `check`:
- * a command that would check it.
+ * A line about an unchecked last change; '' without one. `changes`: the changed files, if known; `check`:
+ * a command that would check them.
  */
 export function uncheckedLine(terminal: RunResult, changes: string, check?: string): string {
   if (uncheckedSentence(terminal) === '') return ''

@@ -1,13 +1,13 @@
 import type { RunEvent, SdkMessage, RunResult } from '@halting/core'
 
-/** Who is told of a run. */
+/** Receives the events and messages of a run. */
 export interface Watcher {
-  /** Everything that the loop tells, before the messages made of it. */
+  /** Every event of the loop, before the messages derived from it. */
   onEvent(event: RunEvent): void
   see(message: SdkMessage): void
   end(terminal: RunResult): void
-  /** Something that came after the run, and what a person is told of it. */
+  /** A message after the run, with its lines for people. */
   after(message: SdkMessage, lines: readonly string[]): void
-  /** Nothing more comes, also when the run broke. */
+  /** Nothing more follows, even after a failure. */
   release(): void
 }

@@ -5,7 +5,7 @@ import { totalTokensOf } from '@halting/core/adapters'
 
 type AgentEvent = Extract<RunEvent, { readonly type: 'agent' }>
 
-interface Working {
+interface Progress {
   tokens: number
   calls: number
   lastTool: string | undefined
@@ -13,68 +13,68 @@ interface Working {
   ms: number
 }
 
-/** How far subagents are, by what the loop tells of them: a line after each call, and after each summary (spec R-HOST-16). */
+/** Reports the progress of subagents to the host: one line after each of their calls, and after each summary (spec R-HOST-16). */
 export class AgentProgress {
-  readonly #working = new Map<string, Working>()
-  /** Ids of tasks in the background, by the call that began them. */
+  readonly #agents = new Map<string, Progress>()
+  /** Ids of background tasks, by the call that started them. */
   readonly #tasks = new Map<string, string>()
 
-  /** The lines that an event makes. */
-  hear(event: RunEvent, sessionId: string): readonly JsonObject[] {
-    if (event.type === 'message') this.#note(event)
-    return event.type === 'agent' ? this.#hearAgent(event, sessionId) : []
+  /** The lines to write for an event. */
+  linesFor(event: RunEvent, sessionId: string): readonly JsonObject[] {
+    if (event.type === 'message') this.#noteTasks(event)
+    return event.type === 'agent' ? this.#agentLines(event, sessionId) : []
   }
 
-  #note({ entry }: Extract<RunEvent, { readonly type: 'message' }>): void {
+  #noteTasks({ entry }: Extract<RunEvent, { readonly type: 'message' }>): void {
     const notes = entry.kind === 'user' || entry.kind === 'attachment' ? (entry.tasks ?? []) : []
     for (const note of notes)
       if (note.type === 'started' && note.callId !== undefined) this.#tasks.set(note.callId, note.id)
   }
 
-  #hearAgent(event: AgentEvent, sessionId: string): readonly JsonObject[] {
-    const { callId, event: told } = event
-    const now = this.#workingOf(callId)
-    switch (told.type) {
+  #agentLines(event: AgentEvent, sessionId: string): readonly JsonObject[] {
+    const { callId, event: agentEvent } = event
+    const now = this.#progressOf(callId)
+    switch (agentEvent.type) {
       case 'agent':
-        return this.#hearAgent(told, sessionId)
+        return this.#agentLines(agentEvent, sessionId)
       case 'figures':
-        now.beganMs ??= told.usedMs
-        now.ms = told.usedMs - now.beganMs
+        now.beganMs ??= agentEvent.usedMs
+        now.ms = agentEvent.usedMs - now.beganMs
         return []
       case 'model_end':
-        if (told.usage !== null) now.tokens += totalTokensOf(told.usage)
+        if (agentEvent.usage !== null) now.tokens += totalTokensOf(agentEvent.usage)
         return []
       case 'tool_end':
         now.calls++
-        now.lastTool = told.name
-        return this.#line(event, now, sessionId)
+        now.lastTool = agentEvent.name
+        return this.#progressLine(event, now, sessionId)
       case 'hook_end': {
-        const summary = agentSummaryIn(told)
-        return summary === undefined ? [] : this.#line(event, now, sessionId, summary)
+        const summary = agentSummaryIn(agentEvent)
+        return summary === undefined ? [] : this.#progressLine(event, now, sessionId, summary)
       }
       case 'run_end':
-        this.#working.delete(callId)
+        this.#agents.delete(callId)
         return []
       default:
         return []
     }
   }
 
-  #workingOf(callId: string): Working {
-    const known = this.#working.get(callId)
+  #progressOf(callId: string): Progress {
+    const known = this.#agents.get(callId)
     if (known !== undefined) return known
-    const made: Working = { tokens: 0, calls: 0, lastTool: undefined, beganMs: undefined, ms: 0 }
-    this.#working.set(callId, made)
-    return made
+    const created: Progress = { tokens: 0, calls: 0, lastTool: undefined, beganMs: undefined, ms: 0 }
+    this.#agents.set(callId, created)
+    return created
   }
 
-  #line(
+  #progressLine(
     { callId, agentType, description = agentType, inBackground }: AgentEvent,
-    { tokens, calls, lastTool, ms }: Working,
+    { tokens, calls, lastTool, ms }: Progress,
     sessionId: string,
     summary?: string,
   ): readonly JsonObject[] {
-    // One in the background is known by an id of its own, from the moment at which that was told.
+    // A background agent has a task id of its own, from the moment it was reported.
     const taskId = inBackground === true ? this.#tasks.get(callId) : callId
     if (taskId === undefined) return []
     return [

@@ -2,18 +2,18 @@ import { readCallbackHooks, type ReadHooks } from '@halting/agent/hooks'
 import type { ElicitationAnswer, ElicitationRequest } from '@halting/agent/mcp'
 import type { JsonObject } from '@halting/core'
 import { isJsonObject, jsonOf } from '@halting/core/adapters'
-import { elicited } from '../frontends/elicited.ts'
+import { readElicitationAnswer } from '../frontends/elicitation-answer.ts'
 import { type Control, ControlError } from './control.ts'
 
-/** Hooks that the host calls back, as it named them in `initialize` (spec R-HOST-11). */
-export function hooksOfHost(given: JsonObject, control: Pick<Control, 'request'>): ReadHooks {
-  return readCallbackHooks(given, async (id, input, signal) => {
+/** Hooks that the host runs when called back, as it named them in `initialize` (spec R-HOST-11). */
+export function hooksOfHost(hooks: JsonObject, control: Pick<Control, 'request'>): ReadHooks {
+  return readCallbackHooks(hooks, async (id, input, signal) => {
     const { tool_use_id: callId, hook_event_name: event } = input
     const about = typeof callId === 'string' ? { tool_use_id: callId } : {}
     try {
       return await control.request({ subtype: 'hook_callback', callback_id: id, input, ...about }, { signal })
     } catch (thrown) {
-      // It went before the end of the session, as hosts do: that is no failure.
+      // Hosts leave before the end of the session; that is not a failure of these hooks.
       if (isGone(thrown) && (event === 'SessionEnd' || event === 'Notification')) return {}
       throw thrown
     }
@@ -24,21 +24,21 @@ function isGone(thrown: unknown): boolean {
   return thrown instanceof ControlError && thrown.code === 'gone'
 }
 
-/** Puts a question of a server to the host (spec R-HOST-13). A host that cannot answer has declined. */
+/** Puts a question of an MCP server to the host (spec R-HOST-13). A host that cannot answer declines. */
 export async function elicitByHost(
-  control: Pick<Control, 'request' | 'tell'>,
+  control: Pick<Control, 'request' | 'emit'>,
   server: string,
-  asked: ElicitationRequest,
+  question: ElicitationRequest,
   signal: AbortSignal,
 ): Promise<ElicitationAnswer> {
-  const { mode = 'form', message, completed, elicitationId: id = '' } = asked
-  const request = { subtype: 'elicitation', mcp_server_name: server, message, mode, ...fieldsFor(asked) }
+  const { mode = 'form', message, completed, elicitationId: id = '' } = question
+  const request = { subtype: 'elicitation', mcp_server_name: server, message, mode, ...fieldsFor(question) }
   try {
-    const answer = elicited(await control.request(request, { signal }))
+    const answer = readElicitationAnswer(await control.request(request, { signal }))
     if (mode === 'form') return answer
     const isFinished = { type: 'system', subtype: 'elicitation_complete', mcp_server_name: server, elicitation_id: id }
-    if (completed?.aborted === true) control.tell(isFinished)
-    else completed?.addEventListener('abort', () => control.tell(isFinished), { once: true })
+    if (completed?.aborted === true) control.emit(isFinished)
+    else completed?.addEventListener('abort', () => control.emit(isFinished), { once: true })
     return { action: answer.action }
   } catch (thrown) {
     if (thrown instanceof ControlError) return { action: thrown.code === 'refused' ? 'decline' : 'cancel' }

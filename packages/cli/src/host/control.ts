@@ -1,39 +1,39 @@
 import type { Json, JsonObject } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 
-/** What a request of the host is answered with. */
-export interface Answered {
-  /** The body of the answer; none for requests that need none. */
+/** The response to a request of the host. */
+export interface ControlResponse {
+  /** The body of the response; absent for requests that need none. */
   readonly response?: JsonObject
-  /** Fields that stand beside it, next to `request_id`. */
-  readonly beside?: JsonObject
+  /** Further fields next to `request_id`. */
+  readonly extraFields?: JsonObject
 }
 
 /** A request of the host. */
 export interface HostRequest {
   readonly subtype: string
   readonly fields: JsonObject
-  /** Aborted when the host takes the request back, and when it has gone. */
+  /** Aborted when the host cancels the request or disconnects. */
   readonly signal: AbortSignal
 }
 
-/** Serves a request of the host. It is called at once, in the order of the lines; what it throws or rejects with is the error of the answer. */
-export type Serve = (request: HostRequest) => Answered | Promise<Answered>
+/** Serves a request of the host. Called immediately, in the order of the lines. What it throws or rejects with becomes the error of the response. */
+export type ServeRequest = (request: HostRequest) => ControlResponse | Promise<ControlResponse>
 
 export interface ControlPorts {
-  /** Writes one message of ours. */
+  /** Writes a message to the host. */
   readonly write: (message: JsonObject) => void
-  readonly serve: Serve
-  /** Writes a message that is part of no request; it gets `uuid` and `session_id`. */
-  readonly tell?: (message: JsonObject) => void
-  /** Told of what no answer can be given to. */
+  readonly serve: ServeRequest
+  /** Writes a message that belongs to no request; it receives `uuid` and `session_id`. */
+  readonly emit?: (message: JsonObject) => void
+  /** Reports a message that cannot be answered. */
   readonly warn: (text: string) => void
 }
 
-/** Why a request of ours has no answer. */
+/** Why one of our requests has no response. */
 export class ControlError extends Error {
   override readonly name = 'ControlError'
-  /** `refused`: the host answered with an error. `withdrawn`: the signal of the request. `gone`: the host can answer nothing any more. */
+  /** `refused`: the host answered with an error. `withdrawn`: the signal of the request was aborted. `gone`: the host can no longer answer. */
   readonly code: 'refused' | 'withdrawn' | 'gone'
 
   constructor(code: ControlError['code'], message: string) {
@@ -42,34 +42,34 @@ export class ControlError extends Error {
   }
 }
 
-interface Waiting {
+interface OutgoingRequest {
   readonly request: JsonObject
-  readonly answered: (response: JsonObject) => void
-  readonly failed: (error: ControlError) => void
+  readonly resolve: (response: JsonObject) => void
+  readonly reject: (error: ControlError) => void
 }
 
 /**
  * Requests in both directions over one pair of streams (spec R-HOST-3).
  *
- * C1: every request of the host that has an id is answered once, whatever is wrong with it.
- * C2: every request of ours ends: by an answer, by its signal, or because the host has gone. What comes after that is passed over.
- * C3: a request that is served slowly holds up no other, and one that is served at once is answered before what comes of it.
+ * C1: every request of the host that has an id receives one response, even if the request is invalid.
+ * C2: each of our requests ends: by a response, by its signal, or because the host is gone. Later responses are ignored.
+ * C3: a slow request does not delay others. The response to a request that is served immediately is written before its effects.
  */
 export class Control {
   readonly #ports: ControlPorts
-  readonly #ours = new Map<string, Waiting>()
-  /** Those of the host that are being served. */
-  readonly #theirs = new Map<Json, AbortController>()
+  readonly #outgoing = new Map<string, OutgoingRequest>()
+  /** Requests of the host that are being served. */
+  readonly #incoming = new Map<Json, AbortController>()
   readonly #answering = new Set<Promise<void>>()
-  #made = 0
-  #gone: string | undefined
+  #requestCount = 0
+  #goneReason: string | undefined
 
   constructor(ports: ControlPorts) {
     this.#ports = ports
   }
 
-  /** Takes a line of the host. False for one that is no part of this protocol. */
-  take(message: JsonObject): boolean {
+  /** Receives a line of the host. Returns false if it is not part of this protocol. */
+  receive(message: JsonObject): boolean {
     switch (message['type']) {
       case 'control_request':
         this.#serve(message)
@@ -78,7 +78,7 @@ export class Control {
         this.#answered(message['response'])
         return true
       case 'control_cancel_request':
-        this.#theirs.get(message['request_id'] ?? null)?.abort()
+        this.#incoming.get(message['request_id'] ?? null)?.abort()
         return true
       case 'keep_alive':
         return true
@@ -87,32 +87,32 @@ export class Control {
     }
   }
 
-  /** Reports something to the host, unless it has gone. */
-  tell(message: JsonObject): void {
-    if (this.#gone === undefined) this.#ports.tell?.(message)
+  /** Writes a message to the host, unless it is gone. */
+  emit(message: JsonObject): void {
+    if (this.#goneReason === undefined) this.#ports.emit?.(message)
   }
 
   /**
-   * Asks the host. An abort of the signal takes the request back.
-   * @throws ControlError when there is no answer, or it is an error.
+   * Sends a request to the host. Aborting the signal cancels the request.
+   * @throws ControlError if there is no response, or it is an error.
    */
   request(request: JsonObject, { signal }: { readonly signal?: AbortSignal } = {}): Promise<JsonObject> {
-    if (signal?.aborted === true) return Promise.reject(withdrawn())
-    if (this.#gone !== undefined) return Promise.reject(new ControlError('gone', this.#gone))
-    const id = `halting_${++this.#made}`
+    if (signal?.aborted === true) return Promise.reject(withdrawnError())
+    if (this.#goneReason !== undefined) return Promise.reject(new ControlError('gone', this.#goneReason))
+    const id = `halting_${++this.#requestCount}`
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
-        this.#ours.delete(id)
-        if (this.#gone === undefined) this.#ports.write({ type: 'control_cancel_request', request_id: id })
-        reject(withdrawn())
+        this.#outgoing.delete(id)
+        if (this.#goneReason === undefined) this.#ports.write({ type: 'control_cancel_request', request_id: id })
+        reject(withdrawnError())
       }
-      this.#ours.set(id, {
+      this.#outgoing.set(id, {
         request,
-        answered: (response) => {
+        resolve: (response) => {
           signal?.removeEventListener('abort', onAbort)
           resolve(response)
         },
-        failed: (error) => {
+        reject: (error) => {
           signal?.removeEventListener('abort', onAbort)
           reject(error)
         },
@@ -122,9 +122,9 @@ export class Control {
     })
   }
 
-  /** Requests of ours of this kind that have no answer, as they were written. */
+  /** Our unanswered requests of this kind, as they were written. */
   unanswered(subtype: string): readonly JsonObject[] {
-    return [...this.#ours]
+    return [...this.#outgoing]
       .filter(([, { request }]) => request['subtype'] === subtype)
       .map(([id, { request }]) => ({ type: 'control_request', request_id: id, request }))
   }
@@ -134,17 +134,17 @@ export class Control {
     this.#refuse(requestId, error)
   }
 
-  /** The host says nothing any more: what waits for it, or asks it from now on, is told so. Its own requests are still answered. */
-  gone(because: string): void {
-    if (this.#gone !== undefined) return
-    this.#gone = because
-    const waiting = [...this.#ours.values()]
-    this.#ours.clear()
-    for (const { failed } of waiting) failed(new ControlError('gone', because))
+  /** Called when the host closes its input: our pending and future requests fail. Requests of the host are still answered. */
+  disconnect(because: string): void {
+    if (this.#goneReason !== undefined) return
+    this.#goneReason = because
+    const waiting = [...this.#outgoing.values()]
+    this.#outgoing.clear()
+    for (const { reject: failed } of waiting) failed(new ControlError('gone', because))
   }
 
-  /** Resolves when every request of the host that came until then is answered. */
-  async answeredAll(): Promise<void> {
+  /** Resolves when every request received so far is answered. */
+  async allAnswered(): Promise<void> {
     while (this.#answering.size > 0) await Promise.all(this.#answering)
   }
 
@@ -160,32 +160,32 @@ export class Control {
       return
     }
     const controller = new AbortController()
-    let answered: Answered | Promise<Answered>
+    let response: ControlResponse | Promise<ControlResponse>
     try {
-      answered = this.#ports.serve({ subtype, fields: request, signal: controller.signal })
+      response = this.#ports.serve({ subtype, fields: request, signal: controller.signal })
     } catch (thrown) {
       this.#refuse(id, messageOf(thrown))
       return
     }
-    // At once, before anything that comes of it.
-    if (!(answered instanceof Promise)) {
-      this.#answer(id, answered)
+    // Immediately, before anything that the request causes.
+    if (!(response instanceof Promise)) {
+      this.#answer(id, response)
       return
     }
-    this.#theirs.set(id, controller)
-    const answering = answered
+    this.#incoming.set(id, controller)
+    const answering = response
       .then(
         (answer) => this.#answer(id, answer),
         (error: unknown) => this.#refuse(id, messageOf(error)),
       )
       .finally(() => {
-        if (this.#theirs.get(id) === controller) this.#theirs.delete(id)
+        if (this.#incoming.get(id) === controller) this.#incoming.delete(id)
         this.#answering.delete(answering)
       })
     this.#answering.add(answering)
   }
 
-  #answer(id: Json, { response, beside }: Answered): void {
+  #answer(id: Json, { response, extraFields: beside }: ControlResponse): void {
     this.#ports.write({
       type: 'control_response',
       response: { subtype: 'success', request_id: id, ...(response !== undefined && { response }), ...beside },
@@ -198,20 +198,20 @@ export class Control {
 
   #answered(response: Json | undefined): void {
     const id = isJsonObject(response) ? response['request_id'] : undefined
-    const waiting = typeof id === 'string' ? this.#ours.get(id) : undefined
-    // Late, or for nobody.
+    const waiting = typeof id === 'string' ? this.#outgoing.get(id) : undefined
+    // Late, or for an unknown request.
     if (waiting === undefined || !isJsonObject(response) || typeof id !== 'string') return
-    this.#ours.delete(id)
+    this.#outgoing.delete(id)
     if (response['subtype'] === 'success') {
       const body = response['response']
-      waiting.answered(isJsonObject(body) ? body : {})
+      waiting.resolve(isJsonObject(body) ? body : {})
       return
     }
     const { error } = response
-    waiting.failed(new ControlError('refused', typeof error === 'string' && error !== '' ? error : 'The host refused.'))
+    waiting.reject(new ControlError('refused', typeof error === 'string' && error !== '' ? error : 'The host refused.'))
   }
 }
 
-function withdrawn(): ControlError {
+function withdrawnError(): ControlError {
   return new ControlError('withdrawn', 'The request was withdrawn.')
 }

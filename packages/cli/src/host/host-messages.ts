@@ -1,7 +1,6 @@
-import type { JsonObject, SdkMessage } from '@halting/core'
+import type { JsonObject, SdkMessage, ContentBlock } from '@halting/core'
 import { isToolResult, resultForHosts } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
-import { withoutAgentText } from './agent-lines.ts'
 
 export interface HostMessagesOptions {
   readonly flags: Pick<Flags, 'includeAllMessages' | 'promptSuggestions' | 'hookSummary'>
@@ -10,16 +9,17 @@ export interface HostMessagesOptions {
 }
 
 /**
- * Selects the messages of a session that a host receives (spec R-HOST-19): those that other coding agents send, in their form, and between the result of
- * a run and the next run only what the host asked for. `--include-all-messages` adds the rest.
+ * Selects the messages of a session that a host receives (spec R-HOST-19): those that other coding agents send, in their form. Between the result of a run
+ * and
+ * the next run, only what the host asked for. `--include-all-messages` adds the rest.
  */
 export class HostMessages {
-  #isBehindResult = false
+  #isAfterResult = false
 
-  /** The line for a message; undefined for one that this host does not receive. */
+  /** The line for a message; undefined if this host does not receive it. */
   lineFor(message: SdkMessage, { flags, forwardsAgentText }: HostMessagesOptions): object | undefined {
-    if (message.type === 'result') this.#isBehindResult = true
-    else if (message.type === 'system' && message.subtype === 'init') this.#isBehindResult = false
+    if (message.type === 'result') this.#isAfterResult = true
+    else if (message.type === 'system' && message.subtype === 'init') this.#isAfterResult = false
     if (message.type === 'result') return resultForHosts(message)
     const shown = forwardsAgentText ? message : withoutAgentText(message)
     if (shown === undefined || (flags.includeAllMessages !== true && !this.#isWanted(shown, flags))) return undefined
@@ -37,17 +37,17 @@ export class HostMessages {
       case 'hook_started':
       case 'hook_progress':
       case 'hook_response':
-        // Told with `--include-hook-events` alone.
+        // Exists only with `--include-hook-events`.
         return true
       default:
-        return !this.#isBehindResult
+        return !this.#isAfterResult
     }
   }
 }
 
 /**
- * Results of tools, an interruption, and with `forwardSubagentText` the prompt of a subagent. Other `user` messages are those of the host, of hooks and
- * of the loop; `--replay-user-messages` reports those of the host.
+ * Whether a `user` message comes from the run: tool results, an interruption, and with `forwardSubagentText` the prompt of a subagent. Others come from
+ * the host, hooks and the loop; `--replay-user-messages` reports those of the host.
  */
 function isFromRun(message: Extract<SdkMessage, { readonly type: 'user' }>): boolean {
   if (message.parent_tool_use_id !== null) return message.isSynthetic !== true
@@ -60,4 +60,35 @@ const interruption = /^\[Request interrupted by user(?: for tool use)?\]$/
 
 function informational({ message, ...others }: Extract<SdkMessage, { readonly subtype: 'informational' }>): JsonObject {
   return { ...others, content: message, level: 'notice' }
+}
+
+/** The blocks of subagents that every host receives: enough to see that one is working. */
+const toolBlockTypes: ReadonlySet<string> = new Set(['tool_use', 'tool_result'])
+
+/**
+ * A message for a host that did not ask for the text of subagents (`forwardSubagentText`, spec R-HOST-4c): of subagents, it has calls and results only.
+ * Undefined if nothing is left.
+ */
+function withoutAgentText(message: SdkMessage): SdkMessage | undefined {
+  switch (message.type) {
+    case 'assistant': {
+      if (message.parent_tool_use_id === null) return message
+      const content = toolBlocksIn(message.message.content)
+      return content.length === 0 ? undefined : { ...message, message: { ...message.message, content } }
+    }
+    case 'user': {
+      if (message.parent_tool_use_id === null) return message
+      const { content: messageContent } = message.message
+      const content = typeof messageContent === 'string' ? [] : toolBlocksIn(messageContent)
+      return content.length === 0 ? undefined : { ...message, message: { ...message.message, content } }
+    }
+    case 'stream_event':
+      return message.parent_tool_use_id === null ? message : undefined
+    default:
+      return message
+  }
+}
+
+function toolBlocksIn(content: readonly ContentBlock[]): readonly ContentBlock[] {
+  return content.filter(({ type }) => toolBlockTypes.has(type))
 }

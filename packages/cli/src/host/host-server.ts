@@ -3,33 +3,33 @@ import type { Json, JsonObject } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { Control } from './control.ts'
 
-/** The end of a connection that is ours; the client is at the other one. */
-interface Link {
+/** Our end of the connection to the MCP client. */
+interface Transport {
   start(): Promise<void>
   send(message: JsonObject): Promise<void>
 }
 
-/** What a server said when its host asked it, before anybody here did. */
+/** What an MCP server answered to its host before the session started. */
 export interface Manifest {
   readonly initializeResult: JsonObject
   readonly toolsListResult?: JsonObject
 }
 
 /**
- * A server in the process of the host: its messages go there and come from there as control requests (spec R-HOST-12).
+ * An MCP server in the process of the host: its messages travel as control requests (spec R-HOST-12).
  *
- * S1: a request has one answer: that of the server, or an error that says why there is none.
- * S2: nothing is asked of the host any more when the client is gone, or has taken its request back.
- * S3: what the host knew of the server before saves asking: once, for the connection that follows.
+ * S1: each request has one response: that of the server, or an error that explains why it has no answer.
+ * S2: no request is sent to the host after the client disconnected or cancelled it.
+ * S3: answers that the host already knows are used instead of a request, once, for the next connection.
  */
 export class HostServer implements McpInstance {
   readonly #name: string
   readonly #control: Pick<Control, 'request'>
-  readonly #asked = new Map<Json, AbortController>()
+  readonly #pendingRequests = new Map<Json, AbortController>()
   #manifest: Manifest | undefined
-  /** The server has been greeted by its host: it is not told again that it was. */
-  #isGreeted = false
-  #link: Link | undefined
+  /** The host has already sent `notifications/initialized`, so it is not sent again. */
+  #isInitialized = false
+  #link: Transport | undefined
 
   constructor(name: string, control: Pick<Control, 'request'>, manifest?: Manifest) {
     this.#name = name
@@ -38,9 +38,9 @@ export class HostServer implements McpInstance {
   }
 
   async connect(transport: never): Promise<void> {
-    // What the client's SDK calls a transport has these.
-    const link = transport as Link
-    Object.assign(link, { onmessage: (message: JsonObject) => this.#carry(message, link) })
+    // The transport of the client's SDK has these members.
+    const link = transport as Transport
+    Object.assign(link, { onmessage: (message: JsonObject) => this.#forward(message, link) })
     this.#link = link
     await link.start()
   }
@@ -48,19 +48,19 @@ export class HostServer implements McpInstance {
   close(): Promise<void> {
     this.#link = undefined
     this.#manifest = undefined
-    this.#isGreeted = false
-    for (const controller of this.#asked.values()) controller.abort()
+    this.#isInitialized = false
+    for (const controller of this.#pendingRequests.values()) controller.abort()
     return Promise.resolve()
   }
 
-  /** A message of the server that nobody asked for. @throws Error where nobody is connected */
+  /** A message that the server sends unasked. @throws Error if no client is connected. */
   receive(message: JsonObject): void {
     if (this.#link === undefined) throw new Error(`The MCP server ${this.#name} is not connected.`)
     void this.#link.send(message)
   }
 
-  #carry(message: JsonObject, link: Link): void {
-    const known = this.#known(message)
+  #forward(message: JsonObject, link: Transport): void {
+    const known = this.#answerFromManifest(message)
     if (known === 'passed over') return
     if (known !== undefined) {
       void link.send({ jsonrpc: '2.0', id: message['id'] ?? null, result: known })
@@ -71,22 +71,24 @@ export class HostServer implements McpInstance {
       void this.#ask(id, message, link)
       return
     }
-    // Told first: what the host does with it is stopped there, and its answer is passed over here.
+    // Sent first: the host stops the request, and its response is ignored here.
     void this.#send(message).catch(() => undefined)
-    const taken = method === 'notifications/cancelled' && isJsonObject(params) ? params['requestId'] : undefined
-    if (taken !== undefined) this.#asked.get(taken)?.abort()
+    const cancelledId = method === 'notifications/cancelled' && isJsonObject(params) ? params['requestId'] : undefined
+    if (cancelledId !== undefined) this.#pendingRequests.get(cancelledId)?.abort()
   }
 
-  async #ask(id: Json, message: JsonObject, link: Link): Promise<void> {
-    const taken = new AbortController()
-    this.#asked.set(id, taken)
-    const answer = await this.#send(message, taken.signal).then(
+  async #ask(id: Json, message: JsonObject, link: Transport): Promise<void> {
+    const cancellation = new AbortController()
+    this.#pendingRequests.set(id, cancellation)
+    const answer = await this.#send(message, cancellation.signal).then(
       ({ mcp_response: response }) =>
-        isJsonObject(response) ? { ...response, id } : failure(id, 'The host returned no answer from the server.'),
-      (thrown: unknown) => failure(id, messageOf(thrown)),
+        isJsonObject(response)
+          ? { ...response, id }
+          : errorResponse(id, 'The host returned no answer from the server.'),
+      (thrown: unknown) => errorResponse(id, messageOf(thrown)),
     )
-    this.#asked.delete(id)
-    if (!taken.signal.aborted) await link.send(answer).catch(() => undefined)
+    this.#pendingRequests.delete(id)
+    if (!cancellation.signal.aborted) await link.send(answer).catch(() => undefined)
   }
 
   #send(message: JsonObject, signal?: AbortSignal): Promise<JsonObject> {
@@ -94,18 +96,18 @@ export class HostServer implements McpInstance {
     return this.#control.request(request, signal === undefined ? {} : { signal })
   }
 
-  /** The result that is known already. */
-  #known({ method, params }: JsonObject): JsonObject | 'passed over' | undefined {
+  /** The result that the manifest already has. */
+  #answerFromManifest({ method, params }: JsonObject): JsonObject | 'passed over' | undefined {
     const manifest = this.#manifest
-    if (method === 'notifications/initialized' && this.#isGreeted) return 'passed over'
+    if (method === 'notifications/initialized' && this.#isInitialized) return 'passed over'
     if (method === 'initialize' && manifest !== undefined) {
       const { protocolVersion: wanted } = isJsonObject(params) ? params : {}
-      // Another version than the client speaks: the two have to agree themselves.
+      // The client wants another protocol version, so client and server must negotiate.
       if (manifest.initializeResult['protocolVersion'] !== wanted) {
         this.#manifest = undefined
         return undefined
       }
-      this.#isGreeted = true
+      this.#isInitialized = true
       return manifest.initializeResult
     }
     if (method === 'tools/list' && manifest?.toolsListResult !== undefined) {
@@ -116,7 +118,7 @@ export class HostServer implements McpInstance {
   }
 }
 
-function failure(id: Json, message: string): JsonObject {
+function errorResponse(id: Json, message: string): JsonObject {
   return { jsonrpc: '2.0', id, error: { code: internalError, message } }
 }
 

@@ -6,20 +6,20 @@ import { UsageError } from '../usage-error.ts'
 import type { Control } from './control.ts'
 import { HostServer, type Manifest } from './host-server.ts'
 
-/** What a host said of its servers in `initialize`. */
-export interface SaidOfServers {
+/** The MCP servers of the host, as named in `initialize`. */
+export interface HostServerOptions {
   readonly sdkServers: readonly string[]
   readonly sdkServerConfigs: JsonObject
   readonly sdkServerManifests: JsonObject
 }
 
-/** Rules that a host states with a server of its own. */
+/** Permission rules that a host states for its own servers. */
 export interface ServerRules {
   readonly ask: readonly string[]
   readonly deny: readonly string[]
 }
 
-/** The servers that a host has in its own process, by name: one of a name as long as the session lives. */
+/** The MCP servers in the process of the host, by name. Each lives as long as the session. */
 export class HostServers {
   readonly #control: Pick<Control, 'request'>
   readonly #servers = new Map<string, HostServer>()
@@ -28,22 +28,22 @@ export class HostServers {
     this.#control = control
   }
 
-  /** Those that were named in `initialize`. */
-  begin({ sdkServers, sdkServerConfigs, sdkServerManifests }: SaidOfServers): readonly McpServerEntry[] {
-    return sdkServers.map((name) => this.entry(name, sdkServerConfigs[name], manifestOf(sdkServerManifests[name])))
+  /** The servers that `initialize` named. */
+  begin({ sdkServers, sdkServerConfigs, sdkServerManifests }: HostServerOptions): readonly McpServerEntry[] {
+    return sdkServers.map((name) => this.entry(name, sdkServerConfigs[name], readManifest(sdkServerManifests[name])))
   }
 
-  /** Another set, as `mcp_set_servers` names it. @throws UsageError for what is no set of servers */
-  async entries(given: Json | undefined, env: Program['env']): Promise<readonly McpServerEntry[]> {
-    if (!isJsonObject(given)) throw new UsageError('mcp_set_servers needs servers: {"name": {"command": "…"}}.')
+  /** The servers that `mcp_set_servers` names. @throws UsageError for an invalid set. */
+  async entries(value: Json | undefined, env: Program['env']): Promise<readonly McpServerEntry[]> {
+    if (!isJsonObject(value)) throw new UsageError('mcp_set_servers needs servers: {"name": {"command": "…"}}.')
     const { readMcpServer } = await import('@halting/agent/mcp')
-    return Object.entries(given).map(([name, server]): McpServerEntry => {
+    return Object.entries(value).map(([name, server]): McpServerEntry => {
       if (!isJsonObject(server)) return { name, server: { problem: 'it must be an object' } }
       return server['type'] === 'sdk' ? this.entry(name, server) : { name, server: readMcpServer(server, env) }
     })
   }
 
-  /** A message that a server in the host's process sends by itself. @throws UsageError, and Error where nobody is connected to it */
+  /** A message that one of these servers sends unasked. @throws UsageError, and Error if no client is connected to it. */
   receive({ server_name: name, message }: JsonObject): void {
     const server = typeof name === 'string' ? this.#servers.get(name) : undefined
     if (server === undefined) throw new UsageError(`The host has no MCP server ${JSON.stringify(name ?? null)}.`)
@@ -51,25 +51,25 @@ export class HostServers {
     server.receive(message)
   }
 
-  /** One of them, by its name. */
+  /** One of these servers, by its name. */
   entry(name: string, config: Json | undefined, manifest?: Manifest): McpServerEntry {
     const instance = this.#servers.get(name) ?? new HostServer(name, this.#control, manifest)
     this.#servers.set(name, instance)
     const toolMs = isJsonObject(config) ? config['timeout'] : undefined
-    // Less is no time for a call: it is passed over.
+    // A shorter timeout is ignored: no call could finish in it.
     const isTime = typeof toolMs === 'number' && Number.isFinite(toolMs) && toolMs >= 1_000
     return { name, server: { type: 'sdk', instance }, scope: 'dynamic', ...(isTime && { toolMs }) }
   }
 }
 
-function manifestOf(given: Json | undefined): Manifest | undefined {
-  if (!isJsonObject(given)) return undefined
-  const { initializeResult, toolsListResult } = given
+function readManifest(value: Json | undefined): Manifest | undefined {
+  if (!isJsonObject(value)) return undefined
+  const { initializeResult, toolsListResult } = value
   if (!isJsonObject(initializeResult)) return undefined
   return { initializeResult, ...(isJsonObject(toolsListResult) && { toolsListResult }) }
 }
 
-/** What a host says of single tools of its servers, as rules (`always_ask`, `always_deny`). One that is none of the known ones asks. */
+/** Permission policies of single tools (`always_ask`, `always_deny`) as rules. An unknown policy asks. */
 export async function rulesOfServers(configs: JsonObject): Promise<ServerRules> {
   if (Object.keys(configs).length === 0) return { ask: [], deny: [] }
   const { mcpToolName } = await import('@halting/agent/mcp')

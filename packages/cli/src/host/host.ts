@@ -11,28 +11,28 @@ import { causeOf, type Interruption, watchInterruption } from '../headless/inter
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { AgentProgress } from './agent-progress.ts'
-import { Control, type HostRequest, type Answered } from './control.ts'
-import { HandIn } from './hand-in.ts'
+import { Control, type HostRequest, type ControlResponse } from './control.ts'
+import { PromptIntake } from './prompt-intake.ts'
 import { HostMessages } from './host-messages.ts'
-import { type Given, givenBy } from './initialize.ts'
-import { lineOf, type Line, LineReader, longestLineMiB, senderOf, typeNamed } from './lines.ts'
+import { type InitializeRequest, readInitialize } from './initialize.ts'
+import { lineOf, type Line, LineReader, longestLineMiB, waitingSender, typeText } from './lines.ts'
 import { openForHost } from './open-for-host.ts'
-import { type Opened, waitsForAnswer } from './opened.ts'
+import { type HostSession, whenWaitingForAnswer } from './host-session.ts'
 import { answerInitialize, serveRequest } from './requests.ts'
 import { resultWithoutRun } from './result-without-run.ts'
-import type { Serving } from './serving.ts'
+import type { RequestContext } from './request-context.ts'
 import { StateLines, stateReaderOf } from './state-lines.ts'
 import { withStatusCommands } from './status-commands.ts'
 import { StatusQueue } from './status-queue.ts'
 
-/** How long a session that is being opened is waited for when a signal came. Hosts kill what is there after five seconds. */
+/** How long to wait for a session that is opening after a signal. Hosts kill the program after five seconds. */
 const patienceMs = 1_000
-/** How long a cluster that does not answer is waited for at the end of stdin. */
-const longestPatienceMs = 30_000
+/** How long to wait for a cluster that does not respond at the end of stdin. */
+const maxPatienceMs = 30_000
 
 /**
- * Serves a host until it has said all and everything that it handed in has its result; gives the exit code.
- * @param open Opens the session: that of flags and settings, unless said otherwise.
+ * Serves a host until its input ends and everything it submitted has a result. Returns the exit code.
+ * @param open Opens the session; by default from flags and settings.
  */
 export async function serveHost(
   flags: Flags,
@@ -57,9 +57,9 @@ interface HostParts {
 
 /**
  * H1: the session is opened once: by `initialize`, or by the first line that needs it.
- * H2: what was said before a request is handed in before it is served.
- * H3: whatever was handed in has a result line; the end of stdin ends nothing that goes on.
- * H4: a session of a cluster is let go of, and goes on there; at a signal at once.
+ * H2: messages before a request are submitted before the request is served.
+ * H3: every submitted message has a result line. The end of stdin interrupts nothing.
+ * H4: a session on a cluster is released and continues there; at a signal, immediately.
  */
 class Host {
   readonly #flags: Flags
@@ -68,29 +68,29 @@ class Host {
   readonly #openWith: typeof openForHost
   readonly #control: Control
   readonly #states: StateLines
-  readonly #handIn: HandIn
+  readonly #intake: PromptIntake
   readonly #progress = new AgentProgress()
   readonly #messages = new HostMessages()
   readonly #status: StatusQueue
-  /** Messages that are told again once they are on disk. */
-  #replaying: Promise<void> = Promise.resolve()
-  /** What `initialize` said; undefined as long as nothing was. */
-  #initialized: { readonly fields: JsonObject; readonly given: Given } | undefined
-  #tellHow: () => void = () => undefined
-  /** Resolves when `initialize` came, and when none will. */
-  readonly #toldHow = new Promise<void>((resolve) => {
-    this.#tellHow = resolve
+  /** Messages that are replayed once they are on disk. */
+  #replays: Promise<void> = Promise.resolve()
+  /** What `initialize` contained; undefined before it. */
+  #initialized: { readonly fields: JsonObject; readonly given: InitializeRequest } | undefined
+  #resolveInitialize: () => void = () => undefined
+  /** Resolves when `initialize` has arrived, or cannot arrive any more. */
+  readonly #initializeReceived = new Promise<void>((resolve) => {
+    this.#resolveInitialize = resolve
   })
-  #opening: Promise<Opened> | undefined
-  /** From here on `initialize` comes too late. */
+  #opening: Promise<HostSession> | undefined
+  /** From now on, `initialize` is too late. */
   #isOpening = false
-  #opened: Opened | undefined
-  /** The commands that `commands_changed` had last. */
-  #toldCommands: readonly JsonObject[] | undefined
-  /** Whether the last result line is an error: that of a run, or of a message that no run began with. */
+  #hostSession: HostSession | undefined
+  /** The commands of the last `commands_changed`. */
+  #reportedCommands: readonly JsonObject[] | undefined
+  /** Whether the last result line is an error: of a run, or of a message that started no run. */
   #lastError: 'none' | 'of_run' | 'of_message' = 'none'
   /** Why the session could not be opened. */
-  #broken: { readonly error: unknown } | undefined
+  #openFailure: { readonly error: unknown } | undefined
   #leave: () => void = () => undefined
 
   constructor({ flags, program, interruption, open }: HostParts) {
@@ -102,32 +102,32 @@ class Host {
     this.#control = new Control({
       write: (message) => this.#write(message),
       serve: (request) => this.#serve(request),
-      tell: (message) => this.#tell(message),
+      emit: (message) => this.#emit(message),
       warn: (text) => this.#warn(text),
     })
-    this.#handIn = new HandIn({
-      opened: () => this.#opened,
+    this.#intake = new PromptIntake({
+      opened: () => this.#hostSession,
       open: () => this.#open(),
-      answer: (command, id) => this.#status.take(command, id),
+      answer: (command, id) => this.#status.add(command, id),
       answering: () => this.#status.answering,
-      // Where there is no session, that is what is told.
-      fails: (thrown) => {
-        if (this.#broken === undefined) this.#fails(messageOf(thrown))
+      // If the session could not be opened, that is reported instead.
+      onFailure: (thrown) => {
+        if (this.#openFailure === undefined) this.#reportFailure(messageOf(thrown))
       },
       isLeaving: () => interruption.signal.aborted,
       replays: flags.replayUserMessages === true,
     })
     this.#status = new StatusQueue({
-      opened: () => this.#opened,
+      opened: () => this.#hostSession,
       isInRun: () => this.#states.isOpen,
       write: (line) => this.#writeStatus(line),
-      replayed: (id) => this.#handIn.replayed([id], this.#sessionId()),
+      replayed: (id) => this.#intake.takeReplayLines([id], this.#sessionId()),
       flags,
       program,
     })
   }
 
-  /** @throws UsageError and others where the session cannot be opened. */
+  /** @throws UsageError and others if the session cannot be opened. */
   async serve(): Promise<number> {
     const { stdin } = this.#program
     const { signal } = this.#interruption
@@ -137,128 +137,132 @@ class Host {
     })
     let hasLeft = false
     const read = this.#read().catch((error: unknown) => {
-      // To leave before its end is an error of the stream, too.
+      // Stopping before the end of the stream also raises an error.
       if (!hasLeft) this.#warn(`stdin cannot be read (${messageOf(error)})`)
     })
     await Promise.race([read, left])
     hasLeft = true
     stdin.destroy()
-    this.#tellHow()
-    this.#control.gone('The host closed its input and can no longer answer.')
+    this.#resolveInitialize()
+    this.#control.disconnect('The host closed its input and can no longer answer.')
     if (!signal.aborted) await this.#finish(left)
     await this.#end()
-    // A host that takes turns back reads why not in a result.
-    if (this.#broken !== undefined && !(this.#broken.error instanceof ResumeRejectedError)) throw this.#broken.error
+    // A host that rejects a resume reads the reason in a result line.
+    if (this.#openFailure !== undefined && !(this.#openFailure.error instanceof ResumeRejectedError))
+      throw this.#openFailure.error
     return this.#exitCode()
   }
 
-  /** What was handed in is finished, and every request answered. */
+  /** Waits until everything submitted is finished, and every request is answered. */
   async #finish(left: Promise<void>): Promise<void> {
     const finished = async (): Promise<void> => {
-      await this.#handIn.waiting
-      await this.#control.answeredAll()
-      if (this.#opened !== undefined) await this.#settled(this.#opened)
+      await this.#intake.waiting
+      await this.#control.allAnswered()
+      if (this.#hostSession !== undefined) await this.#whenSettled(this.#hostSession)
     }
     await Promise.race([finished(), left])
   }
 
-  /** A session of a cluster that waits for an answer is left so: here is nobody any more who gives one. */
-  async #settled({ session, goesOn }: Opened): Promise<void> {
+  /** Leaves a session on a cluster that waits for an answer: nobody here can give one. */
+  async #whenSettled({ session, detached }: HostSession): Promise<void> {
     const settled = async (): Promise<void> => {
       await session.settled()
       await this.#status.settled()
     }
-    if (goesOn === undefined) return settled()
-    if ((await Promise.race([settled(), waitsForAnswer(session, goesOn)])) === 'waits') this.#warn(goesOn.told)
-    this.#states.tell(session)
+    if (detached === undefined) return settled()
+    if ((await Promise.race([settled(), whenWaitingForAnswer(session, detached)])) === 'waits')
+      this.#warn(detached.message)
+    this.#states.update(session)
   }
 
   async #end(): Promise<void> {
     const isAborted = this.#interruption.signal.aborted
     const opening = this.#opening?.catch(() => undefined)
-    // What is started on the way is ended with the program.
-    const opened = this.#opened ?? (await (isAborted ? Promise.race([opening, setTimeout(patienceMs)]) : opening))
+    // Processes that are starting end with the program.
+    const opened = this.#hostSession ?? (await (isAborted ? Promise.race([opening, setTimeout(patienceMs)]) : opening))
     if (opened === undefined) return
-    const { session, goesOn } = opened
-    if (goesOn !== undefined) {
-      const left = isAborted ? goesOn.left() : undefined
+    const { session, detached } = opened
+    if (detached !== undefined) {
+      const left = isAborted ? detached.leaveMessage() : undefined
       if (left !== undefined) this.#warn(left)
       await Promise.race([
         opened.close(),
-        setTimeout(isAborted ? patienceMs : longestPatienceMs, undefined, { ref: false }),
+        setTimeout(isAborted ? patienceMs : maxPatienceMs, undefined, { ref: false }),
       ])
       return
     }
     if (isAborted) session.interrupt({ queue: 'give_back', because: causeOf(this.#interruption.signal) })
     await session.settled()
-    await this.#replaying.catch(() => undefined)
+    await this.#replays.catch(() => undefined)
     await opened.close()
   }
 
-  /** An error of the last run is one of the program; how a success came about is not (spec R-HOST-8). */
+  /** The exit code: an error of the last result is one of the program (spec R-HOST-8). */
   #exitCode(): number {
     const { exitCode } = this.#interruption
     if (this.#lastError === 'none') return exitCode ?? 0
-    const terminal = this.#lastError === 'of_run' ? this.#opened?.session.snapshot.last : undefined
+    const terminal = this.#lastError === 'of_run' ? this.#hostSession?.session.snapshot.last : undefined
     return terminal === undefined ? 1 : exitCodeOf(terminal, exitCode)
   }
 
   async #read(): Promise<void> {
     const reader = new LineReader()
     for await (const chunk of this.#program.stdin as AsyncIterable<Buffer>)
-      for (const line of reader.push(chunk)) this.#take(line)
-    for (const line of reader.end()) this.#take(line)
+      for (const line of reader.push(chunk)) this.#takeLine(line)
+    for (const line of reader.end()) this.#takeLine(line)
   }
 
-  #take(line: Line): void {
+  #takeLine(line: Line): void {
     if (line.kind === 'too long') return this.#refuseLong(line.head)
     if (line.kind === 'broken') {
       this.#warn(`ignored a line on stdin that ${line.because}: ${oneLine(line.text, 100)}`)
       return
     }
     const { value } = line
-    if (this.#control.take(value)) return
-    if (value['type'] === 'user') this.#handIn.take(value)
-    else this.#warn(`ignored a line of the type ${typeNamed(value)}.`)
+    if (this.#control.receive(value)) return
+    if (value['type'] === 'user') this.#intake.take(value)
+    else this.#warn(`ignored a line of the type ${typeText(value)}.`)
   }
 
-  /** Where the host waits for an answer it gets one. */
+  /** Answers an overlong line if the host waits for an answer. */
   #refuseLong(head: string): void {
     const size = `more than ${longestLineMiB} MiB`
-    const sender = senderOf(head)
+    const sender = waitingSender(head)
     if (sender === 'message')
-      this.#fails(`The message has ${size} and was not read. Send it in parts, or put it in a file and name the file.`)
+      this.#reportFailure(
+        `The message has ${size} and was not read. Send it in parts, or put it in a file and name the file.`,
+      )
     else if (sender === undefined) this.#warn(`ignored a line on stdin with ${size}: ${oneLine(head, 100)}`)
     else this.#control.refuse(sender.requestId, `The request has ${size} and was not read.`)
   }
 
-  #serve(request: HostRequest): Answered | Promise<Answered> {
+  #serve(request: HostRequest): ControlResponse | Promise<ControlResponse> {
     this.#debug(`the host asks: ${request.subtype}`)
     if (request.subtype === 'initialize') return this.#initialize(request.fields)
-    const [opened, handing] = [this.#opened, this.#handIn.waiting]
+    const [opened, handing] = [this.#hostSession, this.#intake.waiting]
     if (opened !== undefined && handing === undefined) return serveRequest(request, this.#serving(opened))
     return this.#serveLater(request, handing)
   }
 
-  /** What was said before it is handed in before it is served. */
-  async #serveLater(request: HostRequest, handing: Promise<void> | undefined): Promise<Answered> {
+  /** Submits earlier messages before it serves a request. */
+  async #serveLater(request: HostRequest, handing: Promise<void> | undefined): Promise<ControlResponse> {
     await handing
     return serveRequest(request, this.#serving(await this.#open()))
   }
 
-  #serving(opened: Opened): Serving {
-    return { opened, control: this.#control }
+  #serving(opened: HostSession): RequestContext {
+    return { hostSession: opened, control: this.#control }
   }
 
-  async #initialize(fields: JsonObject): Promise<Answered> {
+  async #initialize(fields: JsonObject): Promise<ControlResponse> {
     if (this.#initialized === undefined && !this.#isOpening) {
       try {
-        const given = givenBy(fields, this.#flags)
+        const given = readInitialize(fields, this.#flags)
         this.#initialized = { fields, given }
-        this.#tellHow()
+        this.#resolveInitialize()
         for (const line of given.warnings) this.#warn(line)
       } catch (thrown) {
-        this.#breaks(thrown)
+        this.#failToOpen(thrown)
         throw thrown
       }
     }
@@ -266,37 +270,37 @@ class Host {
     return answerInitialize(opened, { fields, first: this.#initialized, control: this.#control })
   }
 
-  /** Opens the session: once. */
-  #open(): Promise<Opened> {
+  /** Opens the session, once. */
+  #open(): Promise<HostSession> {
     return (this.#opening ??= this.#openNow())
   }
 
-  async #openNow(): Promise<Opened> {
+  async #openNow(): Promise<HostSession> {
     if (this.#initialized === undefined) {
       const { awaitInitialize } = this.#flags
-      // The lines that came with the one that opens it may hold `initialize`: it goes first.
-      await (awaitInitialize === true ? this.#toldHow : setImmediate())
+      // Other lines that arrived together may contain `initialize`, which goes first.
+      await (awaitInitialize === true ? this.#initializeReceived : setImmediate())
     }
     this.#isOpening = true
     try {
-      const given = this.#initialized?.given ?? givenBy({}, this.#flags)
+      const given = this.#initialized?.given ?? readInitialize({}, this.#flags)
       const opened = await this.#openWith(given, this.#control, this.#program)
-      this.#opened = opened
-      this.#states.know(opened.session)
+      this.#hostSession = opened
+      this.#states.setInitialMode(opened.session)
       const hear = (event: SessionEvent): void => this.#onEvent(opened, event)
-      opened.session.listen(opened.through?.(hear) ?? hear)
+      opened.session.listen(opened.interceptEvents?.(hear) ?? hear)
       return opened
     } catch (thrown) {
-      this.#breaks(thrown)
+      this.#failToOpen(thrown)
       throw thrown
     }
   }
 
-  /** Nothing can be done for the host: it is told why, and the program ends. */
-  #breaks(error: unknown): void {
-    if (this.#broken === undefined && error instanceof ResumeRejectedError) this.#fails(messageOf(error))
-    this.#broken ??= { error }
-    // Answers that are about to be written are written first.
+  /** Reports why the session cannot be opened, and ends the program. */
+  #failToOpen(error: unknown): void {
+    if (this.#openFailure === undefined && error instanceof ResumeRejectedError) this.#reportFailure(messageOf(error))
+    this.#openFailure ??= { error }
+    // Pending responses are written first.
     void this.#leaveSoon()
   }
 
@@ -305,43 +309,43 @@ class Host {
     this.#leave()
   }
 
-  #onEvent({ session }: Opened, event: SessionEvent): void {
+  #onEvent({ session }: HostSession, event: SessionEvent): void {
     switch (event.type) {
       case 'message':
-        this.#see(event.message)
+        this.#onMessage(event.message)
         return
       case 'run_start':
-        this.#states.begin(event.ids)
+        this.#states.onRunStart(event.ids)
         return
       case 'taken':
         this.#replay(event.ids)
         return
       case 'run_end':
         this.#lastError = resultForHosts(event.result).is_error ? 'of_run' : 'none'
-        this.#states.end()
-        this.#states.tell(session)
-        this.#status.look()
+        this.#states.onRunEnd()
+        this.#states.update(session)
+        this.#status.wake()
         return
       case 'changed':
-        this.#states.tell(session)
-        this.#status.look()
+        this.#states.update(session)
+        this.#status.wake()
         return
       case 'failed':
-        // What breaks after the result of a run takes nothing from it, nor from the one that goes on.
+        // A failure after the result of a run does not affect that result or the next run.
         if (event.isAfterRun === true) {
           this.#warn(messageOf(event.error))
           return
         }
-        if (event.givenBack.length > 0 || this.#states.isOpen) this.#fails(messageOf(event.error))
+        if (event.givenBack.length > 0 || this.#states.isOpen) this.#reportFailure(messageOf(event.error))
         else this.#warn(messageOf(event.error))
-        this.#states.end()
-        this.#status.look()
+        this.#states.onRunEnd()
+        this.#status.wake()
         return
       case 'note':
         this.#warn(event.text)
         return
       case 'loop':
-        for (const line of this.#progress.hear(event.event, this.#sessionId())) this.#write(line)
+        for (const line of this.#progress.linesFor(event.event, this.#sessionId())) this.#write(line)
         return
       case 'question':
       case 'question_closed':
@@ -351,56 +355,56 @@ class Host {
     }
   }
 
-  #see(message: SdkMessage): void {
+  #onMessage(message: SdkMessage): void {
     const { flags, forwardsAgentText } = this.#initialized?.given ?? { flags: this.#flags, forwardsAgentText: false }
-    this.#status.see(message)
+    this.#status.onMessage(message)
     const line = this.#messages.lineFor(message, { flags, forwardsAgentText })
-    if (line === undefined || this.#handIn.isToldAgain(message.uuid)) return
+    if (line === undefined || this.#intake.isReplayed(message.uuid)) return
     this.#write(line)
     if (message.type !== 'system' || message.subtype !== 'init') return
-    const ids = this.#states.begun()
-    if (this.#opened !== undefined) {
-      this.#states.tell(this.#opened.session)
-      this.#tellCommands(this.#opened)
+    const ids = this.#states.onInitWritten()
+    if (this.#hostSession !== undefined) {
+      this.#states.update(this.#hostSession.session)
+      this.#emitCommandChanges(this.#hostSession)
     }
     this.#replay(ids)
   }
 
-  /** Servers bring commands after `initialize` was answered (spec R-HOST-21). */
-  #tellCommands({ about, commands }: Opened): void {
+  /** Reports commands that MCP servers added after the response to `initialize` (spec R-HOST-21). */
+  #emitCommandChanges({ initializeResponse: about, commands }: HostSession): void {
     const now = withStatusCommands(commands())
-    if (this.#initialized === undefined || isDeepStrictEqual(now, this.#toldCommands ?? about['commands'])) return
-    this.#toldCommands = now
-    this.#tell({ type: 'system', subtype: 'commands_changed', commands: [...now] })
+    if (this.#initialized === undefined || isDeepStrictEqual(now, this.#reportedCommands ?? about['commands'])) return
+    this.#reportedCommands = now
+    this.#emit({ type: 'system', subtype: 'commands_changed', commands: [...now] })
   }
 
-  /** A message is told again when it is on disk: whoever kills the program after that finds it there. */
+  /** Replays messages once they are on disk, so that a host that kills the program then can rely on them. */
   #replay(ids: readonly string[]): void {
-    const lines = this.#handIn.replayed(ids, this.#sessionId())
-    if (lines.length === 0 || this.#opened === undefined) return
-    const { flush } = this.#opened
+    const lines = this.#intake.takeReplayLines(ids, this.#sessionId())
+    if (lines.length === 0 || this.#hostSession === undefined) return
+    const { flush } = this.#hostSession
     const tell = (): void => {
       for (const line of lines) this.#write(line)
     }
     if (flush === undefined) return tell()
-    this.#replaying = this.#replaying.then(flush).then(tell)
-    // What is wrong with the disk ends the run, which says so.
-    this.#replaying.catch(() => undefined)
+    this.#replays = this.#replays.then(flush).then(tell)
+    // A disk failure ends the run, which reports it.
+    this.#replays.catch(() => undefined)
   }
 
-  #tell(message: JsonObject): void {
+  #emit(message: JsonObject): void {
     this.#write({ ...message, uuid: randomUUID(), session_id: this.#sessionId() })
   }
 
   #sessionId(): string {
-    return this.#opened?.session.id ?? this.#flags.sessionId ?? ''
+    return this.#hostSession?.session.id ?? this.#flags.sessionId ?? ''
   }
 
-  /** A message that no run begins with has a result all the same. */
-  #fails(message: string): void {
+  /** Reports a message that could not start a run, with a result line. */
+  #reportFailure(message: string): void {
     this.#lastError = 'of_message'
     this.#warn(message)
-    const costUsd = this.#opened?.session.snapshot.figures.sessionUsd ?? 0
+    const costUsd = this.#hostSession?.session.snapshot.figures.sessionUsd ?? 0
     this.#write(resultWithoutRun({ sessionId: this.#sessionId(), costUsd, error: message }))
   }
 

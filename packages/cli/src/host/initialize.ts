@@ -3,84 +3,84 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { UsageError } from '../usage-error.ts'
 
-/** What a host says of its session before it begins: `initialize`. */
-export interface Given {
-  /** Those of the command line, with what the host says in their place. */
+/** The contents of `initialize`: what a host says about its session before it starts. */
+export interface InitializeRequest {
+  /** The flags of the command line, overridden by the request. */
   readonly flags: Flags
-  /** The host speaks this protocol, and not messages alone. */
+  /** False for a host that only sends messages. */
   readonly isInitialized: boolean
-  /** Hooks that the host calls back, by event. */
+  /** Hooks that the host runs when called back, by event. */
   readonly hooks: JsonObject | undefined
-  /** Servers in the host's own process. */
+  /** MCP servers in the process of the host. */
   readonly sdkServers: readonly string[]
   readonly sdkServerConfigs: JsonObject
-  /** What these servers say of themselves, by name. */
+  /** Answers of these servers that the host already knows, by name. */
   readonly sdkServerManifests: JsonObject
-  /** The host is told all that subagents say, and not their calls alone. */
+  /** The host receives the text of subagents, in addition to their calls. */
   readonly forwardsAgentText: boolean
-  /** Subagents say in a line what they do. */
+  /** Subagents report in one line what they are doing. */
   readonly summarizesAgents: boolean
-  /** Which tool a call by another name is of. */
+  /** Alternative names of tools. */
   readonly toolAliases: { readonly [written: string]: string } | undefined
-  /** How a plan is made in plan mode, in place of our words. */
+  /** Instructions for plan mode that replace the built-in ones. */
   readonly planInstructions: string | undefined
-  /** What the session is called in lists. */
+  /** The title of the session in lists. */
   readonly title: string | undefined
-  /** The only skills that the session has; all that are there when absent. */
+  /** The only skills of the session; if absent, all. */
   readonly skills: readonly string[] | undefined
-  /** Words of warning about what has no effect. */
+  /** Warnings about parts that have no effect. */
   readonly warnings: readonly string[]
-  /** Folders of the plugins that the host named, undefined for one that is none of a folder; undefined where it named none. */
+  /** Folders of the plugins that the host named; undefined for an invalid entry. Undefined as a whole if it named none. */
   readonly plugins: readonly (string | undefined)[] | undefined
-  /** Whether there are servers, and hooks, among what the host said. */
-  readonly names: { readonly servers: boolean; readonly hooks: boolean }
+  /** Whether the request contains servers and hooks. */
+  readonly provides: { readonly servers: boolean; readonly hooks: boolean }
 }
 
-/** Reads the fields of `initialize` (spec R-HOST-4). @throws UsageError for what cannot be read: then nothing is opened. */
-export function givenBy(fields: JsonObject, flags: Flags): Given {
-  // True: `listOf` looked at each.
-  const plugins = ((listOf(fields, 'plugins', isJsonObject) ?? []) as readonly JsonObject[]).map(pluginIn)
+/** Reads the fields of `initialize` (spec R-HOST-4). @throws UsageError for an invalid field; then nothing is opened. */
+export function readInitialize(fields: JsonObject, flags: Flags): InitializeRequest {
+  // True: `listOf` checked each.
+  const plugins = ((listOf(fields, 'plugins', isJsonObject) ?? []) as readonly JsonObject[]).map(readPlugin)
   const servers = objectOf(fields, 'mcpServers')
   return {
-    flags: flagsWith(fields, { servers, plugins }, flags),
+    flags: mergeFlags(fields, { servers, plugins }, flags),
     isInitialized: fields['subtype'] === 'initialize',
     hooks: objectOf(fields, 'hooks'),
-    // True: `texts` looked at each.
+    // True: `textsOf` checked each.
     sdkServers: textsOf(fields, 'sdkMcpServers') ?? [],
     sdkServerConfigs: objectOf(fields, 'sdkMcpServerConfigs') ?? {},
     sdkServerManifests: objectOf(fields, 'sdkMcpServerManifests') ?? {},
     forwardsAgentText: fields['forwardSubagentText'] === true,
     summarizesAgents: fields['agentProgressSummaries'] === true,
     toolAliases: aliasesOf(fields),
-    planInstructions: filledIn(fields, 'planModeInstructions'),
-    title: filledIn(fields, 'title'),
+    planInstructions: nonBlankTextOf(fields, 'planModeInstructions'),
+    title: nonBlankTextOf(fields, 'title'),
     skills: textsOf(fields, 'skills'),
     warnings: plugins.includes(undefined)
       ? ['initialize: plugins: each must be {"type": "local", "path": "…"}; ignored those that are not.']
       : [],
     plugins: plugins.length === 0 ? undefined : plugins.map((plugin) => plugin?.path),
-    names: { servers: servers !== undefined, hooks: fields['hooks'] !== undefined },
+    provides: { servers: servers !== undefined, hooks: fields['hooks'] !== undefined },
   }
 }
 
-interface GivenPlugin {
+interface HostPlugin {
   readonly path: string
-  /** The host connects to its servers. */
+  /** The host connects to the servers of the plugin itself. */
   readonly skipsServers: boolean
 }
 
-function pluginIn({ type, path, skipMcpDiscovery }: JsonObject): GivenPlugin | undefined {
+function readPlugin({ type, path, skipMcpDiscovery }: JsonObject): HostPlugin | undefined {
   if (type !== 'local' || typeof path !== 'string' || path === '') return undefined
   return { path, skipsServers: skipMcpDiscovery === true }
 }
 
-interface SaidBeside {
+interface ServersAndPlugins {
   readonly servers: JsonObject | undefined
-  readonly plugins: readonly (GivenPlugin | undefined)[]
+  readonly plugins: readonly (HostPlugin | undefined)[]
 }
 
-/** Most of what a host says there is what flags say, too. */
-function flagsWith(fields: JsonObject, { servers, plugins }: SaidBeside, flags: Flags): Flags {
+/** Most fields of the request correspond to flags. */
+function mergeFlags(fields: JsonObject, { servers, plugins }: ServersAndPlugins, flags: Flags): Flags {
   const { systemPromptFile, appendSystemPromptFile, ...others } = flags
   const system = textsOf(fields, 'systemPrompt')
   const appended = textOf(fields, 'appendSystemPrompt')
@@ -93,12 +93,12 @@ function flagsWith(fields: JsonObject, { servers, plugins }: SaidBeside, flags: 
     ...others,
     ...(system === undefined
       ? systemPromptFile !== undefined && { systemPromptFile }
-      : // An empty one is one, too: ours is not in its place.
+      : // An empty prompt also replaces ours.
         { systemPrompt: system.filter((part) => part !== '').join('\n\n') }),
     ...(appended === undefined
       ? appendSystemPromptFile !== undefined && { appendSystemPromptFile }
       : { appendSystemPrompt: appended }),
-    ...(agents !== undefined && { agents: withAgents(flags.agents, agents) }),
+    ...(agents !== undefined && { agents: mergeAgents(flags.agents, agents) }),
     ...(schema !== undefined && { jsonSchema: JSON.stringify(schema) }),
     ...(servers !== undefined && {
       mcpConfig: [...(flags.mcpConfig ?? []), JSON.stringify({ mcpServers: servers })],
@@ -109,9 +109,9 @@ function flagsWith(fields: JsonObject, { servers, plugins }: SaidBeside, flags: 
   }
 }
 
-/** Those that the host says go before those of the command line. */
-function withAgents(given: string | undefined, agents: JsonObject): string {
-  // `--agents` takes nothing but an object.
+/** Agents of the request override those of the command line. */
+function mergeAgents(given: string | undefined, agents: JsonObject): string {
+  // True: `--agents` only accepts an object.
   const before = given === undefined ? {} : (JSON.parse(given) as JsonObject)
   return JSON.stringify({ ...before, ...agents })
 }
@@ -119,44 +119,44 @@ function withAgents(given: string | undefined, agents: JsonObject): string {
 function objectOf(fields: JsonObject, name: string): JsonObject | undefined {
   const value = fields[name] ?? undefined
   if (value === undefined || isJsonObject(value)) return value
-  throw wrong(name, 'an object')
+  throw invalidField(name, 'an object')
 }
 
 function textOf(fields: JsonObject, name: string): string | undefined {
   const value = fields[name] ?? undefined
   if (value === undefined || typeof value === 'string') return value
-  throw wrong(name, 'a string')
+  throw invalidField(name, 'a string')
 }
 
-/** Blanks say nothing. */
-function filledIn(fields: JsonObject, name: string): string | undefined {
+/** A blank text counts as absent. */
+function nonBlankTextOf(fields: JsonObject, name: string): string | undefined {
   const text = textOf(fields, name)?.trim()
   return text === '' ? undefined : text
 }
 
-function aliasesOf(fields: JsonObject): Given['toolAliases'] {
+function aliasesOf(fields: JsonObject): InitializeRequest['toolAliases'] {
   const aliases = objectOf(fields, 'toolAliases')
   if (aliases === undefined) return undefined
   for (const target of Object.values(aliases))
-    if (typeof target !== 'string' || target === '') throw wrong('toolAliases', 'an object of tool names')
-  // Just looked at.
+    if (typeof target !== 'string' || target === '') throw invalidField('toolAliases', 'an object of tool names')
+  // True: checked above.
   return aliases as { readonly [written: string]: string }
 }
 
 function textsOf(fields: JsonObject, name: string): readonly string[] | undefined {
-  // True: each was looked at.
+  // True: each was checked.
   return listOf(fields, name, (value) => typeof value === 'string') as readonly string[] | undefined
 }
 
 function listOf(fields: JsonObject, name: string, isOne: (value: Json) => boolean): readonly Json[] | undefined {
   const value = fields[name] ?? undefined
-  // One text is what older hosts give where newer ones give a list.
+  // Older hosts send a single text where newer ones send a list.
   const values = typeof value === 'string' ? [value] : value
   if (values === undefined) return undefined
   if (Array.isArray(values) && values.every((one: Json) => isOne(one))) return values as readonly Json[]
-  throw wrong(name, 'a list of the right type')
+  throw invalidField(name, 'a list of the right type')
 }
 
-function wrong(name: string, expected: string): UsageError {
+function invalidField(name: string, expected: string): UsageError {
   return new UsageError(`initialize: ${name} must be ${expected}.`)
 }

@@ -3,12 +3,12 @@ import { messageOf } from '@halting/core/adapters'
 import type { Session, SessionEvent } from '@halting/core/session'
 import type { Control } from './control.ts'
 
-/** How often a host is asked whose answer is not taken. */
-const mostTries = 3
+/** How often a host is asked whose answer is rejected. */
+const maxTries = 3
 
 /**
- * Has the host say whether a limit is raised at which a run pauses (spec R-PAUSE-12). A host that answers with an error, does not know the request or has
- * gone ends the run as the limit says. One whose answer is not taken is asked again, with the reason.
+ * Asks the host whether to raise the limit at which a run paused (spec R-PAUSE-12). If the host refuses, does not know the request or is gone, the run
+ * ends at the limit. A host whose answer is rejected is asked again, with the reason.
  */
 export function answerLimitsByHost(
   session: Pick<Session, 'listen' | 'answerLimit' | 'snapshot'>,
@@ -39,7 +39,7 @@ async function answerByHost(
   signal: AbortSignal,
 ): Promise<void> {
   let problem: string | undefined
-  for (let tries = 1; tries <= mostTries && !signal.aborted; tries++) {
+  for (let tries = 1; tries <= maxTries && !signal.aborted; tries++) {
     let given: JsonObject
     try {
       given = await control.request(requestOf(request, problem), { signal })
@@ -47,7 +47,7 @@ async function answerByHost(
       break
     }
     try {
-      session.answerLimit(request.id, answerIn(request, given))
+      session.answerLimit(request.id, limitAnswerOf(request, given))
       return
     } catch (thrown) {
       problem = messageOf(thrown)
@@ -56,10 +56,10 @@ async function answerByHost(
   if (!signal.aborted) session.answerLimit(request.id, { end: true })
 }
 
-/** `raise_to`: the limit from here on, null for none; `end`: the run ends as the limit says. What is neither is refused by the session. */
-function answerIn({ limit }: LimitRequest, given: JsonObject): LimitAnswer {
+/** `raise_to`: the new limit, null for none; `end`: the run ends at the limit. The session rejects anything else. */
+function limitAnswerOf({ limit }: LimitRequest, given: JsonObject): LimitAnswer {
   const { raise_to: to, end } = given
-  // The session holds it against what is asked, whatever it is.
+  // The session validates the answer.
   return (to === undefined ? { end } : { raise: { [limit]: to }, ...(end !== undefined && { end }) }) as LimitAnswer
 }
 

@@ -2,25 +2,26 @@ import type { Json, JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { oneLine } from '../io/figures.ts'
 
-/** One line of a host: an object, or why it is not one. */
+/** A line of a host: an object, or why it is not one. */
 export type Line =
   | { readonly kind: 'object'; readonly value: JsonObject }
   | { readonly kind: 'broken'; readonly because: string; readonly text: string }
-  /** It was not read but for its beginning. */
+  /** Only its beginning was read. */
   | { readonly kind: 'too long'; readonly head: string }
 
-/** As much as a service takes, and as the protocol of editors allows. */
+/** As much as a service accepts, and as the protocol of editors allows. */
 export const longestLineMiB = 32
 const longestBytes = longestLineMiB * 1024 * 1024
 const headCharacters = 1000
 const lineFeed = 0x0a
 
 /**
- * Lines out of the chunks of a stream (spec R-HOST-2).
+ * Splits the chunks of a stream into lines (spec R-HOST-2).
  *
- * L1: only a line feed ends a line: U+2028 and U+2029 stand within JSON. A carriage return before it, and a mark of byte order before the first line, are no part of it.
- * L2: a line that is not an object, or is too long, is reported, and the next is read all the same.
- * L3: a chunk costs what it adds, however long the line is that it belongs to.
+ * L1: only a line feed ends a line, since JSON may contain U+2028 and U+2029. A preceding carriage return, and a byte order mark at the start, are
+ * removed.
+ * L2: a line that is too long or not an object is reported, and the next one is read.
+ * L3: the cost of a chunk does not depend on the length of the line so far.
  */
 export class LineReader {
   #parts: Buffer[] = []
@@ -29,7 +30,7 @@ export class LineReader {
   #head: Buffer | undefined
   #isFirst = true
 
-  /** The lines that this chunk completes. Empty ones are none. */
+  /** The lines that this chunk completes, without empty ones. */
   push(chunk: Buffer): readonly Line[] {
     const lines: Line[] = []
     let from = 0
@@ -42,7 +43,7 @@ export class LineReader {
     return lines
   }
 
-  /** The last line, where nothing ended it. */
+  /** The last line, if no line feed ended it. */
   end(): readonly Line[] {
     return this.#take()
   }
@@ -65,16 +66,16 @@ export class LineReader {
     this.#head = undefined
     this.#isFirst = false
     if (head !== undefined) return [{ kind: 'too long', head: head.toString('utf8').slice(0, headCharacters) }]
-    // What is no UTF-8 becomes U+FFFD: within a text it is read, elsewhere it is no JSON.
+    // Invalid UTF-8 becomes U+FFFD: valid within a string, invalid JSON elsewhere.
     const text = bytes.toString('utf8')
     const line = (isFirst ? text.replace(/^\uFEFF/, '') : text).trim()
-    return line === '' ? [] : [parsed(line)]
+    return line === '' ? [] : [parseLine(line)]
   }
 }
 
-function parsed(text: string): Line {
+function parseLine(text: string): Line {
   try {
-    // True: JSON gives nothing else.
+    // True: JSON.parse returns nothing else.
     const value = JSON.parse(text) as Json
     if (isJsonObject(value)) return { kind: 'object', value }
     return { kind: 'broken', because: 'is not a JSON object', text }
@@ -83,23 +84,23 @@ function parsed(text: string): Line {
   }
 }
 
-/** Who waits for an answer to a line of which only the beginning is known. Quotes within a text are escaped, so that a key is one. */
-export function senderOf(head: string): 'message' | { readonly requestId: string } | undefined {
+/** Who waits for an answer to a line of which only the beginning was read. Quotes within strings are escaped, so a matched key is a key. */
+export function waitingSender(head: string): 'message' | { readonly requestId: string } | undefined {
   const type = /"type"\s*:\s*"(user|control_request)"/.exec(head)?.[1]
   if (type === 'user') return 'message'
   const id = /"request_id"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(head)?.[1]
   if (type === undefined || id === undefined) return undefined
-  const value = parsed(`{"id":${id}}`)
+  const value = parseLine(`{"id":${id}}`)
   const requestId = value.kind === 'object' ? value.value['id'] : undefined
   return typeof requestId === 'string' ? { requestId } : undefined
 }
 
-/** The type of a line, for a warning. What has another type than a text may be too deep to be written. */
-export function typeNamed({ type }: JsonObject): string {
+/** The type of a line for a warning. A type that is not a string may be nested too deeply to print. */
+export function typeText({ type }: JsonObject): string {
   return typeof type === 'string' ? oneLine(JSON.stringify(type), 100) : 'that is not a string'
 }
 
-/** A message as a line: JSON escapes line feeds, and these two end a line for some readers. */
+/** A message as one line. JSON escapes line feeds; some readers also end a line at U+2028 and U+2029. */
 export function lineOf(message: object): string {
   const json = JSON.stringify(message)
     .replaceAll('\u2028', String.raw`\u2028`)

@@ -4,35 +4,39 @@ import { modelAliases } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { type Face, type LiveSession, openLive } from '../flags/open-session.ts'
-import { type Prepared } from '@halting/agent/open-session'
+import type { Prepared } from '@halting/agent/open-session'
 import { listedAliases, modelsWithKey } from '@halting/agent/session-settings'
 import type { Control } from './control.ts'
-import { faceOfHost } from './face.ts'
-import type { Given } from './initialize.ts'
-import type { Opened } from './opened.ts'
+import type { InitializeRequest } from './initialize.ts'
+import type { HostSession } from './host-session.ts'
 import { onlyText, statusCommands, withStatusCommands } from './status-commands.ts'
+import { oneLine, told } from '../io/figures.ts'
+import { HostServers, rulesOfServers } from './host-servers.ts'
 
-/** Opens the session that a host asked for. @throws UsageError and others for what cannot be served. */
-export async function openForHost(given: Given, control: Control, program: Program): Promise<Opened> {
-  const ofHost = await faceOfHost(given, control, program)
-  const live = await openLive(askedAfterRuns(given.flags), program, { ...ofHost.face, ...placeOf(given, program) })
+/** Opens the session that a host asked for. @throws UsageError and others if it cannot be opened. */
+export async function openForHost(given: InitializeRequest, control: Control, program: Program): Promise<HostSession> {
+  const hostFrontend = await createHostFrontend(given, control, program)
+  const live = await openLive(flagsWithoutAfterRunSettings(given.flags), program, {
+    ...hostFrontend.frontend,
+    ...frontendOptions(given, program),
+  })
   const { session, toolbox } = live
-  await ofHost.begun(live)
+  await hostFrontend.onSessionOpened(live)
   return {
     session,
     initFields: live.initFields,
-    about: aboutOf(live),
-    prepare: (content) => prepared(live, content),
+    initializeResponse: initializeResponseOf(live),
+    prepare: (content) => preparePrompt(live, content),
     servers: live.servers,
-    hostServers: ofHost.servers,
+    hostServers: hostFrontend.servers,
     env: live.run.env,
-    begunWith: live.run.choices,
+    initialFlags: live.run.choices,
     commands: () => commandsOf(live),
     agents: () => agentsOf(live),
     plugins: live.plugins,
-    readAnew: () => live.readAnew(),
+    reload: () => live.readAnew(),
     hasPlugin: (path) => live.run.plugins.all.some((plugin) => plugin.path === resolve(program.cwd, path)),
-    keepsFiles: toolbox.workspace.checkpoints !== undefined,
+    hasFileCheckpoints: toolbox.workspace.checkpoints !== undefined,
     memoryFiles: () =>
       live.memoryFiles.map(({ path, text }) => ({ path, type: 'Project', tokens: Math.ceil(text.length / 4) })),
     agentTokens: () =>
@@ -46,19 +50,19 @@ export async function openForHost(given: Given, control: Control, program: Progr
   }
 }
 
-/** What costs a request or a line after a run is for a host to ask for: settings are a person's, for sessions that a person sees (spec R-HOST-19). */
-function askedAfterRuns(flags: Flags): Flags {
+/** The flags without settings that cost requests or lines after a run: a host asks for those itself (spec R-HOST-19). */
+function flagsWithoutAfterRunSettings(flags: Flags): Flags {
   const { includeAllMessages, promptSuggestions, hookSummary } = flags
   if (includeAllMessages === true) return flags
   return { ...flags, promptSuggestions: promptSuggestions === true, hookSummary: hookSummary === true }
 }
 
-/** In the words of the protocol: `interrupt` says what is still queued, and takes it back where it is asked to. */
+/** Names of the protocol: `interrupt` reports the queued messages, and cancels them on request. */
 const capabilities = ['interrupt_receipt_v1', 'interrupt_cancel_queued_v1']
 
-/** The program is there for this session alone. */
-function placeOf(
-  { skills, title, toolAliases, planInstructions, summarizesAgents }: Given,
+/** Options that follow from the program serving this one session. */
+function frontendOptions(
+  { skills, title, toolAliases, planInstructions, summarizesAgents }: InitializeRequest,
   { env }: Pick<Program, 'env'>,
 ): Partial<Face> {
   const isOff = env['CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES'] === '1'
@@ -75,8 +79,8 @@ function placeOf(
   }
 }
 
-/** What `initialize` tells of it, but for what changes while the session lives. */
-function aboutOf(live: LiveSession): JsonObject {
+/** The response to `initialize`, without what changes during the session. */
+function initializeResponseOf(live: LiveSession): JsonObject {
   const { outputStyle, models } = live
   return {
     commands: withStatusCommands(commandsOf(live)),
@@ -103,7 +107,7 @@ function commandsOf({ commands }: LiveSession): readonly JsonObject[] {
 
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 
-/** The model of the start, short names, and those that can be asked for with the keys that are there. */
+/** The initial model, aliases, and the models for which a key is available. */
 function modelsOf({ models, run }: LiveSession): readonly JsonObject[] {
   const { model } = models
   const known = modelsWithKey(run)
@@ -127,11 +131,62 @@ function modelsOf({ models, run }: LiveSession): readonly JsonObject[] {
   ]
 }
 
-/** Commands and names of files stand in texts; blocks of other kinds go as they are. */
-function prepared(live: LiveSession, content: MessageContent): Prepared | Promise<Prepared> {
+/** Expands commands and file names in a text; blocks of other types stay unchanged. */
+function preparePrompt(live: LiveSession, content: MessageContent): Prepared | Promise<Prepared> {
   const text = onlyText(content)
   return mayNameSomething.test(text) ? live.prepare(text) : { content }
 }
 
-/** What has neither is sent at once, as it is. */
+/** A text that contains neither is sent immediately. */
 const mayNameSomething = /^\s*\/|@/
+
+/** What a host provides to a session: answers, hooks, MCP servers. */
+interface HostFrontend {
+  readonly frontend: Face
+  readonly servers: HostServers
+  /** Called when the session is open, before its first request. */
+  onSessionOpened(live: LiveSession): Promise<void>
+}
+
+/** Modules are loaded only for features that the host uses. */
+async function createHostFrontend(given: InitializeRequest, control: Control, program: Program): Promise<HostFrontend> {
+  const { flags, sdkServerConfigs, isInitialized } = given
+  const { permissionPromptTool: asked, permissionPrompts } = flags
+  const promptTool = permissionPrompts === 'none' ? undefined : asked
+  const answersQuestions = promptTool === 'stdio'
+  const servers = new HostServers(control)
+  const hooks = await readHooks(given, control, program)
+  return {
+    servers,
+    frontend: {
+      answersQuestions,
+      // A host that answers permission requests expects to be asked (spec R-EFRONT-1).
+      confinesEdits: promptTool === undefined,
+      verifyDefault: 'off',
+      ...(promptTool !== undefined && !answersQuestions && { permissionTool: promptTool }),
+      ...(hooks !== undefined && { hooks }),
+      servers: servers.begin(given),
+      // The Python SDK names its own servers in this configuration.
+      inHost: (name, server) => servers.entry(name, server),
+      // A host that only sends messages answers no questions.
+      ...(isInitialized && {
+        elicit: async (...question) => (await import('./callbacks.ts')).elicitByHost(control, ...question),
+      }),
+    },
+    async onSessionOpened({ session, toolbox: { permissions } }) {
+      if (answersQuestions) (await import('./questions.ts')).answerByHost(session, control)
+      ;(await import('./limit-questions.ts')).answerLimitsByHost(session, control)
+      const { ask, deny } = await rulesOfServers(sdkServerConfigs)
+      if (deny.length > 0) permissions.addRules('deny', deny)
+      if (ask.length > 0) permissions.addRules('ask', ask)
+    },
+  }
+}
+
+async function readHooks({ hooks }: InitializeRequest, control: Control, { output }: Program): Promise<Face['hooks']> {
+  if (hooks === undefined) return undefined
+  const { hooksOfHost } = await import('./callbacks.ts')
+  const { hooks: read, warnings } = hooksOfHost(hooks, control)
+  for (const line of warnings) output.err(told(oneLine(line, 500)))
+  return read
+}

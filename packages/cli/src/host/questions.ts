@@ -7,35 +7,35 @@ import { everyCharacter } from '../io/seen.ts'
 import { type Control, ControlError } from './control.ts'
 
 /**
- * Has the host answer what a person would be asked (spec R-HOST-10).
+ * Forwards permission requests to the host (spec R-HOST-10).
  *
- * Q1: every question is asked once, and answered once: by the host, by its failure, or by its absence. The last two deny.
- * Q2: a question that nobody waits for any more is taken back; what the host says to it later is passed over.
+ * Q1: every request is sent once and answered once: by the host, by its failure, or by its absence. The last two deny.
+ * Q2: a request that is no longer needed is cancelled, and a later answer is ignored.
  */
 export function answerByHost(
   session: Pick<Session, 'listen' | 'answer' | 'snapshot'>,
   control: Pick<Control, 'request'>,
   about: (question: Question) => JsonObject = () => ({}),
 ): () => void {
-  const asked = new Map<string, AbortController>()
+  const open = new Map<string, AbortController>()
   const ask = async (question: Question): Promise<void> => {
-    const taken = new AbortController()
-    asked.set(question.id, taken)
-    const asking = control.request({ ...requestOf(question), ...about(question) }, { signal: taken.signal })
-    const answer = await answerOf(asking, question)
-    asked.delete(question.id)
+    const withdrawn = new AbortController()
+    open.set(question.id, withdrawn)
+    const asking = control.request({ ...requestOf(question), ...about(question) }, { signal: withdrawn.signal })
+    const answer = await awaitAnswer(asking, question)
+    open.delete(question.id)
     if (answer !== undefined) session.answer(question.id, answer)
   }
   const onEvent = (event: SessionEvent): void => {
     if (event.type === 'question') void ask(event.question)
-    else if (event.type === 'question_closed') asked.get(event.id)?.abort()
+    else if (event.type === 'question_closed') open.get(event.id)?.abort()
   }
   const stop = session.listen(onEvent)
   for (const question of session.snapshot.questions) void ask(question)
   return stop
 }
 
-/** The request for one question. */
+/** The control request for one permission request. */
 function requestOf(question: Question): JsonObject {
   const { toolName, input, callId, reason, reasonType, blockedPath, suggestions, agentId } = question
   const { description } = input
@@ -60,33 +60,35 @@ function displayName(toolName: string): string {
   return called === undefined ? toolName : `${called.server}: ${called.tool}`
 }
 
-/** Undefined where nobody waits for the answer any more. */
-async function answerOf(request: Promise<JsonObject>, { callId }: Question): Promise<PermissionAnswer | undefined> {
+/** Undefined if nobody waits for the answer any more. */
+async function awaitAnswer(request: Promise<JsonObject>, { callId }: Question): Promise<PermissionAnswer | undefined> {
   try {
-    const given = await request
-    // It says which call it is for: a yes to another one is none to this.
-    if ((given['toolUseID'] ?? callId) !== callId)
+    const response = await request
+    // The answer names its call; approval of another call does not count.
+    if ((response['toolUseID'] ?? callId) !== callId)
       return new InvalidAnswer(
         'The answer to can_use_tool is for another call: toolUseID differs from its tool_use_id.',
       )
-    return permissionAnswer(given)
+    return permissionAnswer(response)
   } catch (thrown) {
     if (thrown instanceof ControlError && thrown.code === 'withdrawn') return undefined
     return { behavior: 'deny', message: messageOf(thrown) }
   }
 }
 
-/** What was given as an answer. The host of what is none is told by the result of the run. */
-function permissionAnswer(given: JsonObject): PermissionAnswer {
-  const { updatedPermissions: updates } = given
-  const answer = Array.isArray(updates) ? { ...given, updatedPermissions: updates.map(heldHere) } : given
+/** Validates an answer. For an invalid one, the result of the run reports the problem to the host. */
+function permissionAnswer(response: JsonObject): PermissionAnswer {
+  const { updatedPermissions: updates } = response
+  const answer = Array.isArray(updates)
+    ? { ...response, updatedPermissions: updates.map(withoutCliDestination) }
+    : response
   const problem = problemOfAnswer(answer)
   if (problem !== undefined) return new InvalidAnswer(`can_use_tool: ${problem}`)
-  // Its shape was looked at; core holds every field of it against what an answer is (R-ASK-2).
+  // True: its shape was checked; core validates every field (R-ASK-2).
   return answer as unknown as PermissionAnswer
 }
 
-/** A destination of command lines ends with the process, as that of the session does. */
-function heldHere<T>(update: T): T | JsonObject {
+/** A rule for the command line ends with the process, like a rule for the session. */
+function withoutCliDestination<T>(update: T): T | JsonObject {
   return isJsonObject(update) && update['destination'] === 'cliArg' ? { ...update, destination: 'session' } : update
 }

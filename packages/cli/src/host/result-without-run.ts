@@ -2,23 +2,23 @@ import { randomUUID } from 'node:crypto'
 import { noUsage } from '@halting/core/adapters'
 import type { SdkResult } from '@halting/core'
 
-interface WithoutRun {
+interface ResultOptions {
   readonly sessionId: string
   readonly costUsd: number
-  /** That of the session; none when absent. */
+  /** The usage of the session; if absent, none. */
   readonly modelUsage?: SdkResult['modelUsage']
-  /** How long it took; 0 when absent. */
+  /** Milliseconds; 0 if absent. */
   readonly ms?: number
 }
 
-/** The result of a message with which no run began: why there is none, or what the program answered by itself. */
+/** The result line of a message that started no run: an error, or an answer of the program itself. */
 export function resultWithoutRun({
   sessionId,
   costUsd,
   modelUsage = {},
   ms = 0,
   ...outcome
-}: WithoutRun & ({ readonly error: string } | { readonly answer: string })): SdkResult {
+}: ResultOptions & ({ readonly error: string } | { readonly answer: string })): SdkResult {
   const common = {
     type: 'result',
     duration_ms: Math.round(ms),

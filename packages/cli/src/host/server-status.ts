@@ -1,7 +1,7 @@
 import type { McpServerStatus } from '@halting/agent/mcp'
 import type { JsonObject } from '@halting/core'
 
-/** How a server is, as `mcp_status` tells it. */
+/** The state of an MCP server, as `mcp_status` reports it. */
 export function serverStatus({ name, status, problem, info, scope, offered }: McpServerStatus): JsonObject {
   return {
     name,

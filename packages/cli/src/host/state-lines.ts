@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { Session } from '@halting/core/session'
 import type { Flags } from '../flags/flags.ts'
 
-/** `sdk`: an SDK that keeps these lines to itself; `host`: the program that drives this one. */
+/** `sdk`: an SDK that does not pass these lines on; `host`: the program that drives this one. */
 export type StateReader = 'nobody' | 'sdk' | 'host'
 
-/** Who asked for the lines, by the variables that hosts of coding agents set, or by the flag. */
+/** Who receives state lines, according to a flag and to variables that hosts of coding agents set. */
 export function stateReaderOf(
   { includeAllMessages }: Pick<Flags, 'includeAllMessages'>,
   env: Readonly<Record<string, string | undefined>>,
@@ -19,42 +19,42 @@ function isOn(value: string | undefined): boolean {
 }
 
 /**
- * Lines about what changes while a session lives: whether it runs, waits for an answer or does nothing, and its permission mode (spec R-HOST-7).
- * Those of a run stand behind its first line, and `idle` behind its last.
+ * Reports the state of a session and its permission mode when they change (spec R-HOST-7).
+ * The lines of a run follow its first line; `idle` follows its last line.
  */
 export class StateLines {
   readonly #write: (line: object) => void
-  readonly #tells: StateReader
+  readonly #reader: StateReader
   #state = 'idle'
   #mode: string | undefined
-  /** `opening`: a run has begun, and its first line was not written yet. */
+  /** `opening`: a run has started, and its first line is not written yet. */
   #run: 'none' | 'opening' | 'open' = 'none'
   #ids: readonly string[] = []
 
-  /** @param tells Who receives `session_state_changed`. */
-  constructor(write: (line: object) => void, tells: StateReader) {
+  /** @param reader Who receives `session_state_changed`. */
+  constructor(write: (line: object) => void, reader: StateReader) {
     this.#write = write
-    this.#tells = tells
+    this.#reader = reader
   }
 
-  /** Whether a run has begun and has no last line. */
+  /** Whether a run has started and its last line is not written. */
   get isOpen(): boolean {
     return this.#run !== 'none'
   }
 
-  /** The mode that the session begins with: its first line tells it. */
-  know({ snapshot }: Pick<Session, 'snapshot'>): void {
+  /** Sets the initial mode, which the first line reports. */
+  setInitialMode({ snapshot }: Pick<Session, 'snapshot'>): void {
     this.#mode = snapshot.permissionMode
   }
 
-  /** A run begins, by these messages. */
-  begin(ids: readonly string[]): void {
+  /** A run has started with these messages. */
+  onRunStart(ids: readonly string[]): void {
     this.#run = 'opening'
     this.#ids = ids
   }
 
-  /** Its first line is written. Gives the messages that it begins with. */
-  begun(): readonly string[] {
+  /** Its first line is written. Returns the messages that it started with. */
+  onInitWritten(): readonly string[] {
     const ids = this.#ids
     this.#run = 'open'
     this.#ids = []
@@ -62,21 +62,21 @@ export class StateLines {
   }
 
   /** Its last line is written. */
-  end(): void {
+  onRunEnd(): void {
     this.#run = 'none'
   }
 
-  tell({ id, snapshot }: Pick<Session, 'id' | 'snapshot'>): void {
+  update({ id, snapshot }: Pick<Session, 'id' | 'snapshot'>): void {
     const { status, permissionMode } = snapshot
     const known = { uuid: randomUUID(), session_id: id }
     if (this.#run === 'opening') return
-    // Of a session elsewhere it may be known that it is over before its last line came.
+    // A remote session may be known to be idle before its last line arrives.
     const now = this.#run === 'open' && status === 'idle' ? 'running' : status
     const state = this.#run === 'none' && now === 'running' ? this.#state : now
     if (state !== this.#state && state !== 'closed') {
       this.#state = state
-      const forSdk = this.#tells === 'sdk' && { sdk_host_only: true }
-      if (this.#tells !== 'nobody')
+      const forSdk = this.#reader === 'sdk' && { sdk_host_only: true }
+      if (this.#reader !== 'nobody')
         this.#write({ type: 'system', subtype: 'session_state_changed', state, ...forSdk, ...known })
     }
     if (this.#mode === permissionMode) return

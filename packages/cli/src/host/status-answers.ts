@@ -1,11 +1,11 @@
 import type { LimitsChange } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
-import { captured } from '../io/captured.ts'
+import { captureOutput } from '../io/capture-output.ts'
 import type { Program } from '../program.ts'
 import { limitNames, limitsIn } from '../flags/limit-flags.ts'
-import { readGoal } from '../frontends/goal-argument.ts'
+import { parseGoalArgument } from '../frontends/goal-argument.ts'
 import { goalRows } from '../frontends/goal-words.ts'
-import { limitsToSet, readLimits } from '../frontends/limits-argument.ts'
+import { limitsToSet, parseLimitsArgument } from '../frontends/limits-argument.ts'
 import { settableLimits } from '../frontends/settable-limits.ts'
 import {
   compactionRemark,
@@ -15,17 +15,17 @@ import {
   type StatusReport,
 } from '../frontends/status-reports.ts'
 import { UsageError } from '../usage-error.ts'
-import type { Opened } from './opened.ts'
+import type { HostSession } from './host-session.ts'
 import type { StatusCommand, StatusCommandName } from './status-commands.ts'
 
-// Loaded when a host sends a status command, and only then.
+// Loaded only when a host sends a status command.
 
-interface Place {
+interface AnswerContext {
   readonly flags: Flags
   readonly program: Program
 }
 
-type Answer = (opened: Opened, argument: string, place: Place) => string | Promise<string>
+type Answer = (opened: HostSession, argument: string, place: AnswerContext) => string | Promise<string>
 
 /** Columns of an answer. */
 const width = 100
@@ -36,20 +36,20 @@ const answers: { readonly [name in StatusCommandName]: Answer } = {
     return textOf(contextReport(usage, width), compactionRemark(usage))
   },
   cost: ({ session }) => textOf(costReport(session.snapshot, width)),
-  limits({ session, begunWith }, argument, { flags }) {
+  limits({ session, initialFlags: begunWith }, argument, { flags }) {
     if (argument === '') return textOf(limitsReport(session.snapshot, width))
-    const read = readLimits(argument, limitsToSet(session.snapshot))
+    const read = parseLimitsArgument(argument, limitsToSet(session.snapshot))
     if (read.kind === 'wrong') throw new UsageError(read.says)
     checkCeilings(read.change, begunWith ?? flags)
     session.set({ limits: read.change })
     return textOf(limitsReport(session.snapshot, width), `From now on: ${read.says}`)
   },
   goal({ session }, argument, { flags }) {
-    const read = readGoal('goal', argument, session.snapshot.goal, Date.now())
+    const read = parseGoalArgument('goal', argument, session.snapshot.goal, Date.now())
     if (read.kind === 'show') return goalsOf(session)
     checkGoalsOfStart(session, flags)
     session.set(read.change)
-    return read.says
+    return read.message
   },
   until({ session }, argument) {
     if (argument === '') return goalsOf(session)
@@ -65,27 +65,31 @@ const answers: { readonly [name in StatusCommandName]: Answer } = {
     await flush?.()
     const { why } = await import('../why/why.ts')
     const { outputFormat: _, json: __, ...textFlags } = flags
-    const { out } = await captured(program, { width, isStyled: false }, (quiet) => why(textFlags, [named], quiet))
+    const { out } = await captureOutput(program, { width, isStyled: false }, (quiet) => why(textFlags, [named], quiet))
     return out.trim()
   },
-  // A session with a conversation compacts it in a run of its own.
+  // A session with a conversation compacts it in a run.
   compact: () => 'There is no conversation to compact yet.',
 }
 
-/** The answer to a status command, as plain text. No model is asked. @throws UsageError for an argument that cannot be read. */
-export async function statusAnswer({ name, argument }: StatusCommand, opened: Opened, place: Place): Promise<string> {
+/** The answer to a status command, as plain text, without asking a model. @throws UsageError for an invalid argument. */
+export async function statusAnswer(
+  { name, argument }: StatusCommand,
+  opened: HostSession,
+  place: AnswerContext,
+): Promise<string> {
   return answers[name](opened, argument, place)
 }
 
-function goalsOf({ snapshot }: Opened['session']): string {
+function goalsOf({ snapshot }: HostSession['session']): string {
   return goalRows(snapshot.goal).join('\n')
 }
 
 /**
- * A message may hold the words of anybody: with goals that the session was started with, it changes none, since what they protect would be looked at anew.
+ * A message may contain text from anyone, so it cannot change the goals that the session was started with.
  * @throws UsageError
  */
-function checkGoalsOfStart({ snapshot }: Opened['session'], { goal }: Flags): void {
+function checkGoalsOfStart({ snapshot }: HostSession['session'], { goal }: Flags): void {
   if (goal === undefined && snapshot.goal?.goals.some(({ judged }) => judged !== true) !== true) return
   throw new UsageError(
     'This session was started with goals, which a message cannot change. Nothing was changed. Start it again with --resume and other goals.',
@@ -93,7 +97,7 @@ function checkGoalsOfStart({ snapshot }: Opened['session'], { goal }: Flags): vo
 }
 
 /**
- * A message may hold the words of anybody: what the host started the program with is not raised by it.
+ * A message may contain text from anyone, so it cannot raise the limits that the host set.
  * @throws UsageError
  */
 function checkCeilings(change: LimitsChange, flags: Flags): void {
@@ -103,7 +107,7 @@ function checkCeilings(change: LimitsChange, flags: Flags): void {
     if (wanted === undefined || ceiling === undefined || ceiling === Infinity || (wanted !== null && wanted <= ceiling))
       continue
     throw new UsageError(
-      `This session was started with a limit of ${settableLimits[name].shown(ceiling)}, which a message cannot raise. Nothing was changed. Start it again with --resume and another limit.`,
+      `This session was started with a limit of ${settableLimits[name].format(ceiling)}, which a message cannot raise. Nothing was changed. Start it again with --resume and another limit.`,
     )
   }
 }

@@ -1,7 +1,7 @@
 import type { Session } from '@halting/core/session'
 import type { JsonObject, MessageContent } from '@halting/core'
 
-/** Commands that the program answers by itself, without a model (spec R-HOST-20). `compact` is one of them as long as nothing was said. */
+/** Commands that the program answers without a model (spec R-HOST-20). `compact` is one of them only while the conversation is empty. */
 export const statusCommands = [
   { name: 'compact', description: 'Compact the conversation', argumentHint: '[what to keep]' },
   { name: 'context', description: 'Show what fills the context window', argumentHint: '' },
@@ -19,7 +19,7 @@ export interface StatusCommand {
   readonly argument: string
 }
 
-/** The status command that a message of the person consists of; undefined for any other message. */
+/** The status command in a message of the user; undefined for any other message. */
 export function statusCommandOf(
   content: MessageContent,
   { snapshot }: Pick<Session, 'snapshot'>,
@@ -34,13 +34,16 @@ function isEmpty({ status, last, canResume }: Session['snapshot']): boolean {
   return status === 'idle' && last === undefined && !canResume
 }
 
-/** Those, before the commands that people wrote and servers have. One of the same name is behind ours. */
-export function withStatusCommands(written: readonly JsonObject[]): readonly JsonObject[] {
-  const own = new Set<unknown>(statusCommands.map(({ name }) => name))
-  return [...statusCommands.map((command) => ({ ...command })), ...written.filter(({ name }) => !own.has(name))]
+/** The status commands, then the commands of people and servers. A status command hides another one of the same name. */
+export function withStatusCommands(customCommands: readonly JsonObject[]): readonly JsonObject[] {
+  const builtinNames = new Set<unknown>(statusCommands.map(({ name }) => name))
+  return [
+    ...statusCommands.map((command) => ({ ...command })),
+    ...customCommands.filter(({ name }) => !builtinNames.has(name)),
+  ]
 }
 
-/** The SDKs send a prompt as a list of one text. '' for anything else. */
+/** The text of a message that is a single text, as SDKs send prompts; '' for anything else. */
 export function onlyText(content: MessageContent): string {
   if (typeof content === 'string') return content
   const [first, ...others] = content

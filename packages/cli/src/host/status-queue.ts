@@ -4,38 +4,38 @@ import { messageOf, noUsage } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import type { Opened } from './opened.ts'
+import type { HostSession } from './host-session.ts'
 import { resultWithoutRun } from './result-without-run.ts'
 import type { StatusCommand } from './status-commands.ts'
 
 export interface StatusPorts {
-  readonly opened: () => Opened | undefined
-  /** Whether a run has begun and its last line is not written. */
+  readonly opened: () => HostSession | undefined
+  /** Whether a run has started and its last line is not written. */
   readonly isInRun: () => boolean
   readonly write: (line: object) => void
-  /** Lines that report the message of the command again, for hosts that want it. */
+  /** Lines that replay the message of the command, for hosts that ask for it. */
   readonly replayed: (id: string) => readonly object[]
   readonly flags: Flags
   readonly program: Program
 }
 
-interface Waiting extends StatusCommand {
+interface QueuedCommand extends StatusCommand {
   readonly id: string
 }
 
 /**
  * Answers status commands, each with the lines of a run: `system/init`, the answer, a result (spec R-HOST-20).
  *
- * S1: they are answered in their order, and never between the lines of a run: a command that arrives during a run waits for its end.
- * S2: each has one result.
- * S3: a message that arrives behind one begins no run before it is answered. A run that is under way may take the message meanwhile.
+ * S1: answers are in order, and never between the lines of a run: a command during a run waits for its end.
+ * S2: each command has one result.
+ * S3: a message after a command starts no run before the command is answered. A run in progress may take the message.
  */
 export class StatusQueue {
   readonly #ports: StatusPorts
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: QueuedCommand[] = []
   #working: Promise<void> | undefined
-  #wake: () => void = () => undefined
-  /** The first line of the last run: it names tools that joined later. */
+  #resolveWake: () => void = () => undefined
+  /** The first line of the last run, which also names tools that were added later. */
   #init: JsonObject = {}
   #modelUsage: SdkResult['modelUsage'] = {}
 
@@ -43,28 +43,28 @@ export class StatusQueue {
     this.#ports = ports
   }
 
-  take(command: StatusCommand, id: string): void {
+  add(command: StatusCommand, id: string): void {
     this.#waiting.push({ ...command, id })
     this.#working ??= this.#answerAll()
   }
 
-  /** Resolves when every command that was taken is answered. Never rejects. */
+  /** Resolves when every command received so far is answered. Never rejects. */
   async settled(): Promise<void> {
     await this.#working
   }
 
-  /** Resolves when what was taken is answered; undefined where nothing is, and during a run, for whose end it waits. */
+  /** Resolves when the commands are answered; undefined if there are none, or a run delays them. */
   get answering(): Promise<void> | undefined {
     return this.#isBusy ? undefined : this.#working
   }
 
-  /** A run may have ended. */
-  look(): void {
-    this.#wake()
+  /** Called when a run may have ended. */
+  wake(): void {
+    this.#resolveWake()
   }
 
-  /** Every message of the session passes here. */
-  see(message: SdkMessage): void {
+  /** Receives every message of the session. */
+  onMessage(message: SdkMessage): void {
     if (message.type === 'result') this.#modelUsage = message.modelUsage
     if (message.type !== 'system' || message.subtype !== 'init') return
     const { uuid: _, session_id: __, ...init } = message
@@ -84,22 +84,25 @@ export class StatusQueue {
     this.#working = undefined
   }
 
-  async #answer(command: Waiting): Promise<void> {
+  async #answer(command: QueuedCommand): Promise<void> {
     const opened = this.#ports.opened()
     if (opened === undefined) return
     const beganAt = performance.now()
     for (;;) {
       while (this.#isBusy)
         await new Promise<void>((resolve) => {
-          this.#wake = resolve
+          this.#resolveWake = resolve
         })
       const answer = await this.#textOf(command, opened)
-      // A run may have begun meanwhile: its lines stay together, and the answer is that of the moment at which it is written.
+      // A run may have started in the meantime; then the answer is computed again after it, so that the lines of the run stay together.
       if (!this.#isBusy) return this.#write(command, opened, { ...answer, ms: performance.now() - beganAt })
     }
   }
 
-  async #textOf(command: StatusCommand, opened: Opened): Promise<{ readonly text: string; readonly isError: boolean }> {
+  async #textOf(
+    command: StatusCommand,
+    opened: HostSession,
+  ): Promise<{ readonly text: string; readonly isError: boolean }> {
     try {
       const { statusAnswer } = await import('./status-answers.ts')
       const { flags, program } = this.#ports
@@ -110,8 +113,8 @@ export class StatusQueue {
   }
 
   #write(
-    { id, name }: Waiting,
-    { session, initFields }: Opened,
+    { id, name }: QueuedCommand,
+    { session, initFields }: HostSession,
     { text, isError, ms }: { readonly text: string; readonly isError: boolean; readonly ms: number },
   ): void {
     const { write, replayed } = this.#ports

@@ -1,32 +1,32 @@
 import { InterruptedError } from '../interrupted-error.ts'
 
-export interface AskedTerminal {
+export interface QuestionTerminal {
   readonly stdin: NodeJS.ReadStream
   readonly stderr: NodeJS.WritableStream
 }
 
 /**
- * Asks a person for a line; undefined when there is none, as after Ctrl+D.
- * @throws InterruptedError after Ctrl+C: that is no answer.
+ * Asks a person for one line; undefined if the input ends, as after Ctrl+D.
+ * @throws InterruptedError after Ctrl+C, which is not an answer.
  */
-export async function askLine(question: string, { stdin, stderr }: AskedTerminal): Promise<string | undefined> {
-  // Nothing would tell of an end that was before.
+export async function askLine(question: string, { stdin, stderr }: QuestionTerminal): Promise<string | undefined> {
+  // The stream would never report an end that happened earlier.
   if (stdin.readableEnded) return undefined
   const { createInterface } = await import('node:readline/promises')
   const lines = createInterface({ input: stdin, output: stderr })
-  // The last line may come with the end: it is an answer then.
+  // The last line may arrive together with the end of the input, and is an answer.
   const ended = new Promise<undefined>((resolve) => {
     lines.once('close', () => setImmediate(() => resolve(undefined)))
   })
   const interrupted = new Promise<never>((_resolve, reject) => {
     lines.once('SIGINT', () => reject(new InterruptedError()))
   })
-  // It rejects when the interface is closed.
+  // The promise rejects when the interface is closed.
   const answered = lines.question(question).catch(() => undefined)
   try {
     return (await Promise.race([answered, ended, interrupted]))?.trim()
   } catch (thrown) {
-    // The shell writes on a line of its own.
+    // So that the shell prompt starts on a new line.
     stderr.write('\n')
     throw thrown
   } finally {
@@ -34,7 +34,7 @@ export async function askLine(question: string, { stdin, stderr }: AskedTerminal
   }
 }
 
-/** Anything but yes is no. */
+/** Anything but yes means no. */
 export function isYes(answer: string | undefined): boolean {
   return /^y(?:es)?$/i.test(answer ?? '')
 }

@@ -1,26 +1,26 @@
 import { eastAsianWidth } from 'get-east-asian-width'
 
-/** Columns of a terminal that a text takes: wide characters two, combining ones none. Never less than a terminal takes. */
+/** Columns that a text takes in a terminal: two for a wide character, none for a combining one. Never less than the real width. */
 export function columnsOf(text: string): number {
-  if (isPlain(text)) return text.length
+  if (isPrintableAscii(text)) return text.length
   let columns = 0
-  for (const character of text) columns += widthOf(character)
+  for (const character of text) columns += characterWidth(character)
   return columns
 }
 
-/** The text, or as much of it as fits the columns, with an ellipsis at its end. */
+/** The text, cut with an ellipsis if it is wider than `columns`. */
 export function fitted(text: string, columns: number): string {
   if (columnsOf(text) <= columns) return text
   let [kept, room] = ['', columns - 1]
   for (const character of text) {
-    room -= widthOf(character)
+    room -= characterWidth(character)
     if (room < 0) break
     kept += character
   }
   return columns > 0 ? `${kept.trimEnd()}…` : ''
 }
 
-/** The text in lines of at most so many columns, parted between words where that can be. */
+/** The text wrapped between words to lines of at most `columns` columns. A word that is longer than a line stays whole. */
 export function wrapped(text: string, columns: number): string {
   return text
     .split('\n')
@@ -38,16 +38,17 @@ function linesOf(words: readonly string[], columns: number): readonly string[] {
   return lines
 }
 
-/** Every character takes one column: printable ASCII. */
-export function isPlain(text: string): boolean {
+/** Whether every character takes one column: printable ASCII. */
+export function isPrintableAscii(text: string): boolean {
   return /^[\u0020-\u007E]*$/.test(text)
 }
 
-/** Made at first use: the engine looks up properties of all characters for it. Not all invisible ones: a soft hyphen has a column of its own. */
+/** Created for the first text that is not ASCII, because the engine then loads Unicode property tables. */
 let joining: RegExp | undefined
 
-function widthOf(character: string): number {
+function characterWidth(character: string): number {
+  // Not all invisible characters: a soft hyphen or an Arabic number sign takes a column.
   joining ??= /[\p{Mn}\p{Me}\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E007F}]/u
-  if (character === '\uFE0F') return 1 // It makes a narrow sign an emoji.
+  if (character === '\uFE0F') return 1 // Variation selector 16: turns a narrow sign into an emoji.
   return joining.test(character) ? 0 : eastAsianWidth(character.codePointAt(0) ?? 0)
 }

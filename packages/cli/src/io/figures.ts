@@ -4,37 +4,37 @@ import { fitted } from './columns.ts'
 
 export { counted, elapsed, limitLabels, many, money, moneyAtMost } from '@halting/analysis/words'
 
-/** What a limit on tokens counted: at most so many, where a request was cut and nobody said what it came to. */
+/** Tokens that count towards a limit; an upper bound if the usage of some requests was never reported. */
 export function tokensCounted({ totalTokens, costUsd, committedUsd }: RunResult): string {
   const counts = many(totalTokens, 'token')
   return committedUsd > costUsd ? `up to ${counts}` : counts
 }
 
-/** The text in one line of at most so many columns, of which it is all that its direction tells about. */
+/** The text on one line of at most `width` columns, without characters that change the text direction. */
 export function oneLine(text: string, width: number): string {
-  return fitted(printable(text).replaceAll(turning, '').replaceAll(/\s+/g, ' ').trim(), width)
+  return fitted(printable(text).replaceAll(directionControls, '').replaceAll(/\s+/g, ' ').trim(), width)
 }
 
-/** What turns text around would also turn what stands behind it on the line: figures, names, a command. */
-const turning = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
+/** Direction controls would also reverse what follows on the line: figures, names, a command. */
+const directionControls = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
 
-/** What the program itself has to say, in whatever words. */
+/** A message of the program itself, as a line for stderr. */
 export function told(message: string): string {
   return `halting: ${printable(message)}\n`
 }
 
-/** What `told` wrote, line by line and without the program's name: for a face that has a place of its own for it. */
+/** The lines of messages that `told` formatted, without the program name: for frontends that show such messages in a place of their own. */
 export function linesOfTold(text: string): readonly string[] {
   return text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.replace(/^halting: /, '')]))
 }
 
-/** Text from elsewhere without what would steer a terminal. */
+/** Text from outside the program without control characters and escape sequences. */
 export function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
   return text.replaceAll(/\u001B\[[\d;?]*[ -/]*[@-~]|[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '')
 }
 
-/** `0:07`, `12:05`, `1:02:09`: how long something goes on. */
+/** `0:07`, `12:05`, `1:02:09`: an elapsed time. */
 export function stopwatch(ms: number): string {
   const seconds = Math.floor(ms / 1_000)
   const two = (value: number): string => String(value).padStart(2, '0')
@@ -42,15 +42,15 @@ export function stopwatch(ms: number): string {
   return hours === 0 ? `${minutes}:${two(seconds % 60)}` : `${hours}:${two(minutes)}:${two(seconds % 60)}`
 }
 
-/** What is left of a time, as a stopwatch shows it: never negative, and 0:00 no earlier than it is over. */
+/** The remaining time as a stopwatch shows it: never negative, and 0:00 only once it is over. */
 export function timeLeft(ms: number): string {
   return stopwatch(Math.max(0, Math.ceil(ms / 1_000) * 1_000))
 }
 
-/** Whoever comes back within so much time wants to know the second. */
+/** For a time this close, the seconds are shown. */
 const soonMs = 600_000
 
-/** A moment in local time: `14:05`, `14:05:30` where that is soon, `2026-11-30 14:05` where it is on another day. Milliseconds since 1970. */
+/** A time of day: `14:05`, `14:05:30` if it is close, `2026-11-30 14:05` if it is on another day. Both arguments are milliseconds since 1970. */
 export function clockText(ms: number, now: number): string {
   const [moment, today] = [new Date(ms), new Date(now)]
   const two = (value: number): string => String(value).padStart(2, '0')

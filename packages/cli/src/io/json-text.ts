@@ -1,4 +1,4 @@
-/** JSON on one line, whatever is in it: JSON escapes line feeds, and these two end a line for some readers. */
+/** JSON on one line. JSON escapes line feeds; some readers also end a line at U+2028 and U+2029. */
 export function jsonText(value: object): string {
   return JSON.stringify(value)
     .replaceAll('\u2028', String.raw`\u2028`)

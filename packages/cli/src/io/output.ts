@@ -1,50 +1,47 @@
 import { inert } from './inert.ts'
 import { fittedLines } from './page.ts'
-import { createScreen } from './screen.ts'
+import { columnsOf } from './columns.ts'
 
-/** The two streams of the program, and what becomes of them when nobody reads. */
+/** The two output streams of the program. */
 export interface Output {
-  /** Whether stdout and stderr are a terminal. */
+  /** Whether stdout and stderr are terminals. */
   readonly isTerminal: { readonly stdout: boolean; readonly stderr: boolean }
-  /** Columns of the terminal; 100 where there is none. */
+  /** Columns of the terminal; 100 without one. */
   readonly width: number
-  /** Whether something stands on the line of the terminal that the cursor is in. */
+  /** Whether the line of the cursor on the terminal has text in it. */
   readonly isLineTaken: boolean
-  /** Why stdout takes nothing any more: its reader has gone, or it failed (a full disk). What is written then is dropped. */
+  /** Why stdout no longer accepts output: its reader left, or it failed (for example, a full disk). Later output is dropped. */
   readonly broken: 'reader gone' | 'failed' | undefined
-  /** Calls once, when stdout breaks. */
+  /** Calls the listener once, when stdout breaks. */
   onBroken(listener: () => void): void
-  /** From now on what is written goes through `redact` first: keys of the program itself are shown to nobody. */
+  /** Passes all further output through `redact`, so that the program's own keys are never shown. */
   redactWith(redact: (text: string) => string): void
   out(text: string): void
   err(text: string): void
   /**
-   * Puts a line of at most `width - 1` columns on the terminal of stderr, in place of the one that stands there; '' for none. It goes before anything
-   * else is written. It is left out where there is no terminal, and while something else is in the middle of a line.
+   * Shows a line of at most `width - 1` columns on the terminal of stderr, in place of the previous live line; '' removes it. The line is removed before
+   * any other output. It is not shown without a terminal, or while another line is incomplete.
    */
   showLive(line: string): void
-  /** What was promised is written. Once it has left the program, a reader that goes breaks nothing: what is written then is dropped. */
-  readerMayLeave(): void
-  /** Ends the line on the terminal that stdout is in the middle of. */
+  /** The promised output is written. From when it has left the program, a reader that leaves is no failure; later output is dropped. */
+  allowReaderToLeave(): void
+  /** Ends the line that stdout has left incomplete on the terminal. */
   endLine(): void
-  /** Resolves when all that was written has left the program. */
+  /** Resolves when all output has left the program. */
   flush(): Promise<void>
 }
 
 export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream): Output {
   const listeners: (() => void)[] = []
-  const screen = createScreen(stdout, stderr)
+  const screen = createLiveLineScreen(stdout, stderr)
   let broken: Output['broken']
   let mayLeave = false
   let hasLeft = false
-  const isColoured = (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb'
-  const shownOn = (stream: NodeJS.WriteStream, text: string): string =>
-    inert(text, { styled: stream.isTTY && isColoured })
   let redact = (text: string): string => text
   const err = (given: string): void => {
     const text = redact(given)
-    // Whoever reads stderr reads it on a terminal, sooner or later.
-    const shown = shownOn(stderr, stderr.isTTY ? fittedMessages(text, screen.width) : text)
+    // Whether or not stderr is a terminal now, its text ends up on one sooner or later.
+    const shown = sanitizedFor(stderr, stderr.isTTY ? wrapMessages(text, screen.width) : text)
     screen.before(stderr, shown)
     stderr.write(shown)
   }
@@ -57,7 +54,7 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
     if (!isGone) err(`halting: stdout cannot be written: ${error.message}\n`)
     for (const listener of listeners.splice(0)) listener()
   })
-  // There is nobody left to tell.
+  // There is nowhere left to report it.
   stderr.on('error', () => undefined)
   return {
     isTerminal: { stdout: stdout.isTTY, stderr: stderr.isTTY },
@@ -80,15 +77,15 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
     out(given) {
       if (broken !== undefined || hasLeft) return
       const text = redact(given)
-      // What goes to a program or a file is what it is.
-      const shown = stdout.isTTY ? shownOn(stdout, text) : text
+      // Output to a program or a file is written unchanged.
+      const shown = stdout.isTTY ? sanitizedFor(stdout, text) : text
       screen.before(stdout, shown)
       stdout.write(shown)
     },
     err,
-    showLive: (line) => screen.showLive(shownOn(stderr, redact(line))),
-    readerMayLeave() {
-      // A reader may be gone before a next write: what left at once is known at once.
+    showLive: (line) => screen.showLive(sanitizedFor(stderr, redact(line))),
+    allowReaderToLeave() {
+      // The reader may leave before the next write, so output that left immediately is noted immediately.
       if (stdout.writableLength === 0) mayLeave ||= stdout.errored === null
       else
         stdout.write('', (error) => {
@@ -99,25 +96,84 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
       if (broken === undefined && screen.isWithinLine) this.out('\n')
     },
     async flush() {
-      await Promise.all([emptied(stdout), emptied(stderr)])
+      await Promise.all([flushed(stdout), flushed(stderr)])
     },
   }
 }
 
-/** Messages of the program in lines of the terminal; what a message lists below itself stays as it is. */
-function fittedMessages(text: string, width: number): string {
+/** Wraps messages of the program to the terminal; lines that a message lists below itself stay unchanged. */
+function wrapMessages(text: string, width: number): string {
   return text.replaceAll(/^halting: .*$/gm, (line) => fittedLines(line, width))
 }
 
-/** The exit code of a program whose stdout broke: what SIGPIPE would give, or a failure. */
+/** The exit code after stdout broke: that of SIGPIPE if the reader left, else 1. */
 export function brokenExitCode(broken: NonNullable<Output['broken']>): number {
   return broken === 'reader gone' ? 141 : 1
 }
 
-function emptied(stream: NodeJS.WriteStream): Promise<void> {
-  // A stream that failed is as empty as it will get; its error comes a moment after its callback.
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  // A failed stream will not get emptier; its error event follows the callback.
   return new Promise((resolve) => {
     if (stream.destroyed) setImmediate(resolve)
     else stream.write('', () => setImmediate(resolve))
   })
+}
+
+/** The last line of the terminal: an incomplete line of output, or the live line. */
+interface LiveLineScreen {
+  readonly width: number
+  /** Whether the line of the cursor has text: the live line, or incomplete output. */
+  readonly isLineTaken: boolean
+  /** The last output ended without a line feed. */
+  readonly isWithinLine: boolean
+  /** Call before writing to a stream: removes the live line, and ends the line that another stream left incomplete. */
+  before(stream: NodeJS.WriteStream, text: string): void
+  showLive(line: string): void
+}
+
+/**
+ * S1: the live line is written to stderr, and only on a terminal that can erase lines.
+ * S2: it is removed before any other output, even if it wraps to several rows after the terminal became narrower.
+ * S3: it is never appended to an incomplete line.
+ */
+function createLiveLineScreen(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream): LiveLineScreen {
+  const canErase = stderr.isTTY && process.env['TERM'] !== 'dumb'
+  let live = ''
+  /** The stream whose last line is incomplete. */
+  let writing: NodeJS.WriteStream | undefined
+  const width = (): number => [stdout.columns, stderr.columns].find((columns) => columns > 0) ?? 100
+  const erasure = (): string => {
+    const rows = Math.ceil(columnsOf(live) / width())
+    return `\r\u001B[2K${'\u001B[1A\u001B[2K'.repeat(Math.max(0, rows - 1))}`
+  }
+  const showLive = (line: string): void => {
+    if (!canErase || writing !== undefined || line === live) return
+    stderr.write(`${live === '' ? '' : erasure()}${line}`)
+    live = line
+  }
+  // Also if the program exits at once.
+  if (canErase) process.once('exit', () => showLive(''))
+  return {
+    get width() {
+      return width()
+    },
+    get isLineTaken() {
+      return live !== '' || writing !== undefined
+    },
+    get isWithinLine() {
+      return writing !== undefined
+    },
+    before(stream, text) {
+      if (!stream.isTTY || text === '') return
+      showLive('')
+      if (writing !== undefined && writing !== stream) writing.write('\n')
+      writing = text.endsWith('\n') ? undefined : stream
+    },
+    showLive,
+  }
+}
+
+function sanitizedFor(stream: NodeJS.WriteStream, text: string): string {
+  const isColoured = (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb'
+  return inert(text, { styled: stream.isTTY && isColoured })
 }

@@ -1,17 +1,17 @@
 import { columnsOf } from './columns.ts'
 
-/** What `Output` says of stdout. */
-interface Destination {
+/** The part of `Output` that wrapping needs. */
+interface PageDestination {
   readonly isTerminal: { readonly stdout: boolean }
   readonly width: number
 }
 
-/** A page for stdout: on a terminal, lines that are too long are wrapped between words. What goes to a file or a program keeps its lines. */
-export function pageFor({ isTerminal, width }: Destination, text: string): string {
+/** A page for stdout: on a terminal, long lines are wrapped between words. Output to a file or a program keeps its lines. */
+export function pageFor({ isTerminal, width }: PageDestination, text: string): string {
   return isTerminal.stdout ? fittedLines(text, width) : text
 }
 
-/** Lines of at most so many columns. What is wrapped goes on below the last column of a table, or below the start of the line. */
+/** Wraps lines to at most `width` columns. Continuation lines are indented to the last table column, or to the indent of the line. */
 export function fittedLines(text: string, width: number): string {
   return text
     .split('\n')
@@ -31,7 +31,7 @@ function fittedLine(line: string, width: number): readonly string[] {
   return lines
 }
 
-/** Columns of a table are two blanks apart. */
+/** Table columns are separated by at least two spaces. */
 function indentOf(line: string, width: number): number {
   const plain = line.replaceAll(colours, '')
   const starts = [...plain.matchAll(/(?<=^|\S) {2,}(?=\S)/g)].map(({ index, 0: gap }) => index + gap.length)

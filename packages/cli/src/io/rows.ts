@@ -1,7 +1,7 @@
 import { columnsOf, fitted, wrapped } from './columns.ts'
 import { oneLine } from './figures.ts'
 
-/** Rows of words: the text is wrapped beside the first column, which is as wide as it needs to be. A name that is too long for it has lines of its own. */
+/** Rows of a name and a text, which is wrapped beside the names. A name that is too long for its column gets lines of its own. */
 export function rowsOf(rows: readonly (readonly [string, string])[], width: number): readonly string[] {
   const names = namesOf(rows, Math.floor(width * 0.4))
   return rows.flatMap(([name, text], index) => {
@@ -11,7 +11,7 @@ export function rowsOf(rows: readonly (readonly [string, string])[], width: numb
   })
 }
 
-/** Rows of a name and figures, each column of figures with its ends below one another. */
+/** Rows of a name and figures; each column of figures is right-aligned. */
 export function figureRows(rows: readonly (readonly [string, ...string[]])[], width: number): readonly string[] {
   const names = namesOf(rows, Math.floor(width / 2))
   const widest = (column: number): number => Math.max(...rows.map((row) => columnsOf(row[column] ?? '')))
@@ -21,7 +21,7 @@ export function figureRows(rows: readonly (readonly [string, ...string[]])[], wi
   })
 }
 
-/** The first column, as wide as it needs to be. */
+/** The first column, as wide as its longest name up to a limit. */
 function namesOf(rows: readonly (readonly [string, ...string[]])[], most: number): readonly string[] {
   const first = Math.min(Math.max(0, ...rows.map(([name]) => columnsOf(name))), most)
   return rows.map(([name]) => {
@@ -30,7 +30,7 @@ function namesOf(rows: readonly (readonly [string, ...string[]])[], most: number
   })
 }
 
-/** The text wrapped between words; its further lines begin below the start of the text. Only a word that is longer than a line is cut. */
+/** The text wrapped between words, with continuation lines indented to its start. Only a word longer than a line is cut. */
 export function linesAfter(before: string, text: string, width: number): readonly string[] {
   const indent = columnsOf(before)
   const room = width - indent
@@ -39,7 +39,7 @@ export function linesAfter(before: string, text: string, width: number): readonl
   return lines.map((line, index) => (index === 0 ? before : ' '.repeat(indent)) + fitted(line, room))
 }
 
-/** One line: the text is cut where there is no room, and blanks before it stay. */
+/** One line; the text is cut if there is no room, and `before` keeps its spaces. */
 function lineAfter(before: string, text: string, width: number): string {
   const room = width - columnsOf(before)
   return room < 1 ? before.trimEnd().slice(0, width) : before + oneLine(text, room)

@@ -1,35 +1,36 @@
 import { fitted } from './columns.ts'
 
-/** Controls, directions, what has no width, and what looks like a blank and is not a space. */
+/** Controls, direction characters, zero-width characters, and spaces other than U+0020. */
 export const hidden: string = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}`
 const steering = /[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\p{Cs}]/gu
-/** Made when it is first used: the engine looks up properties of all characters for it. */
+/** Created on first use, because the engine then loads Unicode property tables. */
 let anyHidden: RegExp | undefined
 
-/** A character that is not seen, by its number. */
+/** A code point in visible form: `⟦U+200B⟧`. */
 export function numbered(character: string): string {
   return `⟦U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟧`
 }
 
 /**
- * Text that somebody is to say yes to: every character of it is seen. What a terminal would swallow, such as a sequence with all that stands in it, may be what is run.
+ * Makes hidden characters visible in text that a person is asked to approve. A terminal swallows an escape sequence with its content, yet a shell may run
+ * it.
  * Line feeds and tabs stay.
  */
 export function everyCharacter(text: string): string {
-  return betweenLines(text, (anyHidden ??= new RegExp(hidden, 'gu')))
+  return revealMatches(text, (anyHidden ??= new RegExp(hidden, 'gu')))
 }
 
-/** The same in one line of at most so many columns: for a command, a path, a rule or a reason that somebody decides by. */
+/** The same on one line of at most `columns` columns: for a command, path, rule or reason in a permission request. */
 export function everyCharacterInLine(text: string, columns: number): string {
   return fitted(everyCharacter(text).replaceAll('\n', '⏎').replaceAll('\t', numbered), columns)
 }
 
-/** The same for what is written into a file: what joins letters and signs of a script stays. */
+/** The same for text that goes into a file: characters that join letters of a script stay unchanged. */
 export function everyControl(text: string): string {
-  return betweenLines(text, steering)
+  return revealMatches(text, steering)
 }
 
-function betweenLines(text: string, pattern: RegExp): string {
+function revealMatches(text: string, pattern: RegExp): string {
   return text
     .replaceAll('\r\n', '\n')
     .split(/([\n\t])/)

@@ -1,18 +1,15 @@
 import { fstatSync, statSync } from 'node:fs'
 import { Readable } from 'node:stream'
 
-/** Streams of which is known that nothing comes. */
-const nothingComes = new WeakSet<NodeJS.ReadableStream>()
+/** Streams that are known to be empty. */
+const emptyStreams = new WeakSet<NodeJS.ReadableStream>()
 
-/** Whether nothing comes on this stream: it need not be read. */
+/** Whether this stream is known to be empty and need not be read. */
 export function isEmptyInput(stdin: NodeJS.ReadableStream): boolean {
-  return nothingComes.has(stdin)
+  return emptyStreams.has(stdin)
 }
 
-/**
- * What comes on stdin. Where that is `/dev/null`, as for programs that are started by others, nothing does: a stream that has ended, without what Node loads to
- * read a file.
- */
+/** The standard input. For `/dev/null`, as scripts and services pass it, an ended stream without loading Node's file streams. */
 export function standardInput(): NodeJS.ReadStream {
   if (!isNullDevice()) return process.stdin
   const empty = new Readable({
@@ -20,15 +17,15 @@ export function standardInput(): NodeJS.ReadStream {
       this.push(null)
     },
   })
-  nothingComes.add(empty)
-  // Nobody asks more of it than of a stream of a file, which is no terminal either.
+  emptyStreams.add(empty)
+  // Callers use no more of it than of a file stream, which is not a terminal either.
   return empty as NodeJS.ReadStream
 }
 
 function isNullDevice(): boolean {
   try {
     const { rdev, mode } = fstatSync(0)
-    // Zero for what is no device.
+    // Zero means: not a device.
     if (rdev === 0) return false
     const nothing = statSync('/dev/null')
     return rdev === nothing.rdev && mode === nothing.mode

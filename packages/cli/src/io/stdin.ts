@@ -2,16 +2,16 @@ import { UsageError } from '../usage-error.ts'
 import type { Output } from './output.ts'
 import { isEmptyInput } from './standard-input.ts'
 
-/** How long a pipe that says nothing is waited for when there is a prompt without it. */
+/** How long to wait for a silent pipe if there is a prompt without it. */
 const patienceMs = 3_000
 const largestBytes = 10 * 1024 * 1024
 
 /**
- * What is piped in, trimmed at its end; '' when there is nothing.
+ * The piped input without trailing whitespace; '' for none.
  *
  * I1: a terminal is never read.
- * I2: when there is a prompt already, an open pipe that says nothing costs at most 3 seconds, and it is told.
- * I3: without a prompt it is read to its end; after 3 seconds of silence it is told what is waited for.
+ * I2: with a prompt, a silent open pipe delays the run by at most 3 seconds, with a message.
+ * I3: without a prompt, the pipe is read to its end; after 3 seconds of silence a message says what the program waits for.
  */
 export async function readPiped(stdin: NodeJS.ReadStream, output: Output, hasPrompt: boolean): Promise<string> {
   if (stdin.isTTY || isEmptyInput(stdin)) return ''
@@ -35,7 +35,7 @@ export async function readPiped(stdin: NodeJS.ReadStream, output: Output, hasPro
       chunks.push(chunk)
     }
   } catch (thrown) {
-    // What cannot be read (a directory, a socket that broke) has nothing to say; leaving early ends the iteration with an error, too.
+    // An unreadable input (a directory, a broken socket) counts as empty. Leaving the loop early also raises an error.
     if (thrown instanceof UsageError) throw thrown
     if (!isAbandoned)
       output.err(`halting: stdin cannot be read (${thrown instanceof Error ? thrown.message : String(thrown)})\n`)

@@ -1,4 +1,4 @@
-/** Colours, or nothing at all. */
+/** Functions that colour text, or return it unchanged. */
 export interface Style {
   readonly bold: (text: string) => string
   readonly dim: (text: string) => string
@@ -7,7 +7,7 @@ export interface Style {
   readonly yellow: (text: string) => string
 }
 
-/** Colours for a terminal, unless `NO_COLOR` or `TERM=dumb` says otherwise. */
+/** Colours for a terminal, unless `NO_COLOR` or `TERM=dumb` disables them. */
 export function styleFor(isTerminal: boolean, env: Readonly<Record<string, string | undefined>>): Style {
   const isColoured = isTerminal && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
   const paint = (code: number) => (text: string) =>

@@ -14,16 +14,16 @@ import {
   newLoopId,
   pastRounds,
   type PastRounds,
-  readLoop,
+  readStoredLoop,
   type StoredLoop,
-  writeLoop,
+  writeStoredLoop,
 } from '../frontends/loop-record.ts'
 import { PromptLoop } from '../frontends/prompt-loop.ts'
 import { remediesOf } from '../headless/denials.ts'
 import { exitCodeOf } from '../headless/ending.ts'
-import type { Ask } from '../headless/go-on.ts'
+import type { SessionRequest } from '../headless/continue-session.ts'
 import { type Interruption, watchInterruption } from '../headless/interruption.ts'
-import { choosingSession } from '../headless/rerun.ts'
+import { sessionFlags } from '../headless/rerun-command.ts'
 import { told } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import { readPiped } from '../io/stdin.ts'
@@ -88,7 +88,7 @@ async function chosenLoop(
   if (!isNamed || given.forkSession === true) return { flags: given, stored: undefined }
   const { env } = await settingsFor(given, program, runLimitOfPrint)
   const { sessionId } = await chooseSession(given, { ...program, env })
-  const stored = await readLoop({ ...whose({ cwd: program.cwd, env }), sessionId })
+  const stored = await readStoredLoop({ ...whose({ cwd: program.cwd, env }), sessionId })
   const { continue: isNewest, ...others } = given
   // Another session may be the newest one by the time that this one is opened.
   return { flags: isNewest === true ? { ...others, resume: sessionId } : given, stored }
@@ -110,7 +110,7 @@ async function runLoop(running: Running): Promise<number> {
     isNew || journal === undefined ? { rounds: [], lastStartedAtMs: null } : pastRounds(kept.id, journal)
   const adopted = await adoptedRun(running, past)
   if (journal !== undefined)
-    await writeLoop({ ...whose({ cwd: program.cwd, env: run.env }), sessionId: session.id }, kept)
+    await writeStoredLoop({ ...whose({ cwd: program.cwd, env: run.env }), sessionId: session.id }, kept)
   const report = await reportOf(running)
   try {
     const { end, rounds } = await drive(running, { past, report, adopt: adopted && (() => adopted.ask(session)) })
@@ -179,7 +179,7 @@ function drive(
 }
 
 /** What continues the round that is on record as the last: its run, where that did not end, or where its calls have an answer now. @throws UsageError where they have none. */
-async function adoptedRun({ live, program }: Running, past: PastRounds): Promise<Ask | undefined> {
+async function adoptedRun({ live, program }: Running, past: PastRounds): Promise<SessionRequest | undefined> {
   const { session, journal, run } = live
   if (journal === undefined) return undefined
   if (past.open !== undefined) return { ask: (asked) => asked.resume() }
@@ -187,7 +187,7 @@ async function adoptedRun({ live, program }: Running, past: PastRounds): Promise
   const isWaiting = last !== undefined && endings[last.reason].continuesWith === 'answers'
   if (!isWaiting || journal.open !== undefined || journal.ended.at(-1)?.terminal.reason !== last.reason)
     return undefined
-  const { goOn } = await import('../headless/go-on.ts')
+  const { continueSession: goOn } = await import('../headless/continue-session.ts')
   return goOn(journal, { sessionId: session.id, flags: run.choices }, { ...program, env: run.env })
 }
 
@@ -195,12 +195,12 @@ async function reportOf({ live, kept, program, written }: Running): Promise<Loop
   const { session, journal, toolbox, run } = live
   const { output, argv, env } = program
   const { choices: flags } = run
-  const asked = { argv: withoutLoop(argv), written, prompt: kept.terms.prompt }
+  const invocation = { argv: withoutLoop(argv), argument: written, prompt: kept.terms.prompt }
   const remedies = remediesOf(toolbox)
   const style = styleFor(output.isTerminal.stderr, run.env)
   const hasAfter = wantedAfter(flags, run.settings, env) !== undefined
   return createLoopReport({
-    report: { flags, output, style, remedies, sessionId: session.id, isKept: journal !== undefined, asked },
+    report: { flags, output, style, remedies, sessionId: session.id, isStored: journal !== undefined, invocation },
     session,
     rounds: kept.terms.rounds,
     linesAfter: hasAfter ? await linesAfterRuns(flags) : undefined,
@@ -225,7 +225,7 @@ function continueCommand({ because, exitCode }: LoopEnd, { live, program }: Runn
   if (live.journal === undefined || because === 'goal_met' || because === 'rounds' || because === 'time') return ''
   if (exitCode === 0) return ''
   const flags = argumentGroups(program.argv).flatMap(({ flag, tokens }) =>
-    flag === undefined || recordedFlags.has(flag) || choosingSession.includes(flag) ? [] : tokens,
+    flag === undefined || recordedFlags.has(flag) || sessionFlags.includes(flag) ? [] : tokens,
   )
   const budget = because === 'budget' ? ['--max-budget-usd', 'X'] : []
   return `halting ${shellQuoted(['loop', '--resume', live.session.id, ...flags, ...budget])}`

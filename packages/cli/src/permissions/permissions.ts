@@ -4,7 +4,7 @@ import { everyCharacterInLine } from '../io/seen.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { commandConfinement } from '../frontends/confinement-words.ts'
-import { permissionVerdict } from '../frontends/permission-verdict.ts'
+import { verdictText } from '../frontends/permission-verdict.ts'
 import { portsOf, settingsFor } from '../flags/session-ports.ts'
 import { confineCommands, openToolbox } from '@halting/agent/open-session'
 import { UsageError } from '../usage-error.ts'
@@ -43,7 +43,7 @@ export async function explainPermissions(
   const width = Math.min(widest, Math.max(...parts.map(({ part }) => everyCharacterInLine(part, widest).length), 1))
   output.out(
     [
-      `${colours[behavior](permissionVerdict({ behavior, message, mode }))} ${message === undefined ? '' : everyCharacterInLine(message, longest * 2)}`.trimEnd(),
+      `${colours[behavior](verdictText({ behavior, message, mode }))} ${message === undefined ? '' : everyCharacterInLine(message, longest * 2)}`.trimEnd(),
       ...(confined === undefined ? [] : [confined]),
       '',
       ...parts.flatMap(({ part, behavior: own, because, wouldAllow, runsAnything }) => {

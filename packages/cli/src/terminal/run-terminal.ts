@@ -18,28 +18,32 @@ import { UsageError } from '../usage-error.ts'
 import { type AppOptions, createApp } from './app/app.ts'
 import type { OpenSession } from './app/context.ts'
 import { branchReader } from './app/branch.ts'
-import { workTree } from './app/work-tree.ts'
+import { watchWorktree } from './app/worktree-status.ts'
 import { openSessionOf } from './app/open-session.ts'
 import { type FileList, fileList } from './completion/file-list.ts'
 import { openHistory } from './history/history-file.ts'
 import { readKeybindings } from './keys/keybindings.ts'
 import { createTheme, firstTheme, themeNamed } from './theme.ts'
-import { ownFolder } from './own-folder.ts'
+import { userFolder } from './user-folder.ts'
 import { processTerminal } from './screen/process-terminal.ts'
 import { createScreen } from './screen/screen.ts'
-import { whyNoScreen } from './screen/usable.ts'
+import { missingTerminalReason } from './screen/terminal-requirements.ts'
 
-// All that is only for the interactive program is loaded with this file.
+// Loads everything that only the interactive program needs.
 
-/** `halting` in a terminal: a conversation with runs, until it is left. Returns the exit code. */
-export async function runTerminal(given: Flags, words: readonly string[], program: Program): Promise<number> {
+/** `halting` in a terminal: a conversation until the person quits. Returns the exit code. */
+export async function runTerminal(
+  commandLineFlags: Flags,
+  words: readonly string[],
+  program: Program,
+): Promise<number> {
   const { env, cwd, stdin, output } = program
-  const why = whyNoScreen(env, { stdin, stdout: process.stdout })
+  const why = missingTerminalReason(env, { stdin, stdout: process.stdout })
   if (why !== undefined) throw new UsageError(why)
-  const cluster = await shownCluster(given)
+  const cluster = await openCluster(commandLineFlags)
   const { settings, env: settingsEnv } =
-    cluster === undefined ? await ownSettings(given, program) : await settingsOfPerson(program)
-  const folder = ownFolder(program)
+    cluster === undefined ? await localSettings(commandLineFlags, program) : await userSettings(program)
+  const folder = userFolder(program)
   const bindings = await readKeybindings(folder)
   const redactKeys = createKeyRedactor(env)
   const history = await openHistory({
@@ -49,15 +53,16 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
     now: () => new Date(),
     onProblem: (message) => app.note(message),
   })
-  // `--resume` alone asks which.
-  const { resume, ...others } = given
-  const flags = resume === '' ? others : given
+  // `--resume` without an id lets the person choose.
+  const { resume, ...others } = commandLineFlags
+  const flags = resume === '' ? others : commandLineFlags
   const screen = createScreen(processTerminal(stdin, process.stdout), {
     onSignal: (signal) => app.leave(signalExitCodes[signal]),
   })
-  const asked = given.theme ?? themeNamed(settings.theme)
-  const theme = createTheme(firstTheme(asked, env, undefined))
-  const sessions = cluster === undefined ? sessionsHere(program, () => screen.requestFrame()) : sessionsOf(cluster)
+  const chosen = commandLineFlags.theme ?? themeNamed(settings.theme)
+  const theme = createTheme(firstTheme(chosen, env, undefined))
+  const sessions =
+    cluster === undefined ? localSessions(program, () => screen.requestFrame()) : clusterSessions(cluster)
   const app = createApp({
     screen,
     program,
@@ -75,7 +80,7 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
   })
   screen.start()
   void screen.background.then((background) => {
-    theme.choose(firstTheme(asked, env, background))
+    theme.choose(firstTheme(chosen, env, background))
     screen.requestFrame()
   })
   for (const warning of bindings.warnings) app.note(warning)
@@ -86,11 +91,11 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
   } finally {
     await screen.stop()
   }
-  if (app.last !== undefined) output.out(sessions.comingBack(app.last))
+  if (app.last !== undefined) output.out(sessions.resumeHint(app.last))
   return exitCode
 }
 
-/** How a person wants to be called: by their settings here, else as they told Claude Code. That is read beside, and nobody waits for it. */
+/** How to alert the person: according to settings, else as configured in Claude Code, which is read in the background. */
 function channelOf(settings: Settings, { cwd, env }: Program): () => NotificationChannel {
   let channel = settings.preferredNotifChannel
   if (channel === undefined)
@@ -101,24 +106,24 @@ function channelOf(settings: Settings, { cwd, env }: Program): () => Notificatio
   return () => channel ?? 'auto'
 }
 
-/** Where sessions are, as the program shows them. */
+/** The sessions of this machine or of a cluster, as the program uses them. */
 interface Sessions {
   readonly files: FileList | undefined
   readonly open: AppOptions['openSession']
-  /** Where this one is, in a few words. */
+  /** The location of a session in a few words. */
   place(open: OpenSession | undefined): string
-  /** The last line: how one goes on with it; '' where there is nothing to go on with. */
-  comingBack(open: OpenSession): string
+  /** The last line of the program: how to resume the session; '' if there is nothing to resume. */
+  resumeHint(open: OpenSession): string
 }
 
-function sessionsHere({ cwd, env }: Program, changed: () => void): Sessions {
+function localSessions({ cwd, env }: Program, changed: () => void): Sessions {
   const branchOf = branchReader(cwd, () => performance.now())
-  const tree = workTree(cwd, env, changed)
+  const tree = watchWorktree(cwd, env, changed)
   let isFirst = true
   return {
     files: fileList(cwd, () => performance.now()),
     async open(chosen, around) {
-      // Loaded when the screen is there already.
+      // Loaded after the screen is visible.
       const { openLive } = await import('../flags/open-session.ts')
       const { ServerQuestions } = await import('./app/server-questions.ts')
       const questions = new ServerQuestions((text) => around.output.err(told(oneLine(text, 1_000))))
@@ -135,45 +140,45 @@ function sessionsHere({ cwd, env }: Program, changed: () => void): Sessions {
       questions.attach(live.session)
       isFirst = false
       live.session.listen((event) => tree.onEvent(event))
-      tree.look()
+      tree.refresh()
       return openSessionOf(live, changed, questions)
     },
     place() {
       const branch = branchOf()
       return branch !== '' && tree.hasChanges ? `${branch}*` : branch
     },
-    comingBack({ session: { id, snapshot } }) {
+    resumeHint({ session: { id, snapshot } }) {
       const isThere = snapshot.file !== undefined && snapshot.last !== undefined
       return isThere ? `Resume: halting --resume ${id}\n` : ''
     },
   }
 }
 
-function sessionsOf(cluster: ClusterInTerminal): Sessions {
+function clusterSessions(cluster: ClusterInTerminal): Sessions {
   return {
     files: undefined,
     open: (chosen, around) => cluster.open(chosen, around),
     place: (open) => cluster.placeOf(open?.session),
-    comingBack: ({ session }) => cluster.comingBack(session),
+    resumeHint: ({ session }) => cluster.comingBack(session),
   }
 }
 
-async function shownCluster({ cluster, admin }: Flags): Promise<ClusterInTerminal | undefined> {
+async function openCluster({ cluster, admin }: Flags): Promise<ClusterInTerminal | undefined> {
   if (cluster === undefined) return undefined
   const { clusterInTerminal } = await import('../cluster/open-in-terminal.ts')
   return clusterInTerminal(cluster, admin)
 }
 
-/** For a session of this machine. */
-async function ownSettings(given: Flags, program: Program): Promise<RunSettings> {
-  await trustAtStart(given, program, { stdin: program.stdin, stderr: process.stderr })
-  const run = await settingsFor(given, program)
-  // Before the screen: without a key the first start is told on the plain terminal (spec R-SETUP-1a).
+/** Settings for sessions of this machine. */
+async function localSettings(commandLineFlags: Flags, program: Program): Promise<RunSettings> {
+  await trustAtStart(commandLineFlags, program, { stdin: program.stdin, stderr: process.stderr })
+  const run = await settingsFor(commandLineFlags, program)
+  // Before the screen starts: a missing key is reported on the plain terminal (spec R-SETUP-1a).
   checkModel(run, program)
   return run
 }
 
-/** Nothing of this folder means anything to a session that is elsewhere. */
-async function settingsOfPerson(program: Program): Promise<RunSettings> {
+/** Settings of this folder do not apply to a session elsewhere. */
+async function userSettings(program: Program): Promise<RunSettings> {
   return settingsFor({ settingSources: ['user'] }, program)
 }

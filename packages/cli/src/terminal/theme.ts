@@ -3,10 +3,10 @@ import type { Background } from './screen/modes.ts'
 
 export type ThemeName = 'dark' | 'light' | 'none'
 
-/** What code is made of. */
+/** The syntactic roles of code. */
 export type CodeRole = 'keyword' | 'string' | 'number' | 'comment' | 'name' | 'type' | 'meta' | 'added' | 'removed'
 
-/** Each ends what it began and nothing else: what is painted may stand within what is painted. */
+/** Each code resets only what it set, so that styles can be nested. */
 const codes = {
   bold: [1, 22],
   dim: [2, 22],
@@ -21,7 +21,7 @@ const codes = {
   cyan: [36, 39],
 } as const
 
-/** One of the colours of the terminal's own palette, or a way of writing. */
+/** A colour of the terminal's palette, or a text style. */
 type Paint = keyof typeof codes
 
 const dark = {
@@ -48,10 +48,10 @@ const dark = {
   removed: 'red',
 } as const
 
-/** What is shown in a colour, or in another way than plain. */
+/** What is shown in a colour or style. */
 export type Role = keyof typeof dark
 
-/** On a light background yellow and cyan can hardly be read. */
+/** Yellow and cyan are hard to read on a light background. */
 const light: Record<Role, Paint> = {
   ...dark,
   yellow: 'magenta',
@@ -70,7 +70,7 @@ export function themeNamed(name: string | undefined): ThemeName | undefined {
   return themeNames.find((known) => known === name)
 }
 
-/** The colours in force. What has them in hand paints with those that are chosen when it paints. */
+/** The current theme. Functions obtained earlier use the theme that is current when they paint. */
 export interface Theme {
   readonly names: readonly ThemeName[]
   readonly current: ThemeName
@@ -105,18 +105,18 @@ export function createTheme(first: ThemeName): Theme {
   }
 }
 
-/** The theme to begin with: the one that was asked for; none with `NO_COLOR`; else by the background, as the terminal or `COLORFGBG` tells it (spec R-TERM-12). */
+/** The initial theme: the chosen one; none with `NO_COLOR`; else by the background that the terminal or `COLORFGBG` reports (spec R-TERM-12). */
 export function firstTheme(
-  asked: ThemeName | undefined,
+  chosen: ThemeName | undefined,
   env: Readonly<Record<string, string | undefined>>,
   background: Background | undefined,
 ): ThemeName {
-  if (asked !== undefined) return asked
+  if (chosen !== undefined) return chosen
   if ((env['NO_COLOR'] ?? '') !== '') return 'none'
   return background ?? backgroundIn(env['COLORFGBG']) ?? 'dark'
 }
 
-/** `15;0`, `0;default;15`: the last is the number of the background's colour. */
+/** `15;0`, `0;default;15`: the last number is the background colour. */
 function backgroundIn(colours: string | undefined): Background | undefined {
   const number = /;(\d{1,2})$/.exec(colours ?? '')?.[1]
   if (number === undefined) return undefined

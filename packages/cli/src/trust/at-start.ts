@@ -6,14 +6,14 @@ import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { trustedBy } from '../flags/session-ports.ts'
-import type { AskedTerminal } from '../io/ask.ts'
+import type { QuestionTerminal } from '../io/ask.ts'
 import { askTrust, offersText } from './question.ts'
 
 /**
  * Asks whether the folder is trusted, where its files bring something that does not count yet, before anything of it is read (spec R-TERM-62). A yes is on
  * record; a no holds for this time. What was revoked is not asked about again.
  */
-export async function trustAtStart(flags: Flags, program: Program, terminal: AskedTerminal): Promise<void> {
+export async function trustAtStart(flags: Flags, program: Program, terminal: QuestionTerminal): Promise<void> {
   const { env, cwd, output } = program
   const owner: TrustOwner = { cwd, env, home: homeFolder(env) }
   const folder = realPath(cwd)

@@ -1,5 +1,5 @@
 import type { Offer } from '@halting/policy'
-import { askLine, type AskedTerminal, isYes } from '../io/ask.ts'
+import { askLine, type QuestionTerminal, isYes } from '../io/ask.ts'
 import { many, oneLine } from '../io/figures.ts'
 import { hidden, numbered } from '../io/seen.ts'
 
@@ -47,6 +47,6 @@ function whole(text: string): string {
 }
 
 /** Asks a person; anything but yes is no. */
-export async function askTrust(terminal: AskedTerminal): Promise<boolean> {
+export async function askTrust(terminal: QuestionTerminal): Promise<boolean> {
   return isYes(await askLine('Trust this folder and apply these settings from now on? [y/N] ', terminal))
 }

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-ACP-5, R-ACP-5a, R-ACP-6. What an editor sees of each ending, with notices, is in docs/guide/endings.md.
+// Holds rules of docs/spec: R-ACP-5, R-ACP-5a, R-ACP-6. docs/guide/endings.md says what an editor sees of each ending, with notices.
 import { readFileSync } from 'node:fs'
 import { endings, type EndingReason } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
@@ -10,18 +10,15 @@ import { inEditor } from '../support/ending-faces.ts'
 import { endingRuns } from '../support/ending-runs.ts'
 
 // `Object.keys` of a record over the union gives the union.
-test.each(Object.keys(endings) as EndingReason[])(
-  '%s is told once in an editor that shows no notices',
-  async (reason) => {
-    const { says, wire, updates } = await inEditor(endingRuns[reason], { notices: false })
-    expect(says.split(`${reason}: `).length - 1).toBe(reason === 'completed' ? 0 : 1)
-    expect(callProblems(updates())).toEqual([])
-    expect(wire.problems).toEqual([])
-    expect(wire.unanswered).toEqual([])
-  },
-)
+test.each(Object.keys(endings) as EndingReason[])('an editor without notices is sent %s once', async (reason) => {
+  const { says, wire, updates } = await inEditor(endingRuns[reason], { notices: false })
+  expect(says.split(`${reason}: `).length - 1).toBe(reason === 'completed' ? 0 : 1)
+  expect(callProblems(updates())).toEqual([])
+  expect(wire.problems).toEqual([])
+  expect(wire.unanswered).toEqual([])
+})
 
-test('a key that the service refuses is an error of its own', async () => {
+test('a rejected key has an error code of its own', async () => {
   const error = { kind: 'authentication_failed', message: 'no: authentication_failed', status: 401 } as const
   const { agent, newSession } = await startAgent({ model: scriptedModel([{ error }]) })
   const { sessionId } = await newSession()
@@ -30,10 +27,13 @@ test('a key that the service refuses is an error of its own', async () => {
   ).rejects.toMatchObject({ code: -32000, message: expect.stringContaining('no: authentication_failed') })
 })
 
-test('the guide has the stop reasons of the code', () => {
+test('the guide lists the stop reasons of the code', () => {
   const guide = readFileSync(new URL('../../../../docs/guide/editors.md', import.meta.url), 'utf8')
-  for (const [reason, told] of Object.entries(endings).map(([reason, { acp }]) => [reason, acp] as const)) {
+  for (const [reason, stopReason] of Object.entries(endings).map(([reason, { acp }]) => [reason, acp] as const)) {
     const row = guide.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${reason}\``))
-    expect([reason, row]).toEqual([reason, expect.stringContaining(told === 'error' ? 'error' : `\`${told}\``)])
+    expect([reason, row]).toEqual([
+      reason,
+      expect.stringContaining(stopReason === 'error' ? 'error' : `\`${stopReason}\``),
+    ])
   }
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-ACP-3, R-ACP-14: the program ends at any moment, by its stdin or by a signal, and leaves nothing open.
+// Holds rules of docs/spec: R-ACP-3, R-ACP-14: whenever the program ends, by its stdin or by a signal, it leaves nothing open.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { methods } from '@agentclientprotocol/sdk'
@@ -15,7 +15,7 @@ installProgram()
 
 const moments = Array.from({ length: 20 }, (_, index) => index)
 
-/** A run with text, searches, a command that goes on, a question and an agent: something is open at every moment. */
+/** A run with text, searches, a command that keeps running, a question and a subagent: something is open at every moment. */
 function replies(pid: string): readonly unknown[] {
   return [
     { content: ['I look.', call('Glob', { pattern: '*' }), call('Grep', { pattern: 'x' })] },
@@ -27,7 +27,7 @@ function replies(pid: string): readonly unknown[] {
   ]
 }
 
-test.each(moments)('after message %i of the program', async (moment) => {
+test.each(moments)('closes everything after message %i of the program', async (moment) => {
   const cwd = join(here(), `end-${moment}`)
   mkdirSync(cwd)
   const pid = join(cwd, 'pid')
@@ -39,7 +39,7 @@ test.each(moments)('after message %i of the program', async (moment) => {
     (answer) => (answer as { readonly stopReason: string }).stopReason,
     () => 'no answer',
   )
-  // The last ones wait until the command runs.
+  // The last moments wait until the command runs.
   const isThere = (): boolean => one.wire.said.length - before > moment * 2 || existsSync(pid)
   await vi.waitUntil(isThere, { timeout: 60_000, interval: 1 })
   const isSignal = moment % 2 === 0

@@ -1,26 +1,26 @@
-// Holds rules of docs/spec: R-ACP-3, R-ACP-5a, R-ACP-9: what a session tells, as updates.
+// Holds rules of docs/spec: R-ACP-3, R-ACP-5a, R-ACP-9: the updates that a session sends.
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import { describe, expect, test } from 'vitest'
 import type { SessionEvent } from '@halting/core/session'
 import type { RunEvent } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
-import { EventUpdates, shownBy } from '../../src/acp/event-updates.ts'
+import { EventUpdates, clientFeaturesOf } from '../../src/acp/event-updates.ts'
 import { fullCapabilities, startAgent } from '../support/acp-agent.ts'
 import { retry } from '../terminal/view-support.ts'
 
-const nobody = (): never => {
+const unexpectedCall = (): never => {
   throw new Error('no figures are asked for')
 }
 
-function told(events: readonly RunEvent[], capabilities = fullCapabilities): readonly SessionUpdate[] {
-  const updates = new EventUpdates(shownBy(capabilities), '/work', nobody)
-  return events.flatMap((event) => updates.of({ type: 'loop', event }))
+function updatesOf(events: readonly RunEvent[], capabilities = fullCapabilities): readonly SessionUpdate[] {
+  const updates = new EventUpdates(clientFeaturesOf(capabilities), '/work', unexpectedCall)
+  return events.flatMap((event) => updates.updatesFor({ type: 'loop', event }))
 }
 
 const inAgent = (event: RunEvent, callId = 'a1'): RunEvent => ({ type: 'agent', callId, agentType: 'helper', event })
 
 describe('agents', () => {
-  test('their calls are told under the id of their parent, their words are not', () => {
+  test('report their calls under the id of their parent, and not their texts', () => {
     const events: RunEvent[] = [
       { type: 'tool_start', callId: 'a1', name: 'Agent', input: { description: 'Look' } },
       inAgent({ type: 'tool_start', callId: 'c1', name: 'Read', input: { file_path: 'x' } }),
@@ -48,11 +48,12 @@ describe('agents', () => {
       }),
       { type: 'tool_end', callId: 'a1', name: 'Agent', status: 'done', durationMs: 1, output: 'ok', isError: false },
     ]
-    const updates = new EventUpdates(shownBy(fullCapabilities), '/work', nobody)
+    const updates = new EventUpdates(clientFeaturesOf(fullCapabilities), '/work', unexpectedCall)
     expect(
-      [...events.flatMap((event) => updates.of({ type: 'loop', event })), ...updates.of({ type: 'closed' })].map(
-        (update) => ('toolCallId' in update ? [update.toolCallId, update.status] : update),
-      ),
+      [
+        ...events.flatMap((event) => updates.updatesFor({ type: 'loop', event })),
+        ...updates.updatesFor({ type: 'closed' }),
+      ].map((update) => ('toolCallId' in update ? [update.toolCallId, update.status] : update)),
     ).toEqual([
       ['a1', 'in_progress'],
       ['a1/c1', 'in_progress'],
@@ -63,11 +64,11 @@ describe('agents', () => {
     ])
   })
 
-  test('a call that a person is asked about is told before, under the name that it has then', () => {
-    const updates = new EventUpdates(shownBy({}), '/work', nobody)
+  test('announces a call before asking about it, under the same id', () => {
+    const updates = new EventUpdates(clientFeaturesOf({}), '/work', unexpectedCall)
     const run = { sessionId: 's', runId: 'run1', agentPath: 'agent:1:0:a1/', agentId: 'helper-1', depth: 1 }
-    updates.of({ type: 'loop', event: inAgent({ type: 'run_start', run, model: 'm' }) })
-    const asked = updates.asked({
+    updates.updatesFor({ type: 'loop', event: inAgent({ type: 'run_start', run, model: 'm' }) })
+    const asked = updates.announceQuestion({
       callId: 'c1',
       agentId: 'helper-1',
       toolName: 'Write',
@@ -77,15 +78,15 @@ describe('agents', () => {
     expect(asked.view.title).toBe('helper › Write x')
     const input = { file_path: 'x', content: 'y' }
     const start = inAgent({ type: 'tool_start', callId: 'c1', name: 'Write', input })
-    expect(updates.of({ type: 'loop', event: start })).toEqual([
+    expect(updates.updatesFor({ type: 'loop', event: start })).toEqual([
       { sessionUpdate: 'tool_call_update', toolCallId: 'a1/c1', status: 'in_progress' },
     ])
   })
 })
 
-test('a call of an agent names the agent, and the call that it does', () => {
+test('name the agent of a call, and the call that started it', () => {
   const read: RunEvent = { type: 'tool_start', callId: 'c1', name: 'Read', input: { file_path: 'x' } }
-  expect(told([inAgent(inAgent(read, 'b1'))])).toMatchObject([
+  expect(updatesOf([inAgent(inAgent(read, 'b1'))])).toMatchObject([
     {
       toolCallId: 'a1/b1/c1',
       title: 'helper › Read x',
@@ -94,21 +95,21 @@ test('a call of an agent names the agent, and the call that it does', () => {
   ])
 })
 
-test('a call that runs by another input than the model wrote is shown with that', () => {
+test('a call with a changed input is shown with that input', () => {
   const block = { type: 'tool_use', id: 'b1', name: 'Bash', input: { command: 'rm x' } } as const
-  const asked: RunEvent = {
+  const questionEvent: RunEvent = {
     type: 'model_update',
     request: 1,
     entryId: 'e',
     update: { type: 'block', index: 0, block, messageId: 'm' },
   }
   const start = (command: string): RunEvent => ({ type: 'tool_start', callId: 'b1', name: 'Bash', input: { command } })
-  expect(told([asked, start('rm x')]).at(-1)).toEqual({
+  expect(updatesOf([questionEvent, start('rm x')]).at(-1)).toEqual({
     sessionUpdate: 'tool_call_update',
     toolCallId: 'b1',
     status: 'in_progress',
   })
-  expect(told([asked, start('ls')]).at(-1)).toEqual({
+  expect(updatesOf([questionEvent, start('ls')]).at(-1)).toEqual({
     sessionUpdate: 'tool_call_update',
     toolCallId: 'b1',
     status: 'in_progress',
@@ -119,7 +120,7 @@ test('a call that runs by another input than the model wrote is shown with that'
   })
 })
 
-describe('what goes on beside', () => {
+describe('further events', () => {
   const compaction: RunEvent[] = [
     { type: 'compact_start', trigger: 'auto', tokens: 9 },
     { type: 'compact_end', trigger: 'auto', compacted: true, message: 'Made shorter: 9 to 3 tokens.' },
@@ -127,8 +128,8 @@ describe('what goes on beside', () => {
     { type: 'compact_end', trigger: 'auto', compacted: false, message: 'It failed.' },
   ]
 
-  test('a compaction is told as one where the client shows those', () => {
-    expect(told(compaction)).toEqual([
+  test('a compaction is sent as an update if the client supports those', () => {
+    expect(updatesOf(compaction)).toEqual([
       { sessionUpdate: 'compaction_update', compactionId: 'compaction-1', status: 'in_progress' },
       { sessionUpdate: 'compaction_update', compactionId: 'compaction-1', status: 'completed' },
       { sessionUpdate: 'compaction_update', compactionId: 'compaction-2', status: 'in_progress' },
@@ -136,45 +137,45 @@ describe('what goes on beside', () => {
     ])
   })
 
-  test('elsewhere it is a message', () => {
-    expect(JSON.stringify(told(compaction, {}))).toContain('Made shorter: 9 to 3 tokens.')
-    expect(told(compaction, {}).every(({ sessionUpdate }) => sessionUpdate === 'agent_message_chunk')).toBe(true)
+  test('a compaction is sent as a message otherwise', () => {
+    expect(JSON.stringify(updatesOf(compaction, {}))).toContain('Made shorter: 9 to 3 tokens.')
+    expect(updatesOf(compaction, {}).every(({ sessionUpdate }) => sessionUpdate === 'agent_message_chunk')).toBe(true)
   })
 
-  test('a retry says when and how often, a recovery how often it may still happen', () => {
+  test('a retry reports when and how often, a recovery how often it may still happen', () => {
     const error = { kind: 'overloaded', message: 'Overloaded.', status: 529 } as never
     const events: RunEvent[] = [{ type: 'retry', request: 1, attempt: 2, maxRetries: 10, delayMs: 3_000, error }]
-    expect(told(events)).toEqual([
+    expect(updatesOf(events)).toEqual([
       {
         sessionUpdate: 'notice',
         severity: 'warning',
         title: expect.stringMatching(/Overloaded\. Retry 2 of 10 in 3\.0 s/),
       },
     ])
-    // Nothing of the reply was shown: there is nothing to explain.
-    expect(told(events, {})).toEqual([])
+    // Nothing of the reply was shown, so there is nothing to explain.
+    expect(updatesOf(events, {})).toEqual([])
     const half: RunEvent = {
       type: 'model_update',
       request: 1,
       entryId: 'e',
       update: { type: 'text_delta', index: 0, text: 'Half' },
     }
-    expect(told([half, ...events], {})).toHaveLength(2)
+    expect(updatesOf([half, ...events], {})).toHaveLength(2)
     const lap = { type: 'lap', transition: 'model_fallback', left: { model_fallback: 0 } } as never
-    expect(told([lap])).toEqual([
+    expect(updatesOf([lap])).toEqual([
       { sessionUpdate: 'notice', severity: 'info', title: 'Switching to the fallback model (0 left).' },
     ])
   })
 
-  test('a call of a run that broke has failed', () => {
-    const updates = new EventUpdates(shownBy({}), '/work', nobody)
-    updates.of({ type: 'loop', event: { type: 'tool_start', callId: 'c', name: 'Read', input: {} } })
+  test('a call of a failed run has failed', () => {
+    const updates = new EventUpdates(clientFeaturesOf({}), '/work', unexpectedCall)
+    updates.updatesFor({ type: 'loop', event: { type: 'tool_start', callId: 'c', name: 'Read', input: {} } })
     const broken: SessionEvent = { type: 'failed', error: new Error('no'), givenBack: [] }
-    expect(updates.of(broken)).toMatchObject([{ toolCallId: 'c', status: 'failed' }])
+    expect(updates.updatesFor(broken)).toMatchObject([{ toolCallId: 'c', status: 'failed' }])
   })
 })
 
-test('a list of things to do is a plan, each time all of it', async () => {
+test('the todo list is sent as a plan, always complete', async () => {
   const todos = [
     { content: 'First', status: 'completed' },
     { content: 'Then', status: 'in_progress' },
@@ -195,7 +196,7 @@ test('a list of things to do is a plan, each time all of it', async () => {
   expect(wire.problems).toEqual([])
 })
 
-test('so is the list of TaskCreate and TaskUpdate, after each change of it', async () => {
+test('the list of TaskCreate and TaskUpdate is sent as a plan after each change', async () => {
   const create = (subject: string) => ({ name: 'TaskCreate', input: { subject } })
   const update = { name: 'TaskUpdate', input: { taskId: '1', status: 'completed' } }
   const model = scriptedModel([{ toolCalls: [create('First'), create('Then')] }, { toolCalls: [update] }, 'Done.'])
@@ -216,7 +217,7 @@ test('so is the list of TaskCreate and TaskUpdate, after each change of it', asy
 test.each([
   ['allow_once', ['plan'], 'Plan mode'],
   ['reject_once', [], 'Created'],
-] as const)('whether to plan first is a question: %s', async (kind, modes, then) => {
+] as const)('asks whether to plan first: %s', async (kind, modes, then) => {
   const writing = { name: 'Write', input: { file_path: 'a.txt', content: 'x' } }
   const model = scriptedModel([
     { toolCalls: [{ name: 'EnterPlanMode', input: {} }] },
@@ -246,7 +247,7 @@ test.each([
 test.each([
   ['as a form', { elicitation: { form: {} } }],
   ['as choices', {}],
-])('what the model asks the person is shown %s, and the answer reaches the model', async (_how, capabilities) => {
+])('shows a question of the model %s, and passes the answer to the model', async (_how, capabilities) => {
   const questions = [{ question: 'Which?', options: [{ label: 'Red' }, { label: 'Blue' }] }]
   const model = scriptedModel([{ toolCalls: [{ name: 'AskUserQuestion', input: { questions } }] }, 'Done.'])
   const { newSession, prompt, wire } = await startAgent({
@@ -263,7 +264,7 @@ test.each([
   expect(wire.problems).toEqual([])
 })
 
-test('/compact makes the conversation shorter, and says so where there is nothing to', async () => {
+test('/compact compacts the conversation, or says that there is nothing to compact', async () => {
   const model = scriptedModel((_request, index) => (index < 3 ? `An answer. ${'word '.repeat(8_000)}` : 'A summary.'))
   const { newSession, prompt, wire, updates } = await startAgent({ model })
   const { sessionId } = await newSession()
@@ -278,7 +279,7 @@ test('/compact makes the conversation shorter, and says so where there is nothin
   expect(wire.problems).toEqual([])
 })
 
-test('a request that is made again says what failed: a reply that broke off, or a model that gave none', () => {
+test('a retried request says what failed: an interrupted reply, or a model that sent none', () => {
   const failed = retry('Overloaded', 1)
   const written: RunEvent = {
     type: 'model_update',
@@ -287,7 +288,7 @@ test('a request that is made again says what failed: a reply that broke off, or 
     update: { type: 'text_delta', index: 0, text: 'I th' },
   }
   const titles = (events: readonly RunEvent[]): readonly unknown[] =>
-    told(events).flatMap((update) => ('title' in update ? [update.title] : []))
+    updatesOf(events).flatMap((update) => ('title' in update ? [update.title] : []))
   expect([titles([failed]), titles([written, failed])]).toEqual([
     [expect.stringMatching(/^The request failed: Overloaded\. Retry 1 of 10 at .*\d\d:\d\d:\d\d\.$/)],
     [expect.stringMatching(/^The reply was interrupted: Overloaded\. Retry 1 of 10 at .*\d\d:\d\d:\d\d\.$/)],

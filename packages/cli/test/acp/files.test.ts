@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-ACP-12, through a client.
+// Holds rules of docs/spec: R-ACP-12, tested through a client.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -10,11 +10,11 @@ const edit = {
   toolCalls: [{ name: 'Edit', input: { file_path: 'a.txt', old_string: 'typed', new_string: 'changed' } }],
 }
 
-function resultsOf({ requests }: ReturnType<typeof scriptedModel>): string {
+function lastMessages({ requests }: ReturnType<typeof scriptedModel>): string {
   return JSON.stringify(requests.at(-1)?.messages)
 }
 
-test('what was typed and not saved is read and edited through the client', async () => {
+test('reads and edits unsaved text through the client', async () => {
   const model = scriptedModel([read, edit, 'Done.'])
   let buffer = 'typed\n'
   const asked: string[] = []
@@ -33,15 +33,15 @@ test('what was typed and not saved is read and edited through the client', async
   writeFileSync(path, 'on disk\n')
   const { sessionId } = await newSession()
   expect(await prompt(sessionId, 'Edit a.txt')).toMatchObject({ stopReason: 'end_turn' })
-  expect(resultsOf(model)).toContain('1\\ttyped')
+  expect(lastMessages(model)).toContain('1\\ttyped')
   expect([buffer, readFileSync(path, 'utf8')]).toEqual(['changed\n', 'changed\n'])
   expect([...new Set(asked)]).toEqual([`read ${path}`, `write ${path}`])
-  // An editor that follows is told where.
+  // An editor that follows the agent gets the location.
   expect(updates('tool_call_update')).toContainEqual(expect.objectContaining({ locations: [{ path, line: 1 }] }))
   expect(wire.problems).toEqual([])
 })
 
-test('a client that refuses a file leaves it to the disk', async () => {
+test('uses the disk if the client refuses a file', async () => {
   const model = scriptedModel([
     read,
     { toolCalls: [{ name: 'Edit', input: { file_path: 'a.txt', old_string: 'on disk', new_string: 'changed' } }] },
@@ -65,7 +65,7 @@ test('a client that refuses a file leaves it to the disk', async () => {
 })
 
 test.each([5, null, { text: 'typed' }])(
-  'a client that answers with %j in place of a text leaves the file to the disk',
+  'uses the disk if the client answers with %j in place of a text',
   async (content) => {
     const model = scriptedModel([read, 'Done.'])
     const { cwd, newSession, prompt } = await startAgent({
@@ -76,11 +76,11 @@ test.each([5, null, { text: 'typed' }])(
     writeFileSync(join(cwd, 'a.txt'), 'on disk\n')
     const { sessionId } = await newSession()
     await prompt(sessionId, 'Read a.txt')
-    expect(resultsOf(model)).toContain('1\\ton disk')
+    expect(lastMessages(model)).toContain('1\\ton disk')
   },
 )
 
-test('a file that rules deny is asked of no client', async () => {
+test('does not ask the client for a file that rules deny', async () => {
   const asked: string[] = []
   const model = scriptedModel([read, 'Not allowed.'])
   const { cwd, newSession, prompt } = await startAgent({
@@ -93,10 +93,10 @@ test('a file that rules deny is asked of no client', async () => {
   const { sessionId } = await newSession()
   await prompt(sessionId, 'Read a.txt')
   expect(asked).toEqual([])
-  expect(resultsOf(model)).not.toContain('secret')
+  expect(lastMessages(model)).not.toContain('secret')
 })
 
-test('a client that never answers keeps no run that is cancelled', async () => {
+test('a client that never answers does not block a cancelled run', async () => {
   const { agent, cwd, newSession, prompt, wire } = await startAgent({
     model: scriptedModel([read]),
     capabilities: { fs: { readTextFile: true } },

@@ -4,9 +4,9 @@ import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { fullCapabilities, startAgent, type TestAgent } from '../support/acp-agent.ts'
 
-const unmet = (report: string): GoalVerdict => ({ met: false, exitCode: 1, report })
+const unmetVerdict = (report: string): GoalVerdict => ({ met: false, exitCode: 1, report })
 
-/** A goal whose checks come to these, the last one again and again. */
+/** A goal whose checks return these results; the last one repeats. */
 function goal(name: string, ...verdicts: readonly GoalVerdict[]): Goal {
   let checks = 0
   return { name, check: () => verdicts[Math.min(checks++, verdicts.length - 1)] ?? { met: true, exitCode: 0 } }
@@ -24,7 +24,7 @@ function start(replies: Parameters<typeof scriptedModel>[0], options: Partial<Qu
 
 type Update = ReturnType<TestAgent['updates']>[number]
 
-/** The checks as a client is shown them: how each begins and ends. */
+/** How each check begins and ends in what the client is shown. */
 function rounds({ updates }: Pick<TestAgent, 'updates'>): readonly unknown[] {
   return updates()
     .filter(({ toolCallId }: Update) => String(toolCallId).startsWith('halting-goal-'))
@@ -37,8 +37,8 @@ function plans({ updates }: Pick<TestAgent, 'updates'>): readonly unknown[] {
   )
 }
 
-test('each round is a call, and the goal is an entry of the plan', async () => {
-  const until = goal('npm test', unmet('3 failed'), unmet('1 failed'), { met: true, exitCode: 0 })
+test('shows each round as a call, and the goal as a plan entry', async () => {
+  const until = goal('npm test', unmetVerdict('3 failed'), unmetVerdict('1 failed'), { met: true, exitCode: 0 })
   const agent = await start([touch, 'Done.', touch, 'Now.'], { until: [until] })
   const { sessionId } = await agent.newSession()
   expect(await agent.prompt(sessionId, 'go')).toMatchObject({ stopReason: 'end_turn' })
@@ -56,30 +56,30 @@ test('each round is a call, and the goal is an entry of the plan', async () => {
   expect(shown.at(-1)).toEqual(['Goal: npm test completed'])
 })
 
-test('a list of things to do and the goals are one plan', async () => {
+test('shows the todo list and the goals as one plan', async () => {
   const todos = [{ content: 'Look', activeForm: 'Looking', status: 'in_progress' }]
   const write = { toolCalls: [{ name: 'TodoWrite', input: { todos } }] }
-  const agent = await start([write, touch, 'Done.'], { until: [goal('npm test', unmet('x'), { met: true })] })
+  const agent = await start([write, touch, 'Done.'], { until: [goal('npm test', unmetVerdict('x'), { met: true })] })
   const { sessionId } = await agent.newSession()
   await agent.prompt(sessionId, 'go')
   expect(plans(agent).at(-1)).toEqual(['Look in_progress', 'Goal: npm test completed'])
 })
 
-test('an answer that asks goes to the person, who sends it back by /continue', async () => {
-  const until = goal('npm test', unmet('3 failed'), { met: true, exitCode: 0 })
+test('a question of the model goes to the person, who sends it back with /continue', async () => {
+  const until = goal('npm test', unmetVerdict('3 failed'), { met: true, exitCode: 0 })
   const agent = await start(['Which one?', touch, 'Done.'], { until: [until] })
   const { sessionId } = await agent.newSession()
   const asked = await agent.prompt(sessionId, 'go')
   expect(asked).toMatchObject({ stopReason: 'end_turn', _meta: { 'halting/stop': { reason: 'goal_unmet' } } })
-  const said = JSON.stringify(agent.updates('notice'))
-  expect(said).toContain('/continue sends the answer back')
+  const noticeText = JSON.stringify(agent.updates('notice'))
+  expect(noticeText).toContain('/continue sends the answer back')
   const gone = await agent.prompt(sessionId, '/continue')
   expect(gone).toMatchObject({ stopReason: 'end_turn', _meta: { 'halting/stop': { reason: 'completed' } } })
 })
 
-test('/until and /goal set goals and show them, without a run', async () => {
+test('/until and /goal set and show goals without a run', async () => {
   const goalNamed: QueryOptions['goalNamed'] = ({ name, judged }) => ({
-    ...goal(name, unmet('2 failed')),
+    ...goal(name, unmetVerdict('2 failed')),
     ...(judged === true && { judged }),
   })
   const agent = await start(['Which one?'], { goalNamed })
@@ -98,12 +98,12 @@ test('/until and /goal set goals and show them, without a run', async () => {
   await expect.poll(() => plans(agent).at(-1)).toEqual([])
 })
 
-test('/until off during a run is answered at once, and the run ends with its answer', async () => {
+test('/until off is answered immediately during a run, which ends with its answer', async () => {
   const slow = { toolCalls: [{ name: 'Bash', input: { command: 'touch made && sleep 1' } }] }
   const agent = await startAgent({
     model: scriptedModel([slow, 'Done.']),
     allow: ['Bash(touch *)', 'Bash(sleep *)'],
-    options: { until: [goal('npm test', unmet('x'))], unmetWithoutWork: 'end' },
+    options: { until: [goal('npm test', unmetVerdict('x'))], unmetWithoutWork: 'end' },
   })
   const { sessionId } = await agent.newSession()
   const running = agent.prompt(sessionId, 'go')
@@ -113,8 +113,8 @@ test('/until off during a run is answered at once, and the run ends with its ans
   expect(plans(agent).at(-1)).toEqual([])
 })
 
-test('in plan mode nothing is checked, and the entry says so', async () => {
-  const agent = await start(['The plan.'], { until: [goal('npm test', unmet('x'))] })
+test('checks nothing in plan mode, and the entry says so', async () => {
+  const agent = await start(['The plan.'], { until: [goal('npm test', unmetVerdict('x'))] })
   const { sessionId } = await agent.newSession()
   await agent.agent.request('session/set_mode', { sessionId, modeId: 'plan' })
   await agent.prompt(sessionId, 'go')
@@ -122,21 +122,21 @@ test('in plan mode nothing is checked, and the entry says so', async () => {
   expect(plans(agent)).toEqual([['Goal: npm test (not checked in plan mode) pending']])
 })
 
-test('the limit of tries is an option of a session with a goal', async () => {
+test('offers the limit of tries as an option of a session with a goal', async () => {
   const agent = await start([], { until: [goal('npm test')], maxGoalTries: 7 })
   const { sessionId, configOptions } = await agent.newSession()
-  const triesOf = (options: unknown): unknown =>
+  const readTries = (options: unknown): unknown =>
     (options as readonly Update[]).find(({ id }) => id === '_halting.goal_tries')?.['currentValue']
-  expect(triesOf(configOptions)).toBe('7')
+  expect(readTries(configOptions)).toBe('7')
   const set = (value: string) =>
     agent.agent.request('session/set_config_option', { sessionId, configId: '_halting.goal_tries', value })
-  expect(triesOf((await set('20')).configOptions)).toBe('20')
+  expect(readTries((await set('20')).configOptions)).toBe('20')
   await expect(set('none')).rejects.toThrow(/1 to 1/)
   const without = await start([], {})
-  expect(triesOf((await without.newSession()).configOptions)).toBeUndefined()
+  expect(readTries((await without.newSession()).configOptions)).toBeUndefined()
 })
 
-test('a check that a cancel cuts is no call that stays open', async () => {
+test('ends the call of a check that a cancel interrupts', async () => {
   const hangs: Goal = {
     name: 'sleep 100',
     check: ({ signal }) =>
@@ -154,11 +154,11 @@ test('a check that a cancel cuts is no call that stays open', async () => {
   ])
 })
 
-test('a client without notices is told the same as messages', async () => {
+test('sends messages to a client without notices', async () => {
   const agent = await startAgent({
     model: scriptedModel(['Which one?']),
     capabilities: { ...fullCapabilities, session: {} },
-    options: { until: [goal('npm test', unmet('x'))], unmetWithoutWork: 'end' },
+    options: { until: [goal('npm test', unmetVerdict('x'))], unmetWithoutWork: 'end' },
   })
   const { sessionId } = await agent.newSession()
   await agent.prompt(sessionId, 'go')

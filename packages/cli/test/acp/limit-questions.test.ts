@@ -13,7 +13,7 @@ const reads = (count: number): readonly ScriptedReply[] => [
 ]
 const options = { maxTurns: 2, onLimit: 'pause' } as const
 
-test('a question at a limit has an option for each offer, and the run goes on when one is chosen', async () => {
+test('offers each raise as an option, and continues when one is chosen', async () => {
   const asked: RequestPermissionRequest[] = []
   const { newSession, prompt, updates, wire } = await startAgent({
     model: scriptedModel(reads(3)),
@@ -47,13 +47,13 @@ test.each([
   ['End here', { outcome: { outcome: 'selected', optionId: 'end' } } as const],
   ['no answer', { outcome: { outcome: 'cancelled' } } as const],
   ['an option that nobody offered', { outcome: { outcome: 'selected', optionId: 'raise:9000' } } as const],
-])('%s ends the run as the limit says', async (_what, answer) => {
+])('%s ends the run at the limit', async (_what, answer) => {
   const { newSession, prompt } = await startAgent({ model: scriptedModel(reads(3)), options, permission: () => answer })
   const { sessionId } = await newSession()
   expect(await prompt(sessionId, 'Read')).toMatchObject({ stopReason: 'max_turn_requests' })
 })
 
-test('a cancel while it is asked ends the run', async () => {
+test('a cancel during the question ends the run', async () => {
   let cancel: () => Promise<void> = async () => undefined
   const started = await startAgent({
     model: scriptedModel(reads(3)),
@@ -69,7 +69,7 @@ test('a cancel while it is asked ends the run', async () => {
   expect(await started.prompt(sessionId, 'Read')).toMatchObject({ stopReason: 'cancelled' })
 })
 
-test('a question that nobody answers in time is over, also for a client that does not heed that', async () => {
+test('the question times out, even if the client ignores its withdrawal', async () => {
   const started = await startAgent({
     model: scriptedModel(reads(3)),
     options: { ...options, pauseForMs: 50 },
@@ -85,8 +85,8 @@ describe('an editor with forms', () => {
   const capabilities = { elicitation: { form: {} } }
   const atTwo = { id: 'q', used: 2, of: 2, most: null, offers: [], message: '', sinceMs: 0, untilMs: null }
 
-  /** Answers each form in turn; gives the stop reason and the messages of the forms. */
-  async function answering(...contents: readonly (Record<string, string> | undefined)[]) {
+  /** Answers the forms in turn; returns the stop reason and the messages of the forms. */
+  async function answerLimits(...contents: readonly (Record<string, string> | undefined)[]) {
     const asked: string[] = []
     const { newSession, prompt, wire } = await startAgent({
       model: scriptedModel(reads(3)),
@@ -110,17 +110,17 @@ describe('an editor with forms', () => {
     ['the end', { choice: 'end' }, 'max_turn_requests'],
     ['nothing', {}, 'max_turn_requests'],
     ['no answer', undefined, 'max_turn_requests'],
-  ])('is asked about a limit by a form: %s', async (_what, content, stopReason) => {
-    expect(await answering(content)).toEqual({
+  ])('is asked about a limit with a form: %s', async (_what, content, stopReason) => {
+    expect(await answerLimits(content)).toEqual({
       stopReason,
       asked: [`${limitQuestion({ limit: 'maxTurns' })} ${limitReason({ ...atTwo, limit: 'maxTurns' })}`],
     })
   })
 
-  test('is asked again for a value that does not help, three times in all', async () => {
-    const { stopReason, asked } = await answering({ other: 'many' }, { other: '2' }, { other: '4' })
+  test('is asked again for an invalid value, three times in all', async () => {
+    const { stopReason, asked } = await answerLimits({ other: 'many' }, { other: '2' }, { other: '4' })
     expect([stopReason, asked.length]).toEqual(['end_turn', 3])
     expect(asked[1]).toContain('Give a whole number')
-    expect((await answering({ other: 'a' }, { other: 'b' }, { other: 'c' }, { other: '4' })).asked).toHaveLength(3)
+    expect((await answerLimits({ other: 'a' }, { other: 'b' }, { other: 'c' }, { other: '4' })).asked).toHaveLength(3)
   })
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-ACP-7b, R-ACP-12: clients that answer with what is no answer.
+// Holds rules of docs/spec: R-ACP-7b, R-ACP-12: clients that send invalid answers.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cannotAsk, userDidNotAnswer } from '@halting/core/adapters'
@@ -12,7 +12,7 @@ const selected = (optionId: unknown): object => ({ outcome: { outcome: 'selected
 const questions = [{ question: 'Which?', options: [{ label: 'Red' }, { label: 'Blue' }] }]
 const ask: ScriptedReply = { toolCalls: [{ name: 'AskUserQuestion', input: { questions } }] }
 
-/** What a client answers to a question, and it is none. */
+/** Invalid answers of a client to a question. */
 const noAnswers: readonly (readonly [what: string, answer: unknown])[] = [
   ['nothing', null],
   ['a number', 7],
@@ -29,7 +29,7 @@ const noAnswers: readonly (readonly [what: string, answer: unknown])[] = [
 ]
 
 describe('a client that answers a question with', () => {
-  test.each(noAnswers)('%s allows nothing, and the run goes on', async (_what, answer) => {
+  test.each(noAnswers)('%s allows nothing, and the run continues', async (_what, answer) => {
     const model = scriptedModel([write, 'Done.'])
     const { cwd, newSession, prompt, updates } = await startAgent({ model, permission: () => answer as never })
     const { sessionId } = await newSession()
@@ -41,7 +41,7 @@ describe('a client that answers a question with', () => {
     expect(callProblems(updates())).toEqual([])
   })
 
-  test.each(noAnswers)('%s has said nothing to the model either', async (_what, answer) => {
+  test.each(noAnswers)('%s has not answered the model either', async (_what, answer) => {
     const model = scriptedModel([ask, 'Done.'])
     const { newSession, prompt } = await startAgent({ model, permission: () => answer as never })
     const { sessionId } = await newSession()
@@ -50,13 +50,13 @@ describe('a client that answers a question with', () => {
   })
 })
 
-test.each<readonly [what: string, answer: unknown, told: string]>([
+test.each<readonly [what: string, answer: unknown, report: string]>([
   ['nothing', null, userDidNotAnswer],
   ['a word that nobody knows', { action: 'maybe' }, userDidNotAnswer],
   ['no content', { action: 'accept' }, 'Not answered.'],
-  ['content that is none', { action: 'accept', content: 7 }, 'Not answered.'],
+  ['invalid content', { action: 'accept', content: 7 }, 'Not answered.'],
   ['answers of other kinds', { action: 'accept', content: { answer1: { a: 1 } } }, 'Not answered.'],
-])('a form that comes back with %s is no answer', async (_what, answer, told) => {
+])('%s in a form has not answered', async (_what, answer, report) => {
   const model = scriptedModel([ask, 'Done.'])
   const { newSession, prompt } = await startAgent({
     model,
@@ -65,7 +65,7 @@ test.each<readonly [what: string, answer: unknown, told: string]>([
   })
   const { sessionId } = await newSession()
   expect(await prompt(sessionId, 'go')).toMatchObject({ stopReason: 'end_turn' })
-  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(told)
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(report)
 })
 
 describe('files', () => {
@@ -75,7 +75,7 @@ describe('files', () => {
     toolCalls: [{ name: 'Edit', input: { file_path: 'a.txt', old_string: 'old', new_string: 'new' } }],
   }
 
-  test('a client that says it has written, and has not, leaves the change on disk all the same', async () => {
+  test('writes the change to disk if the client only claims to have written it', async () => {
     const model = scriptedModel([read, edit, 'Done.'])
     const { cwd, newSession, prompt } = await startAgent({
       model,
@@ -89,7 +89,7 @@ describe('files', () => {
     expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('new\n')
   })
 
-  test('a client that writes another text has it read again before the next change', async () => {
+  test('reads a file again if the client wrote another text', async () => {
     const again: ScriptedReply = {
       toolCalls: [{ name: 'Edit', input: { file_path: 'a.txt', old_string: 'new', new_string: 'newer' } }],
     }
@@ -108,7 +108,7 @@ describe('files', () => {
     expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('new\n// formatted, new\n')
   })
 
-  test('of twenty megabytes that a client gives in place of a file the model is shown as much as of any file', async () => {
+  test('limits a file of twenty megabytes from the client like any file', async () => {
     const model = scriptedModel([read, 'Done.'])
     const { cwd, newSession, prompt } = await startAgent({
       model,

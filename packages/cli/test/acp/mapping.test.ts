@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-ACP-3, R-ACP-4, R-ACP-7, R-ACP-7a, R-ACP-8: what is told, without a client.
+// Holds rules of docs/spec: R-ACP-3, R-ACP-4, R-ACP-7, R-ACP-7a, R-ACP-8: the updates themselves, without a client.
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ContentBlock, SessionUpdate } from '@agentclientprotocol/sdk'
@@ -8,17 +8,17 @@ import type { RunEvent, ToolStatus, TranscriptEntry } from '@halting/core'
 import { CallUpdates } from '../../src/acp/call-updates.ts'
 import { Outbox } from '../../src/acp/outbox.ts'
 import { answerOf, optionsFor } from '../../src/acp/permission.ts'
-import { givenPrompt, promptBlocksOf, withImages } from '../../src/acp/prompt-content.ts'
+import { readClientPrompt, promptBlocksOf, withImages } from '../../src/acp/prompt-content.ts'
 import { answersOfForm, formFor } from '../../src/acp/person-questions.ts'
 import { personQuestionsIn } from '../../src/frontends/person-questions.ts'
-import { replayOf } from '../../src/acp/replay.ts'
+import { replayOf } from '../../src/acp/agent-app.ts'
 import { ReplyText } from '../../src/acp/reply-text.ts'
-import { serverEntriesOf } from '../../src/acp/servers.ts'
+import { serverEntriesOf } from '../../src/acp/open-sessions.ts'
 import { toolViewOf } from '../../src/acp/tool-view.ts'
 import { callProblems, type Message } from '../support/acp-schema.ts'
 import { testFolder } from '../support/acp-agent.ts'
 
-// A test reads fields of any update.
+// Allows a test to read any field of an update.
 const asMessages = (updates: readonly SessionUpdate[]): readonly Message[] =>
   updates as readonly unknown[] as readonly Message[]
 
@@ -42,7 +42,7 @@ describe('calls', () => {
     ),
   )
 
-  test('in whatever order a loop tells of them, a client is told in the right one and none stays open', () => {
+  test('events in any order are sent in the right order, and no call stays open', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
         const calls = new CallUpdates('/work')
@@ -52,7 +52,7 @@ describe('calls', () => {
     )
   })
 
-  test('a call that nobody ended has failed, and says why', () => {
+  test('a call that never ended has failed, with a reason', () => {
     const calls = new CallUpdates('/work')
     calls.announce('a', 'Read', {})
     expect(calls.closeAll('The run ended.')).toEqual([
@@ -66,18 +66,18 @@ describe('calls', () => {
     expect(calls.closeAll('Again.')).toEqual([])
   })
 
-  test('the end of a call and its result are one update', () => {
+  test('one update has the end and the result of a call', () => {
     const calls = new CallUpdates('/work')
     calls.start('a', 'Bash', { command: 'ls' })
     calls.start('b', 'Bash', { command: 'pwd' })
     calls.end('a', 'done')
     calls.end('b', 'failed')
     expect(calls.result('a', 'x', false)).toMatchObject([{ toolCallId: 'a', status: 'completed', content: [{}] }])
-    // A run that broke has no result of it.
+    // A run that broke off has no result for the call.
     expect(calls.closeAll('over')).toEqual([{ sessionUpdate: 'tool_call_update', toolCallId: 'b', status: 'failed' }])
   })
 
-  test('R-WAIT-17: for what a call waits is in its title until it has its result', () => {
+  test('the title shows what a call waits for until it has a result (R-WAIT-17)', () => {
     const calls = new CallUpdates('/work')
     const untilMs = new Date(2030, 0, 7, 14, 5).getTime()
     const wait = { waitsFor: 'bash_1 to end', sinceMs: 0, untilMs, leftMs: 1 }
@@ -93,7 +93,7 @@ describe('calls', () => {
     expect(calls.start('c', 'Wait', { file_path: 'a.log' })).toMatchObject([{ locations: [{ path: '/work/a.log' }] }])
   })
 
-  test('output is shown below the call while it runs, and neither before nor after', () => {
+  test('output is shown only while the call runs', () => {
     const calls = new CallUpdates('/work')
     const tail = { elapsedSeconds: 1, tail: 'line 1\nline ``` 2\n' }
     expect(calls.progress('a', tail)).toEqual([])
@@ -109,23 +109,23 @@ describe('calls', () => {
       [],
     ])
     expect(update).not.toHaveProperty('status')
-    // Other tools report the time alone.
+    // Other tools report only the time.
     expect(calls.progress('a', { elapsedSeconds: 2 })).toEqual([])
     calls.end('a', 'done')
     expect(calls.progress('a', tail)).toEqual([])
   })
 
-  test('a key is taken out before a title is cut within it', () => {
+  test('a key is redacted before a title is cut', () => {
     const calls = new CallUpdates('/work', (text) => text.replaceAll('sk-secret-key', '[REDACTED]'))
     const { title, content } = calls.viewOf('Bash', { command: `${'x'.repeat(190)} sk-secret-key` })
     expect(JSON.stringify([title, content])).not.toContain('sk-')
   })
 
-  test('a result is bounded, and a diff says more than the text of its result', () => {
+  test('a result is limited, and a diff replaces its text', () => {
     const calls = new CallUpdates('/work')
     calls.announce('r', 'Bash', { command: 'yes' })
-    const [told] = calls.result('r', 'y'.repeat(30_000), false)
-    expect(JSON.stringify(told)).toContain('10000 more characters')
+    const [toolUpdate] = calls.result('r', 'y'.repeat(30_000), false)
+    expect(JSON.stringify(toolUpdate)).toContain('10000 more characters')
     calls.announce('e', 'Edit', { file_path: 'a', old_string: 'x', new_string: 'y' })
     expect(calls.result('e', 'Edited a.', false)).toEqual([
       { sessionUpdate: 'tool_call_update', toolCallId: 'e', status: 'completed' },
@@ -139,7 +139,7 @@ test.each<
     input: object,
     result: string,
     details: unknown,
-    told: { readonly title?: string; readonly locations?: readonly object[]; readonly text?: string },
+    expected: { readonly title?: string; readonly locations?: readonly object[]; readonly text?: string },
   ]
 >([
   [
@@ -232,7 +232,7 @@ test.each<
   ],
   ['TaskGet', { taskId: '1' }, 'Task #1: a', { task: {} }, { text: 'Task #1: a' }],
   ['NotebookEdit', { notebook_path: 'n.ipynb', new_source: 'x' }, 'Replaced cell 1 of n.ipynb.', {}, {}],
-])('a result of %s says how much came of it, where, and how it begins', (name, input, result, details, expected) => {
+])('a result of %s shows a figure, locations and the beginning', (name, input, result, details, expected) => {
   const calls = new CallUpdates('/work')
   calls.announce('c', name, input)
   const { text, ...fields } = expected
@@ -241,7 +241,7 @@ test.each<
   expect(calls.result('c', result, false, details)).toEqual([update])
 })
 
-test('a change of the task list is the plan, but for the list of an agent', () => {
+test('a changed task list is sent as the plan, except for the list of an agent', () => {
   const details = { taskList: [{ id: '1', subject: 'a', status: 'pending' }] }
   const entries = [{ content: 'a', priority: 'medium', status: 'pending' }]
   const calls = new CallUpdates('/work')
@@ -259,7 +259,7 @@ test('a change of the task list is the plan, but for the list of an agent', () =
   expect(calls.announce('a/t', 'TodoWrite', { todos }, agent)).toHaveLength(1)
 })
 
-test('a change tells its first line, and not that of the lines around it', () => {
+test('a change reports its first changed line, not a context line', () => {
   const calls = new CallUpdates('/work')
   calls.announce('e', 'Edit', { file_path: 'a', old_string: 'x', new_string: 'y' })
   const details = { filePath: '/work/a', structuredPatch: [{ newStart: 5, lines: [' one', ' two', '-x', '+y'] }] }
@@ -328,7 +328,7 @@ describe('what an editor shows of a call', () => {
     expect(toolViewOf(name, input, '/work')).toMatchObject(expected)
   })
 
-  test('what becomes of each file of a patch is told below a title that has no room for it (R-ACP-7a)', () => {
+  test('a patch whose title is cut lists what happens to each file (R-ACP-7a)', () => {
     const added = Array.from({ length: 20 }, (_, at) => `*** Add File: folder/file-${at}\n+x`)
     const sections = [...added, '*** Update File: keep\n*** Move to: gone', '*** Delete File: old']
     const { content } = toolViewOf(
@@ -337,8 +337,8 @@ describe('what an editor shows of a call', () => {
       '/work',
     )
     expect(content).toHaveLength(sections.length + 1)
-    const told = expect.stringContaining('folder/file-19 (new file)\nkeep → gone\nold (delete)') as unknown
-    expect(content[0]).toMatchObject({ type: 'content', content: { text: told } })
+    const toolUpdate = expect.stringContaining('folder/file-19 (new file)\nkeep → gone\nold (delete)') as unknown
+    expect(content[0]).toMatchObject({ type: 'content', content: { text: toolUpdate } })
   })
 
   test.each([
@@ -361,11 +361,11 @@ describe('what an editor shows of a call', () => {
     ['Write', { file_path: 'a\u2060.ts', content: '' }, 'Write a⟦U+2060⟧.ts'],
     ['WebFetch', { url: 'https://x/\u{E0041}' }, 'Fetch https://x/⟦U+E0041⟧'],
     ['mcp__s__t\uFEFF', {}, 't⟦U+FEFF⟧ (MCP server s)'],
-  ])('every character of a title is seen: %s', (name, input, title) => {
+  ])('a title shows every character: %s', (name, input, title) => {
     expect(toolViewOf(name, input, '/work').title).toBe(title)
   })
 
-  const textsOf = (name: string, input: unknown): string =>
+  const inputTexts = (name: string, input: unknown): string =>
     toolViewOf(name, input, '/work')
       .content.map((content) =>
         content.type === 'content' && content.content.type === 'text' ? content.content.text : '',
@@ -388,20 +388,26 @@ describe('what an editor shows of a call', () => {
     ['WebFetch', { url: long, prompt: 'Tell\u0000 it' }, [long, 'Tell⟦U+0000⟧ it']],
     ['WebSearch', { query: long, blocked_domains: ['a.example'] }, [long, 'a.example']],
     ['a tool of somebody', { target: '``` all' }, ['````', '``` all']],
-  ])('the input of %s is shown whole, with every character to be seen (R-ACP-7a)', (name, input, texts) => {
-    for (const text of texts) expect(textsOf(name, input)).toContain(text)
+  ])('the whole input of %s is shown, with hidden characters visible (R-ACP-7a)', (name, input, texts) => {
+    for (const text of texts) expect(inputTexts(name, input)).toContain(text)
   })
 
-  test('a Write shows what the file was, where that is of the folder and a text', () => {
+  test('a Write shows the old content of a text file in the folder', () => {
     const cwd = testFolder()
-    const before = (name: string): unknown => {
+    const readOldText = (name: string): unknown => {
       const [content] = toolViewOf('Write', { file_path: name, content: 'new' }, cwd).content
       return content?.type === 'diff' ? content.oldText : 'no diff'
     }
     writeFileSync(join(cwd, 'a.txt'), 'old')
     writeFileSync(join(cwd, 'bytes'), Buffer.from([0xff, 0xfe, 0xff]))
     symlinkSync('/proc/kmsg', join(cwd, 'link'))
-    expect(['a.txt', 'new.txt', 'bytes', 'link', '/etc/hostname'].map(before)).toEqual(['old', null, null, null, null])
+    expect(['a.txt', 'new.txt', 'bytes', 'link', '/etc/hostname'].map(readOldText)).toEqual([
+      'old',
+      null,
+      null,
+      null,
+      null,
+    ])
   })
 })
 
@@ -411,12 +417,12 @@ describe('text of replies', () => {
       RunEvent,
       { type: 'model_update' }
     >
-  const textsOf = (updates: readonly SessionUpdate[]): readonly unknown[] =>
+  const updateTexts = (updates: readonly SessionUpdate[]): readonly unknown[] =>
     asMessages(updates).map(({ content, messageId }) => [messageId, (content as { text: string }).text])
 
-  test('what was streamed is not told again, and what was not is told once', () => {
+  test('streamed text is not repeated, and other text is sent once', () => {
     const reply = new ReplyText()
-    expect(textsOf([...reply.update(delta('One')), ...reply.update(delta('Two', 1))])).toEqual([
+    expect(updateTexts([...reply.update(delta('One')), ...reply.update(delta('Two', 1))])).toEqual([
       ['m1', 'One'],
       ['m1', '\n\nTwo'],
     ])
@@ -426,10 +432,10 @@ describe('text of replies', () => {
         { type: 'text', text: 'Two and more' },
       ]),
     ).toHaveLength(1)
-    expect(textsOf(reply.message('m2', [{ type: 'text', text: 'Whole' }]))).toEqual([['m2', 'Whole']])
+    expect(updateTexts(reply.message('m2', [{ type: 'text', text: 'Whole' }]))).toEqual([['m2', 'Whole']])
   })
 
-  test('sources are told behind the text, and images that the model made are images', () => {
+  test('sources follow the text, and images of the model are sent as images', () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } } as const
     const sources = {
       type: 'ai_sdk_sources',
@@ -441,7 +447,7 @@ describe('text of replies', () => {
       { type: 'image', data: 'AAAA', mimeType: 'image/png' },
       { type: 'text', text: '\n\nSources:\n\n- A: https://a.example/' },
     ])
-    // A record may hold anything.
+    // A record may contain any value.
     const garbage = [
       { type: 'image' },
       { type: 'image', source: { data: 3 } },
@@ -450,11 +456,11 @@ describe('text of replies', () => {
     expect(new ReplyText().message('m2', garbage as never)).toEqual([])
   })
 
-  test('a reply that is asked for again is another message', () => {
+  test('a retried reply is another message', () => {
     const reply = new ReplyText()
     reply.update(delta('Half a'))
     expect(reply.retry()).toBe(true)
-    expect(textsOf(reply.update(delta('Whole')))).toEqual([['m1#2', 'Whole']])
+    expect(updateTexts(reply.update(delta('Whole')))).toEqual([['m1#2', 'Whole']])
     expect(reply.message('m1', [{ type: 'text', text: 'Whole' }])).toEqual([])
     expect(new ReplyText().retry()).toBe(false)
   })
@@ -468,7 +474,7 @@ describe('the outbox', () => {
   })
   const title: SessionUpdate = { sessionUpdate: 'session_info_update', title: 't' }
 
-  test('keeps the order, puts waiting text together, and loses none of it', async () => {
+  test('keeps the order, and joins waiting text without losing any', async () => {
     const piece = fc.oneof(
       fc.constantFrom('a', 'b').map((m) => chunk(`${m}.`, m)),
       fc.constant(title),
@@ -485,7 +491,7 @@ describe('the outbox', () => {
           if (pause > 0 && index % pause === 0) await Promise.resolve()
         }
         await outbox.flush()
-        const flat = (all: readonly SessionUpdate[]): string =>
+        const joinUpdates = (all: readonly SessionUpdate[]): string =>
           all
             .map((update) =>
               'content' in update && update.content !== null && update.content !== undefined && 'text' in update.content
@@ -493,13 +499,13 @@ describe('the outbox', () => {
                 : '|',
             )
             .join('')
-        expect(flat(sent)).toBe(flat(updates))
+        expect(joinUpdates(sent)).toBe(joinUpdates(updates))
         expect(sent.length).toBeLessThanOrEqual(updates.length)
       }),
     )
   })
 
-  test('of the output of a command that runs a slow client gets the newest', async () => {
+  test('sends only the newest output of a running command to a slow client', async () => {
     const sent: SessionUpdate[] = []
     const outbox = new Outbox(async (update) => {
       await new Promise(setImmediate)
@@ -514,15 +520,15 @@ describe('the outbox', () => {
     await outbox.flush()
     expect(sent.length).toBeLessThan(10)
     for (const id of ['a', 'b']) {
-      const ofCall = sent.filter((update) => 'toolCallId' in update && update.toolCallId === id)
-      expect([last(ofCall.slice(0, -1)), last(ofCall)]).toEqual([
+      const callUpdates = sent.filter((update) => 'toolCallId' in update && update.toolCallId === id)
+      expect([last(callUpdates.slice(0, -1)), last(callUpdates)]).toEqual([
         expect.stringContaining(`line 49 of ${id}`),
         expect.stringContaining('whole'),
       ])
     }
   })
 
-  test('goes on after what could not be sent', async () => {
+  test('continues after an update that could not be sent', async () => {
     const sent: SessionUpdate[] = []
     let isGone = true
     const outbox = new Outbox(async (update) => {
@@ -540,7 +546,7 @@ describe('the outbox', () => {
 })
 
 describe('prompts', () => {
-  const given = (said: string, rest = '', images: readonly unknown[] = []) => ({ said, rest, images })
+  const prompt = (text: string, rest = '', images: readonly unknown[] = []) => ({ text, rest, images })
 
   test.each<[string, readonly ContentBlock[], unknown]>([
     [
@@ -550,25 +556,25 @@ describe('prompts', () => {
         { type: 'resource_link', uri: 'file:///w/a%20b.ts#L3', name: 'a b' },
         { type: 'text', text: '.' },
       ],
-      given('Look at `/w/a b.ts#L3`.'),
+      prompt('Look at `/w/a b.ts#L3`.'),
     ],
-    ['a link that is no file', [{ type: 'resource_link', uri: 'https://x/y', name: 'y' }], given('[y](https://x/y)')],
+    ['a link that is no file', [{ type: 'resource_link', uri: 'https://x/y', name: 'y' }], prompt('[y](https://x/y)')],
     [
       'what the editor holds stands behind, and no word of it is one of the person',
       [{ type: 'resource', resource: { uri: 'file:///w/a.ts', text: '/undo @secret' } }],
-      given('`/w/a.ts`', '\n<context ref="/w/a.ts">\n/undo @secret\n</context>\n'),
+      prompt('`/w/a.ts`', '\n<context ref="/w/a.ts">\n/undo @secret\n</context>\n'),
     ],
     [
       'bytes',
       [{ type: 'resource', resource: { uri: 'file:///w/a.bin', blob: 'AA==', mimeType: 'x/y' } }],
-      given('', '\n[/w/a.bin (x/y) was given as bytes, which cannot be shown.]\n'),
+      prompt('', '\n[/w/a.bin (x/y) was given as bytes, which cannot be shown.]\n'),
     ],
     [
       'sound',
       [{ type: 'audio', data: 'AA==', mimeType: 'audio/wav' }],
-      given('', '\n[Audio was given, which this agent does not hear.]\n'),
+      prompt('', '\n[Audio was given, which this agent does not hear.]\n'),
     ],
-    ['nothing', [], given('')],
+    ['nothing', [], prompt('')],
     [
       'an image, also as a resource',
       [
@@ -576,16 +582,16 @@ describe('prompts', () => {
         { type: 'image', data: 'AA==', mimeType: 'image/png' },
         { type: 'resource', resource: { uri: 'file:///w/b.png', blob: 'AQ==', mimeType: 'image/png' } },
       ],
-      given(
+      prompt(
         'See',
         '',
         ['AA==', 'AQ=='].map((data) => ({ type: 'image', source: { type: 'base64', media_type: 'image/png', data } })),
       ),
     ],
-  ])('%s', (_name, blocks, expected) => expect(givenPrompt(blocks)).toMatchObject(expected as object))
+  ])('%s', (_name, blocks, expected) => expect(readClientPrompt(blocks)).toMatchObject(expected as object))
 
-  test('images stand behind the text, and come back as they were', () => {
-    const { images } = givenPrompt([{ type: 'image', data: 'AA==', mimeType: 'image/png' }])
+  test('images follow the text, and survive a replay', () => {
+    const { images } = readClientPrompt([{ type: 'image', data: 'AA==', mimeType: 'image/png' }])
     expect(promptBlocksOf(withImages('See', images))).toEqual([
       { type: 'text', text: 'See' },
       { type: 'image', data: 'AA==', mimeType: 'image/png' },
@@ -594,7 +600,7 @@ describe('prompts', () => {
   })
 })
 
-test('an earlier conversation is told in order, and a call without a result has failed', () => {
+test('a replay is in order, and a call without a result has failed', () => {
   const usage = { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
   const reply = (id: string, content: never[]): TranscriptEntry => ({
     kind: 'assistant',
@@ -634,7 +640,7 @@ test('an earlier conversation is told in order, and a call without a result has 
   expect(callProblems(updates)).toEqual([])
 })
 
-test('what an option saves is shown whole, or the option is not offered (R-ACP-7)', () => {
+test('an option shows all that it saves, or is not offered (R-ACP-7)', () => {
   const namesFor = (...contents: readonly string[]): readonly string[] =>
     optionsFor({
       toolName: 'Bash',
@@ -674,7 +680,7 @@ test('what an option saves is shown whole, or the option is not offered (R-ACP-7
   expect(unoffered.answer.behavior).toBe('deny')
 })
 
-test('questions of the model become a form, and its answers come back by question', () => {
+test('questions of the model become a form, and its answers are assigned to the questions', () => {
   const input = {
     questions: [
       { question: 'Which?', header: 'Colour', options: [{ label: 'Red', description: 'warm' }, { label: 'Blue' }] },
@@ -705,7 +711,7 @@ test('questions of the model become a form, and its answers come back by questio
   })
 })
 
-test('servers of a client are taken as they are written, with what looks like a variable', () => {
+test('servers of a client are taken literally, without expanding variables', () => {
   const entries = serverEntriesOf([
     { name: 'files', command: 'run', args: ['${HOME}', '$x'], env: [{ name: 'KEY', value: '${KEY}' }] },
     { type: 'http', name: 'web', url: 'https://x/${y}', headers: [{ name: 'A', value: 'b' }] },

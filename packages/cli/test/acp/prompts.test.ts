@@ -12,7 +12,7 @@ const write: ScriptedReply = {
   toolCalls: [{ id: 'w1', name: 'Write', input: { file_path: 'a.txt', content: 'new\n' } }],
 }
 
-test('a prompt is answered after all that was told of it, and every line fits the schema', async () => {
+test('answers a prompt after all updates of the run, and every line matches the schema', async () => {
   const model = scriptedModel([{ ...write, thinking: 'Hm.' }, 'Done.'])
   const { cwd, wire, newSession, prompt, updates, text } = await startAgent({ model, allow: ['Write'] })
   writeFileSync(join(cwd, 'b.txt'), 'b')
@@ -29,7 +29,7 @@ test('a prompt is answered after all that was told of it, and every line fits th
     '_halting.run_usd',
     '_halting.max_tool_calls',
   ])
-  // The default of -p and the interactive program is not for editors (spec R-LIM-5).
+  // The default of -p and of the interactive program does not apply to editors (spec R-LIM-5).
   expect(configOptions?.find(({ id }) => id === '_halting.run_usd')).toMatchObject({ currentValue: 'none' })
   expect(await prompt(sessionId, 'Write a.txt')).toEqual({
     stopReason: 'end_turn',
@@ -38,15 +38,15 @@ test('a prompt is answered after all that was told of it, and every line fits th
   expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('new\n')
   expect(text()).toBe('I write.Done.')
   expect(text('agent_thought_chunk')).toBe('Hm.')
-  const told = updates().map(({ sessionUpdate, status }) => [sessionUpdate, status].filter(Boolean).join(' '))
-  // Once the answer to session/new is out: a prompt may be quicker.
-  expect(told.filter((kind) => kind === 'available_commands_update')).toHaveLength(1)
-  expect(told.filter((kind) => kind !== 'available_commands_update')).toEqual([
+  const kinds = updates().map(({ sessionUpdate, status }) => [sessionUpdate, status].filter(Boolean).join(' '))
+  // Only after session/new was answered: a prompt may be faster.
+  expect(kinds.filter((kind) => kind === 'available_commands_update')).toHaveLength(1)
+  expect(kinds.filter((kind) => kind !== 'available_commands_update')).toEqual([
     'session_info_update',
     'agent_message_chunk',
     'tool_call pending',
     'usage_update',
-    // This model does not stream it.
+    // This model does not stream thinking.
     'agent_thought_chunk',
     'tool_call_update in_progress',
     'tool_call_update completed',
@@ -71,7 +71,7 @@ test('a prompt is answered after all that was told of it, and every line fits th
   expect(wire.unanswered).toEqual([])
 })
 
-test('a cancel in the same write as the prompt is heard', async () => {
+test('receives a cancel in the same write as the prompt', async () => {
   const { agent, newSession, wire } = await startAgent({ model: scriptedModel([{ hang: true }]) })
   const { sessionId } = await newSession()
   const prompt = agent.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text: 'hi' }] })
@@ -81,20 +81,20 @@ test('a cancel in the same write as the prompt is heard', async () => {
   expect(wire.problems).toEqual([])
 })
 
-test('a cancel while a prompt is being prepared is heard, and the session goes on to take prompts', async () => {
-  let isPreparing: () => void = () => undefined
+test('receives a cancel while a prompt is prepared, and accepts further prompts', async () => {
+  let reportPreparing: () => void = () => undefined
   const preparing = new Promise<void>((resolve) => {
-    isPreparing = resolve
+    reportPreparing = resolve
   })
-  let goOn: () => void = () => undefined
+  let release: () => void = () => undefined
   const wait = new Promise<void>((resolve) => {
-    goOn = resolve
+    release = resolve
   })
   const model = scriptedModel(['Yes.'])
   const { agent, newSession, prompt } = await startAgent({
     model,
     async prepare() {
-      isPreparing()
+      reportPreparing()
       await wait
     },
   })
@@ -102,13 +102,13 @@ test('a cancel while a prompt is being prepared is heard, and the session goes o
   const first = prompt(sessionId, 'hi')
   await preparing
   await agent.notify(methods.agent.session.cancel, { sessionId })
-  goOn()
+  release()
   expect(await first).toEqual({ stopReason: 'cancelled' })
   expect(await prompt(sessionId, 'again')).toMatchObject({ stopReason: 'end_turn' })
   expect(model.requests).toHaveLength(1)
 })
 
-test('a cancel in the middle of tools leaves none of them open', async () => {
+test('leaves no call open after a cancel during tools', async () => {
   const model = scriptedModel([
     {
       toolCalls: [
@@ -135,7 +135,7 @@ test('a cancel in the middle of tools leaves none of them open', async () => {
   expect(wire.problems).toEqual([])
 })
 
-test('a second prompt takes the place of the run that goes on', async () => {
+test('a second prompt replaces the running one', async () => {
   const { newSession, prompt, wire } = await startAgent({
     model: scriptedModel([{ hang: true, text: 'Wait' }, 'Second.']),
   })
@@ -151,7 +151,7 @@ test('a second prompt takes the place of the run that goes on', async () => {
   expect(wire.problems).toEqual([])
 })
 
-test('a person is asked with the diff and the rule that would be saved, and what they say counts', async () => {
+test('asks with the diff and the rule to save, and follows the answer', async () => {
   const asked: unknown[] = []
   const command = { id: 'b1', name: 'Bash', input: { command: 'touch made.txt' } }
   const model = scriptedModel([write, { toolCalls: [command] }, { toolCalls: [{ ...command, id: 'b2' }] }, 'Done.'])
@@ -193,7 +193,7 @@ test('a person is asked with the diff and the rule that would be saved, and what
         },
       ],
     },
-    // The same call is rejected without a question from then on.
+    // From then on the same call is rejected without a question.
     expect.objectContaining({ toolCall: expect.objectContaining({ toolCallId: 'b1' }) }),
   ])
   expect(existsSync(join(cwd, 'a.txt'))).toBe(true)
@@ -201,7 +201,7 @@ test('a person is asked with the diff and the rule that would be saved, and what
   expect(wire.problems).toEqual([])
 })
 
-test('a question that is open at a cancel is withdrawn, and nothing stays pending', async () => {
+test('withdraws an open question at a cancel, and leaves nothing pending', async () => {
   let withdrawn = false
   const { agent, newSession, prompt, updates, wire } = await startAgent({
     model: scriptedModel([write]),
@@ -225,7 +225,7 @@ test('a question that is open at a cancel is withdrawn, and nothing stays pendin
   expect(wire.problems).toEqual([])
 })
 
-test('a client that cannot ask has the call denied, and the run goes on', async () => {
+test('denies the call if the client cannot ask, and continues the run', async () => {
   const { cwd, newSession, prompt, wire } = await startAgent({
     model: scriptedModel([write, 'Then not.']),
     permission() {
@@ -238,7 +238,7 @@ test('a client that cannot ask has the call denied, and the run goes on', async 
   expect(wire.problems).toEqual([])
 })
 
-test('a request that the client takes back is a cancel', async () => {
+test('treats a request that the client cancels as a cancel', async () => {
   const { agent, newSession, wire, updates } = await startAgent({
     model: scriptedModel([{ hang: true, text: 'Wait' }, 'Yes.']),
   })
@@ -259,7 +259,7 @@ test('a request that the client takes back is a cancel', async () => {
   expect(wire.problems).toEqual([])
 })
 
-test('a cancel holds for what waits for the run to end, too', async () => {
+test('a cancel also applies to prompts that wait for the end of the run', async () => {
   const long = `An answer. ${'word '.repeat(8_000)}`
   const model = scriptedModel((_request, index) => (index < 3 ? long : { hang: true, text: 'Wait' }))
   const { agent, newSession, prompt, updates, wire } = await startAgent({ model })
@@ -273,29 +273,26 @@ test('a cancel holds for what waits for the run to end, too', async () => {
   expect(wire.problems).toEqual([])
 })
 
-test.each<readonly [how: string, said: readonly string[], before: number]>([
+test.each<readonly [how: string, texts: readonly string[], before: number]>([
   ['while nothing goes on', ['one', 'two', 'three'], 0],
   ['while a run goes on', ['zero', 'one', 'two', 'three'], 1],
-])(
-  'three prompts at once, %s: the run that goes on ends, and each of the others has a run and an answer in its order',
-  async (_how, said, before) => {
-    const model = scriptedModel((_request, index) => (index === 0 ? { hang: true, text: 'Wait' } : 'Done.'))
-    const { newSession, prompt, updates, wire } = await startAgent({ model })
-    const { sessionId } = await newSession()
-    const answered: string[] = []
-    const hand = (text: string) => prompt(sessionId, text).finally(() => answered.push(text))
-    const first = said.slice(0, before).map(hand)
-    await expect.poll(() => updates('agent_message_chunk').length >= before).toBe(true)
-    const answers = await Promise.all([...first, ...said.slice(before).map(hand)])
-    expect(answers).toMatchObject(
-      said.map((_, index) => ({
-        stopReason: 'end_turn',
-        _meta: { 'halting/stop': { reason: index === 0 ? 'aborted_streaming' : 'completed' } },
-      })),
-    )
-    expect(answered).toEqual(said)
-    const persons = model.requests.at(-1)?.messages.filter(({ role }) => role === 'user') ?? []
-    expect(persons.map(({ content }) => content)).toEqual(said)
-    expect([wire.problems, wire.unanswered]).toEqual([[], []])
-  },
-)
+])('runs three prompts, %s, one after the other, each with its answer', async (_how, texts, before) => {
+  const model = scriptedModel((_request, index) => (index === 0 ? { hang: true, text: 'Wait' } : 'Done.'))
+  const { newSession, prompt, updates, wire } = await startAgent({ model })
+  const { sessionId } = await newSession()
+  const answered: string[] = []
+  const sendPrompt = (text: string) => prompt(sessionId, text).finally(() => answered.push(text))
+  const first = texts.slice(0, before).map(sendPrompt)
+  await expect.poll(() => updates('agent_message_chunk').length >= before).toBe(true)
+  const answers = await Promise.all([...first, ...texts.slice(before).map(sendPrompt)])
+  expect(answers).toMatchObject(
+    texts.map((_, index) => ({
+      stopReason: 'end_turn',
+      _meta: { 'halting/stop': { reason: index === 0 ? 'aborted_streaming' : 'completed' } },
+    })),
+  )
+  expect(answered).toEqual(texts)
+  const persons = model.requests.at(-1)?.messages.filter(({ role }) => role === 'user') ?? []
+  expect(persons.map(({ content }) => content)).toEqual(texts)
+  expect([wire.problems, wire.unanswered]).toEqual([[], []])
+})

@@ -1,17 +1,17 @@
-// Holds rules of docs/spec: R-ACP-16: what servers want to know, as forms of an editor.
+// Holds rules of docs/spec: R-ACP-16: questions of servers as forms of an editor.
 import type { AgentContext, ClientCapabilities } from '@agentclientprotocol/sdk'
 import { describe, expect, test } from 'vitest'
 import type { ElicitationRequest } from '@halting/agent/mcp'
 import type { Session, SessionEvent } from '@halting/core/session'
-import { formOf, misfitOf } from '../../src/frontends/elicitation-form.ts'
+import { readForm, formContentProblem } from '../../src/frontends/elicitation-form.ts'
 import { ServerQuestions } from '../../src/acp/server-questions.ts'
 import { fits } from '../support/acp-schema.ts'
 
 const form = (properties: object, required?: unknown): object => ({ type: 'object', properties, required })
 
 describe('a form', () => {
-  test('has what the protocol knows of each field, and nothing else', () => {
-    const shown = formOf(
+  test('has only what the protocol supports of each field', () => {
+    const sampleForm = readForm(
       form(
         {
           name: { type: 'string', title: 'Name', minLength: 1, maxLength: 9, default: 'Ada', secret: 'x' },
@@ -28,7 +28,7 @@ describe('a form', () => {
         ['name'],
       ),
     )
-    expect(shown).toEqual({
+    expect(sampleForm).toEqual({
       type: 'object',
       required: ['name'],
       properties: {
@@ -61,7 +61,7 @@ describe('a form', () => {
         more: { type: 'array', items: { anyOf: [{ const: 'c', title: 'See' }] } },
       },
     })
-    const asked = { mode: 'form', sessionId: 's', message: 'm', requestedSchema: shown }
+    const asked = { mode: 'form', sessionId: 's', message: 'm', requestedSchema: sampleForm }
     expect(fits('CreateElicitationRequest', asked)).toBeUndefined()
   })
 
@@ -73,16 +73,16 @@ describe('a form', () => {
     ['a choice of numbers', form({ a: { type: 'string', enum: [1, 2] } })],
     ['no choice', form({ a: { type: 'string', enum: [] } })],
     ['a field without a type', form({ a: {} })],
-    ['a field that is none', form({ a: null })],
+    ['a field that is null', form({ a: null })],
     [
       'more fields than a form has',
       form(Object.fromEntries(Array.from({ length: 51 }, (_, n) => [n, { type: 'string' }]))),
     ],
-  ])('is not made of %s', (_what, requested) => {
-    expect(formOf(requested)).toBeUndefined()
+  ])('is not created from %s', (_what, requested) => {
+    expect(readForm(requested)).toBeUndefined()
   })
 
-  const given = formOf(
+  const given = readForm(
     form(
       {
         name: { type: 'string', maxLength: 3 },
@@ -117,16 +117,16 @@ describe('a form', () => {
     [{ age: 7, some: ['c'] }, 'some has the wrong type'],
     [{ age: 7, more: 'x' }, 'more has the wrong type'],
     [{ age: 7, constructor: 'x' }, 'constructor has the wrong type'],
-  ])('takes %j: %s', (content, misfit) => {
+  ])('accepts %j: %s', (content, problem) => {
     expect(given).toBeDefined()
-    expect(misfitOf(given ?? { properties: {} }, content)?.slice(0, misfit?.length)).toBe(misfit)
+    expect(formContentProblem(given ?? { properties: {} }, content)?.slice(0, problem?.length)).toBe(problem)
   })
 })
 
 describe('a question of a server', () => {
   const name: ElicitationRequest = { message: 'Your name?', requestedSchema: form({ name: { type: 'string' } }) }
 
-  function world(capabilities: ClientCapabilities, said: (asked: unknown, signal: AbortSignal) => unknown) {
+  function startQuestions(capabilities: ClientCapabilities, reply: (asked: unknown, signal: AbortSignal) => unknown) {
     const [notes, asked, notified] = [[] as string[], [] as unknown[], [] as unknown[][]]
     const listeners: ((event: SessionEvent) => void)[] = []
     const client = {
@@ -136,7 +136,7 @@ describe('a question of a server', () => {
         { cancellationSignal }: { cancellationSignal: AbortSignal },
       ) => {
         asked.push(params)
-        return said(params, cancellationSignal)
+        return reply(params, cancellationSignal)
       },
       notify: async (...notification: unknown[]) => void notified.push(notification),
     } as unknown as AgentContext
@@ -145,16 +145,19 @@ describe('a question of a server', () => {
       id: 's1',
       listen: (listener: (event: SessionEvent) => void) => void listeners.push(listener),
     } as unknown as Session
-    const tell = (event: SessionEvent): void => listeners.forEach((listener) => listener(event))
-    return { questions, session, notes, asked, notified, tell }
+    const emit = (event: SessionEvent): void => listeners.forEach((listener) => listener(event))
+    return { questions, session, notes, asked, notified, tell: emit }
   }
   const forms = { elicitation: { form: {} } }
   const never = (_asked: unknown, signal: AbortSignal) =>
     new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))))
   const waits = new AbortController().signal
 
-  test('is put with the name of the server, and the answer reaches it', async () => {
-    const { questions, session, notes, asked } = world(forms, () => ({ action: 'accept', content: { name: 'Ada' } }))
+  test('is shown with the name of the server, and its answer reaches the server', async () => {
+    const { questions, session, notes, asked } = startQuestions(forms, () => ({
+      action: 'accept',
+      content: { name: 'Ada' },
+    }))
     questions.attach(session)
     expect(await questions.ask('crm', name, waits)).toEqual({ action: 'accept', content: { name: 'Ada' } })
     expect(asked).toEqual([
@@ -169,14 +172,14 @@ describe('a question of a server', () => {
     expect(notes).toEqual([])
   })
 
-  test.each<readonly [what: string, said: unknown, answer: object]>([
+  test.each<readonly [what: string, reply: unknown, answer: object]>([
     ['a no', { action: 'decline' }, { action: 'decline' }],
     ['a form that was closed', { action: 'cancel' }, { action: 'cancel' }],
     ['a word that nobody knows', { action: 'later' }, { action: 'decline' }],
     ['nothing', null, { action: 'decline' }],
     ['a text', 'yes', { action: 'decline' }],
-  ])('%s is no answer', async (_what, said, answer) => {
-    const { questions, session } = world(forms, () => said)
+  ])('%s is not an answer', async (_what, reply, answer) => {
+    const { questions, session } = startQuestions(forms, () => reply)
     questions.attach(session)
     expect(await questions.ask('crm', name, waits)).toEqual(answer)
   })
@@ -185,7 +188,7 @@ describe('a question of a server', () => {
     readonly [
       what: string,
       capabilities: ClientCapabilities,
-      said: () => unknown,
+      reply: () => unknown,
       asks: ElicitationRequest,
       because: string,
     ]
@@ -213,22 +216,22 @@ describe('a question of a server', () => {
       { message: 'Which?', requestedSchema: form({ a: { type: 'object' } }) },
       'a form cannot show what it asks for',
     ],
-  ])('%s declines, and the person is told once', async (_what, capabilities, said, asks, because) => {
-    const { questions, session, notes } = world(capabilities, said)
+  ])('%s declines, and the person is notified once', async (_what, capabilities, reply, asks, because) => {
+    const { questions, session, notes } = startQuestions(capabilities, reply)
     questions.attach(session)
     for (let time = 0; time < 3; time++) expect(await questions.ask('crm', asks, waits)).toEqual({ action: 'decline' })
     expect(notes).toEqual([expect.stringContaining(because)])
     expect(notes[0]).toContain(`Declined a question of the server crm, "${asks.message}"`)
   })
 
-  test('before the client knows the session it is declined', async () => {
-    const { questions, notes } = world(forms, () => ({ action: 'accept' }))
+  test('is declined before the client knows the session', async () => {
+    const { questions, notes } = startQuestions(forms, () => ({ action: 'accept' }))
     expect(await questions.ask('crm', name, waits)).toEqual({ action: 'decline' })
     expect(notes).toEqual([expect.stringContaining('not open yet')])
   })
 
-  test('is withdrawn when its server waits no more, when the run ends and when the session closes; the next one is put then', async () => {
-    const { questions, session, asked, tell, notes } = world(forms, never)
+  test('is withdrawn when its server, the run or the session ends, and the next one follows', async () => {
+    const { questions, session, asked, tell: emit, notes } = startQuestions(forms, never)
     questions.attach(session)
     const server = new AbortController()
     const [one, two] = [questions.ask('crm', name, server.signal), questions.ask('crm', name, waits)]
@@ -236,11 +239,11 @@ describe('a question of a server', () => {
     server.abort()
     expect(await one).toEqual({ action: 'cancel' })
     await expect.poll(() => asked).toHaveLength(2)
-    tell({ type: 'closed' })
+    emit({ type: 'closed' })
     expect(await two).toEqual({ action: 'cancel' })
     const last = questions.ask('crm', name, waits)
     await expect.poll(() => asked).toHaveLength(3)
-    tell({ type: 'failed', error: 'x', givenBack: [] })
+    emit({ type: 'failed', error: 'x', givenBack: [] })
     expect(await last).toEqual({ action: 'cancel' })
     expect(notes).toEqual([])
   })
@@ -258,8 +261,8 @@ describe('a question of a server', () => {
     [{ action: 'decline' }, { action: 'decline' }],
     [{ action: 'cancel' }, { action: 'cancel' }],
     [null, { action: 'decline' }],
-  ])('a page is put by its whole address, and reported as finished: %j', async (said, answer) => {
-    const { questions, session, asked, notified } = world(pages, () => said)
+  ])('a page is shown with its whole address, and reported as finished: %j', async (reply, answer) => {
+    const { questions, session, asked, notified } = startQuestions(pages, () => reply)
     questions.attach(session)
     const finished = new AbortController()
     expect(await questions.ask('crm', { ...page, completed: finished.signal }, waits)).toEqual(answer)
@@ -282,8 +285,8 @@ describe('a question of a server', () => {
     [{ outcome: { outcome: 'selected', optionId: 'decline' } }, 'decline', 'failed'],
     [{ outcome: { outcome: 'cancelled' } }, 'cancel', 'failed'],
     [{ outcome: { outcome: 'selected', optionId: 'other' } }, 'decline', 'failed'],
-  ])('an editor without such a view asks about a call that shows the address: %j', async (said, action, status) => {
-    const { questions, session, asked, notified } = world(forms, () => said)
+  ])('an editor without such a view shows the address in a permission request: %j', async (reply, action, status) => {
+    const { questions, session, asked, notified } = startQuestions(forms, () => reply)
     questions.attach(session)
     expect(await questions.ask('crm', page, waits)).toEqual({ action })
     expect(asked).toMatchObject([
@@ -304,7 +307,7 @@ describe('a question of a server', () => {
   })
 
   test('a page is withdrawn with its call', async () => {
-    const { questions, session } = world(forms, never)
+    const { questions, session } = startQuestions(forms, never)
     questions.attach(session)
     const call = new AbortController()
     const answer = questions.ask('crm', page, call.signal)

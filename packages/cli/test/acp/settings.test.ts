@@ -8,20 +8,20 @@ import { startAgent } from '../support/acp-agent.ts'
 
 const look: ScriptedReply = { toolCalls: [{ name: 'Glob', input: { pattern: '*' } }] }
 
-const valuesOf = (options: readonly SessionConfigOption[] | null | undefined): Record<string, unknown> =>
+const currentValues = (options: readonly SessionConfigOption[] | null | undefined): Record<string, unknown> =>
   Object.fromEntries((options ?? []).map(({ id, currentValue }) => [id, currentValue]))
 
-test('a limit is raised from the editor while a run goes on, and counts for it', async () => {
+test('a limit raised in the editor during a run applies to that run', async () => {
   let reached: () => void = () => undefined
   const inRun = new Promise<void>((resolve) => (reached = resolve))
-  let goOn: () => void = () => undefined
-  const wait = new Promise<void>((resolve) => (goOn = resolve))
+  let release: () => void = () => undefined
+  const wait = new Promise<void>((resolve) => (release = resolve))
   const model = scriptedModel((_request, index) =>
     index === 0 ? { ...look, before: () => (reached(), wait) } : index < 4 ? look : 'Done.',
   )
   const { agent, newSession, prompt, updates, wire } = await startAgent({ model, options: { maxTurns: 1 } })
   const { sessionId, configOptions } = await newSession()
-  expect(valuesOf(configOptions)).toMatchObject({ '_halting.max_turns': '1', '_halting.budget_usd': 'none' })
+  expect(currentValues(configOptions)).toMatchObject({ '_halting.max_turns': '1', '_halting.budget_usd': 'none' })
   const answered = prompt(sessionId, 'go')
   await inRun
   const raised = await agent.request(methods.agent.session.setConfigOption, {
@@ -29,8 +29,8 @@ test('a limit is raised from the editor while a run goes on, and counts for it',
     configId: '_halting.max_turns',
     value: '10',
   })
-  expect(valuesOf(raised.configOptions)).toMatchObject({ '_halting.max_turns': '10' })
-  goOn()
+  expect(currentValues(raised.configOptions)).toMatchObject({ '_halting.max_turns': '10' })
+  release()
   expect(await answered).toMatchObject({ stopReason: 'end_turn', _meta: { 'halting/stop': { reason: 'completed' } } })
   expect(model.requests).toHaveLength(5)
   expect(updates('config_option_update')).toHaveLength(1)
@@ -41,16 +41,19 @@ test('a limit is raised from the editor while a run goes on, and counts for it',
   expect(wire.problems).toEqual([])
 })
 
-test.each(['', '/continue', '  /continue  '])('after a limit "%s" goes on with as many turns again', async (text) => {
-  const model = scriptedModel((_request, index) => (index < 3 ? look : 'Done.'))
-  const { newSession, prompt, wire } = await startAgent({ model, options: { maxTurns: 2 } })
-  const { sessionId } = await newSession()
-  expect(await prompt(sessionId, 'go')).toMatchObject({ stopReason: 'max_turn_requests' })
-  expect(await prompt(sessionId, text)).toMatchObject({ stopReason: 'end_turn' })
-  // What was asked for at first is asked for still: nothing was said in between.
-  expect(model.requests.at(-1)?.messages.filter(({ role }) => role === 'user')).toHaveLength(4)
-  expect(wire.problems).toEqual([])
-})
+test.each(['', '/continue', '  /continue  '])(
+  'after a limit, "%s" continues with as many turns again',
+  async (text) => {
+    const model = scriptedModel((_request, index) => (index < 3 ? look : 'Done.'))
+    const { newSession, prompt, wire } = await startAgent({ model, options: { maxTurns: 2 } })
+    const { sessionId } = await newSession()
+    expect(await prompt(sessionId, 'go')).toMatchObject({ stopReason: 'max_turn_requests' })
+    expect(await prompt(sessionId, text)).toMatchObject({ stopReason: 'end_turn' })
+    // The permission that the session began with still applies: nothing changed it in between.
+    expect(model.requests.at(-1)?.messages.filter(({ role }) => role === 'user')).toHaveLength(4)
+    expect(wire.problems).toEqual([])
+  },
+)
 
 test.each<
   readonly [
@@ -72,7 +75,7 @@ test.each<
   ['token_limit', { maxTotalTokens: 30_000 }, '_halting.max_tokens', '30000', '2.5m', '2500000', 'tokensLeft'],
   ['max_tool_calls', { maxToolCalls: 1 }, '_halting.max_tool_calls', '1', '8', '8', 'toolCallsLeft'],
   ['time_limit', { maxDurationMs: 300 }, '_halting.max_duration', '300ms', '1h30m', '90m', 'timeLeftMs'],
-])('a run that ended with %s goes on once its limit is raised, with all its counters', async (...row) => {
+])('a run that ended with %s continues with its counters once the limit is raised', async (...row) => {
   const [reason, options, configId, before, raised, shown, left] = row
   const usage = { input_tokens: 5_000, output_tokens: 5_000 }
   const model = scriptedModel(
@@ -84,10 +87,10 @@ test.each<
   )
   const { agent, newSession, prompt, updates, wire } = await startAgent({ model, options })
   const { sessionId, configOptions } = await newSession()
-  expect(valuesOf(configOptions)).toMatchObject({ [configId]: before })
+  expect(currentValues(configOptions)).toMatchObject({ [configId]: before })
   expect(await prompt(sessionId, 'go')).toMatchObject({ _meta: { 'halting/stop': { reason } } })
   const after = await agent.request(methods.agent.session.setConfigOption, { sessionId, configId, value: raised })
-  expect(valuesOf(after.configOptions)).toMatchObject({ [configId]: shown })
+  expect(currentValues(after.configOptions)).toMatchObject({ [configId]: shown })
   expect(await prompt(sessionId, '/continue')).toMatchObject({
     stopReason: 'end_turn',
     _meta: { 'halting/stop': { reason: 'completed' } },
@@ -101,7 +104,7 @@ test.each<
   expect(wire.problems).toEqual([])
 })
 
-test('without anything to go on with an empty prompt says what to do', async () => {
+test('an empty prompt with nothing to continue explains what to do', async () => {
   const { newSession, prompt, wire } = await startAgent({ model: scriptedModel([]) })
   const { sessionId } = await newSession()
   await expect(prompt(sessionId, '')).rejects.toMatchObject({
@@ -112,24 +115,28 @@ test('without anything to go on with an empty prompt says what to do', async () 
   expect(wire.problems).toEqual([])
 })
 
-test('what can be set is told with every answer, and modes in both forms', async () => {
+test('every response has the options, and the modes in both forms', async () => {
   const model = scriptedModel([])
   const { agent, newSession, updates, wire } = await startAgent({ model })
   const { sessionId, modes, configOptions } = await newSession()
   expect(modes?.availableModes.map(({ id }) => id)).toEqual(
-    configOptions?.[0]?.type === 'select' ? configOptions[0].options.map((one) => 'value' in one && one.value) : [],
+    configOptions?.[0]?.type === 'select'
+      ? configOptions[0].options.map((choice) => 'value' in choice && choice.value)
+      : [],
   )
   await agent.request(methods.agent.session.setMode, { sessionId, modeId: 'plan' })
   await expect
     .poll(() => updates('current_mode_update'))
     .toEqual([{ sessionUpdate: 'current_mode_update', currentModeId: 'plan' }])
-  expect(valuesOf(updates('config_option_update').at(-1)?.['configOptions'] as SessionConfigOption[])).toMatchObject({
+  expect(
+    currentValues(updates('config_option_update').at(-1)?.['configOptions'] as SessionConfigOption[]),
+  ).toMatchObject({
     mode: 'plan',
   })
   const set = (configId: string, value: string) =>
     agent
       .request(methods.agent.session.setConfigOption, { sessionId, configId, value })
-      .then(({ configOptions }) => valuesOf(configOptions))
+      .then(({ configOptions }) => currentValues(configOptions))
   expect(await set('mode', 'acceptEdits')).toMatchObject({ mode: 'acceptEdits' })
   expect(await set('thinking', 'adaptive')).toMatchObject({ thinking: 'adaptive' })
   expect(await set('thinking', 'enabled:4096')).toMatchObject({ thinking: 'enabled:4096' })
@@ -142,18 +149,18 @@ test('what can be set is told with every answer, and modes in both forms', async
 })
 
 test.each([
-  ['an option that there is not', 'nothing', '1'],
-  ['a limit that is none', '_halting.max_turns', 'many'],
-  ['a limit of nothing', '_halting.max_turns', '0'],
+  ['an unknown option', 'nothing', '1'],
+  ['a limit that is no number', '_halting.max_turns', 'many'],
+  ['a limit of zero', '_halting.max_turns', '0'],
   ['half a turn', '_halting.max_turns', '1.5'],
-  ['tokens that are none', '_halting.max_tokens', '-5'],
+  ['a negative number of tokens', '_halting.max_tokens', '-5'],
   ['a time without a unit', '_halting.max_duration', '10'],
   ['no text', '_halting.max_duration', ''],
-  ['a mode that there is not', 'mode', 'yolo'],
-  ['a model that there is not', 'model', 'nobody'],
-  ['a thinking that there is not', 'thinking', 'enabled:x'],
+  ['an unknown mode', 'mode', 'yolo'],
+  ['an unknown model', 'model', 'nobody'],
+  ['an unknown thinking setting', 'thinking', 'enabled:x'],
   ['a budget in dollars for a model without a price', '_halting.budget_usd', '5'],
-])('%s is refused, and nothing is set', async (_name, configId, value) => {
+])('%s is rejected, and nothing is set', async (_name, configId, value) => {
   const { agent, newSession, wire } = await startAgent({ model: scriptedModel([]) })
   const { sessionId, configOptions } = await newSession()
   const setting = agent.request(methods.agent.session.setConfigOption, { sessionId, configId, value })
@@ -163,11 +170,11 @@ test.each([
     configId: 'thinking',
     value: 'default',
   })
-  expect(valuesOf(after.configOptions)).toEqual(valuesOf(configOptions))
+  expect(currentValues(after.configOptions)).toEqual(currentValues(configOptions))
   expect(wire.problems).toEqual([])
 })
 
-test('commands are told, those of this face too', async () => {
+test('the commands include those of this frontend', async () => {
   const commands = [{ name: 'review', description: 'Looks at a change', argumentHint: 'which' }]
   const { newSession, updates, wire } = await startAgent({ model: scriptedModel([]), commands })
   await newSession()
@@ -189,7 +196,7 @@ test('commands are told, those of this face too', async () => {
   expect(wire.problems).toEqual([])
 })
 
-test('what files and the model call something is one line of text in an editor too', async () => {
+test('names from files and the model are shown on one line', async () => {
   const hostile = `\u001B]0;title\u0007a\u202Eb\n${'c'.repeat(5_000)}`
   const commands = [{ name: 'review', description: hostile, argumentHint: hostile }]
   const todos = [{ content: hostile, status: 'pending' }]
@@ -204,13 +211,13 @@ test('what files and the model call something is one line of text in an editor t
   const [{ availableCommands } = {}] = updates('available_commands_update')
   const [{ entries } = {}] = updates('plan')
   const names = updates('tool_call').map(({ name, title }) => [name, title])
-  const said = JSON.stringify([availableCommands, entries, names])
-  expect(said).toContain('review')
-  expect(said).toMatch(/ab c+…/)
-  expect(said).not.toMatch(/\u202E|\\u001b|\\u0007|\\n|c{600}/i)
+  const allUpdates = JSON.stringify([availableCommands, entries, names])
+  expect(allUpdates).toContain('review')
+  expect(allUpdates).toMatch(/ab c+…/)
+  expect(allUpdates).not.toMatch(/\u202E|\\u001b|\\u0007|\\n|c{600}/i)
 })
 
-test('two sessions have each its own folder, mode and run', async () => {
+test('two sessions have separate folders, modes and runs', async () => {
   const model = () => scriptedModel([{ toolCalls: [{ name: 'Glob', input: { pattern: '*.txt' } }] }, 'Done.'])
   const { agent, cwd, newSession, prompt, wire } = await startAgent({ model })
   mkdirSync(join(cwd, 'inner'))
@@ -222,13 +229,13 @@ test('two sessions have each its own folder, mode and run', async () => {
     configId: '_halting.max_turns',
     value: '3',
   })
-  expect(valuesOf(configOptions)).toMatchObject({ mode: 'default', '_halting.max_turns': '3' })
+  expect(currentValues(configOptions)).toMatchObject({ mode: 'default', '_halting.max_turns': '3' })
   const answers = await Promise.all([prompt(first.sessionId, 'one'), prompt(second.sessionId, 'two')])
   expect(answers.map(({ stopReason }) => stopReason)).toEqual(['end_turn', 'end_turn'])
   expect(wire.problems).toEqual([])
 })
 
-test('what is no session, no absolute folder and no method is refused by its code', async () => {
+test('an unknown session, a relative folder and an unknown method have error codes', async () => {
   const { agent, cwd, wire } = await startAgent({ model: scriptedModel([]) })
   const prompt = [{ type: 'text' as const, text: 'hi' }]
   await expect(agent.request(methods.agent.session.prompt, { sessionId: 'none', prompt })).rejects.toMatchObject({
@@ -245,7 +252,7 @@ test('what is no session, no absolute folder and no method is refused by its cod
   })
   await expect(agent.request('session/nothing', {})).rejects.toMatchObject({ code: -32601 })
   await expect(agent.request('session/prompt', { sessionId: 7 })).rejects.toMatchObject({ code: -32602 })
-  // Again is harmless.
+  // Repeating it changes nothing.
   expect(await agent.request(methods.agent.session.close, { sessionId: 'none' })).toEqual({})
   expect(await agent.request(methods.agent.session.delete, { sessionId: 'none' })).toEqual({})
   expect(
@@ -253,6 +260,6 @@ test('what is no session, no absolute folder and no method is refused by its cod
       (problem) => !problem.startsWith('Request session/nothing') && !problem.startsWith('PromptRequest'),
     ),
   ).toEqual([
-    // What was asked for has no schema, and so has its answer none but an error.
+    // The method has no schema, so only an error can be a valid answer.
   ])
 })

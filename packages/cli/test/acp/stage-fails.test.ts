@@ -1,20 +1,25 @@
-// Holds R-LIVE-3a of docs/spec.
+// Holds rules of docs/spec: R-LIVE-3a.
 import { expect, test } from 'vitest'
 import { EventUpdates } from '../../src/acp/event-updates.ts'
 import { Prompts } from '../../src/acp/prompts.ts'
 
-test('a stage that breaks after a run answers no prompt of the run that goes on, and ends none of its calls', async () => {
+test('a failed stage after a run neither answers the prompt of the next run nor ends its calls', async () => {
   const prompts = new Prompts()
   const prompt = prompts.open()
-  prompts.handIn(prompt, 'message')
+  prompts.markSubmitted(prompt, 'message')
   prompts.onEvent({ type: 'run_start', runId: 'second', ids: [prompt.id] })
   const stage = { type: 'failed', error: new Error('The stage broke.'), givenBack: [], isAfterRun: true } as const
   prompts.onEvent(stage)
   expect(prompts.isEmpty).toBe(false)
-  // Nothing of the snapshot is looked at.
+  // The code does not read the snapshot.
   const updates = new EventUpdates({ notices: true, compaction: false }, '/work', () => ({}) as never)
-  updates.of({ type: 'loop', event: { type: 'tool_start', callId: 'c1', name: 'Bash', input: { command: 'true' } } })
-  expect(updates.of(stage)).toEqual([{ sessionUpdate: 'notice', severity: 'warning', title: 'The stage broke.' }])
+  updates.updatesFor({
+    type: 'loop',
+    event: { type: 'tool_start', callId: 'c1', name: 'Bash', input: { command: 'true' } },
+  })
+  expect(updates.updatesFor(stage)).toEqual([
+    { sessionUpdate: 'notice', severity: 'warning', title: 'The stage broke.' },
+  ])
   prompts.onEvent({ type: 'failed', error: new Error('The run broke.'), givenBack: [] })
   expect(await prompt.ended).toMatchObject({ kind: 'failed' })
 })

@@ -11,7 +11,7 @@ import { server } from '../support/servers.ts'
 
 installProgram()
 
-test('messages nested beyond reason are answered with an error, and the next ones are read', async () => {
+test('too deeply nested messages are answered with an error, and the next ones are read', async () => {
   const one = await talk([])
   const deep = '['.repeat(100_000) + ']'.repeat(100_000)
   one.child.stdin?.write(`{"jsonrpc":"2.0","id":${deep},"method":"x"}\n`)
@@ -23,7 +23,7 @@ test('messages nested beyond reason are answered with an error, and the next one
   expect(errors.some((line) => line.includes('"id":"p"'))).toBe(true)
 })
 
-test('a session is opened, works, is listed, loaded before it answers, resumed and deleted', async () => {
+test('a session is opened, run, listed, loaded, resumed and deleted', async () => {
   const cwd = join(here(), 'work')
   mkdirSync(cwd)
   const replies = script([
@@ -31,8 +31,8 @@ test('a session is opened, works, is listed, loaded before it answers, resumed a
     { content: 'Done.' },
     { content: 'Again.' },
   ])
-  const talking = await talk(['--script', replies])
-  const { agent, wire, asked } = talking
+  const talkRun = await talk(['--script', replies])
+  const { agent, wire, asked } = talkRun
   const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
   expect(await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('Write a.txt') })).toMatchObject({
     stopReason: 'end_turn',
@@ -65,12 +65,12 @@ test('a session is opened, works, is listed, loaded before it answers, resumed a
   await expect(agent.request(methods.agent.session.load, { sessionId, cwd, mcpServers: [] })).rejects.toMatchObject({
     code: -32002,
   })
-  talking.child.stdin?.end()
-  expect(await talking.exited()).toBe(0)
-  expect([wire.problems, talking.strangers, talking.stderr()]).toEqual([[], [], ''])
+  talkRun.child.stdin?.end()
+  expect(await talkRun.exited()).toBe(0)
+  expect([wire.problems, talkRun.strangers, talkRun.stderr()]).toEqual([[], [], ''])
 })
 
-test('a run of a process that was killed goes on in the mode that the editor shows, and not in the one it began in', async () => {
+test('a run of a killed process continues in the mode that the editor shows, not its first one', async () => {
   const cwd = join(here(), 'killed')
   mkdirSync(cwd)
   const command = 'echo begun > begun; sleep 60'
@@ -89,9 +89,9 @@ test('a run of a process that was killed goes on in the mode that the editor sho
   expect([next.asked.length, existsSync(join(cwd, 'a.txt'))]).toEqual([1, true])
 })
 
-test('a cancel in the same write as the prompt', async () => {
-  const talking = await talk(['--script', script([{ content: 'Late.', delay_ms: 60_000 }])])
-  const { agent, wire, child } = talking
+test('a cancel arrives in the same write as the prompt', async () => {
+  const talkRun = await talk(['--script', script([{ content: 'Late.', delay_ms: 60_000 }])])
+  const { agent, wire, child } = talkRun
   const { sessionId } = await agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
   const prompt = { jsonrpc: '2.0', id: 'p', method: 'session/prompt', params: { sessionId, prompt: say('hi') } }
   const cancel = { jsonrpc: '2.0', method: 'session/cancel', params: { sessionId } }
@@ -108,38 +108,35 @@ test('a cancel in the same write as the prompt', async () => {
 test.each([
   ['its stdin ends', 0],
   ['SIGTERM comes', 143],
-])(
-  'when %s, what goes on is settled, nothing is left, and another process finds the session whole',
-  async (_how, status) => {
-    const file = join(here(), `pid-${status}.txt`)
-    const replies = script([{ content: [call('Bash', { command: `echo $$ > ${file}; sleep 600` })] }])
-    const talking = await talk(['--script', replies, '--allowedTools', 'Bash'])
-    const { sessionId } = await talking.agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
-    const answered = talking.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('sleep') }).then(
-      (answer) => (answer as { readonly stopReason: string }).stopReason,
-      () => 'no answer',
-    )
-    const pid = Number(await fileSays(file))
-    if (status === 0) talking.child.stdin?.end()
-    else talking.child.kill('SIGTERM')
-    expect(await talking.exited()).toBe(status)
-    expect(await answered).toBe('cancelled')
-    expect(await survivorsOf([pid])).toEqual([])
-    expect(callProblems(updatesIn(talking.wire))).toEqual([])
-    expect([talking.wire.problems, talking.strangers]).toEqual([[], []])
-    const again = await talk(['--script', script([{ content: 'Yes.' }])])
-    await again.agent.request(methods.agent.session.load, { sessionId, cwd: here(), mcpServers: [] })
-    expect(updatesIn(again.wire).filter(({ sessionUpdate }) => sessionUpdate === 'tool_call_update')).toEqual(
-      expect.arrayContaining([expect.objectContaining({ status: 'failed' })]),
-    )
-    expect(callProblems(updatesIn(again.wire))).toEqual([])
-    expect(
-      await again.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('Still there?') }),
-    ).toMatchObject({ stopReason: 'end_turn' })
-  },
-)
+])('when %s, the run ends, nothing is left, and another process finds the session complete', async (_how, status) => {
+  const file = join(here(), `pid-${status}.txt`)
+  const replies = script([{ content: [call('Bash', { command: `echo $$ > ${file}; sleep 600` })] }])
+  const talkRun = await talk(['--script', replies, '--allowedTools', 'Bash'])
+  const { sessionId } = await talkRun.agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
+  const answered = talkRun.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('sleep') }).then(
+    (answer) => (answer as { readonly stopReason: string }).stopReason,
+    () => 'no answer',
+  )
+  const pid = Number(await fileSays(file))
+  if (status === 0) talkRun.child.stdin?.end()
+  else talkRun.child.kill('SIGTERM')
+  expect(await talkRun.exited()).toBe(status)
+  expect(await answered).toBe('cancelled')
+  expect(await survivorsOf([pid])).toEqual([])
+  expect(callProblems(updatesIn(talkRun.wire))).toEqual([])
+  expect([talkRun.wire.problems, talkRun.strangers]).toEqual([[], []])
+  const again = await talk(['--script', script([{ content: 'Yes.' }])])
+  await again.agent.request(methods.agent.session.load, { sessionId, cwd: here(), mcpServers: [] })
+  expect(updatesIn(again.wire).filter(({ sessionUpdate }) => sessionUpdate === 'tool_call_update')).toEqual(
+    expect.arrayContaining([expect.objectContaining({ status: 'failed' })]),
+  )
+  expect(callProblems(updatesIn(again.wire))).toEqual([])
+  expect(
+    await again.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('Still there?') }),
+  ).toMatchObject({ stopReason: 'end_turn' })
+})
 
-test('a command shows its output while it runs, then one update ends it; keys are taken out, also of pieces', async () => {
+test('a running command shows its output, then one update ends it; keys are redacted, even in pieces', async () => {
   const key = 'sk-ant-abcdefghijkl0123456789'
   const replies = script([
     { content: [call('Bash', { command: 'echo one; sleep 1.5; echo two' })] },
@@ -150,10 +147,10 @@ test('a command shows its output while it runs, then one update ends it; keys ar
   })
   const { sessionId } = await agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
   await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('go') })
-  const ofCall = updatesIn(wire, sessionId).filter(({ sessionUpdate }) => sessionUpdate === 'tool_call_update')
-  expect(ofCall.map(({ status }) => status)).toEqual(['in_progress', undefined, 'completed'])
-  expect(JSON.stringify(ofCall[1])).toContain('one')
-  expect(JSON.stringify(ofCall[2])).toContain('one\\ntwo')
+  const callUpdates = updatesIn(wire, sessionId).filter(({ sessionUpdate }) => sessionUpdate === 'tool_call_update')
+  expect(callUpdates.map(({ status }) => status)).toEqual(['in_progress', undefined, 'completed'])
+  expect(JSON.stringify(callUpdates[1])).toContain('one')
+  expect(JSON.stringify(callUpdates[2])).toContain('one\\ntwo')
   const text = updatesIn(wire, sessionId).flatMap(({ sessionUpdate, content }) =>
     sessionUpdate === 'agent_message_chunk' ? [(content as { readonly text: string }).text] : [],
   )
@@ -161,7 +158,7 @@ test('a command shows its output while it runs, then one update ends it; keys ar
   expect(wire.problems).toEqual([])
 })
 
-test('a client has servers of its own in a session, by stdio', async () => {
+test('a client provides MCP servers over stdio to a session', async () => {
   const replies = script([{ content: [call('mcp__own__say', { text: '${HOME}' })] }, { content: 'Done.' }])
   const { agent, wire } = await talk(['--script', replies, '--allowedTools', 'mcp__own'])
   const { sessionId } = await agent.request(methods.agent.session.new, {
@@ -175,23 +172,23 @@ test('a client has servers of its own in a session, by stdio', async () => {
   expect(wire.problems).toEqual([])
 })
 
-test('stdout has the protocol alone: what is wrong with settings is told on stderr and in the session', async () => {
+test('stdout has only the protocol: problems of settings are reported on stderr and in the session', async () => {
   const cwd = join(here(), 'warned')
   mkdirSync(join(cwd, '.halting'), { recursive: true })
   writeFileSync(
     join(cwd, '.halting/settings.json'),
     '{ "hooks": { "Nothing": [] }, "permissions": { "allow": ["Bash"] } }',
   )
-  const talking = await talk(['--script', script([{ content: 'Hi.' }])])
-  const { agent, wire, strangers } = talking
+  const talkRun = await talk(['--script', script([{ content: 'Hi.' }])])
+  const { agent, wire, strangers } = talkRun
   const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
   await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('hi') })
-  expect(talking.stderr()).toMatch(/^halting: /)
+  expect(talkRun.stderr()).toMatch(/^halting: /)
   expect(JSON.stringify(updatesIn(wire))).toContain('trust')
   expect([wire.problems, strangers]).toEqual([[], []])
 })
 
-test('a line that is no message is answered, and the next one too', async () => {
+test('an invalid line is answered, and so is the next one', async () => {
   const { agent, child, wire } = await talk(['--script', script([{ content: 'Hi.' }])])
   child.stdin?.write('{ broken\n\n"text"\n')
   const { sessionId } = await agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
@@ -204,7 +201,7 @@ test('a line that is no message is answered, and the next one too', async () => 
   expect(codes.filter((code) => ![-32700, -32600].includes(code))).toEqual([])
 })
 
-test('without a key a session is not opened, and a client is told to give one', async () => {
+test('without a key no session is opened, and the client is asked for one', async () => {
   const { agent, wire } = await talk([])
   await expect(agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })).rejects.toMatchObject({
     code: -32000,
@@ -223,7 +220,7 @@ test('without a key a session is not opened, and a client is told to give one', 
 test.each([
   ['a client with a terminal', { auth: { terminal: true } }, ['setup', 'environment']],
   ['any other client', {}, ['environment']],
-])('without a key %s is offered ways to one (R-ACP-19)', async (_what, capabilities, ids) => {
+])('without a key %s is offered methods to provide one (R-ACP-19)', async (_what, capabilities, ids) => {
   const { agent, wire, initialized } = await talk([], { capabilities })
   expect(initialized.authMethods?.map(({ id }) => id)).toEqual(ids)
   const terminal = initialized.authMethods?.find((method) => 'type' in method && method.type === 'terminal')
@@ -237,20 +234,20 @@ test.each([
   expect(wire.problems).toEqual([])
 })
 
-test('with a key there is nothing to authenticate, and a client that does so all the same is answered', async () => {
+test('with a key no authentication is needed, and a request for it succeeds', async () => {
   const { agent, initialized } = await talk([], { env: { ANTHROPIC_API_KEY: 'made-up' } })
   expect(initialized.authMethods).toEqual([])
   expect(await agent.request(methods.agent.authenticate, { methodId: 'environment' })).toEqual({})
 })
 
-test('halting acp setup sets up a key in a terminal, whatever flags stand before it (R-ACP-19)', async () => {
+test('halting acp setup sets up a key in a terminal, whatever flags precede it (R-ACP-19)', async () => {
   const { status, stdout } = await start(['acp', '--max-turns', '5', 'setup'], {}).ended
   expect([status, stdout]).toEqual([1, expect.stringContaining('ANTHROPIC_API_KEY')])
   const other = await start(['acp', 'sutep'], {}).ended
   expect([other.status, other.stderr]).toEqual([2, expect.stringContaining('"sutep" is neither')])
 })
 
-test('a client may load what it has open: what was said so far comes again', async () => {
+test('a client may load an open session, and receives the conversation so far', async () => {
   const cwd = here()
   const { agent, wire } = await talk(['--script', script([{ content: 'First.' }, { content: 'Second.' }])])
   const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
@@ -269,7 +266,7 @@ test('a client may load what it has open: what was said so far comes again', asy
   expect(wire.problems).toEqual([])
 })
 
-test('names of what an editor attached mention nothing, also as arguments of a command (R-ACP-15)', async () => {
+test('names of attachments mention no files, also as arguments of a command (R-ACP-15)', async () => {
   const cwd = join(here(), 'work')
   mkdirSync(join(cwd, '.halting', 'commands'), { recursive: true })
   for (const name of ['named.txt', 'written.txt']) writeFileSync(join(cwd, name), `text of ${name}`)
@@ -286,24 +283,26 @@ test('names of what an editor attached mention nothing, also as arguments of a c
     await agent.request(methods.agent.session.prompt, { sessionId, prompt: [...say(text), ...attached] })
   const before = wire.said.length
   await agent.request(methods.agent.session.load, { sessionId, cwd, mcpServers: [] })
-  const said = updatesIn({ said: wire.said.slice(before) })
+  const replayText = updatesIn({ said: wire.said.slice(before) })
     .filter(({ sessionUpdate }) => sessionUpdate === 'user_message_chunk')
     .map(({ content }) => (content as { text?: string }).text ?? '')
     .join('\n')
-  expect(said).not.toContain('text of named.txt')
-  expect(said.split('text of written.txt')).toHaveLength(3)
+  expect(replayText).not.toContain('text of named.txt')
+  expect(replayText.split('text of written.txt')).toHaveLength(3)
   const names = '`/w/a @named.txt b`[ @named.txt ](https://x/y)[z](@named.txt )`/w/c @named.txt d`'
-  expect(said).toContain(`See @written.txt ${names}`)
-  expect(said).toContain(`Look at @written.txt and ${names}.`)
+  expect(replayText).toContain(`See @written.txt ${names}`)
+  expect(replayText).toContain(`Look at @written.txt and ${names}.`)
   expect(wire.problems).toEqual([])
 })
 
-test('models whose key is there can be chosen, and others be named', async () => {
+test('models with a key can be chosen, and others can be named', async () => {
   const { agent } = await talk([], { env: { ANTHROPIC_API_KEY: 'k', OPENAI_API_KEY: '' } })
   const { sessionId, configOptions } = await agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
-  const told = configOptions?.find(({ id }) => id === 'model')
+  const modelOption = configOptions?.find(({ id }) => id === 'model')
   const names =
-    told?.type === 'select' ? told.options.flatMap((option) => ('value' in option ? [option.value] : [])) : []
+    modelOption?.type === 'select'
+      ? modelOption.options.flatMap((option) => ('value' in option ? [option.value] : []))
+      : []
   expect(names).toEqual(expect.arrayContaining(['claude-sonnet-5-5', 'claude-haiku-4-5']))
   expect(names.filter((name) => name.startsWith('openai/'))).toEqual([])
   const set = (value: string) =>
@@ -319,7 +318,7 @@ test('models whose key is there can be chosen, and others be named', async () =>
 test.each([
   [[], false],
   [['--allow-dangerously-skip-permissions'], true],
-])('bypassing is a mode of an editor where it was said at the start: %s (R-RULE-1e)', async (flags, isOffered) => {
+])('bypassPermissions is offered if it was allowed at the start: %s (R-RULE-1e)', async (flags, isOffered) => {
   const { agent } = await talk(['--script', script([]), ...flags])
   const { sessionId, modes } = await agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
   expect(modes?.currentModeId).toBe('default')
@@ -338,12 +337,12 @@ test.each([
   ])
 })
 
-test('flags that name a session are refused', async () => {
+test('flags that name a session are rejected', async () => {
   const { ended } = start(['acp', '--continue'])
   expect(await ended).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('Remove --continue.') })
 })
 
-test('requests that come with the end of stdin are answered', async () => {
+test('requests that arrive with the end of stdin are answered', async () => {
   const lines = [
     { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: 1 } },
     { jsonrpc: '2.0', id: 2, method: 'session/new', params: { cwd: here(), mcpServers: [] } },
@@ -360,32 +359,29 @@ test('requests that come with the end of stdin are answered', async () => {
 test.each([
   [{ elicitation: { form: {} } }, { action: 'accept', content: { name: 'Ada' } }, ''],
   [{}, { action: 'decline' }, 'this editor does not support forms'],
-])(
-  'what a server wants to know is asked by a form of the editor: %j (R-ACP-16)',
-  async (capabilities, answer, note) => {
-    const replies = script([{ content: [call('mcp__own__do', {})] }, { content: 'Done.' }])
-    const asked: unknown[] = []
-    const { agent, wire } = await talk(['--script', replies, '--allowedTools', 'mcp__own'], {
-      capabilities,
-      answers: (app) =>
-        app.onRequest(methods.client.elicitation.create, ({ params }) => {
-          asked.push(params.message)
-          return { action: 'accept', content: { name: 'Ada' } }
-        }),
-    })
-    const { sessionId } = await agent.request(methods.agent.session.new, {
-      cwd: here(),
-      mcpServers: [{ name: 'own', command: process.execPath, args: [server, 'elicit'], env: [] }],
-    })
-    await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('ask me') })
-    const told = JSON.stringify(updatesIn(wire, sessionId))
-    expect(told).toContain(JSON.stringify(JSON.stringify(answer)).slice(1, -1))
-    expect([asked.length > 0, told.includes('does not support forms')]).toEqual([note === '', note !== ''])
-    expect(wire.problems).toEqual([])
-  },
-)
+])('a question of a server becomes a form of the editor: %j (R-ACP-16)', async (capabilities, answer, note) => {
+  const replies = script([{ content: [call('mcp__own__do', {})] }, { content: 'Done.' }])
+  const asked: unknown[] = []
+  const { agent, wire } = await talk(['--script', replies, '--allowedTools', 'mcp__own'], {
+    capabilities,
+    answers: (app) =>
+      app.onRequest(methods.client.elicitation.create, ({ params }) => {
+        asked.push(params.message)
+        return { action: 'accept', content: { name: 'Ada' } }
+      }),
+  })
+  const { sessionId } = await agent.request(methods.agent.session.new, {
+    cwd: here(),
+    mcpServers: [{ name: 'own', command: process.execPath, args: [server, 'elicit'], env: [] }],
+  })
+  await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('ask me') })
+  const updates = JSON.stringify(updatesIn(wire, sessionId))
+  expect(updates).toContain(JSON.stringify(JSON.stringify(answer)).slice(1, -1))
+  expect([asked.length > 0, updates.includes('does not support forms')]).toEqual([note === '', note !== ''])
+  expect(wire.problems).toEqual([])
+})
 
-test('what a subagent does is seen: its name, its calls, its answer (R-ACP-3a)', async () => {
+test('a subagent is shown with its name, calls and answer (R-ACP-3a)', async () => {
   const cwd = join(here(), 'of-agents')
   mkdirSync(cwd)
   writeFileSync(join(cwd, 'a.txt'), 'the needle\n')
@@ -423,19 +419,21 @@ test('what a subagent does is seen: its name, its calls, its answer (R-ACP-3a)',
   expect([wire.problems, callProblems(updatesIn(wire, sessionId))]).toEqual([[], []])
 })
 
-/** The id of the question that the program has asked. */
-const questionIn = ({ said }: Pick<Talk['wire'], 'said'>): unknown =>
+/** The id of the question that the program asked. */
+const permissionRequestId = ({ said }: Pick<Talk['wire'], 'said'>): unknown =>
   said.find(({ message }) => message['method'] === 'session/request_permission')?.message['id']
 const ofWrite = [{ content: [call('Write', { file_path: 'lied.txt', content: 'x' })] }, { content: 'Done.' }]
 
-test('of two answers to one question the first counts (R-ACP-7b)', async () => {
+test('the first of two answers to one question counts (R-ACP-7b)', async () => {
   const cwd = join(here(), 'two-answers')
   mkdirSync(cwd)
   const { agent, child, wire } = await talk(['--script', script(ofWrite)], {
     async permission() {
       const answer = (optionId: string) => ({ outcome: { outcome: 'selected', optionId } })
       for (const option of ['reject_once', 'allow_once'])
-        child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id: questionIn(wire), result: answer(option) })}\n`)
+        child.stdin?.write(
+          `${JSON.stringify({ jsonrpc: '2.0', id: permissionRequestId(wire), result: answer(option) })}\n`,
+        )
       return { outcome: { outcome: 'selected', optionId: 'allow_once' } }
     },
   })
@@ -447,7 +445,7 @@ test('of two answers to one question the first counts (R-ACP-7b)', async () => {
   expect(JSON.stringify(updatesIn(wire))).toContain(deniedByUser)
 })
 
-test('a message that is larger than any is: the program says so, and ends with the session whole (R-ACP-1b)', async () => {
+test('after a message that is too large, the program reports it and ends with the session complete (R-ACP-1b)', async () => {
   const cwd = join(here(), 'too-large')
   mkdirSync(cwd)
   const one = await talk(['--script', script(ofWrite)], { permission: () => new Promise(() => undefined) })
@@ -457,10 +455,10 @@ test('a message that is larger than any is: the program says so, and ends with t
     () => 'answered',
     () => 'not answered',
   )
-  await expect.poll(() => questionIn(one.wire), { timeout: 20_000 }).toBeDefined()
+  await expect.poll(() => permissionRequestId(one.wire), { timeout: 20_000 }).toBeDefined()
   const optionId = 'x'.repeat(33 * 1024 * 1024)
   const result = { outcome: { outcome: 'selected', optionId } }
-  one.child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id: questionIn(one.wire), result })}\n`)
+  one.child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id: permissionRequestId(one.wire), result })}\n`)
   expect(await one.exited()).toBe(1)
   expect(one.stderr()).toMatch(/^halting: the editor sent a message of more than 32 MiB/m)
   expect(await answered).toBe('not answered')

@@ -1,4 +1,4 @@
-// Holds R-VERI-23a: what an editor gets of a last change that no check has passed since.
+// Holds rules of docs/spec: R-VERI-23a: what an editor shows when no check has passed since the last change.
 import { methods } from '@agentclientprotocol/sdk'
 import { type FileWork, type RunOptions, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
@@ -19,7 +19,7 @@ function options(fileWork: FileWork): Partial<RunOptions> {
 const replies = [{ toolCalls: [{ name: 'Work' }] }, { text: 'Done.' }]
 const unchecked: EndingRun = { replies, options: options({ changedLines: 3 }) }
 
-test('is a notice where the editor shows such, and nothing in the conversation else', async () => {
+test('sends a notice if the editor shows notices, else nothing in the conversation', async () => {
   expect((await inEditor(unchecked)).says).toContain(sentence)
   expect((await inEditor(unchecked, { notices: false })).says).not.toContain(sentence)
   const checked = options({ changedLines: 3, check: { command: 'npm test', passed: true } })
@@ -30,7 +30,7 @@ test.each<[FileWork, unknown]>([
   [{ changedLines: 3 }, false],
   [{ changedLines: 3, check: { command: 'npm test', passed: true } }, true],
   [{}, 'nothing changed'],
-])('the answer to the prompt has it: %j', async (work, verified) => {
+])('the response to the prompt contains it: %j', async (work, verified) => {
   const { agent, newSession } = await startAgent({ model: scriptedModel(replies), options: options(work) })
   const { sessionId } = await newSession()
   const answer = await agent.request(methods.agent.session.prompt, {

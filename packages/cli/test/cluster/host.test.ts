@@ -2,14 +2,14 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { asking, answerOf, endFolders } from '../host/support/sdk.ts'
+import { runQuery, answerOf, removeFoldersAfterEach } from '../host/support/sdk.ts'
 import { type ServedCluster, servedCluster } from '../support/cluster.ts'
 import { endHosts, host, type Host, isResult, user } from '../support/host.ts'
 import { call, installProgram, type Line } from '../support/program.ts'
 
 installProgram()
 endHosts()
-endFolders()
+removeFoldersAfterEach()
 
 const clusters: ServedCluster[] = []
 afterEach(async () => {
@@ -169,7 +169,7 @@ test('an interrupt says what is still queued, and ends the run there', async () 
 test('the official SDK drives a session of a cluster, unchanged', async () => {
   const { url } = await served(replies)
   const seen: string[] = []
-  const told = await asking('first', [], {
+  const told = await runQuery('first', [], {
     options: {
       extraArgs: { cluster: url },
       canUseTool: async (name, input) => {

@@ -3,13 +3,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { clusterInTerminal } from '../../src/cluster/open-in-terminal.ts'
-import { answering, key, type RunningApp } from '../terminal/app-support.ts'
+import { answerDelay, key, type RunningApp } from '../terminal/app-support.ts'
 import { clusterOfReplies, startOnCluster } from './terminal-on-fake.ts'
 
 const call = (name: string, input: unknown) => ({ type: 'tool_use', name, input })
 const says = (...content: readonly unknown[]) => ({ content })
 
-const idOf = ({ opened }: RunningApp): string => opened.at(-1)?.session.id ?? ''
+const idOf = ({ sessions: opened }: RunningApp): string => opened.at(-1)?.session.id ?? ''
 /** How often a line is on the screen, or above it. */
 const times = ({ terminal }: RunningApp, line: string): number => terminal.all().filter((each) => each === line).length
 
@@ -20,10 +20,10 @@ test('a session of a cluster is one conversation as any other: text, calls, a qu
   ])
   const app = await startOnCluster(cluster)
   app.say('write out.txt')
-  await app.terminal.sees('? Write')
-  await answering()
+  await app.terminal.waitFor('? Write')
+  await answerDelay()
   app.type('y')
-  await app.terminal.sees('✓ done · 2 turns')
+  await app.terminal.waitFor('✓ done · 2 turns')
   expect(app.terminal.all()).toContain('⏺ Write out.txt +1 −0 (new file)')
   const [folder = ''] = readdirSync(cluster.folder)
   expect(readFileSync(join(cluster.folder, folder, 'out.txt'), 'utf8')).toBe('hello\n')
@@ -39,15 +39,15 @@ test('a worker that is killed, and a connection that is cut, tell nothing twice 
   ])
   const app = await startOnCluster(cluster)
   app.say('go')
-  await app.terminal.sees('? Write')
+  await app.terminal.waitFor('? Write')
   expect(cluster.kill(idOf(app))).toBe(true)
   cluster.cutOff(true)
-  await app.terminal.sees('Retrying.')
+  await app.terminal.waitFor('Retrying.')
   cluster.cutOff(false)
-  await app.terminal.sees('? Write')
-  await answering()
+  await app.terminal.waitFor('? Write')
+  await answerDelay()
   app.type('y')
-  await app.terminal.sees('✓ done')
+  await app.terminal.waitFor('✓ done')
   const lines = ['> go', 'First I wait.', 'Then I ask.', 'All is done.']
   expect(lines.map((line) => times(app, line))).toEqual([1, 1, 1, 1])
   expect(app.terminal.all().filter((line) => line.includes('Retrying.'))).toHaveLength(1)
@@ -60,22 +60,22 @@ test('who leaves is told how to come back, and finds what was said', async () =>
   ])
   const shown = clusterInTerminal(cluster.url, cluster.url)
   const app = await startOnCluster(cluster, {}, shown)
-  const { session } = app.opened[0] ?? {}
+  const { session } = app.sessions[0] ?? {}
   if (session === undefined) throw new Error('no session')
   expect(shown.comingBack(session)).toBe('')
   app.say('go')
-  await app.terminal.sees('? Write')
+  await app.terminal.waitFor('? Write')
   app.app.leave(0)
   await app.app.ended
   const command = `halting --cluster ${cluster.url} --resume ${session.id}\n`
   expect(shown.comingBack(session)).toBe(`The run continues on the cluster. Resume: ${command}`)
 
   const again = await startOnCluster(cluster, { flags: { resume: session.id } })
-  await again.terminal.sees('? Write')
+  await again.terminal.waitFor('? Write')
   expect([times(again, '> go'), times(again, 'I ask.')]).toEqual([1, 1])
-  await answering()
+  await answerDelay()
   again.type('y')
-  await again.terminal.sees('✓ done')
+  await again.terminal.waitFor('✓ done')
   expect(times(again, 'All is done.')).toBe(1)
 })
 
@@ -83,7 +83,7 @@ test('nothing that is typed runs on this machine, and what needs it says so', as
   const cluster = await clusterOfReplies([])
   const app = await startOnCluster(cluster, { columns: 120 })
   app.say('!touch here')
-  await app.terminal.sees('Not run: ! runs commands on this machine')
+  await app.terminal.waitFor('Not run: ! runs commands on this machine')
   expect(existsSync(join(app.cwd, 'here'))).toBe(false)
   // It stays where it can be taken to another terminal.
   expect(app.terminal.all().some((line) => line.startsWith('> !touch here'))).toBe(true)
@@ -94,7 +94,7 @@ test('nothing that is typed runs on this machine, and what needs it says so', as
     ['/export', 'the record of this session is on the cluster.'],
   ] as const) {
     app.say(command)
-    await app.terminal.sees(why)
+    await app.terminal.waitFor(why)
   }
   app.say('/help')
   await app.terminal.holds(/^ {2}\/rewind/m)
@@ -110,26 +110,26 @@ test('steering, the queue, an interruption, going back, a new one and the list o
   ])
   const app = await startOnCluster(cluster)
   app.say('one')
-  await app.terminal.sees('⏺ Bash sleep 30')
+  await app.terminal.waitFor('⏺ Bash sleep 30')
   app.type('later', key.altEnter)
-  await app.terminal.sees('after the run: "later"')
+  await app.terminal.waitFor('after the run: "later"')
   app.type(key.altUp)
-  await app.terminal.sees('> later')
+  await app.terminal.waitFor('> later')
   app.type(key.ctrl('c'), key.escape)
-  await app.terminal.sees('■ Stopped')
+  await app.terminal.waitFor('■ Stopped')
   await app.settled()
   app.say('/rewind')
-  await app.terminal.sees('Rewind to before:')
+  await app.terminal.waitFor('Rewind to before:')
   app.type(key.enter)
-  await app.terminal.sees('Files on the worker are not reverted.')
+  await app.terminal.waitFor('Files on the worker are not reverted.')
   app.type(key.ctrl('c'))
   const before = idOf(app)
   app.say('/clear')
-  await app.terminal.sees('New session. Back to the previous one')
+  await app.terminal.waitFor('New session. Back to the previous one')
   expect(idOf(app)).not.toBe(before)
   app.say('/resume')
-  await app.terminal.sees('Resume:')
-  await app.terminal.sees(before.slice(0, 30))
+  await app.terminal.waitFor('Resume:')
+  await app.terminal.waitFor(before.slice(0, 30))
   app.type(key.enter)
-  await app.terminal.sees(`Resumed session ${before}`)
+  await app.terminal.waitFor(`Resumed session ${before}`)
 })

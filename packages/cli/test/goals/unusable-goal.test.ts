@@ -29,8 +29,8 @@ test('ends as a usage error, with exit code 2 and that text alone', async () => 
     style: styleFor(false, {}),
     remedies: () => undefined,
     sessionId: session.id,
-    isKept: true,
-    asked: { argv: [], written: 'go', prompt: 'go' },
+    isStored: true,
+    invocation: { argv: [], argument: 'go', prompt: 'go' },
   })
   try {
     expect(await runOnce({ session, ask: () => void session.prompt('go'), interruption, watcher })).toBe(2)

@@ -1,31 +1,31 @@
 // Spec R-HOST-11, R-HOST-13: hooks that a host calls back, and questions of servers that it answers.
 import { expect, test } from 'vitest'
 import { elicitByHost, hooksOfHost } from '../../src/host/callbacks.ts'
-import { hostOf } from './support/fake-host.ts'
+import { fakeHost } from './support/fake-host.ts'
 
 const signal = new AbortController().signal
 
-function hookOf(host: ReturnType<typeof hostOf>) {
+function hookOf(host: ReturnType<typeof fakeHost>) {
   const { hooks } = hooksOfHost({ PreToolUse: [{ matcher: 'Bash', hookCallbackIds: ['hook_0'] }] }, host.control)
   const hook = hooks.PreToolUse?.[0]
   if (hook?.type !== 'callback') throw new Error('no hook')
   return hook
 }
 
-test('a hook is called by its id, with its input and the call that it is about', async () => {
-  const host = hostOf(() => ({ decision: 'block' }))
+test('calls a hook by its id, with its input and the call it is about', async () => {
+  const host = fakeHost(() => ({ decision: 'block' }))
   const input = { hook_event_name: 'PreToolUse', tool_use_id: 'toolu_1' }
   expect(await hookOf(host).call(input, signal)).toEqual({ decision: 'block' })
   expect(await hookOf(host).call({ hook_event_name: 'Stop' }, signal)).toEqual({ decision: 'block' })
-  expect(host.asked()).toEqual([
+  expect(host.sentRequests()).toEqual([
     { subtype: 'hook_callback', callback_id: 'hook_0', input, tool_use_id: 'toolu_1' },
     { subtype: 'hook_callback', callback_id: 'hook_0', input: { hook_event_name: 'Stop' } },
   ])
 })
 
-test('the end of a session is no failure where the host went before; a guard is', async () => {
-  const host = hostOf()
-  host.control.gone('The host has gone.')
+test('ignores a host that left before the end of the session, but not a failing guard', async () => {
+  const host = fakeHost()
+  host.control.disconnect('The host has gone.')
   expect(await hookOf(host).call({ hook_event_name: 'SessionEnd' }, signal)).toEqual({})
   await expect(hookOf(host).call({ hook_event_name: 'PreToolUse' }, signal)).rejects.toThrow('The host has gone.')
 })
@@ -41,10 +41,10 @@ test.each([
   [{ action: 'cancel' }, { action: 'cancel' }],
   [{ action: 'decline', content: { name: 'A' } }, { action: 'decline' }],
   [{}, { action: 'decline' }],
-])('a question of a server is answered by the host: %j', async (said, answer) => {
-  const host = hostOf(() => said)
+])('the host answers a question of a server: %j', async (response, answer) => {
+  const host = fakeHost(() => response)
   expect(await elicitByHost(host.control, 'auth', question, signal)).toEqual(answer)
-  expect(host.asked()).toEqual([
+  expect(host.sentRequests()).toEqual([
     {
       subtype: 'elicitation',
       mcp_server_name: 'auth',
@@ -56,8 +56,8 @@ test.each([
   ])
 }) // prettier-ignore
 
-test('a host that knows no such request has declined; one that is gone, or is not waited for, has not answered', async () => {
-  const host = hostOf()
+test('a host without that request declines; one that is gone, or too late, cancels', async () => {
+  const host = fakeHost()
   const refused = elicitByHost(host.control, 'auth', { message: 'Who?' }, signal)
   host.refuse(0, 'Unsupported control request subtype: elicitation')
   expect(await refused).toEqual({ action: 'decline' })
@@ -65,7 +65,7 @@ test('a host that knows no such request has declined; one that is gone, or is no
   const left = elicitByHost(host.control, 'auth', { message: 'Who?' }, abort.signal)
   abort.abort()
   expect([await left, host.cancelled()]).toEqual([{ action: 'cancel' }, [host.ids()[1]]])
-  host.control.gone('The host has gone.')
+  host.control.disconnect('The host has gone.')
   expect(await elicitByHost(host.control, 'auth', { message: 'Who?' }, signal)).toEqual({ action: 'cancel' })
 })
 
@@ -74,12 +74,12 @@ test.each([
   [{ action: 'decline' }, { action: 'decline' }],
   [{ action: 'cancel' }, { action: 'cancel' }],
   [{ action: 'open' }, { action: 'decline' }],
-])('a page that a server asks to be opened is put to the host: %j', async (said, answer) => {
-  const host = hostOf(() => said)
+])('the host is asked to open a page for a server: %j', async (response, answer) => {
+  const host = fakeHost(() => response)
   const finished = new AbortController()
   const page = { mode: 'url', message: 'Sign in', url: 'https://a.example/x', elicitationId: 'e1' } as const
   expect(await elicitByHost(host.control, 'auth', { ...page, completed: finished.signal }, signal)).toEqual(answer)
-  expect(host.asked()).toEqual([
+  expect(host.sentRequests()).toEqual([
     {
       subtype: 'elicitation',
       mcp_server_name: 'auth',
@@ -89,15 +89,15 @@ test.each([
       elicitation_id: 'e1',
     },
   ])
-  expect(host.told()).toEqual([])
+  expect(host.notices()).toEqual([])
   finished.abort()
-  expect(host.told()).toEqual([
+  expect(host.notices()).toEqual([
     { type: 'system', subtype: 'elicitation_complete', mcp_server_name: 'auth', elicitation_id: 'e1' },
   ])
 })
 
-test('two questions at once are answered each by its own request', async () => {
-  const host = hostOf()
+test('answers two simultaneous questions separately', async () => {
+  const host = fakeHost()
   const [first, second] = [
     elicitByHost(host.control, 'a', question, signal),
     elicitByHost(host.control, 'b', question, signal),

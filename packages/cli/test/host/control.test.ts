@@ -2,9 +2,9 @@
 import type { JsonObject } from '@halting/core'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Control, ControlError, type Serve } from '../../src/host/control.ts'
+import { Control, ControlError, type ServeRequest } from '../../src/host/control.ts'
 
-function control(serve: Serve = () => ({})) {
+function control(serve: ServeRequest = () => ({})) {
   const written: JsonObject[] = []
   const warnings: string[] = []
   const made = new Control({
@@ -20,13 +20,13 @@ const byText = (one: unknown, other: unknown) => JSON.stringify(one).localeCompa
 const request = (id: unknown, fields: unknown) =>
   ({ type: 'control_request', request_id: id, request: fields }) as JsonObject
 
-test('a request is answered with what serves it, and what stands beside it', async () => {
+test('answers a request with its response and further fields', async () => {
   const { control: one, written } = control(({ subtype, fields }) => ({
     response: { subtype, mode: fields['mode'] ?? null },
-    beside: { pending: [] },
+    extraFields: { pending: [] },
   }))
-  expect(one.take(request('a', { subtype: 'set_permission_mode', mode: 'plan' }))).toBe(true)
-  await one.answeredAll()
+  expect(one.receive(request('a', { subtype: 'set_permission_mode', mode: 'plan' }))).toBe(true)
+  await one.allAnswered()
   expect(written).toEqual([
     {
       type: 'control_response',
@@ -40,14 +40,14 @@ test('a request is answered with what serves it, and what stands beside it', asy
   ])
 })
 
-test('an answer without a body has none', async () => {
+test('writes a response without a body', async () => {
   const { control: one, written } = control()
-  one.take(request(7, { subtype: 'stop_task' }))
-  await one.answeredAll()
+  one.receive(request(7, { subtype: 'stop_task' }))
+  await one.allAnswered()
   expect(written).toEqual([{ type: 'control_response', response: { subtype: 'success', request_id: 7 } }])
 })
 
-test('what serving throws or rejects with is an error, and so is a request without a subtype', async () => {
+test('answers a request that throws, rejects or has no subtype with an error', async () => {
   const {
     control: one,
     written,
@@ -56,12 +56,12 @@ test('what serving throws or rejects with is an error, and so is a request witho
     if (subtype === 'throws') throw new Error('thrown')
     return Promise.reject(new Error('rejected'))
   })
-  one.take(request('a', { subtype: 'throws' }))
-  one.take(request('b', { subtype: 'rejects' }))
-  one.take(request('c', {}))
-  one.take(request('d', 'interrupt'))
-  one.take({ type: 'control_request', request: { subtype: 'throws' } })
-  await one.answeredAll()
+  one.receive(request('a', { subtype: 'throws' }))
+  one.receive(request('b', { subtype: 'rejects' }))
+  one.receive(request('c', {}))
+  one.receive(request('d', 'interrupt'))
+  one.receive({ type: 'control_request', request: { subtype: 'throws' } })
+  await one.allAnswered()
   const errors = written.map(({ response }) => response as JsonObject)
   expect(errors.map(({ request_id: id, subtype, error }) => [id, subtype, error]).toSorted(byText)).toEqual([
     ['a', 'error', 'thrown'],
@@ -72,7 +72,7 @@ test('what serving throws or rejects with is an error, and so is a request witho
   expect(warnings).toEqual(['ignored a control request without a request_id: it cannot be answered.'])
 })
 
-test('a request that takes long holds up none, and can be taken back', async () => {
+test('a slow request does not delay others, and can be cancelled', async () => {
   const { control: one, written } = control(({ subtype, signal }) =>
     subtype === 'slow'
       ? new Promise((_resolve, reject) => {
@@ -80,38 +80,38 @@ test('a request that takes long holds up none, and can be taken back', async () 
         })
       : {},
   )
-  one.take(request('slow', { subtype: 'slow' }))
-  one.take(request('quick', { subtype: 'quick' }))
+  one.receive(request('slow', { subtype: 'slow' }))
+  one.receive(request('quick', { subtype: 'quick' }))
   await Promise.resolve()
   await Promise.resolve()
   expect(written).toEqual([{ type: 'control_response', response: { subtype: 'success', request_id: 'quick' } }])
-  one.take({ type: 'control_cancel_request', request_id: 'slow' })
-  await one.answeredAll()
+  one.receive({ type: 'control_cancel_request', request_id: 'slow' })
+  await one.allAnswered()
   expect(written.at(-1)).toEqual({
     type: 'control_response',
     response: { subtype: 'error', request_id: 'slow', error: 'taken back' },
   })
 })
 
-test('a request of ours has the answer of the host, or its error', async () => {
+test('our request receives the response of the host, or its error', async () => {
   const { control: one, written } = control()
   const first = one.request({ subtype: 'can_use_tool' })
   const second = one.request({ subtype: 'hook_callback' })
   const third = one.request({ subtype: 'hook_callback' })
   const ids = written.map(({ request_id: id }) => id ?? null)
   expect(new Set(ids).size).toBe(3)
-  one.take({ type: 'control_response', response: { subtype: 'error', request_id: ids[1] ?? '', error: 'boom' } })
-  one.take({
+  one.receive({ type: 'control_response', response: { subtype: 'error', request_id: ids[1] ?? '', error: 'boom' } })
+  one.receive({
     type: 'control_response',
     response: { subtype: 'success', request_id: ids[0] ?? '', response: { behavior: 'allow' } },
   })
-  one.take({ type: 'control_response', response: { subtype: 'success', request_id: ids[2] ?? '' } })
+  one.receive({ type: 'control_response', response: { subtype: 'success', request_id: ids[2] ?? '' } })
   expect(await first).toEqual({ behavior: 'allow' })
   await expect(second).rejects.toEqual(new ControlError('refused', 'boom'))
   expect(await third).toEqual({})
 })
 
-test('a request of ours is taken back by its signal, and a late answer is passed over', async () => {
+test('our request is cancelled by its signal, and a late response is ignored', async () => {
   const { control: one, written } = control()
   const controller = new AbortController()
   const asked = one.request({ subtype: 'can_use_tool' }, controller)
@@ -119,23 +119,23 @@ test('a request of ours is taken back by its signal, and a late answer is passed
   controller.abort()
   await expect(asked).rejects.toMatchObject({ code: 'withdrawn' })
   expect(written.at(-1)).toEqual({ type: 'control_cancel_request', request_id: id })
-  expect(one.take({ type: 'control_response', response: { subtype: 'error', request_id: id, error: 'late' } })).toBe(
+  expect(one.receive({ type: 'control_response', response: { subtype: 'error', request_id: id, error: 'late' } })).toBe(
     true,
   )
   await expect(one.request({ subtype: 'x' }, controller)).rejects.toMatchObject({ code: 'withdrawn' })
   expect(written).toHaveLength(2)
 })
 
-test('when the host has gone nothing waits for it, and nothing more is asked', async () => {
+test('when the host is gone, requests fail and no more are sent', async () => {
   const { control: one, written } = control()
   const asked = one.request({ subtype: 'can_use_tool' })
-  one.gone('The host closed its side.')
+  one.disconnect('The host closed its side.')
   await expect(asked).rejects.toEqual(new ControlError('gone', 'The host closed its side.'))
   await expect(one.request({ subtype: 'can_use_tool' })).rejects.toMatchObject({ code: 'gone' })
   expect(written).toHaveLength(1)
 })
 
-test('whatever a host sends, nothing breaks, and every request with an id has one answer', async () => {
+test('survives any input, and answers every request with an id once', async () => {
   const word = fc.constantFrom('control_request', 'control_response', 'control_cancel_request', 'keep_alive', 'user')
   const line = fc.record(
     {
@@ -149,8 +149,8 @@ test('whatever a host sends, nothing breaks, and every request with an id has on
   await fc.assert(
     fc.asyncProperty(fc.array(line, { maxLength: 20 }), async (lines) => {
       const { control: one, written } = control()
-      for (const given of lines) one.take(given)
-      await one.answeredAll()
+      for (const given of lines) one.receive(given)
+      await one.allAnswered()
       const wanted = lines.filter(
         ({ type, request_id: id }) => type === 'control_request' && (typeof id === 'string' || typeof id === 'number'),
       )

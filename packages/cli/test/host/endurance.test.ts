@@ -9,7 +9,7 @@ import { call, fileSays, here, installProgram, linesOf, run, script, survivorsOf
 installProgram()
 endHosts()
 
-test('SIGTERM in mid-run: its result line, nothing left, and a session that goes on', async () => {
+test('SIGTERM during a run leaves a result line, no processes, and a session that can be resumed', async () => {
   const cwd = mkdtempSync(join(here(), 'project-'))
   const command = 'sleep 300 & echo $$ $! > pids; wait'
   const one = await host([{ content: ['I wait.', call('Bash', { command })] }], { cwd, args: ['--allowedTools=Bash'] })
@@ -28,17 +28,17 @@ test('SIGTERM in mid-run: its result line, nothing left, and a session that goes
   expect(resumed).toMatchObject({ status: 0, stdout: 'Gone on.\n' })
 })
 
-test('SIGTERM while nothing goes on leaves at once, with stdin open', async () => {
+test('SIGTERM while idle exits immediately, with stdin open', async () => {
   const one = await host([{ content: 'Hello.' }])
   await one.say('hi')
   one.running.child.kill('SIGTERM')
   expect(await one.running.ended).toMatchObject({ status: 143, stderr: '' })
 })
 
-test('SIGTERM while the session is being opened, and a server does not answer', async () => {
+test('SIGTERM exits while the session is opening and a server does not respond', async () => {
   const pid = join(mkdtempSync(join(here(), 'server-')), 'pid')
-  const mute = { command: '/bin/sh', args: ['-c', `echo $$ > ${pid}; exec sleep 300`] }
-  const one = await host([], { args: ['--mcp-config', JSON.stringify({ mcpServers: { mute } })] })
+  const silentServer = { command: '/bin/sh', args: ['-c', `echo $$ > ${pid}; exec sleep 300`] }
+  const one = await host([], { args: ['--mcp-config', JSON.stringify({ mcpServers: { mute: silentServer } })] })
   one.send(user('hi'))
   const processId = Number(await fileSays(pid))
   one.running.child.kill('SIGTERM')
@@ -46,7 +46,7 @@ test('SIGTERM while the session is being opened, and a server does not answer', 
   expect({ asked: one.service.requests, left: await survivorsOf([processId]) }).toEqual({ asked: [], left: [] })
 })
 
-test('a host that goes away ends the run', async () => {
+test('a host that disconnects ends the run', async () => {
   const one = await host([{ content: ['I wait.', call('Bash', { command: 'sleep 300' })] }], {
     args: ['--allowedTools=Bash', '--include-partial-messages'],
   })
@@ -57,7 +57,7 @@ test('a host that goes away ends the run', async () => {
   expect((await one.running.ended).status).toBe(141)
 })
 
-test('whatever is written, nothing breaks: each request is answered, and the next message too', async () => {
+test('survives any input, and answers each request and the next message', async () => {
   const text = fc.string({ unit: 'binary', maxLength: 20 })
   const subtype = fc.constantFrom(
     'interrupt',
@@ -103,9 +103,9 @@ test('whatever is written, nothing breaks: each request is answered, and the nex
   expect(await one.ask('set_permission_mode', { mode: 'default' })).toMatchObject({ subtype: 'success' })
   expect(await one.ask('set_max_thinking_tokens', { max_thinking_tokens: null })).toMatchObject({ subtype: 'success' })
   expect(await one.say('hi')).toMatchObject({ result: 'Hello.' })
-  const { status, lines: told } = await one.end()
+  const { status, lines: allLines } = await one.end()
   expect(status).toBe(0)
-  const answered = told.flatMap(({ response }) => (isAnswer(response) ? [response.request_id] : []))
+  const answered = allLines.flatMap(({ response }) => (isAnswer(response) ? [response.request_id] : []))
   for (const id of ids) expect(answered.filter((one) => one === id)).toHaveLength(1)
 })
 
@@ -113,7 +113,7 @@ function isAnswer(response: unknown): response is { readonly request_id: string 
   return typeof response === 'object' && response !== null && 'request_id' in response
 }
 
-test('with -p before it, and messages piped in by a shell', async () => {
+test('works with -p before it, and messages piped by a shell', async () => {
   const args = ['-p', ...hostArgs, '--script', script([{ content: 'Hello.' }])]
   const { status, stdout } = await run(args, { stdin: `${JSON.stringify(user('hi'))}\n` })
   expect({ status, last: linesOf(stdout).findLast(isResult) }).toMatchObject({ status: 0, last: { result: 'Hello.' } })

@@ -13,7 +13,7 @@ const done = { content: 'Done.' }
 const isQuestion = ({ type, request }: Line): boolean =>
   type === 'control_request' && JSON.stringify(request).includes('can_use_tool')
 
-async function asked(replies: readonly unknown[], initialize: object = {}) {
+async function runAndClose(replies: readonly unknown[], initialize: object = {}) {
   const cwd = realpathSync(mkdtempSync(join(here(), 'gone-')))
   const one = await host(replies, { cwd, args: ['--permission-prompt-tool', 'stdio'] })
   await one.ask('initialize', initialize)
@@ -22,8 +22,8 @@ async function asked(replies: readonly unknown[], initialize: object = {}) {
   return { one, hasMade: () => existsSync(join(cwd, 'made')) }
 }
 
-test('the end of stdin denies what nobody can answer any more, and the run goes on to its end', async () => {
-  const { one, hasMade } = await asked([touch, done])
+test('the end of stdin denies what nobody can answer, and the run continues to its end', async () => {
+  const { one, hasMade } = await runAndClose([touch, done])
   const { status, lines } = await one.end()
   expect([status, hasMade(), lines.filter(isResult)]).toEqual([
     0,
@@ -33,8 +33,8 @@ test('the end of stdin denies what nobody can answer any more, and the run goes 
   expect(one.service.requests[1]?.text).toContain('can no longer answer')
 })
 
-test('a second initialize is told what waits for an answer', async () => {
-  const { one } = await asked([touch, done])
+test('a second initialize reports what waits for an answer', async () => {
+  const { one } = await runAndClose([touch, done])
   await one.ask('initialize')
   const question = one.lines().find(isQuestion)
   const answers = one.lines().filter(({ type }) => type === 'control_response')
@@ -42,8 +42,8 @@ test('a second initialize is told what waits for an answer', async () => {
   expect(question).toBeDefined()
 })
 
-test('a signal withdraws the question: the run has its result, and the program leaves', async () => {
-  const { one, hasMade } = await asked([touch, done])
+test('a signal withdraws the question: the run has a result, and the program exits', async () => {
+  const { one, hasMade } = await runAndClose([touch, done])
   one.running.child.kill('SIGTERM')
   const { status } = await one.running.ended
   expect([status, hasMade(), one.lines().filter(isResult)]).toEqual([
@@ -53,8 +53,8 @@ test('a signal withdraws the question: the run has its result, and the program l
   ])
 })
 
-test('an answer to what nobody asked, or that was answered, is passed over', async () => {
-  const { one, hasMade } = await asked([touch, done])
+test('ignores an answer that was not requested, or was already given', async () => {
+  const { one, hasMade } = await runAndClose([touch, done])
   const question = one.lines().find(isQuestion)
   const answer = (id: unknown, response: object) => ({
     type: 'control_response',
@@ -76,8 +76,8 @@ test.each([
   [{ approved: true }, 'but its behavior was undefined'],
   [{ behavior: 'allow', input: {} }, 'another input is updatedInput'],
   [{ behavior: 'allow', toolUseID: 'another' }, 'is for another call'],
-])('an answer that is none ends the run with an error that the host is told: %j', async (response, problem) => {
-  const { one, hasMade } = await asked([touch, done])
+])('an invalid answer ends the run with an error for the host: %j', async (response, problem) => {
+  const { one, hasMade } = await runAndClose([touch, done])
   const question = one.lines().find(isQuestion)
   one.send({
     type: 'control_response',

@@ -20,26 +20,26 @@ const suggestion = { type: 'prompt_suggestion', suggestion: 'Go on.', ...ids }
 const hooks = { type: 'system', subtype: 'hook_summary', run_id: 'run1', hooks: [], ...ids }
 const hookEnd = { type: 'system', subtype: 'hook_response', hook_id: 'h', ...ids }
 
-/** The lines for these messages, one after another. */
+/** The lines for these messages, in order. */
 function linesFor(messages: readonly object[], flags: object = {}): readonly unknown[] {
   const select = new HostMessages()
   return messages.flatMap(
-    // What a session sends, as far as the selection reads it.
+    // The part of a session that the selection reads.
     (message) => select.lineFor(message as SdkMessage, { flags, forwardsAgentText: false }) ?? [],
   )
 }
 
-const typesFor = (messages: readonly object[], flags: object = {}): readonly unknown[] =>
+const receivedTypes = (messages: readonly object[], flags: object = {}): readonly unknown[] =>
   linesFor(messages, flags).map((line) => Reflect.get(line as object, 'subtype') ?? Reflect.get(line as object, 'type'))
 
 describe('user messages', () => {
-  test('are sent for results of tools and for an interruption', () => {
+  test('are sent for tool results and interruptions', () => {
     const toolResult = user([{ type: 'tool_result', tool_use_id: 't', content: 'hi' }])
     const interrupted = user([{ type: 'text', text: '[Request interrupted by user for tool use]' }])
     expect(linesFor([init, toolResult, interrupted])).toEqual([init, toolResult, interrupted])
   })
 
-  test('of a subagent are sent where its text is asked for', () => {
+  test('of a subagent are sent if its text was requested', () => {
     const messages = [
       user('Look there.', { parent_tool_use_id: 'agent' }),
       user('Stop hook feedback: more', { parent_tool_use_id: 'agent', isSynthetic: true }),
@@ -51,7 +51,7 @@ describe('user messages', () => {
     expect(lines).toEqual(messages.slice(0, 1))
   })
 
-  test('of hooks, of the loop and of the host are not sent, unless all are asked for', () => {
+  test('of hooks, the loop and the host are sent only if all are requested', () => {
     const messages = [
       user('Stop hook feedback: more', { isSynthetic: true }),
       user('steer'),
@@ -62,16 +62,16 @@ describe('user messages', () => {
   })
 })
 
-describe('behind the result of a run', () => {
+describe('after the result of a run', () => {
   const behind = [note, stage, suggestion, hooks, hookEnd]
 
-  test('nothing is sent but hook events, which a flag asks for', () => {
-    expect(typesFor([init, result, ...behind])).toEqual(['init', 'success', 'hook_response'])
+  test('only hook events are sent, if a flag asks for them', () => {
+    expect(receivedTypes([init, result, ...behind])).toEqual(['init', 'success', 'hook_response'])
   })
 
-  test('a suggestion and a sum of hooks are sent when their flags ask for them', () => {
+  test('a suggestion and a hook summary are sent if their flags ask for them', () => {
     const flags = { promptSuggestions: true, hookSummary: true }
-    expect(typesFor([init, result, ...behind], flags)).toEqual([
+    expect(receivedTypes([init, result, ...behind], flags)).toEqual([
       'init',
       'success',
       'prompt_suggestion',
@@ -81,11 +81,11 @@ describe('behind the result of a run', () => {
   })
 
   test('everything is sent with --include-all-messages', () => {
-    expect(typesFor([init, result, ...behind], { includeAllMessages: true })).toHaveLength(7)
+    expect(receivedTypes([init, result, ...behind], { includeAllMessages: true })).toHaveLength(7)
   })
 
-  test('the next run is sent as the first', () => {
-    expect(typesFor([init, result, note, init, note, result])).toEqual([
+  test('the next run is sent like the first', () => {
+    expect(receivedTypes([init, result, note, init, note, result])).toEqual([
       'init',
       'success',
       'init',

@@ -4,9 +4,9 @@ import type { JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { afterEach, expect, test } from 'vitest'
 import { HostServers, rulesOfServers } from '../../src/host/host-servers.ts'
-import { hostOf } from './support/fake-host.ts'
+import { fakeHost } from './support/fake-host.ts'
 
-const said = { sdkServers: ['calc'], sdkServerConfigs: {}, sdkServerManifests: {} }
+const initialize = { sdkServers: ['calc'], sdkServerConfigs: {}, sdkServerManifests: {} }
 const open = new Set<McpServers>()
 
 afterEach(async () => {
@@ -29,7 +29,7 @@ interface Rpc {
   readonly params: JsonObject
 }
 
-function rpcIn(request: JsonObject): Rpc {
+function readRpc(request: JsonObject): Rpc {
   const { message } = request
   if (!isJsonObject(message)) throw new Error('no message')
   const { id, method, params } = message
@@ -40,10 +40,10 @@ function rpcIn(request: JsonObject): Rpc {
   }
 }
 
-/** A server of one tool, as a host has it. */
+/** A server with one tool in the process of a host. */
 function calc(call: (params: JsonObject) => JsonObject | undefined): (request: JsonObject) => JsonObject | undefined {
   return (request) => {
-    const { id, method, params } = rpcIn(request)
+    const { id, method, params } = readRpc(request)
     const answer = (result: JsonObject): JsonObject => ({ mcp_response: { jsonrpc: '2.0', id: id ?? 0, result } })
     if (method === 'initialize')
       return answer({
@@ -59,68 +59,68 @@ function calc(call: (params: JsonObject) => JsonObject | undefined): (request: J
 }
 
 const three = { content: [{ type: 'text', text: '3' }] }
-const methods = (asked: readonly JsonObject[]) => asked.map((request) => rpcIn(request).method)
+const methods = (asked: readonly JsonObject[]) => asked.map((request) => readRpc(request).method)
 
-test('it is greeted, listed and called by way of the host', async () => {
-  const host = hostOf(calc(() => three))
-  const servers = serversOf(new HostServers(host.control).begin(said))
+test('greets, lists and calls a server through the host', async () => {
+  const host = fakeHost(calc(() => three))
+  const servers = serversOf(new HostServers(host.control).begin(initialize))
   await servers.ready()
   expect([servers.names, servers.statuses[0]?.info]).toEqual([['mcp__calc__add'], { name: 'calc', version: '1.0' }])
   expect(await servers.ask('mcp__calc__add', { a: 1 }, new AbortController().signal)).toBe('3')
-  expect(methods(host.asked())).toEqual(['initialize', 'notifications/initialized', 'tools/list', 'tools/call'])
-  expect(host.asked()[3]).toMatchObject({ subtype: 'mcp_message', server_name: 'calc' })
+  expect(methods(host.sentRequests())).toEqual(['initialize', 'notifications/initialized', 'tools/list', 'tools/call'])
+  expect(host.sentRequests()[3]).toMatchObject({ subtype: 'mcp_message', server_name: 'calc' })
 })
 
-test('what the host knew of it before saves asking, for the first connection alone', async () => {
-  const first = hostOf(calc(() => three))
-  const before = serversOf(new HostServers(first.control).begin(said))
+test('uses the manifest of the host instead of requests, for the first connection only', async () => {
+  const first = fakeHost(calc(() => three))
+  const before = serversOf(new HostServers(first.control).begin(initialize))
   await before.ready()
-  const { protocolVersion } = rpcIn(first.asked()[0] ?? {}).params
+  const { protocolVersion } = readRpc(first.sentRequests()[0] ?? {}).params
   const initializeResult = {
     protocolVersion: protocolVersion ?? '',
     capabilities: { tools: {} },
     serverInfo: { name: 'calc', version: '1.0' },
   }
   const manifests = { calc: { initializeResult, toolsListResult: tools } }
-  const host = hostOf(calc(() => three))
-  const servers = serversOf(new HostServers(host.control).begin({ ...said, sdkServerManifests: manifests }))
+  const host = fakeHost(calc(() => three))
+  const servers = serversOf(new HostServers(host.control).begin({ ...initialize, sdkServerManifests: manifests }))
   await servers.ready()
-  expect([servers.names, host.asked()]).toEqual([['mcp__calc__add'], []])
+  expect([servers.names, host.sentRequests()]).toEqual([['mcp__calc__add'], []])
   await servers.reconnect('calc')
-  expect(methods(host.asked())).toEqual(['initialize', 'notifications/initialized', 'tools/list'])
+  expect(methods(host.sentRequests())).toEqual(['initialize', 'notifications/initialized', 'tools/list'])
 })
 
-test('a manifest of another version is passed over', async () => {
-  const host = hostOf(calc(() => three))
+test('ignores a manifest of another protocol version', async () => {
+  const host = fakeHost(calc(() => three))
   const initializeResult = { protocolVersion: '1999-01-01', capabilities: {}, serverInfo: { name: 'x', version: '1' } }
   const servers = serversOf(
-    new HostServers(host.control).begin({ ...said, sdkServerManifests: { calc: { initializeResult } } }),
+    new HostServers(host.control).begin({ ...initialize, sdkServerManifests: { calc: { initializeResult } } }),
   )
   await servers.ready()
-  expect([servers.names, methods(host.asked())[0]]).toEqual([['mcp__calc__add'], 'initialize'])
+  expect([servers.names, methods(host.sentRequests())[0]]).toEqual([['mcp__calc__add'], 'initialize'])
 })
 
-test('a call that is not answered has its time, and is taken back', async () => {
-  const host = hostOf(calc(() => undefined))
-  const servers = serversOf(new HostServers(host.control).begin(said), 50)
+test('an unanswered call times out, and is cancelled', async () => {
+  const host = fakeHost(calc(() => undefined))
+  const servers = serversOf(new HostServers(host.control).begin(initialize), 50)
   await servers.ready()
   const asked = servers.ask('mcp__calc__add', {}, new AbortController().signal)
   await expect(asked).rejects.toThrow(/timed out/i)
-  expect([methods(host.asked()).at(-1), host.cancelled()]).toEqual(['notifications/cancelled', [host.ids()[3]]])
+  expect([methods(host.sentRequests()).at(-1), host.cancelled()]).toEqual(['notifications/cancelled', [host.ids()[3]]])
 })
 
-test('a time of its own goes before the usual one', async () => {
-  const host = hostOf(calc(() => undefined))
+test('the timeout of a server overrides the default one', async () => {
+  const host = fakeHost(calc(() => undefined))
   const configs = { calc: { timeout: 1_000 } }
-  const servers = serversOf(new HostServers(host.control).begin({ ...said, sdkServerConfigs: configs }), 60_000)
+  const servers = serversOf(new HostServers(host.control).begin({ ...initialize, sdkServerConfigs: configs }), 60_000)
   await servers.ready()
   const asked = servers.ask('mcp__calc__add', {}, new AbortController().signal)
   await expect(asked).rejects.toThrow(/timed out/i)
 })
 
-test('a server that never answers has failed after the time for that, and nothing is asked any more', async () => {
-  const host = hostOf()
-  const servers = serversOf(new HostServers(host.control).begin(said), 20_000, 50)
+test('a server that never answers fails after its timeout, and receives no more requests', async () => {
+  const host = fakeHost()
+  const servers = serversOf(new HostServers(host.control).begin(initialize), 20_000, 50)
   await servers.settled()
   expect([servers.statuses[0]?.status, servers.statuses[0]?.problem]).toEqual([
     'failed',
@@ -129,9 +129,9 @@ test('a server that never answers has failed after the time for that, and nothin
   expect(host.cancelled()).toEqual(host.ids().slice(0, 1))
 })
 
-test('an error of the host is one of the call', async () => {
-  const host = hostOf(calc(() => undefined))
-  const servers = serversOf(new HostServers(host.control).begin(said))
+test('an error of the host fails the call', async () => {
+  const host = fakeHost(calc(() => undefined))
+  const servers = serversOf(new HostServers(host.control).begin(initialize))
   await servers.ready()
   const asked = servers.ask('mcp__calc__add', {}, new AbortController().signal)
   await new Promise((resolve) => setImmediate(resolve))
@@ -139,25 +139,25 @@ test('an error of the host is one of the call', async () => {
   await expect(asked).rejects.toThrow('the handler broke')
 })
 
-test('the host is gone: whoever waits is told', async () => {
-  const host = hostOf(calc(() => undefined))
-  const servers = serversOf(new HostServers(host.control).begin(said))
+test('a host that is gone fails pending calls', async () => {
+  const host = fakeHost(calc(() => undefined))
+  const servers = serversOf(new HostServers(host.control).begin(initialize))
   await servers.ready()
   const asked = servers.ask('mcp__calc__add', {}, new AbortController().signal)
   await new Promise((resolve) => setImmediate(resolve))
-  host.control.gone('The host has gone.')
+  host.control.disconnect('The host has gone.')
   await expect(asked).rejects.toThrow('The host has gone.')
 })
 
-test('what the server says by itself is heard: another list of tools', async () => {
+test('receives messages of the server, such as a changed tool list', async () => {
   let listed = tools
-  const host = hostOf((request) => {
-    const { id, method } = rpcIn(request)
+  const host = fakeHost((request) => {
+    const { id, method } = readRpc(request)
     if (method === 'tools/list') return { mcp_response: { jsonrpc: '2.0', id: id ?? 0, result: listed } }
     return calc(() => three)(request)
   })
   const own = new HostServers(host.control)
-  const servers = serversOf(own.begin(said))
+  const servers = serversOf(own.begin(initialize))
   await servers.ready()
   listed = { tools: [...tools.tools, { name: 'sub', description: 'takes away', inputSchema: { type: 'object' } }] }
   const changed = new Promise<void>((resolve) => void servers.onChange(resolve))
@@ -168,10 +168,10 @@ test('what the server says by itself is heard: another list of tools', async () 
   expect(() => own.receive({ server_name: 'calc' })).toThrow('mcp_message needs a message')
 })
 
-test('another set: servers of the host stay as they are, others are read as files give them', async () => {
-  const host = hostOf(calc(() => three))
+test('a new set keeps the servers of the host, and reads the others like settings', async () => {
+  const host = fakeHost(calc(() => three))
   const own = new HostServers(host.control)
-  const servers = serversOf(own.begin(said))
+  const servers = serversOf(own.begin(initialize))
   await servers.ready()
   const given = { calc: { type: 'sdk', name: 'calc' }, odd: { type: 'ws' }, none: 7, gone: { command: '' } }
   const { added, removed, errors } = await servers.replace(await own.entries(given, {}))
@@ -184,12 +184,12 @@ test('another set: servers of the host stay as they are, others are read as file
       gone: 'its command must be a text that is not empty',
     },
   ])
-  expect(methods(host.asked()).filter((method) => method === 'initialize').length).toBe(1)
+  expect(methods(host.sentRequests()).filter((method) => method === 'initialize').length).toBe(1)
   expect((await servers.replace(await own.entries({}, {}))).removed).toEqual(['calc', 'odd', 'none', 'gone'])
   await expect(own.entries([], {})).rejects.toThrow('mcp_set_servers needs servers')
 })
 
-test('what a host says of single tools are rules', async () => {
+test('policies of single tools become rules', async () => {
   const config = {
     tools: [
       { name: 'a', permission_policy: 'always_ask' },

@@ -1,10 +1,10 @@
 // Rules: R-HOST-4.
 import { expect, test } from 'vitest'
-import { givenBy } from '../../src/host/initialize.ts'
+import { readInitialize } from '../../src/host/initialize.ts'
 
-test('a host that says nothing leaves the flags as they are', () => {
+test('an empty request leaves the flags unchanged', () => {
   const flags = { model: 'm', systemPromptFile: 'a.md', agents: '{"a":{}}' }
-  expect(givenBy({ subtype: 'initialize' }, flags)).toEqual({
+  expect(readInitialize({ subtype: 'initialize' }, flags)).toEqual({
     flags,
     isInitialized: true,
     hooks: undefined,
@@ -19,20 +19,20 @@ test('a host that says nothing leaves the flags as they are', () => {
     skills: undefined,
     warnings: [],
     plugins: undefined,
-    names: { servers: false, hooks: false },
+    provides: { servers: false, hooks: false },
   })
 })
 
-test('a system prompt of one empty text is an empty one, and two are parted by an empty line', () => {
-  expect(givenBy({ systemPrompt: [''] }, { systemPromptFile: 'a.md' }).flags).toEqual({ systemPrompt: '' })
-  expect(givenBy({ systemPrompt: ['a', 'b'], appendSystemPrompt: 'c' }, {}).flags).toEqual({
+test('an empty system prompt stays empty, and two texts are separated by an empty line', () => {
+  expect(readInitialize({ systemPrompt: [''] }, { systemPromptFile: 'a.md' }).flags).toEqual({ systemPrompt: '' })
+  expect(readInitialize({ systemPrompt: ['a', 'b'], appendSystemPrompt: 'c' }, {}).flags).toEqual({
     systemPrompt: 'a\n\nb',
     appendSystemPrompt: 'c',
   })
 })
 
-test('agents, the schema, servers and suggestions are said as flags say them', () => {
-  const { flags, names } = givenBy(
+test('agents, the schema, servers and suggestions become flags', () => {
+  const { flags, provides: names } = readInitialize(
     {
       agents: { a: { description: 'new', prompt: 'p' }, b: { description: 'b', prompt: 'p' } },
       jsonSchema: { type: 'object' },
@@ -51,42 +51,42 @@ test('agents, the schema, servers and suggestions are said as flags say them', (
   expect(names).toEqual({ servers: true, hooks: false })
 })
 
-test('hooks and servers of the host are handed on', () => {
+test('passes on hooks and servers of the host', () => {
   const hooks = { PreToolUse: [{ matcher: 'Bash', hookCallbackIds: ['hook_0'] }] }
   const manifests = { calc: { initializeResult: {} } }
-  expect(givenBy({ hooks, sdkMcpServers: ['calc'], sdkMcpServerManifests: manifests }, {})).toMatchObject({
+  expect(readInitialize({ hooks, sdkMcpServers: ['calc'], sdkMcpServerManifests: manifests }, {})).toMatchObject({
     hooks,
     sdkServers: ['calc'],
     sdkServerManifests: manifests,
-    names: { hooks: true },
+    provides: { hooks: true },
   })
 })
 
-test('plugins are said as flags say them; what is no folder is told, and counts as not loaded', () => {
-  const said = [
+test('plugins become flags; an invalid folder is reported, and counts as not loaded', () => {
+  const given = [
     { type: 'local', path: '/p' },
     { type: 'local', path: 'q', skipMcpDiscovery: true },
     { type: 'remote', path: '/r' },
     { type: 'local', path: 1 },
   ]
-  const { flags, warnings, plugins } = givenBy({ plugins: said }, { pluginDir: ['/o'], pluginDirNoMcp: ['/n'] })
+  const { flags, warnings, plugins } = readInitialize({ plugins: given }, { pluginDir: ['/o'], pluginDirNoMcp: ['/n'] })
   expect(flags).toEqual({ pluginDir: ['/o', '/p'], pluginDirNoMcp: ['/n', 'q'] })
   expect(plugins).toEqual(['/p', 'q', undefined, undefined])
   expect(warnings).toEqual([
     'initialize: plugins: each must be {"type": "local", "path": "…"}; ignored those that are not.',
   ])
-  expect(givenBy({ plugins: [] }, {}).plugins).toBeUndefined()
+  expect(readInitialize({ plugins: [] }, {}).plugins).toBeUndefined()
 })
 
-test('what the session is to be is read; blanks say nothing', () => {
-  const said = {
+test('reads the options of the session, and ignores blank ones', () => {
+  const request = {
     title: ' T ',
     planModeInstructions: ' ',
     toolAliases: { A: 'B' },
     forwardSubagentText: true,
     agentProgressSummaries: true,
   }
-  expect(givenBy(said, {})).toMatchObject({
+  expect(readInitialize(request, {})).toMatchObject({
     title: 'T',
     planInstructions: undefined,
     toolAliases: { A: 'B' },
@@ -103,6 +103,6 @@ test.each([
   [{ hooks: 'all' }, 'hooks must be an object'],
   [{ plugins: [1] }, 'plugins must be a list of the right type'],
   [{ sdkMcpServers: {} }, 'sdkMcpServers must be a list of the right type'],
-])('%j is refused: %s', (fields, problem) => {
-  expect(() => givenBy(fields, {})).toThrow(`initialize: ${problem}.`)
+])('%j is rejected: %s', (fields, problem) => {
+  expect(() => readInitialize(fields, {})).toThrow(`initialize: ${problem}.`)
 })

@@ -9,7 +9,7 @@ import { expect, test, vi } from 'vitest'
 import { answerLimitsByHost } from '../../src/host/limit-questions.ts'
 import { endHosts, host, isResult, user } from '../support/host.ts'
 import { call, installProgram, run } from '../support/program.ts'
-import { hostOf } from './support/fake-host.ts'
+import { fakeHost } from './support/fake-host.ts'
 
 installProgram()
 endHosts()
@@ -26,15 +26,15 @@ const request: LimitRequest = {
   untilMs: 60_000,
 }
 
-/** A session that asks what the test wants to have asked, and takes what a session takes. */
-function asking(open: LimitRequest | null = null) {
+/** A fake session: it asks what the test wants, and records the answers. */
+function followLimitQuestions(open: LimitRequest | null = null) {
   const listeners = new Set<(event: SessionEvent) => void>()
   const answers: LimitAnswer[] = []
-  const tell = (event: SessionEvent): void => {
+  const emit = (event: SessionEvent): void => {
     for (const listener of listeners) listener(event)
   }
   const session = {
-    // Only this is looked at.
+    // The code reads only this.
     snapshot: { limitQuestion: open } as never,
     listen(listener: (event: SessionEvent) => void) {
       listeners.add(listener)
@@ -42,18 +42,18 @@ function asking(open: LimitRequest | null = null) {
     },
     answerLimit: (_id: string, answer: LimitAnswer) => answers.push(checkedLimitAnswer(request, answer)) > 0,
   }
-  return { answers, session, tell }
+  return { answers, session, tell: emit }
 }
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, 20))
+const nextTick = () => new Promise((resolve) => setTimeout(resolve, 20))
 
-test('a question at a limit is asked with its figures, and its answer goes to the session', async () => {
-  const { session, tell, answers } = asking()
-  const other = hostOf()
+test('asks the question at a limit with its figures, and passes the answer to the session', async () => {
+  const { session, tell: emit, answers } = followLimitQuestions()
+  const other = fakeHost()
   answerLimitsByHost(session, other.control)
-  tell({ type: 'limit_question', request })
-  tell({ type: 'limit_question', request })
-  expect(other.asked()).toEqual([
+  emit({ type: 'limit_question', request })
+  emit({ type: 'limit_question', request })
+  expect(other.sentRequests()).toEqual([
     {
       subtype: 'limit_reached',
       limit: 'maxTurns',
@@ -67,7 +67,7 @@ test('a question at a limit is asked with its figures, and its answer goes to th
     },
   ])
   other.answer(0, { raise_to: 4 })
-  await settled()
+  await nextTick()
   expect(answers).toEqual([{ raise: { maxTurns: 4 } }])
 })
 
@@ -76,26 +76,26 @@ test.each<[what: string, reply: (request: JsonObject) => JsonObject]>([
   ['nothing', () => ({})],
   ['both', () => ({ raise_to: 9, end: true })],
 ])('a host that answers %s is asked again with the reason, three times, and the run ends', async (_what, reply) => {
-  const { session, tell, answers } = asking()
-  const other = hostOf(reply)
+  const { session, tell: emit, answers } = followLimitQuestions()
+  const other = fakeHost(reply)
   answerLimitsByHost(session, other.control)
-  tell({ type: 'limit_question', request })
+  emit({ type: 'limit_question', request })
   await vi.waitFor(() => expect(answers).toEqual([{ end: true }]))
-  expect(other.asked().map(({ problem }) => typeof problem)).toEqual(['undefined', 'string', 'string'])
+  expect(other.sentRequests().map(({ problem }) => typeof problem)).toEqual(['undefined', 'string', 'string'])
 })
 
-test('a host that answers with an error ends the run, and a question that is closed is taken back', async () => {
-  const first = asking(request)
-  const refusing = hostOf()
+test('a host that answers with an error ends the run, and a closed question is cancelled', async () => {
+  const first = followLimitQuestions(request)
+  const refusing = fakeHost()
   answerLimitsByHost(first.session, refusing.control)
   refusing.refuse(0, 'Unsupported control request subtype: limit_reached')
-  await settled()
+  await nextTick()
   expect(first.answers).toEqual([{ end: true }])
-  const second = asking(request)
-  const slow = hostOf()
+  const second = followLimitQuestions(request)
+  const slow = fakeHost()
   answerLimitsByHost(second.session, slow.control)
   second.tell({ type: 'limit_question_closed', id: request.id, because: 'withdrawn' })
-  await settled()
+  await nextTick()
   expect([slow.cancelled(), second.answers]).toEqual([slow.ids(), []])
 })
 
@@ -107,7 +107,7 @@ const reads = (count: number): readonly unknown[] =>
   }))
 const pausing = { args: ['--max-turns', '2', '--on-limit', 'pause', '--allowedTools=Read'], cwd }
 
-test('the program pauses, and goes on in the same run when its host raises the limit', async () => {
+test('the program pauses, and continues the same run when its host raises the limit', async () => {
   const one = await host([...reads(3), { content: 'Done.' }], pausing)
   one.send(user('read'))
   const asked = await one.next(({ type }) => type === 'control_request')
@@ -122,7 +122,7 @@ test('the program pauses, and goes on in the same run when its host raises the l
   expect((await one.end()).status).toBe(0)
 })
 
-test('a host that does not know the request gets the ending of the limit', async () => {
+test('a host without that request receives the ending of the limit', async () => {
   const one = await host([...reads(3), { content: 'Done.' }], pausing)
   one.send(user('read'))
   const { request_id: id } = await one.next(({ type }) => type === 'control_request')
@@ -130,7 +130,7 @@ test('a host that does not know the request gets the ending of the limit', async
   expect(await one.next(isResult)).toMatchObject({ subtype: 'error_max_turns', num_turns: 2 })
 })
 
-test('halting -p alone has nobody who could raise a limit: that is a usage error', async () => {
+test('halting -p alone cannot raise a limit: that is a usage error', async () => {
   const { status, stderr } = await run(['-p', 'hi', '--on-limit', 'pause'])
   expect(status).toBe(2)
   expect(stderr).toContain('--on-limit pause works only ')

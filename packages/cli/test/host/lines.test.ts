@@ -10,18 +10,18 @@ function read(...chunks: readonly (string | Buffer)[]): readonly Line[] {
 
 const object = (value: object) => ({ kind: 'object', value })
 
-test('two lines in one write are two, and a line in many writes is one', () => {
+test('splits two lines in one write, and joins a line in many writes', () => {
   expect(read('{"a":1}\n{"b":2}\n')).toEqual([object({ a: 1 }), object({ b: 2 })])
   expect(read(...'{"a":"é€😀"}\n'.split(''))).toHaveLength(1)
 })
 
-test('a character that two writes part is whole', () => {
+test('joins a character that two writes split', () => {
   const bytes = Buffer.from('{"a":"€😀"}\n')
   for (let at = 0; at <= bytes.length; at++)
     expect(read(bytes.subarray(0, at), bytes.subarray(at))).toEqual([object({ a: '€😀' })])
 })
 
-test('carriage returns, empty lines, a mark of byte order and a missing last line feed change nothing', () => {
+test('ignores carriage returns, empty lines, a byte order mark and a missing last line feed', () => {
   expect(read('\uFEFF{"a":1}\r\n\r\n  \n\n{"b":2}\r\n{"c":3}')).toEqual([
     object({ a: 1 }),
     object({ b: 2 }),
@@ -29,19 +29,19 @@ test('carriage returns, empty lines, a mark of byte order and a missing last lin
   ])
 })
 
-test('U+2028 and U+2029 end no line, and are escaped where we write them', () => {
+test('U+2028 and U+2029 end no line, and are escaped in output', () => {
   const text = 'a\u2028b\u2029c'
   expect(read(`{"text":"${text}"}\n`)).toEqual([object({ text })])
   expect(lineOf({ text })).toBe('{"text":"a\\u2028b\\u2029c"}\n')
 })
 
-test('bytes that are no UTF-8 are read as U+FFFD within a text', () => {
+test('reads invalid UTF-8 within a text as U+FFFD', () => {
   expect(read(Buffer.from([...Buffer.from('{"a":"'), 0xff, 0xfe, ...Buffer.from('"}\n')]))).toEqual([
     object({ a: '\uFFFD\uFFFD' }),
   ])
 })
 
-test('a line that is no object is told, and the next is read', () => {
+test('reports a line that is not an object, and reads the next one', () => {
   expect(read('{"a":\n[1]\nnull\n{"b":2}\n')).toEqual([
     { kind: 'broken', because: 'is not valid JSON', text: '{"a":' },
     { kind: 'broken', because: 'is not a JSON object', text: '[1]' },
@@ -50,7 +50,7 @@ test('a line that is no object is told, and the next is read', () => {
   ])
 })
 
-test('a message of 10 MB in small writes is read as it is', () => {
+test('reads a message of 10 MB in small writes', () => {
   const text = 'x'.repeat(10 * 1024 * 1024)
   const bytes = Buffer.from(lineOf({ text }))
   const chunks = Array.from({ length: Math.ceil(bytes.length / 1024) }, (_, at) =>
@@ -61,7 +61,7 @@ test('a message of 10 MB in small writes is read as it is', () => {
 
 const longest = 32 * 1024 * 1024
 
-test('a line of 32 MiB is read, and of one that is longer the beginning alone', () => {
+test('reads a line of 32 MiB, and only the beginning of a longer one', () => {
   const text = 'x'.repeat(longest - 10)
   expect(read(`{"text":"${text.slice(1)}"}\n`)).toEqual([object({ text: text.slice(1) })])
   expect(read(`{"text":"${text}"}\n{"a":1}\n`)).toEqual([
@@ -70,7 +70,7 @@ test('a line of 32 MiB is read, and of one that is longer the beginning alone', 
   ])
 })
 
-test('a line without an end does not fill the memory, and what stands before and behind it is read', () => {
+test('a line without an end does not fill the memory, and the lines around it are read', () => {
   const reader = new LineReader()
   const chunk = Buffer.alloc(1024 * 1024, 'x')
   expect(reader.push(Buffer.from('{"before":1}\n'))).toEqual([object({ before: 1 })])
@@ -84,7 +84,7 @@ test('a line without an end does not fill the memory, and what stands before and
   expect(reader.end()).toEqual([])
 })
 
-test('the end of a line that is too long, and of the stream, is found wherever writes part it', () => {
+test('finds the end of an overlong line and of the stream, wherever writes split it', () => {
   const bytes = Buffer.from(`{"a":1}\n{"type":"user","x":"${'y'.repeat(longest)}"}\n{"b":2}`)
   for (const size of [65_536, 1_000_003, longest]) {
     const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
@@ -98,7 +98,7 @@ test('the end of a line that is too long, and of the stream, is found wherever w
   }
 })
 
-test('whatever is written as lines is read as it was, however it is cut', () => {
+test('reads any lines unchanged, however they are split', () => {
   fc.assert(
     fc.property(
       fc.array(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), { maxLength: 6 }),
@@ -107,7 +107,7 @@ test('whatever is written as lines is read as it was, however it is cut', () => 
         const bytes = Buffer.from(values.map(lineOf).join(''))
         const places = cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b)
         const chunks = [0, ...places].map((from, at) => bytes.subarray(from, places[at] ?? bytes.length))
-        // What JSON keeps of them: no -0.
+        // As JSON stores them: without -0.
         const kept = values.map((value) => JSON.parse(JSON.stringify(value)) as object)
         expect(read(...chunks)).toEqual(kept.map(object))
       },

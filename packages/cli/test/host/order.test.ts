@@ -28,46 +28,46 @@ const effect = fc.oneof(
 
 const fieldsOf = (response: unknown): Line => response as Line
 
-/** What is wrong with the order of lines: a host may count on it, whatever it said. */
-function problemsOf(lines: readonly Line[]): readonly string[] {
+/** Violations of the order of lines, which must hold whatever the host sends. */
+function orderProblems(lines: readonly Line[]): readonly string[] {
   const problems: string[] = []
   let place: 'between' | 'in' = 'between'
   let state = 'idle'
-  for (const [at, { type, subtype, state: told }] of lines.entries()) {
+  for (const [at, { type, subtype, state: reported }] of lines.entries()) {
     if (type === 'control_response') continue
-    const wanted = subtype === 'init' || (subtype === 'session_state_changed' && told === 'idle') ? 'between' : 'in'
+    const wanted = subtype === 'init' || (subtype === 'session_state_changed' && reported === 'idle') ? 'between' : 'in'
     if (subtype !== 'status' && place !== wanted) problems.push(`line ${at}: ${type} ${subtype ?? ''} stands ${place}`)
     if (subtype === 'init') place = 'in'
     if (type === 'result') place = 'between'
     if (subtype !== 'session_state_changed') continue
-    if (told === state) problems.push(`line ${at}: ${state} twice`)
-    state = told === 'idle' ? 'idle' : 'running'
+    if (reported === state) problems.push(`line ${at}: ${state} twice`)
+    state = reported === 'idle' ? 'idle' : 'running'
   }
   return place === 'between' && state === 'idle' ? problems : [...problems, `it ends ${place}, ${state}`]
 }
 
-test('whatever a host says and when: runs stand one behind the other, each message is taken once or given back, each request is answered', async () => {
+test('runs follow one another, messages are taken or returned once, and requests are answered, in any order', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(effect, { minLength: 4, maxLength: 14 }), async (deeds) => {
+    fc.asyncProperty(fc.array(effect, { minLength: 4, maxLength: 14 }), async (effects) => {
       const busy = { content: ['I look.', call('Bash', { command: 'sleep 0.05' })] }
       const replies = Array.from({ length: 60 }, (_, at) => (at % 3 === 0 ? busy : { content: 'Done.', delay_ms: 10 }))
       const one = await host(replies, {
         args: ['--allowedTools=Bash', '--replay-user-messages', '--include-all-messages'],
       })
       await one.ask('initialize')
-      const said: string[] = []
+      const sentIds: string[] = []
       const asked: string[] = []
       const ask = (subtype: string, fields: object): void => {
         asked.push(`q${asked.length}`)
         one.send({ type: 'control_request', request_id: asked.at(-1), request: { subtype, ...fields } })
       }
-      for (const next of deeds) {
+      for (const next of effects) {
         if (next.kind === 'say') {
-          said.push(`m${said.length}`)
-          one.send(user(`say ${said.length}`, { uuid: said.at(-1), priority: next.priority }))
+          sentIds.push(`m${sentIds.length}`)
+          one.send(user(`say ${sentIds.length}`, { uuid: sentIds.at(-1), priority: next.priority }))
         } else if (next.kind === 'status') {
-          said.push(`m${said.length}`)
-          one.send(user(`/${next.name}`, { uuid: said.at(-1) }))
+          sentIds.push(`m${sentIds.length}`)
+          one.send(user(`/${next.name}`, { uuid: sentIds.at(-1) }))
         } else if (next.kind === 'interrupt') ask('interrupt', { cancel_queued: next.cancels })
         else if (next.kind === 'retract') ask('cancel_async_message', { message_uuid: `m${next.which}` })
         else if (next.kind === 'mode') ask('set_permission_mode', { mode: next.mode })
@@ -75,22 +75,22 @@ test('whatever a host says and when: runs stand one behind the other, each messa
       }
       const { status, lines, stderr } = await one.end()
       expect(stderr).toBe('')
-      expect(problemsOf(lines)).toEqual([])
+      expect(orderProblems(lines)).toEqual([])
       const answers = lines.flatMap(({ type, response }) => (type === 'control_response' ? [fieldsOf(response)] : []))
       for (const id of asked) expect(answers.filter(({ request_id: own }) => own === id)).toHaveLength(1)
       const taken = lines.flatMap(({ isReplay, uuid }) => (isReplay === true ? [String(uuid)] : []))
       const back = answers.flatMap(({ request_id: id, response }) => {
         const { cancelled } = fieldsOf(response ?? {})
         if (Array.isArray(cancelled)) return cancelled.map(String)
-        const [which] = deeds
+        const [which] = effects
           .filter(({ kind }) => kind !== 'say' && kind !== 'status' && kind !== 'pause')
           .flatMap((each, at) => (`q${at}` === id ? [each] : []))
         return cancelled === true && which?.kind === 'retract' ? [`m${which.which}`] : []
       })
-      expect([...taken, ...back].toSorted(byText)).toEqual(said.toSorted(byText))
+      expect([...taken, ...back].toSorted(byText)).toEqual(sentIds.toSorted(byText))
       const local = lines.filter((line) => line['local_command'] !== undefined)
       expect(local.map((line) => line['local_command'])).toEqual(
-        deeds.flatMap((each) => (each.kind === 'status' ? [each.name] : [])),
+        effects.flatMap((each) => (each.kind === 'status' ? [each.name] : [])),
       )
       const last = lines.findLast(isResult)
       expect(status).toBe(last?.['is_error'] === true ? 130 : 0)

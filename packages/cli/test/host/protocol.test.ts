@@ -13,7 +13,7 @@ const pause = { content: ['I wait.', call('Bash', { command: 'sleep 300' })] }
 const bash = ['--allowedTools=Bash']
 
 describe('the order of lines', () => {
-  test('initialize is answered, then each message has its run: init first, its result last', async () => {
+  test('initialize is answered, then each message has a run that starts with init and ends with a result', async () => {
     const one = await host([{ content: 'Hello.' }])
     const answer = await one.ask('initialize', { systemPrompt: [''] })
     expect(answer).toMatchObject({
@@ -40,11 +40,11 @@ describe('the order of lines', () => {
     const sessionId = lines[1]?.['session_id']
     for (const line of lines.slice(1))
       expect(line).toMatchObject({ session_id: sessionId, uuid: expect.stringMatching(/^[\da-f-]{36}$/) as unknown })
-    // An empty system prompt is sent as none.
+    // An empty system prompt is sent as no system prompt.
     expect(one.service.requests[0]?.body).not.toHaveProperty('system')
   })
 
-  test('commands that servers bring after initialize are reported behind the first line, once (R-HOST-21)', async () => {
+  test('commands that servers add after initialize are reported after the first line, once (R-HOST-21)', async () => {
     const config = given({ s: one('slow', '', { SLOW_MS: '1500' }) })
     const each = await host([{ content: 'Hello.' }, { content: 'Again.' }], {
       args: ['--mcp-config', config],
@@ -69,7 +69,7 @@ describe('the order of lines', () => {
     expect(kinds(lines)[init + 1]).toBe('system commands_changed')
   })
 
-  test('with --include-all-messages the states of the session stand behind the first line and the last', async () => {
+  test('with --include-all-messages, session states follow the first and the last line', async () => {
     const one = await host([{ content: 'Hello.' }], { args: ['--include-all-messages'] })
     await one.say('hi')
     expect(kinds((await one.end()).lines)).toEqual([
@@ -81,7 +81,7 @@ describe('the order of lines', () => {
     ])
   })
 
-  test('commands about the session are answered without a model, also in a new session and while a run goes on', async () => {
+  test('status commands are answered without a model, in a new session and during a run', async () => {
     const one = await host([{ content: ['One.', call('Bash', { command: 'sleep 0.3' })] }, { content: 'Two.' }], {
       args: bash,
     })
@@ -99,7 +99,7 @@ describe('the order of lines', () => {
     expect((await one.end()).status).toBe(0)
   })
 
-  test('results come in the order of messages that were sent in one write, commands too', async () => {
+  test('results follow the order of messages sent in one write, including commands', async () => {
     const one = await host([{ content: 'Hello.' }])
     one.send(user('/compact'), user('/context'), user('hi'), user('/limits turns 9'))
     const { lines } = await one.end()
@@ -107,7 +107,7 @@ describe('the order of lines', () => {
     expect(results).toEqual(['There', 'Context', 'Hello', 'Limits'])
   })
 
-  test('a message before initialize waits for it, and one without it needs none', async () => {
+  test('a message before initialize waits for it, and one without it does not need it', async () => {
     const one = await host([{ content: 'Hello.' }])
     one.send(user('hi'), {
       type: 'control_request',
@@ -122,7 +122,7 @@ describe('the order of lines', () => {
     expect((await two.end()).status).toBe(0)
   })
 
-  test('with --await-initialize it is waited for, and what it says counts', async () => {
+  test('--await-initialize waits for initialize, and applies its options', async () => {
     const args = ['--await-initialize']
     const one = await host([{ content: 'Hello.' }], { args })
     one.send(user('hi'), { type: 'control_request', request_id: 'm', request: { subtype: 'mcp_status' } })
@@ -132,14 +132,14 @@ describe('the order of lines', () => {
     expect(response).toMatchObject({ mcp_servers_applied: true })
     await one.next(isResult)
     expect(JSON.stringify(one.service.requests[0]?.body['system'])).toContain('Be brief.')
-    // Who says nothing more is served without it.
+    // A host that sends nothing more gets an answer without it.
     const two = await host([{ content: 'Hello.' }], { args })
     two.send(user('hi'))
     expect(await two.end()).toMatchObject({ status: 0, stderr: '' })
     expect(two.lines().findLast(isResult)).toMatchObject({ result: 'Hello.' })
   })
 
-  test('a second initialize is answered as the first; one that asks for another session is refused', async () => {
+  test('a second initialize is answered like the first, and rejected with other options', async () => {
     const one = await host([])
     const first = await one.ask('initialize', { appendSystemPrompt: 'a' })
     expect((await one.ask('initialize', { appendSystemPrompt: 'a' })).response).toEqual(first.response)
@@ -150,21 +150,21 @@ describe('the order of lines', () => {
     expect((await one.end()).status).toBe(0)
   })
 
-  test('the end of stdin ends nothing: what was handed in has its result', async () => {
+  test('the end of stdin interrupts nothing: submitted messages have results', async () => {
     const one = await host([{ content: 'Hello.', delay_ms: 300 }])
     one.send(user('hi'))
     const { status, lines } = await one.end()
     expect({ status, last: lines.findLast(isResult) }).toMatchObject({ status: 0, last: { result: 'Hello.' } })
   })
 
-  test('stdin that ends with nothing said is the end', async () => {
+  test('the program exits when stdin ends without input', async () => {
     const one = await host([])
     expect(await one.end()).toMatchObject({ status: 0, stdout: '', stderr: '' })
   })
 })
 
 describe('messages', () => {
-  test('blocks with an image are sent as they are, and a uuid names the message', async () => {
+  test('blocks with an image are sent unchanged, and a uuid names the message', async () => {
     const data = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
     const content = [
       { type: 'text', text: 'look' },
@@ -187,7 +187,7 @@ describe('messages', () => {
     expect(JSON.stringify(one.service.requests[0]?.body)).toContain(data)
   })
 
-  test('one that comes while a run goes on is taken by it, at once, or by the next, as its priority says', async () => {
+  test('the running run takes a message immediately, at its end, or not, as its priority says', async () => {
     const one = await host(
       [
         { content: ['One.', call('Bash', { command: 'sleep 1' })] },
@@ -204,7 +204,7 @@ describe('messages', () => {
     expect(lines.findLast(isResult)).toMatchObject({ result: 'Three.' })
   })
 
-  test('now interrupts what goes on, and begins the next run', async () => {
+  test('the priority now interrupts the run, and starts the next one', async () => {
     const one = await host([pause, { expect: 'second', content: 'Two.' }], { args: bash })
     one.send(user('first'))
     await one.next(({ type }) => type === 'assistant')
@@ -214,7 +214,7 @@ describe('messages', () => {
     expect(status).toBe(0)
   })
 
-  test('one that asks for no answer goes with the next', async () => {
+  test('a message without shouldQuery precedes the next one', async () => {
     const one = await host([{ content: 'Hello.' }])
     one.send(user('of note', { shouldQuery: false }))
     await one.say('hi')
@@ -223,7 +223,7 @@ describe('messages', () => {
     expect((await one.end()).lines.filter(isResult)).toHaveLength(1)
   })
 
-  test('one that is none has a result that says so, and the next is answered', async () => {
+  test('an invalid message has a result that says so, and the next one is answered', async () => {
     const one = await host([{ content: 'Hello.' }])
     one.send({ type: 'user', message: { role: 'user', content: [] } })
     expect(await one.next(isResult)).toMatchObject({
@@ -235,7 +235,7 @@ describe('messages', () => {
     expect((await one.end()).status).toBe(0)
   })
 
-  test('10 MB, two in one write, carriage returns and broken lines', async () => {
+  test('handles 10 MB, two messages in one write, carriage returns and broken lines', async () => {
     const one = await host([{ content: 'Much.' }, { expect: 'second', content: 'Two.' }], {
       args: ['--context-window=20m', '--autocompact=off'],
     })
@@ -257,7 +257,7 @@ describe('messages', () => {
     ])
   })
 
-  test('a line of more than 32 MiB is refused in the place where the host waits, and nothing else is lost', async () => {
+  test('an overlong line is rejected where the host waits, and nothing else is lost', async () => {
     const one = await host([{ content: 'One.' }, { expect: 'third', content: 'Three.' }])
     const much = 'x'.repeat(33 * 1024 * 1024)
     one.send(user('first'))
@@ -303,13 +303,13 @@ describe('the exit code is 0 unless the last result is an error', () => {
     ['a failure', [{ error: { status: 400, message: 'no such thing' } }], [], 1, { is_error: true }],
   ])('%s', async (_name, replies, args, exitCode, result) => {
     const one = await host(replies, { args })
-    const told = await one.say('hi')
-    expect(told).toMatchObject(result)
+    const message = await one.say('hi')
+    expect(message).toMatchObject(result)
     const { status } = await one.end()
     expect(status).toBe(exitCode)
   })
 
-  test('a hook that stops a run gives 0 here, and 4 with -p', async () => {
+  test('a hook that stops a run exits with 0 here, and with 4 with -p', async () => {
     const hooks = {
       PostToolUse: [{ hooks: [{ type: 'command', command: `echo '{"continue":false,"stopReason":"enough"}'` }] }],
     }
@@ -321,12 +321,12 @@ describe('the exit code is 0 unless the last result is an error', () => {
     expect((await run(['-p', 'hi', '--script', script(replies), ...args])).status).toBe(4)
   })
 
-  test('a stop hook that is not satisfied, and no answer at all, give 0 here, and 4 and 1 with -p (spec R-GOAL-23)', async () => {
+  test('an unsatisfied stop hook and a missing answer exit with 0 here, and with 4 and 1 with -p (spec R-GOAL-23)', async () => {
     const hooks = { Stop: [{ hooks: [{ type: 'command', command: 'echo tests fail >&2; exit 2' }] }] }
     const env = { CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '1' }
-    const insists = ['--settings', JSON.stringify({ hooks })]
+    const stopHookArgs = ['--settings', JSON.stringify({ hooks })]
     const answers = [{ content: 'Done.' }, { content: 'Really done.' }]
-    const unmet = await host(answers, { args: insists, env })
+    const unmet = await host(answers, { args: stopHookArgs, env })
     expect(await unmet.say('hi')).toMatchObject({
       subtype: 'success',
       is_error: false,
@@ -335,25 +335,25 @@ describe('the exit code is 0 unless the last result is an error', () => {
       stop: { reason: 'stop_hook_unmet', category: 'retry_limit' },
     })
     expect((await unmet.end()).status).toBe(0)
-    const printed = await run(['-p', 'hi', '--script', script(answers), ...insists], { env })
+    const printed = await run(['-p', 'hi', '--script', script(answers), ...stopHookArgs], { env })
     expect(printed).toMatchObject({ status: 4, stdout: 'Really done.\n' })
     expect(printed.stderr).toContain('which was sent back 1 time in a row: tests fail (')
 
     const nothing = [{ content: '', repeat: 2 }]
     const silent = await host(nothing, {})
-    const told = await silent.say('hi')
-    expect(told).toMatchObject({ subtype: 'success', is_error: false, terminal_reason: 'no_answer', result: '' })
-    expect(told).not.toHaveProperty('errors')
+    const message = await silent.say('hi')
+    expect(message).toMatchObject({ subtype: 'success', is_error: false, terminal_reason: 'no_answer', result: '' })
+    expect(message).not.toHaveProperty('errors')
     expect((await silent.end()).status).toBe(0)
     expect((await run(['-p', 'hi', '--script', script(nothing)])).status).toBe(1)
   })
 
-  test('the error is the sentence that a person reads', async () => {
+  test('the error is the sentence for people', async () => {
     const one = await host([{ content: [call('Bash', { command: 'true' })] }], { args: [...bash, '--max-turns=1'] })
     expect((await one.say('hi'))['errors']).toEqual(['Reached maximum number of turns (1)'])
   })
 
-  test('a session that cannot be opened: initialize is an error, and the program says why', async () => {
+  test('if the session cannot be opened, initialize fails and the program reports why', async () => {
     const one = await host([], { args: ['--resume=3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'] })
     expect(await one.ask('initialize')).toMatchObject({ subtype: 'error' })
     const { status, stderr } = await one.running.ended
@@ -364,7 +364,7 @@ describe('the exit code is 0 unless the last result is an error', () => {
 })
 
 describe('arguments', () => {
-  test('flags that nobody knows are passed over with their values, in every spelling', async () => {
+  test('unknown flags are ignored with their values, in every spelling', async () => {
     const one = await host([{ content: 'Hello.' }], {
       args: [
         '--foo',
@@ -392,7 +392,7 @@ describe('arguments', () => {
     )
   })
 
-  test('every flag that the official SDK gives is taken', async () => {
+  test('accepts every flag of the official SDK', async () => {
     const one = await host([{ content: '{"a":1}' }], {
       args: [
         '--thinking=adaptive',
@@ -435,7 +435,7 @@ describe('arguments', () => {
     expect((await one.end()).status).toBe(0)
   })
 
-  test('as the Python SDK starts it: -v first, values as words of their own', async () => {
+  test('accepts the arguments of the Python SDK: -v first, values as separate words', async () => {
     const { stdout } = await run(['-v'])
     expect(stdout).toMatch(/^2\.\d+\.\d+/)
     const one = await host([{ content: 'Hello.' }], {
@@ -466,7 +466,7 @@ describe('arguments', () => {
     expect((await one.end()).status).toBe(0)
   })
 
-  test('--agent: the session is that agent', async () => {
+  test('--agent makes the session that agent', async () => {
     const agents = {
       reviewer: { description: 'Reviews', prompt: 'You review.', tools: ['Read'], model: 'claude-haiku-4-5' },
     }
@@ -479,7 +479,7 @@ describe('arguments', () => {
     expect(body?.['tools']).toEqual([expect.objectContaining({ name: 'Read' })])
   })
 
-  test('skills: the model is shown those that the host names', async () => {
+  test('offers only the skills that the host names', async () => {
     const cwd = mkdtempSync(join(here(), 'project-'))
     for (const name of ['knit', 'weave']) {
       mkdirSync(join(cwd, '.claude/skills', name), { recursive: true })
@@ -497,7 +497,7 @@ describe('arguments', () => {
     expect(one.lines().find(({ subtype }) => subtype === 'init')).toMatchObject({ skills: ['knit'] })
   })
 
-  test('what goes on, as a copy with an id of its own, from a message on', async () => {
+  test('resumes as a copy with its own id, from a message on', async () => {
     const cwd = mkdtempSync(join(here(), 'project-'))
     const first = await host([{ content: 'One.' }, { content: 'Two.' }], { cwd })
     const [a, b] = ['3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93', '4f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93']
@@ -518,7 +518,7 @@ describe('arguments', () => {
     expect((await second.end()).status).toBe(0)
   })
 
-  test('outside of it nothing is less strict', async () => {
+  test('other commands stay as strict as before', async () => {
     expect(await run([...hostArgs.slice(0, 3), '--foo', '-p', 'hi'])).toMatchObject({ status: 2, stdout: '' })
     expect(await run(['--input-format=stream-json', '-p'])).toMatchObject({
       status: 2,

@@ -11,7 +11,7 @@ endHosts()
 const reply = { content: '{"n": 3}' }
 const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
 
-test('all of its options at once: each is read, and nothing is told on stderr', async () => {
+test('reads all options of the Python SDK without a message on stderr', async () => {
   const cwd = mkdtempSync(join(here(), 'python-'))
   const folder = join(cwd, 'other')
   mkdirSync(folder)
@@ -56,7 +56,7 @@ test('all of its options at once: each is read, and nothing is told on stderr', 
   expect([status, stderr]).toEqual([0, ''])
 })
 
-test('a session that goes on, as a copy; a flag of a later version is told and passed over', async () => {
+test('resumes as a copy, and reports and ignores a flag of a later version', async () => {
   const cwd = mkdtempSync(join(here(), 'python-'))
   const first = await host([{ content: 'I remember.' }], { cwd })
   const { session_id: id } = await first.say('one')

@@ -4,7 +4,7 @@ import type { PermissionAnswer } from '@halting/core/adapters'
 import type { Question, SessionEvent } from '@halting/core/session'
 import { expect, test } from 'vitest'
 import { answerByHost } from '../../src/host/questions.ts'
-import { hostOf } from './support/fake-host.ts'
+import { fakeHost } from './support/fake-host.ts'
 
 const bash: Question = {
   id: 'question1',
@@ -15,14 +15,14 @@ const bash: Question = {
   suggestions: [],
 }
 
-/** A session that asks what the test wants to have asked. */
-function asking(open: readonly Question[] = []) {
+/** A fake session that asks what the test wants. */
+function followQuestions(open: readonly Question[] = []) {
   const listeners = new Set<(event: SessionEvent) => void>()
   const answers: (readonly [string, PermissionAnswer])[] = []
   return {
     answers,
     session: {
-      // Only these are looked at.
+      // The code reads only these.
       snapshot: { questions: open } as never,
       listen(listener: (event: SessionEvent) => void) {
         listeners.add(listener)
@@ -36,17 +36,17 @@ function asking(open: readonly Question[] = []) {
   }
 }
 
-const settled = () => new Promise((resolve) => setImmediate(resolve))
+const nextTick = () => new Promise((resolve) => setImmediate(resolve))
 
-test('a question is asked with all that is known of it, and its answer goes to the session', async () => {
-  const { session, tell, answers } = asking()
-  const host = hostOf()
+test('asks with all that is known, and passes the answer to the session', async () => {
+  const { session, tell, answers } = followQuestions()
+  const host = fakeHost()
   answerByHost(session, host.control)
   const suggestions: Question['suggestions'] = [
     { type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'rm *' }], behavior: 'allow', destination: 'session' },
   ]
   tell({ type: 'question', question: { ...bash, suggestions, agentId: 'agent1' } })
-  expect(host.asked()).toEqual([
+  expect(host.sentRequests()).toEqual([
     {
       subtype: 'can_use_tool',
       tool_name: 'Bash',
@@ -60,53 +60,53 @@ test('a question is asked with all that is known of it, and its answer goes to t
     },
   ])
   host.answer(0, { behavior: 'allow', updatedInput: { command: 'true' }, toolUseID: 'toolu_1' })
-  await settled()
+  await nextTick()
   expect(answers).toEqual([
     ['question1', { behavior: 'allow', updatedInput: { command: 'true' }, toolUseID: 'toolu_1' }],
   ])
 })
 
-test('every character of the reason is seen, and the call is told as it is', () => {
-  const { session, tell } = asking()
-  const host = hostOf()
+test('shows every character of the reason, and the call unchanged', () => {
+  const { session, tell } = followQuestions()
+  const host = fakeHost()
   answerByHost(session, host.control)
   const input = { command: 'npm\u200B test' }
   tell({ type: 'question', question: { ...bash, input, reason: 'no rule allows npm\u200B test\u{E0041}.' } })
-  expect(host.asked()).toMatchObject([{ input, decision_reason: 'no rule allows npm⟦U+200B⟧ test⟦U+E0041⟧.' }])
+  expect(host.sentRequests()).toMatchObject([{ input, decision_reason: 'no rule allows npm⟦U+200B⟧ test⟦U+E0041⟧.' }])
 })
 
-test('a command that would run unconfined is said to (spec R-EFRONT-5)', () => {
-  const { session, tell } = asking()
-  const host = hostOf()
+test('warns about a command that would run unconfined (spec R-EFRONT-5)', () => {
+  const { session, tell } = followQuestions()
+  const host = fakeHost()
   answerByHost(session, host.control)
   tell({ type: 'question', question: { ...bash, input: { ...bash.input, unconfined: true } } })
   tell({ type: 'question', question: { ...bash, id: 'question2', input: { ...bash.input, unconfined: false } } })
-  expect(host.asked()).toMatchObject([
+  expect(host.sentRequests()).toMatchObject([
     { decision_reason: expect.stringMatching(/^no rule allows rm\. It would run outside of the confinement: /) },
     { decision_reason: 'no rule allows rm.' },
   ])
 })
 
-test('questions that are open already are asked, each once', () => {
-  const { session, tell } = asking([bash])
-  const host = hostOf()
+test('asks questions that are already open, once each', () => {
+  const { session, tell } = followQuestions([bash])
+  const host = fakeHost()
   const stop = answerByHost(session, host.control)
-  expect(host.asked().length).toBe(1)
+  expect(host.sentRequests().length).toBe(1)
   stop()
   tell({ type: 'question', question: { ...bash, id: 'question2' } })
-  expect(host.asked().length).toBe(1)
+  expect(host.sentRequests().length).toBe(1)
 })
 
-test('a callback that fails denies with its words, and so does a host that is gone', async () => {
-  const { session, tell, answers } = asking()
-  const host = hostOf()
+test('a failing callback denies with its message, and so does a host that is gone', async () => {
+  const { session, tell, answers } = followQuestions()
+  const host = fakeHost()
   answerByHost(session, host.control)
   tell({ type: 'question', question: bash })
   host.refuse(0, 'boom')
   tell({ type: 'question', question: { ...bash, id: 'question2' } })
-  host.control.gone('The host has gone.')
+  host.control.disconnect('The host has gone.')
   tell({ type: 'question', question: { ...bash, id: 'question3' } })
-  await settled()
+  await nextTick()
   expect(answers).toEqual([
     ['question1', { behavior: 'deny', message: 'boom' }],
     ['question2', { behavior: 'deny', message: 'The host has gone.' }],
@@ -114,27 +114,27 @@ test('a callback that fails denies with its words, and so does a host that is go
   ])
 })
 
-test('a question that nobody waits for is taken back; what comes later is passed over', async () => {
-  const { session, tell, answers } = asking()
-  const host = hostOf()
+test('cancels a question that is no longer needed, and ignores a later answer', async () => {
+  const { session, tell, answers } = followQuestions()
+  const host = fakeHost()
   answerByHost(session, host.control)
   tell({ type: 'question', question: bash })
   tell({ type: 'question_closed', id: 'question1', because: 'withdrawn' })
   expect(host.cancelled()).toEqual([host.ids()[0]])
   host.answer(0, { behavior: 'allow' })
-  await settled()
+  await nextTick()
   expect(answers).toEqual([])
 })
 
-test('an answer that names another call allows nothing', async () => {
-  const { session, tell, answers } = asking()
-  const host = hostOf()
+test('an answer for another call allows nothing', async () => {
+  const { session, tell, answers } = followQuestions()
+  const host = fakeHost()
   answerByHost(session, host.control)
   for (const [at, toolUseID] of ['toolu_2', 'toolu_1', null].entries()) {
     tell({ type: 'question', question: { ...bash, id: `question${at}` } })
     host.answer(at, { behavior: 'allow', toolUseID })
   }
-  await settled()
+  await nextTick()
   const denied = expect.objectContaining({ behavior: 'deny', isInvalid: true })
   expect(answers).toEqual([
     ['question0', denied],
@@ -143,15 +143,15 @@ test('an answer that names another call allows nothing', async () => {
   ])
 })
 
-test('what an answer changes for the command line holds for the session', async () => {
-  const { session, tell, answers } = asking()
-  const host = hostOf()
+test('an update for the command line applies to the session', async () => {
+  const { session, tell, answers } = followQuestions()
+  const host = fakeHost()
   answerByHost(session, host.control)
   tell({ type: 'question', question: { ...bash, toolName: 'mcp__my_server__do__it' } })
-  expect(host.asked()[0]?.['display_name']).toBe('my_server: do__it')
+  expect(host.sentRequests()[0]?.['display_name']).toBe('my_server: do__it')
   const update = { type: 'setMode', mode: 'acceptEdits', destination: 'cliArg' }
   host.answer(0, { behavior: 'allow', updatedPermissions: [update] })
-  await settled()
+  await nextTick()
   expect(answers[0]?.[1]).toEqual({
     behavior: 'allow',
     updatedPermissions: [{ ...update, destination: 'session' } satisfies JsonObject],

@@ -12,7 +12,7 @@ const bash = ['--allowedTools=Bash']
 const pause = { content: ['I wait.', call('Bash', { command: 'sleep 300' })] }
 const isAssistant = ({ type }: { readonly type: string }): boolean => type === 'assistant'
 
-test('what nobody knows is an error, and the run goes on', async () => {
+test('an unknown request is an error, and the run continues', async () => {
   const one = await host([{ content: 'Hello.', delay_ms: 200 }])
   one.send(user('hi'))
   expect(await one.ask('set_colour')).toEqual({
@@ -24,7 +24,7 @@ test('what nobody knows is an error, and the run goes on', async () => {
   expect(await one.next(isResult)).toMatchObject({ result: 'Hello.' })
 })
 
-test('interrupt ends the run at once, and the session goes on', async () => {
+test('interrupt ends the run immediately, and the session continues', async () => {
   const one = await host([pause, { content: 'Again.' }], { args: bash })
   expect(await one.ask('interrupt')).toMatchObject({ subtype: 'success', response: { still_queued: [] } })
   one.send(user('first'))
@@ -37,20 +37,20 @@ test('interrupt ends the run at once, and the session goes on', async () => {
   })
   const result = await one.next(isResult)
   expect(result).toMatchObject({ subtype: 'error_during_execution', terminal_reason: 'aborted_tools' })
-  const said = one.lines().filter(({ type }) => type === 'user')
-  expect(JSON.stringify(said.at(-1))).toContain('[Request interrupted by user for tool use]')
+  const userLines = one.lines().filter(({ type }) => type === 'user')
+  expect(JSON.stringify(userLines.at(-1))).toContain('[Request interrupted by user for tool use]')
   expect(await one.say('fourth')).toMatchObject({ result: 'Again.' })
   expect((await one.end()).status).toBe(0)
 })
 
-test('a reply that is cut is told with what there is of it', async () => {
+test('an interrupted reply is sent with the text so far', async () => {
   const one = await host([{ content: ['One.', 'Two.'], pace_ms: 400 }], { args: ['--include-partial-messages'] })
   one.send(user('hi'))
   await one.next(({ type, event }) => type === 'stream_event' && JSON.stringify(event).includes('text_delta'))
   expect(await one.ask('interrupt')).toMatchObject({ subtype: 'success' })
   expect(await one.next(isResult)).toMatchObject({ terminal_reason: 'aborted_streaming' })
-  const told = one.lines().filter(({ type }) => ['assistant', 'user', 'result'].includes(type))
-  expect(told).toMatchObject([
+  const messageLines = one.lines().filter(({ type }) => ['assistant', 'user', 'result'].includes(type))
+  expect(messageLines).toMatchObject([
     { type: 'assistant', aborted: true, message: { content: [{ type: 'text', text: expect.any(String) as unknown }] } },
     { type: 'user', message: { content: [{ type: 'text', text: '[Request interrupted by user]' }] } },
     { type: 'result', subtype: 'error_during_execution' },
@@ -58,7 +58,7 @@ test('a reply that is cut is told with what there is of it', async () => {
   expect((await one.end()).status).toBe(130)
 })
 
-test('model, mode and thinking hold from the next request on, and the mode is told', async () => {
+test('model, mode and thinking apply from the next request on, and the mode is reported', async () => {
   const one = await host([{ content: 'One.' }, { content: 'Two.' }, { content: 'Three.' }])
   await one.say('one')
   expect(await one.ask('set_model', { model: 'claude-haiku-4-5' })).toMatchObject({
@@ -84,7 +84,7 @@ test('model, mode and thinking hold from the next request on, and the mode is to
   expect((await one.end()).status).toBe(0)
 })
 
-test('what cannot be set is refused, and changes nothing', async () => {
+test('invalid settings are rejected, and change nothing', async () => {
   const one = await host([{ content: 'One.' }])
   for (const [subtype, fields, error] of [
     ['set_permission_mode', { mode: 'bypassPermissions' }, 'without --allow-dangerously-skip-permissions'],
@@ -100,7 +100,7 @@ test('what cannot be set is refused, and changes nothing', async () => {
     ['apply_flag_settings', { settings: { hooks: {}, model: 'claude-haiku-4-5' } }, 'hooks cannot be set'],
     ['apply_flag_settings', {}, 'needs settings'],
     ['apply_flag_settings', { settings: { permissions: 'plan' } }, 'permissions must be an object'],
-    // The mode would be another one by then.
+    // The mode would have changed by then.
     ['apply_flag_settings', { settings: { permissions: { defaultMode: 'plan' }, model: 'nonsense' } }, 'nonsense'],
     ['background_tasks', {}, 'run_in_background'],
     ['stop_task', {}, 'The request needs "task_id'],
@@ -114,7 +114,7 @@ test('what cannot be set is refused, and changes nothing', async () => {
   expect(one.lines().find(({ subtype }) => subtype === 'init')).toMatchObject({ permissionMode: 'default' })
 })
 
-test('a flag of the start lets a host skip permissions later; settings that act are applied', async () => {
+test('a flag lets a host skip permissions later; effective settings are applied', async () => {
   const one = await host([{ content: 'One.' }], { args: ['--allow-dangerously-skip-permissions'] })
   expect(await one.ask('set_permission_mode', { mode: 'bypassPermissions' })).toMatchObject({ subtype: 'success' })
   const settings = { model: 'claude-haiku-4-5', permissions: { defaultMode: 'acceptEdits' } }
@@ -152,7 +152,7 @@ test('a host sets limits by the names of settings (spec R-LIM-10)', async () => 
   await one.end()
 })
 
-test('a message raises no limit of the settings (spec R-LIM-10)', async () => {
+test('a message cannot raise a limit of the settings (spec R-LIM-10)', async () => {
   const settings = JSON.stringify({ limits: { maxRunUsd: 3 } })
   const one = await host([], { args: ['--settings', settings] })
   expect((await one.say('/limits run-usd 4')).result).toContain('This session was started with a limit of $3.00')
@@ -160,7 +160,7 @@ test('a message raises no limit of the settings (spec R-LIM-10)', async () => {
   await one.end()
 })
 
-test('a host sets goals, which hold for the next run and the one that is under way (spec R-GOAL-63)', async () => {
+test('a host sets goals for the current and the next run (spec R-GOAL-63)', async () => {
   const cwd = mkdtempSync(join(here(), 'goals-'))
   const replies = [
     { content: 'One.', delay_ms: 400 },
@@ -213,7 +213,7 @@ test('a host that starts with a goal reads how it ended, and its exit code', asy
   expect((await one.end()).status).toBe(6)
 })
 
-test('figures of the window, servers, commands, tasks that are not there', async () => {
+test('reports the window, servers and commands, and rejects unknown tasks', async () => {
   const one = await host([{ content: 'One.' }])
   await one.say('one')
   const { response: usage } = await one.ask('get_context_usage')
@@ -241,7 +241,7 @@ test('figures of the window, servers, commands, tasks that are not there', async
   expect(await one.ask('stop_task', { task_id: 'nothing' })).toMatchObject({ response: {} })
 })
 
-test('files are as they were before a message; what it would do is told before', async () => {
+test('reverts files to before a message, and can preview that', async () => {
   const cwd = mkdtempSync(join(here(), 'project-'))
   writeFileSync(join(cwd, 'a.txt'), 'one\n')
   const replies = [
@@ -278,7 +278,7 @@ test('files are as they were before a message; what it would do is told before',
   })
 })
 
-test('an answer to a question sets no mode that a request could not set, and keeps none', async () => {
+test('an answer to a question cannot set a mode that requests cannot set, nor save it', async () => {
   const replies = [{ content: [call('Bash', { command: 'touch skipped' })] }, { content: 'Done.' }]
   const args = ['--permission-prompt-tool', 'stdio']
   const isQuestion = ({ type, request }: Line): boolean =>

@@ -6,10 +6,19 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { installProgram } from '../support/program.ts'
 import { askingServer } from '../support/servers.ts'
-import { answerOf, asking, endFolders, folderOfSession, Said, shownTools, toolResults, use } from './support/sdk.ts'
+import {
+  answerOf,
+  runQuery,
+  removeFoldersAfterEach,
+  sessionFolder,
+  PromptStream,
+  shownTools,
+  toolResults,
+  use,
+} from './support/sdk.ts'
 
 installProgram()
-endFolders()
+removeFoldersAfterEach()
 
 type Asking = NonNullable<Options['canUseTool']>
 const touch = use('Bash', { command: 'touch made', description: 'Makes a file' })
@@ -17,9 +26,9 @@ const done = { content: 'Done.' }
 const allow = async (): Promise<PermissionResult> => ({ behavior: 'allow' })
 
 describe('canUseTool', () => {
-  test('is told what is known of the call, and its yes runs it; around it the state is told', async () => {
+  test('receives the call and allows it, with state messages around it', async () => {
     const seen: unknown[] = []
-    const told = await asking('go', [touch, done], {
+    const outcome = await runQuery('go', [touch, done], {
       options: {
         canUseTool: async (name, input, { signal, requestId, ...about }) => {
           seen.push(name, input, signal.aborted, typeof requestId, about)
@@ -41,24 +50,28 @@ describe('canUseTool', () => {
         suggestions: [{ type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash' }] }],
       },
     ])
-    const states = told.messages.flatMap((message) =>
+    const states = outcome.messages.flatMap((message) =>
       message.type === 'system' && message.subtype === 'session_state_changed' ? [message.state] : [],
     )
-    expect([existsSync(join(told.cwd, 'made')), answerOf(told), told.thrown]).toEqual([true, 'Done.', undefined])
+    expect([existsSync(join(outcome.cwd, 'made')), answerOf(outcome), outcome.thrown]).toEqual([
+      true,
+      'Done.',
+      undefined,
+    ])
     expect(states).toEqual(['running', 'requires_action', 'running', 'idle'])
   })
 
-  test('puts another input in the place of the one that it was asked about', async () => {
-    const told = await asking('go', [touch, done], {
+  test('replaces the input', async () => {
+    const outcome = await runQuery('go', [touch, done], {
       options: { canUseTool: async () => ({ behavior: 'allow', updatedInput: { command: 'touch other' } }) },
     })
-    expect([existsSync(join(told.cwd, 'made')), existsSync(join(told.cwd, 'other'))]).toEqual([false, true])
+    expect([existsSync(join(outcome.cwd, 'made')), existsSync(join(outcome.cwd, 'other'))]).toEqual([false, true])
   })
 
-  test('is asked about a file outside, with its path and a mode that would not ask', async () => {
-    const cwd = folderOfSession()
+  test('is asked about a file outside the folder, with its path and a mode that would not ask', async () => {
+    const cwd = sessionFolder()
     const seen: unknown[] = []
-    const outside = join(folderOfSession(), 'a.txt')
+    const outside = join(sessionFolder(), 'a.txt')
     const replies = [
       use('Write', { file_path: outside, content: 'a' }),
       use('Write', { file_path: join(cwd, 'b.txt'), content: 'b' }),
@@ -68,64 +81,66 @@ describe('canUseTool', () => {
       seen.push([blockedPath, Reflect.get(about, 'decisionReasonType'), suggestions.map(({ type }) => type)])
       return { behavior: 'deny', message: 'no' }
     }
-    await asking('go', replies, { options: { cwd, canUseTool } })
+    await runQuery('go', replies, { options: { cwd, canUseTool } })
     expect(seen).toEqual([
       [outside, 'workingDir', ['addRules']],
       [join(cwd, 'b.txt'), 'mode', ['addRules', 'setMode']],
     ])
   })
 
-  test('is not asked twice about what it allowed from then on', async () => {
+  test('is not asked again about what it allowed permanently', async () => {
     let asked = 0
     const canUseTool: Asking = async (_name, _input, { suggestions = [] }) => {
       asked += 1
       const updatedPermissions = suggestions.map((update) => ({ ...update, destination: 'session' as const }))
       return { behavior: 'allow', updatedPermissions }
     }
-    const told = await asking('go', [touch, touch, done], { options: { canUseTool } })
-    expect([asked, answerOf(told)]).toEqual([1, 'Done.'])
+    const outcome = await runQuery('go', [touch, touch, done], { options: { canUseTool } })
+    expect([asked, answerOf(outcome)]).toEqual([1, 'Done.'])
   })
 
-  test('keeps what is to hold beyond the session in the settings', async () => {
+  test('saves permanent rules in the settings', async () => {
     const canUseTool: Asking = async () => ({
       behavior: 'allow',
       updatedPermissions: [
         { type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'touch *' }], behavior: 'allow', destination: 'localSettings' },
       ],
     }) // prettier-ignore
-    const { cwd } = await asking('go', [touch, done], { options: { canUseTool, settingSources: ['project', 'local'] } })
+    const { cwd } = await runQuery('go', [touch, done], {
+      options: { canUseTool, settingSources: ['project', 'local'] },
+    })
     const files = ['.claude', '.halting'].map((folder) => join(cwd, folder, 'settings.local.json'))
     const file = files.find((path) => existsSync(path))
     expect(file === undefined ? 'no file' : readFileSync(file, 'utf8')).toContain('Bash(touch *)')
   })
 
-  test('denies with a message that the model reads', async () => {
-    const told = await asking('go', [touch, done], {
+  test('denies with a message for the model', async () => {
+    const outcome = await runQuery('go', [touch, done], {
       options: { canUseTool: async () => ({ behavior: 'deny', message: 'not here' }) },
     })
-    expect([toolResults(told), answerOf(told)]).toEqual([[expect.stringContaining('not here')], 'Done.'])
-    expect(told.results[0]?.permission_denials).toMatchObject([{ tool_name: 'Bash' }])
+    expect([toolResults(outcome), answerOf(outcome)]).toEqual([[expect.stringContaining('not here')], 'Done.'])
+    expect(outcome.results[0]?.permission_denials).toMatchObject([{ tool_name: 'Bash' }])
   })
 
   test('that denies with interrupt ends the run', async () => {
-    const told = await asking('go', [touch, done], {
+    const outcome = await runQuery('go', [touch, done], {
       options: { canUseTool: async () => ({ behavior: 'deny', message: 'stop', interrupt: true }) },
     })
-    expect(told.results).toMatchObject([{ subtype: 'error_during_execution', terminal_reason: 'aborted_tools' }])
-    expect(told.requests.length).toBe(1)
+    expect(outcome.results).toMatchObject([{ subtype: 'error_during_execution', terminal_reason: 'aborted_tools' }])
+    expect(outcome.requests.length).toBe(1)
   })
 
-  test('that throws denies with its words', async () => {
-    const told = await asking('go', [touch, done], {
+  test('that throws denies with its message', async () => {
+    const outcome = await runQuery('go', [touch, done], {
       options: { canUseTool: () => Promise.reject(new Error('boom')) },
     })
-    expect([toolResults(told), answerOf(told)]).toEqual([[expect.stringContaining('boom')], 'Done.'])
+    expect([toolResults(outcome), answerOf(outcome)]).toEqual([[expect.stringContaining('boom')], 'Done.'])
   })
 
-  test('is withdrawn by an interrupt: its signal says so, and its late answer is passed over', async () => {
-    const said = new Said('go')
+  test('is withdrawn by an interrupt: its signal is aborted, and its late answer ignored', async () => {
+    const prompts = new PromptStream('go')
     let wasAborted = false
-    const told = await asking(said, [touch, done], {
+    const outcome = await runQuery(prompts, [touch, done], {
       options: {
         canUseTool: (_name, _input, { signal }) =>
           new Promise((resolve) => {
@@ -136,16 +151,16 @@ describe('canUseTool', () => {
           }),
       },
       during: async (message, query) => {
-        if (message.type === 'result') said.end()
+        if (message.type === 'result') prompts.end()
         if (message.type !== 'system' || message.subtype !== 'session_state_changed') return
         if (message.state === 'requires_action') await query.interrupt()
       },
     })
-    expect([wasAborted, existsSync(join(told.cwd, 'made'))]).toEqual([true, false])
-    expect(told.results).toMatchObject([{ terminal_reason: 'aborted_tools' }])
+    expect([wasAborted, existsSync(join(outcome.cwd, 'made'))]).toEqual([true, false])
+    expect(outcome.results).toMatchObject([{ terminal_reason: 'aborted_tools' }])
   })
 
-  test('is asked by a subagent, whose id it is told', async () => {
+  test('is asked by a subagent, whose id it receives', async () => {
     const ids: unknown[] = []
     const replies = [
       use('Agent', { description: 'makes', prompt: 'Make it.', subagent_type: 'general-purpose' }),
@@ -153,14 +168,14 @@ describe('canUseTool', () => {
       { content: 'Made.' },
       done,
     ]
-    await asking('go', replies, {
+    await runQuery('go', replies, {
       options: { canUseTool: async (_name, _input, { agentID }) => (ids.push(typeof agentID), allow()) },
     })
     expect(ids).toEqual(['string'])
   })
 })
 
-describe('a tool of a server answers in the place of a callback', () => {
+describe('a tool of a server answers instead of a callback', () => {
   const auth = (answer: object | string) =>
     createSdkMcpServer({
       name: 'auth',
@@ -171,28 +186,34 @@ describe('a tool of a server answers in the place of a callback', () => {
         }),
       ],
     })
-  const answered = (answer: object | string) =>
-    asking('go', [touch, done], {
+  const runWithAnswer = (answer: object | string) =>
+    runQuery('go', [touch, done], {
       options: { permissionPromptToolName: 'mcp__auth__ask', mcpServers: { auth: auth(answer) } },
     })
 
-  test('it allows, with another input', async () => {
-    const told = await answered({ behavior: 'allow', updatedInput: { command: 'touch other' } })
-    expect([existsSync(join(told.cwd, 'other')), shownTools(told).includes('mcp__auth__ask')]).toEqual([true, false])
+  test('allows, with another input', async () => {
+    const outcome = await runWithAnswer({ behavior: 'allow', updatedInput: { command: 'touch other' } })
+    expect([existsSync(join(outcome.cwd, 'other')), shownTools(outcome).includes('mcp__auth__ask')]).toEqual([
+      true,
+      false,
+    ])
   })
 
-  test('it denies', async () => {
-    const told = await answered({ behavior: 'deny' })
-    expect([existsSync(join(told.cwd, 'made')), toolResults(told)]).toEqual([false, [expect.stringContaining('Bash')]])
+  test('denies', async () => {
+    const outcome = await runWithAnswer({ behavior: 'deny' })
+    expect([existsSync(join(outcome.cwd, 'made')), toolResults(outcome)]).toEqual([
+      false,
+      [expect.stringContaining('Bash')],
+    ])
   })
 
-  test('what is no answer ends the run, and a tool that is not there denies', async () => {
-    const wrong = await answered('maybe')
+  test('ends the run with an invalid answer, and denies if it does not exist', async () => {
+    const wrong = await runWithAnswer('maybe')
     expect([existsSync(join(wrong.cwd, 'made')), JSON.stringify(wrong.results)]).toEqual([
       false,
       expect.stringContaining('mcp__auth__ask: An answer is '),
     ])
-    const gone = await asking('go', [touch, done], { options: { permissionPromptToolName: 'mcp__none__ask' } })
+    const gone = await runQuery('go', [touch, done], { options: { permissionPromptToolName: 'mcp__none__ask' } })
     expect([existsSync(join(gone.cwd, 'made')), toolResults(gone)]).toEqual([
       false,
       [expect.stringContaining('There is no tool mcp__none__ask')],
@@ -201,7 +222,7 @@ describe('a tool of a server answers in the place of a callback', () => {
 })
 
 describe('elicitation', () => {
-  test('a question of a server is answered by the host', async () => {
+  test('the host answers a question of a server', async () => {
     const script = `
 import { McpServer } from ${JSON.stringify(import.meta.resolve('@modelcontextprotocol/sdk/server/mcp.js'))}
 import { StdioServerTransport } from ${JSON.stringify(import.meta.resolve('@modelcontextprotocol/sdk/server/stdio.js'))}
@@ -213,9 +234,9 @@ server.registerTool('who', { description: 'asks' }, async () => {
 })
 await server.connect(new StdioServerTransport())
 `
-    const cwd = folderOfSession()
+    const cwd = sessionFolder()
     writeFileSync(join(cwd, 'form.mjs'), script)
-    const told = await asking('go', [use('mcp__form__who', {}), done], {
+    const outcome = await runQuery('go', [use('mcp__form__who', {}), done], {
       options: {
         cwd,
         mcpServers: { form: { command: process.execPath, args: [join(cwd, 'form.mjs')] } },
@@ -226,13 +247,13 @@ await server.connect(new StdioServerTransport())
         }),
       },
     })
-    expect(toolResults(told)).toEqual(['accept form: Who?'])
+    expect(toolResults(outcome)).toEqual(['accept form: Who?'])
   })
 
   const asks = { command: process.execPath, args: [askingServer] }
-  test('a page is put to the host with its address, and it is reported when the person has finished', async () => {
+  test('the host receives the address of a page, and a message when the person has finished', async () => {
     const seen: unknown[] = []
-    const told = await asking('go', [use('mcp__asks__page', {}), use('mcp__asks__needs', {}), done], {
+    const outcome = await runQuery('go', [use('mcp__asks__page', {}), use('mcp__asks__needs', {}), done], {
       options: {
         mcpServers: { asks },
         allowedTools: ['mcp__asks'],
@@ -250,18 +271,18 @@ await server.connect(new StdioServerTransport())
       elicitationId: 'page-1',
     }
     expect(seen).toMatchObject([page, page])
-    expect(toolResults(told)).toEqual(['{"action":"accept"}', 'connected'])
-    const finished = told.messages.filter(
+    expect(toolResults(outcome)).toEqual(['{"action":"accept"}', 'connected'])
+    const finished = outcome.messages.filter(
       (message) => message.type === 'system' && message.subtype === 'elicitation_complete',
     )
-    expect(finished[0]).toMatchObject({ mcp_server_name: 'asks', elicitation_id: 'page-1', session_id: told.results[0]?.session_id }) // prettier-ignore
+    expect(finished[0]).toMatchObject({ mcp_server_name: 'asks', elicitation_id: 'page-1', session_id: outcome.results[0]?.session_id }) // prettier-ignore
   })
 
   test('without a callback, forms and pages are declined', async () => {
-    const told = await asking('go', [use('mcp__asks__form', {}), use('mcp__asks__needs-still', {}), done], {
+    const outcome = await runQuery('go', [use('mcp__asks__form', {}), use('mcp__asks__needs-still', {}), done], {
       options: { mcpServers: { asks }, allowedTools: ['mcp__asks'] },
     })
-    expect(toolResults(told)).toEqual([
+    expect(toolResults(outcome)).toEqual([
       '{"action":"decline"}',
       expect.stringMatching(
         /server asks did not run this call\. .* auth\.example\.com\. .* did not agree\. Ask the user/,

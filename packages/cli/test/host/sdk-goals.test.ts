@@ -1,27 +1,27 @@
 // Spec R-GOAL-61, R-GOAL-63: the official SDK, unchanged, with a run that has a goal.
 import { expect, test } from 'vitest'
 import { installProgram } from '../support/program.ts'
-import { asking, endFolders, use } from './support/sdk.ts'
+import { runQuery, removeFoldersAfterEach, use } from './support/sdk.ts'
 
 installProgram()
-endFolders()
+removeFoldersAfterEach()
 
-test('lines about checks pass the SDK, and the result says how the goal stands', async () => {
+test('the SDK accepts lines about checks, and the result has the goal', async () => {
   const replies = [{ content: 'Done.' }, use('Bash', { command: 'touch made' }), { content: 'Now it is made.' }]
-  const told = await asking('go', replies, {
+  const outcome = await runQuery('go', replies, {
     options: {
       extraArgs: { until: 'test -e made' },
       permissionMode: 'bypassPermissions',
       allowDangerouslySkipPermissions: true,
     },
   })
-  const messages: readonly unknown[] = told.messages
+  const messages: readonly unknown[] = outcome.messages
   expect(messages.filter((each) => JSON.stringify(each).includes('"subtype":"goal_check"'))).toHaveLength(3)
-  expect(told.results.at(-1)).toMatchObject({
+  expect(outcome.results.at(-1)).toMatchObject({
     type: 'result',
     subtype: 'success',
     result: 'Now it is made.',
     goal: { met: true, tries: 1, baseline: false, checks: [{ name: 'test -e made', exitCode: 0 }] },
   })
-  expect(told.thrown).toBeUndefined()
+  expect(outcome.thrown).toBeUndefined()
 })

@@ -4,18 +4,26 @@ import { dirname, join } from 'node:path'
 import type { HookCallback, HookEvent, HookInput, Options, SyncHookJSONOutput } from '@anthropic-ai/claude-agent-sdk'
 import { describe, expect, test } from 'vitest'
 import { installProgram } from '../support/program.ts'
-import { answerOf, asking, endFolders, folderOfSession, Said, toolResults, use } from './support/sdk.ts'
+import {
+  answerOf,
+  runQuery,
+  removeFoldersAfterEach,
+  sessionFolder,
+  PromptStream,
+  toolResults,
+  use,
+} from './support/sdk.ts'
 
 installProgram()
-endFolders()
+removeFoldersAfterEach()
 
 const touch = use('Bash', { command: 'touch made' })
 const done = { content: 'Done.' }
-const says = (text: string) => ({ content: text })
+const textReply = (text: string) => ({ content: text })
 type Hooks = NonNullable<Options['hooks']>
 
-/** Hooks on these events that note what they are told. */
-function noting(events: readonly HookEvent[], answer: (input: HookInput) => SyncHookJSONOutput = () => ({})) {
+/** Hooks on these events that record their inputs. */
+function recordHooks(events: readonly HookEvent[], answer: (input: HookInput) => SyncHookJSONOutput = () => ({})) {
   const seen: HookInput[] = []
   const note: HookCallback = async (input) => {
     seen.push(input)
@@ -27,8 +35,8 @@ function noting(events: readonly HookEvent[], answer: (input: HookInput) => Sync
 
 const allowed = { allowedTools: ['Bash'] }
 
-test('each event of a run is told, in order, with the fields that all have', async () => {
-  const { seen, hooks } = noting([
+test('each event of a run is reported, in order, with the common fields', async () => {
+  const { seen, hooks } = recordHooks([
     'SessionStart',
     'UserPromptSubmit',
     'PreToolUse',
@@ -44,8 +52,8 @@ test('each event of a run is told, in order, with the fields that all have', asy
     { content: 'Said.' },
     done,
   ]
-  const told = await asking('go', replies, { options: { ...allowed, hooks } })
-  expect(answerOf(told)).toBe('Done.')
+  const outcome = await runQuery('go', replies, { options: { ...allowed, hooks } })
+  expect(answerOf(outcome)).toBe('Done.')
   expect(seen.map((input) => [input.hook_event_name, Reflect.get(input, 'tool_name')].join(' ').trim())).toEqual([
     'SessionStart',
     'UserPromptSubmit',
@@ -59,8 +67,8 @@ test('each event of a run is told, in order, with the fields that all have', asy
     'PostToolBatch',
     'Stop',
   ])
-  const sessionId = told.results[0]?.session_id
-  expect(seen.every((input) => input.session_id === sessionId && input.cwd === told.cwd)).toBe(true)
+  const sessionId = outcome.results[0]?.session_id
+  expect(seen.every((input) => input.session_id === sessionId && input.cwd === outcome.cwd)).toBe(true)
   expect(seen[2]).toMatchObject({
     tool_name: 'Bash',
     tool_input: { command: 'touch made' },
@@ -69,29 +77,29 @@ test('each event of a run is told, in order, with the fields that all have', asy
   })
 })
 
-test('a call that fails, and a service that refuses, are told', async () => {
-  const failing = noting(['PostToolUseFailure'])
-  await asking('go', [use('Read', { file_path: 'none.txt' }), done], { options: { hooks: failing.hooks } })
+test('failed calls and refusing services are reported', async () => {
+  const failing = recordHooks(['PostToolUseFailure'])
+  await runQuery('go', [use('Read', { file_path: 'none.txt' }), done], { options: { hooks: failing.hooks } })
   expect(failing.seen).toMatchObject([{ hook_event_name: 'PostToolUseFailure', tool_name: 'Read' }])
-  const broken = noting(['StopFailure', 'Stop'])
-  await asking('go', [{ error: { status: 400, type: 'invalid_request_error', message: 'no' } }], {
+  const broken = recordHooks(['StopFailure', 'Stop'])
+  await runQuery('go', [{ error: { status: 400, type: 'invalid_request_error', message: 'no' } }], {
     options: { hooks: broken.hooks },
   })
   expect(broken.seen).toMatchObject([{ hook_event_name: 'StopFailure' }])
 })
 
-test('what is made shorter is told before and after', async () => {
-  const { seen, hooks } = noting(['PreCompact', 'PostCompact'])
+test('a compaction is reported before and after', async () => {
+  const { seen, hooks } = recordHooks(['PreCompact', 'PostCompact'])
   const prompts = ['second', '/compact the names']
-  const said = new Said('first')
-  const long = says('A long story. '.repeat(3_000))
-  await asking(said, [long, long, { content: 'A summary.', when: 'summary' }], {
+  const promptStream = new PromptStream('first')
+  const long = textReply('A long story. '.repeat(3_000))
+  await runQuery(promptStream, [long, long, { content: 'A summary.', when: 'summary' }], {
     options: { hooks },
     during(message) {
       if (message.type !== 'result') return
       const next = prompts.shift()
-      if (next === undefined) said.end()
-      else said.say(next)
+      if (next === undefined) promptStream.end()
+      else promptStream.push(next)
     },
   })
   expect(seen).toMatchObject([
@@ -100,7 +108,7 @@ test('what is made shorter is told before and after', async () => {
   ])
 })
 
-test('a matcher says for which tools; the call is told beside the input', async () => {
+test('a matcher selects tools; the call is passed next to the input', async () => {
   const ids: unknown[] = []
   const hook: HookCallback = async (_input, id) => {
     ids.push(typeof id)
@@ -112,33 +120,33 @@ test('a matcher says for which tools; the call is told beside the input', async 
       { matcher: 'Ba.h', hooks: [hook] },
     ],
   }
-  await asking('go', [touch, done], { options: { ...allowed, hooks } })
+  await runQuery('go', [touch, done], { options: { ...allowed, hooks } })
   expect(ids).toEqual(['string'])
 })
 
 describe('PreToolUse', () => {
-  const deciding = (fields: object) =>
-    noting(['PreToolUse'], () => ({ hookSpecificOutput: { hookEventName: 'PreToolUse', ...fields } }))
+  const permissionOutput = (fields: object) =>
+    recordHooks(['PreToolUse'], () => ({ hookSpecificOutput: { hookEventName: 'PreToolUse', ...fields } }))
 
   test('denies, with a reason for the model', async () => {
-    const { hooks } = deciding({ permissionDecision: 'deny', permissionDecisionReason: 'not this' })
-    const told = await asking('go', [touch, done], { options: { ...allowed, hooks } })
-    expect([existsSync(join(told.cwd, 'made')), toolResults(told)]).toEqual([
+    const { hooks } = permissionOutput({ permissionDecision: 'deny', permissionDecisionReason: 'not this' })
+    const outcome = await runQuery('go', [touch, done], { options: { ...allowed, hooks } })
+    expect([existsSync(join(outcome.cwd, 'made')), toolResults(outcome)]).toEqual([
       false,
       [expect.stringContaining('not this')],
     ])
   })
 
-  test('allows, and puts another input in place', async () => {
-    const { hooks } = deciding({ permissionDecision: 'allow', updatedInput: { command: 'touch other' } })
-    const told = await asking('go', [touch, done], { options: { hooks } })
-    expect([existsSync(join(told.cwd, 'made')), existsSync(join(told.cwd, 'other'))]).toEqual([false, true])
+  test('allows, and replaces the input', async () => {
+    const { hooks } = permissionOutput({ permissionDecision: 'allow', updatedInput: { command: 'touch other' } })
+    const outcome = await runQuery('go', [touch, done], { options: { hooks } })
+    expect([existsSync(join(outcome.cwd, 'made')), existsSync(join(outcome.cwd, 'other'))]).toEqual([false, true])
   })
 
-  test('asks: the callback for questions is asked', async () => {
-    const { hooks } = deciding({ permissionDecision: 'ask' })
+  test('asks the permission callback', async () => {
+    const { hooks } = permissionOutput({ permissionDecision: 'ask' })
     const reasons: unknown[] = []
-    await asking('go', [touch, done], {
+    await runQuery('go', [touch, done], {
       options: {
         ...allowed,
         hooks,
@@ -152,12 +160,12 @@ describe('PreToolUse', () => {
   })
 })
 
-test('PermissionRequest answers before the callback for questions does', async () => {
+test('PermissionRequest answers before the permission callback', async () => {
   let asked = 0
-  const { hooks } = noting(['PermissionRequest'], () => ({
+  const { hooks } = recordHooks(['PermissionRequest'], () => ({
     hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior: 'allow' } },
   }))
-  const told = await asking('go', [touch, done], {
+  const outcome = await runQuery('go', [touch, done], {
     options: {
       hooks,
       canUseTool: async () => {
@@ -166,85 +174,91 @@ test('PermissionRequest answers before the callback for questions does', async (
       },
     },
   })
-  expect([asked, existsSync(join(told.cwd, 'made'))]).toEqual([0, true])
+  expect([asked, existsSync(join(outcome.cwd, 'made'))]).toEqual([0, true])
 })
 
-test('PostToolUse puts another output in place, and adds words for the model', async () => {
-  const { hooks } = noting(['PostToolUse'], () => ({
+test('PostToolUse replaces the output, and adds text for the model', async () => {
+  const { hooks } = recordHooks(['PostToolUse'], () => ({
     hookSpecificOutput: {
       hookEventName: 'PostToolUse',
       updatedToolOutput: 'seen by a hook',
       additionalContext: 'Mind.',
     },
   }))
-  const told = await asking('go', [touch, done], { options: { ...allowed, hooks } })
-  expect([toolResults(told), told.requests.at(-1)?.text.includes('Mind.')]).toEqual([['seen by a hook'], true])
+  const outcome = await runQuery('go', [touch, done], { options: { ...allowed, hooks } })
+  expect([toolResults(outcome), outcome.requests.at(-1)?.text.includes('Mind.')]).toEqual([['seen by a hook'], true])
 })
 
-test('UserPromptSubmit adds words, or blocks the prompt', async () => {
-  const adding = noting(['UserPromptSubmit'], () => ({
+test('UserPromptSubmit adds text, or blocks the prompt', async () => {
+  const adding = recordHooks(['UserPromptSubmit'], () => ({
     hookSpecificOutput: { hookEventName: 'UserPromptSubmit', additionalContext: 'It rains.' },
   }))
-  const told = await asking('go', [done], { options: { hooks: adding.hooks } })
-  expect(told.requests[0]?.text).toContain('It rains.')
-  const blocking = noting(['UserPromptSubmit'], () => ({ decision: 'block', reason: 'too long' }))
-  expect((await asking('go', [done], { options: { hooks: blocking.hooks } })).requests).toEqual([])
+  const outcome = await runQuery('go', [done], { options: { hooks: adding.hooks } })
+  expect(outcome.requests[0]?.text).toContain('It rains.')
+  const blocking = recordHooks(['UserPromptSubmit'], () => ({ decision: 'block', reason: 'too long' }))
+  expect((await runQuery('go', [done], { options: { hooks: blocking.hooks } })).requests).toEqual([])
 })
 
 test('Stop sends the model back once', async () => {
   let stops = 0
-  const { hooks } = noting(['Stop'], () => {
+  const { hooks } = recordHooks(['Stop'], () => {
     stops += 1
     return stops === 1 ? { decision: 'block', reason: 'Look again.' } : {}
   })
-  const told = await asking('go', [says('First.'), done], { options: { hooks } })
-  expect([answerOf(told), told.requests[1]?.text.includes('Look again.')]).toEqual(['Done.', true])
+  const outcome = await runQuery('go', [textReply('First.'), done], { options: { hooks } })
+  expect([answerOf(outcome), outcome.requests[1]?.text.includes('Look again.')]).toEqual(['Done.', true])
 })
 
-test('continue: false ends the run; a success that a hook made is none that throws', async () => {
-  const { hooks } = noting(['PostToolUse'], () => ({ continue: false, stopReason: 'enough' }))
-  const told = await asking('go', [touch, done], { options: { ...allowed, hooks } })
-  expect([told.requests.length, told.thrown]).toEqual([1, undefined])
-  const stopping = noting(['Stop'], () => ({ continue: false, stopReason: 'enough' }))
-  const stopped = await asking('go', [done], { options: { hooks: stopping.hooks } })
+test('continue: false ends the run; a success caused by a hook does not throw', async () => {
+  const { hooks } = recordHooks(['PostToolUse'], () => ({ continue: false, stopReason: 'enough' }))
+  const outcome = await runQuery('go', [touch, done], { options: { ...allowed, hooks } })
+  expect([outcome.requests.length, outcome.thrown]).toEqual([1, undefined])
+  const stopping = recordHooks(['Stop'], () => ({ continue: false, stopReason: 'enough' }))
+  const stopped = await runQuery('go', [done], { options: { hooks: stopping.hooks } })
   expect([stopped.results.map(({ subtype }) => subtype), stopped.thrown]).toEqual([['success'], undefined])
 })
 
 describe('a hook that fails', () => {
   const broken: HookCallback = () => Promise.reject(new Error('boom'))
 
-  test('decides nothing, and is told', async () => {
+  test('decides nothing, and is reported', async () => {
     const hooks: Hooks = { PreToolUse: [{ hooks: [broken] }] }
-    const told = await asking('go', [touch, done], { options: { ...allowed, hooks } })
-    expect([existsSync(join(told.cwd, 'made')), JSON.stringify(told.messages).includes('boom')]).toEqual([true, true])
+    const outcome = await runQuery('go', [touch, done], { options: { ...allowed, hooks } })
+    expect([existsSync(join(outcome.cwd, 'made')), JSON.stringify(outcome.messages).includes('boom')]).toEqual([
+      true,
+      true,
+    ])
   })
 
-  test('blocks where it is a guard', async () => {
+  test('blocks if it is a guard', async () => {
     const hooks: Hooks = { PreToolUse: [{ hooks: [broken], onFailure: 'block' }] }
-    const told = await asking('go', [touch, done], { options: { ...allowed, hooks } })
-    expect([existsSync(join(told.cwd, 'made')), toolResults(told)]).toEqual([false, [expect.stringContaining('boom')]])
+    const outcome = await runQuery('go', [touch, done], { options: { ...allowed, hooks } })
+    expect([existsSync(join(outcome.cwd, 'made')), toolResults(outcome)]).toEqual([
+      false,
+      [expect.stringContaining('boom')],
+    ])
   })
 
-  test('by never answering has its time', async () => {
+  test('by never answering times out', async () => {
     let wasAborted = false
     const silent: HookCallback = (_input, _id, { signal }) =>
       new Promise(() => signal.addEventListener('abort', () => void (wasAborted = true)))
     const hooks: Hooks = { PreToolUse: [{ hooks: [silent], timeout: 0.2 }] }
-    const told = await asking('go', [touch, done], { options: { ...allowed, hooks } })
-    expect([wasAborted, existsSync(join(told.cwd, 'made')), answerOf(told)]).toEqual([true, true, 'Done.'])
+    const outcome = await runQuery('go', [touch, done], { options: { ...allowed, hooks } })
+    expect([wasAborted, existsSync(join(outcome.cwd, 'made')), answerOf(outcome)]).toEqual([true, true, 'Done.'])
   })
 })
 
-test('one that says async is not waited for', async () => {
+test('an async hook is not awaited', async () => {
   const hook: HookCallback = async () => ({ async: true })
-  const told = await asking('go', [touch, done], {
+  const outcome = await runQuery('go', [touch, done], {
     options: { ...allowed, hooks: { PreToolUse: [{ hooks: [hook] }] } },
   })
-  expect([existsSync(join(told.cwd, 'made')), answerOf(told)]).toEqual([true, 'Done.'])
+  expect([existsSync(join(outcome.cwd, 'made')), answerOf(outcome)]).toEqual([true, 'Done.'])
 })
 
-test('hooks of settings and of the host stand beside each other; to deny goes before to allow', async () => {
-  const cwd = folderOfSession()
+test('hooks of settings and of the host both apply; deny overrides allow', async () => {
+  const cwd = sessionFolder()
   const deny = JSON.stringify({
     hookSpecificOutput: {
       hookEventName: 'PreToolUse',
@@ -254,14 +268,14 @@ test('hooks of settings and of the host stand beside each other; to deny goes be
   })
   writeFileSync(join(cwd, 'deny.json'), deny)
   const settings = { hooks: { PreToolUse: [{ matcher: '', hooks: [{ type: 'command', command: 'cat deny.json' }] }] } }
-  const { hooks } = noting(['PreToolUse'], () => ({
+  const { hooks } = recordHooks(['PreToolUse'], () => ({
     hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'allow' },
   }))
-  const told = await asking('go', [touch, done], {
+  const outcome = await runQuery('go', [touch, done], {
     options: { cwd, hooks, settings: JSON.stringify(settings), includeHookEvents: true },
   })
-  expect(toolResults(told)).toEqual([expect.stringContaining('by file')])
-  const names = told.messages.flatMap((message) =>
+  expect(toolResults(outcome)).toEqual([expect.stringContaining('by file')])
+  const names = outcome.messages.flatMap((message) =>
     message.type === 'system' && message.subtype === 'hook_response' ? [message.outcome] : [],
   )
   expect(names).toEqual(['success', 'success'])
@@ -269,8 +283,8 @@ test('hooks of settings and of the host stand beside each other; to deny goes be
 
 describe('PreSkillShellCommand', () => {
   /** A session with the skill and the command `release`, whose texts run `touch made`. */
-  async function releasing(prompt: string, answer: (input: HookInput) => SyncHookJSONOutput, more: Options = {}) {
-    const cwd = folderOfSession()
+  async function runRelease(prompt: string, answer: (input: HookInput) => SyncHookJSONOutput, more: Options = {}) {
+    const cwd = sessionFolder()
     const plugin = join(cwd, 'plugin')
     for (const [path, text] of [
       ['.claude-plugin/plugin.json', '{"name":"p"}'],
@@ -280,19 +294,19 @@ describe('PreSkillShellCommand', () => {
       mkdirSync(dirname(join(plugin, path)), { recursive: true })
       writeFileSync(join(plugin, path), text)
     }
-    const { seen, hooks } = noting(['PreSkillShellCommand'], answer)
+    const { seen, hooks } = recordHooks(['PreSkillShellCommand'], answer)
     const replies = prompt === 'go' ? [use('Skill', { skill: 'p:notes' }), done] : [done]
     const plugins: Options['plugins'] = [{ type: 'local', path: plugin }]
-    const told = await asking(prompt, replies, { options: { ...allowed, cwd, plugins, hooks, ...more } })
-    return { seen, told, isMade: existsSync(join(cwd, 'made')) }
+    const outcome = await runQuery(prompt, replies, { options: { ...allowed, cwd, plugins, hooks, ...more } })
+    return { seen, outcome, isMade: existsSync(join(cwd, 'made')) }
   }
-  const deciding = (fields: object) => () => ({
+  const permissionOutput = (fields: object) => () => ({
     hookSpecificOutput: { hookEventName: 'PreSkillShellCommand' as const, ...fields },
   })
 
   test('asks about a command of a slash command and of a skill, and lets it run', async () => {
-    const { seen, told, isMade } = await releasing('/p:release 2', () => ({}))
-    expect([isMade, told.requests[0]?.text.includes('Made: $ARGUMENTS here.')]).toEqual([true, false])
+    const { seen, outcome, isMade } = await runRelease('/p:release 2', () => ({}))
+    expect([isMade, outcome.requests[0]?.text.includes('Made: $ARGUMENTS here.')]).toEqual([true, false])
     expect(seen).toMatchObject([
       {
         hook_event_name: 'PreSkillShellCommand',
@@ -301,57 +315,61 @@ describe('PreSkillShellCommand', () => {
         tool_use_id: expect.any(String),
         command_name: 'p:release',
         invoked_by: 'user',
-        session_id: told.results[0]?.session_id,
+        session_id: outcome.results[0]?.session_id,
       },
     ])
-    const skill = await releasing('go', deciding({ permissionDecision: 'allow' }))
-    expect([skill.isMade, toolResults(skill.told)[0]?.includes('Made: here')]).toEqual([true, true])
+    const skill = await runRelease('go', permissionOutput({ permissionDecision: 'allow' }))
+    expect([skill.isMade, toolResults(skill.outcome)[0]?.includes('Made: here')]).toEqual([true, true])
     expect(skill.seen).toMatchObject([{ command_name: 'p:notes', invoked_by: 'claude' }])
   })
 
   test.each([
-    ['deny', deciding({ permissionDecision: 'deny', permissionDecisionReason: 'not this' }), 'not this'],
-    ['ask', deciding({ permissionDecision: 'ask', permissionDecisionReason: 'not this' }), 'not this'],
-    ['defer', deciding({ permissionDecision: 'defer' }), 'A hook refused this command.'],
-    ['a word that is none', deciding({ permissionDecision: 'perhaps' }), 'A hook refused this command.'],
-    ['allow with another input', deciding({ permissionDecision: 'allow', updatedInput: {} }), 'tried to change'],
+    ['deny', permissionOutput({ permissionDecision: 'deny', permissionDecisionReason: 'not this' }), 'not this'],
+    ['ask', permissionOutput({ permissionDecision: 'ask', permissionDecisionReason: 'not this' }), 'not this'],
+    ['defer', permissionOutput({ permissionDecision: 'defer' }), 'A hook refused this command.'],
+    ['an unknown word', permissionOutput({ permissionDecision: 'perhaps' }), 'A hook refused this command.'],
+    [
+      'allow with another input',
+      permissionOutput({ permissionDecision: 'allow', updatedInput: {} }),
+      'tried to change',
+    ],
     ['block', () => ({ decision: 'block' as const, reason: 'not this' }), 'not this'],
     ['continue: false', () => ({ continue: false, stopReason: 'not this' }), 'not this'],
-  ])('%s keeps it from running', async (_, answer, reason) => {
+  ])('%s prevents it from running', async (_, answer, reason) => {
     for (const prompt of ['/p:release', 'go']) {
-      const { told, isMade, seen } = await releasing(prompt, answer)
+      const { outcome, isMade, seen } = await runRelease(prompt, answer)
       expect([prompt, isMade, seen.length]).toEqual([prompt, false, 1])
-      // After `continue: false` no request tells it any more.
+      // After `continue: false` no request mentions it.
       const isOver = prompt === 'go' && 'continue' in answer()
-      expect(isOver || JSON.stringify(told.requests.at(-1)?.body).includes(reason)).toBe(true)
+      expect(isOver || JSON.stringify(outcome.requests.at(-1)?.body).includes(reason)).toBe(true)
     }
   })
 
-  test('is asked about a skill that came after the session began', async () => {
-    const cwd = folderOfSession()
+  test('is asked about a skill that was added during the session', async () => {
+    const cwd = sessionFolder()
     const folder = join(cwd, '.claude/skills/notes')
-    const { seen, hooks } = noting(['PreSkillShellCommand'], deciding({ permissionDecision: 'deny' }))
-    const said = new Said('first')
+    const { seen, hooks } = recordHooks(['PreSkillShellCommand'], permissionOutput({ permissionDecision: 'deny' }))
+    const promptStream = new PromptStream('first')
     let results = 0
-    await asking(said, [done, done], {
+    await runQuery(promptStream, [done, done], {
       options: { ...allowed, cwd, settingSources: ['project'], hooks },
       async during({ type }, query) {
         if (type !== 'result') return
         results += 1
-        if (results > 1) return said.end()
+        if (results > 1) return promptStream.end()
         mkdirSync(folder, { recursive: true })
         writeFileSync(join(folder, 'SKILL.md'), '---\nname: notes\ndescription: Notes.\n---\nMade: !`touch made`.')
         await query.reloadSkills()
-        said.say('/notes')
+        promptStream.push('/notes')
       },
     })
     expect([seen.length, existsSync(join(cwd, 'made'))]).toEqual([1, false])
   })
 
-  test('a failing guard with onFailure: block keeps it from running', async () => {
+  test('a failing guard with onFailure: block prevents it from running', async () => {
     const broken: HookCallback = () => Promise.reject(new Error('boom'))
     const hooks: Hooks = { PreSkillShellCommand: [{ matcher: 'Bash', hooks: [broken], onFailure: 'block' }] }
-    const { isMade } = await releasing('/p:release', () => ({}), { hooks })
+    const { isMade } = await runRelease('/p:release', () => ({}), { hooks })
     expect(isMade).toBe(false)
   })
 
@@ -360,13 +378,16 @@ describe('PreSkillShellCommand', () => {
     ['a prompt, which no model can be asked', { type: 'prompt', prompt: 'Is this fine?' }],
   ])('in settings: %s', async (_, hook) => {
     const settings = JSON.stringify({ hooks: { PreSkillShellCommand: [{ matcher: 'Bash', hooks: [hook] }] } })
-    const { isMade, told } = await releasing('/p:release', () => ({}), { settings, hooks: {} })
-    expect([isMade, told.requests[0]?.text.includes('(not run: ')]).toEqual([false, true])
+    const { isMade, outcome } = await runRelease('/p:release', () => ({}), { settings, hooks: {} })
+    expect([isMade, outcome.requests[0]?.text.includes('(not run: ')]).toEqual([false, true])
   })
 })
 
-test('an event that there is not is told, and the others are called', async () => {
-  const { seen, hooks } = noting(['WorktreeCreate', 'Stop'])
-  const told = await asking('go', [done], { options: { hooks } })
-  expect([seen.length, told.stderr.includes('unknown event WorktreeCreate; its hooks are ignored')]).toEqual([1, true])
+test('an unknown event is reported, and the others are called', async () => {
+  const { seen, hooks } = recordHooks(['WorktreeCreate', 'Stop'])
+  const outcome = await runQuery('go', [done], { options: { hooks } })
+  expect([seen.length, outcome.stderr.includes('unknown event WorktreeCreate; its hooks are ignored')]).toEqual([
+    1,
+    true,
+  ])
 })

@@ -5,17 +5,17 @@ import type { Options, Query, SDKMessage, SDKUserMessage, SlashCommand } from '@
 import { describe, expect, test } from 'vitest'
 import { installProgram } from '../support/program.ts'
 import { server } from '../support/servers.ts'
-import { answerOf, asking, endFolders, folderOfSession, model, Said, use } from './support/sdk.ts'
+import { answerOf, runQuery, removeFoldersAfterEach, sessionFolder, model, PromptStream, use } from './support/sdk.ts'
 
 installProgram()
-endFolders()
+removeFoldersAfterEach()
 
 const done = { content: 'Done.' }
 const uuid = (n: number): `${string}-${string}-${string}-${string}-${string}` =>
   `00000000-0000-4000-8000-00000000000${n}`
 
-/** Asks between the first prompt and the second. */
-async function between<T>(
+/** Runs `work` between the first prompt and the second. */
+async function runBetweenPrompts<T>(
   work: (query: Query) => Promise<T>,
   {
     replies = [done, done],
@@ -27,77 +27,80 @@ async function between<T>(
     readonly first?: Partial<SDKUserMessage>
   } = {},
 ) {
-  const said = new Said()
-  said.say('first', first)
+  const prompts = new PromptStream()
+  prompts.push('first', first)
   let results = 0
   let answer: T | undefined
-  const told = await asking(said, replies, {
+  const outcome = await runQuery(prompts, replies, {
     options,
     during: async (message, query) => {
       if (message.type !== 'result') return
       results += 1
-      if (results > 1) return said.end()
+      if (results > 1) return prompts.end()
       answer = await work(query)
-      said.say('second')
+      prompts.push('second')
     },
   })
-  return { ...told, answer }
+  return { ...outcome, answer }
 }
 
 describe('interrupt', () => {
   const slow = { content: 'A long answer that takes a while. '.repeat(20), pace_ms: 60 }
 
-  test('while the model answers: what it said is kept, and the result says why', async () => {
-    const said = new Said('go')
+  test('during a reply keeps the text so far, and the result says why', async () => {
+    const prompts = new PromptStream('go')
     let isAsked = false
-    const told = await asking(said, [slow, done], {
+    const outcome = await runQuery(prompts, [slow, done], {
       options: { includePartialMessages: true },
       during: async (message, query) => {
         if (message.type === 'result') {
-          if (message.subtype === 'success') return said.end()
-          return said.say('again')
+          if (message.subtype === 'success') return prompts.end()
+          return prompts.push('again')
         }
         if (message.type !== 'stream_event' || message.event.type !== 'content_block_delta' || isAsked) return
         isAsked = true
         expect(await query.interrupt()).toEqual({ still_queued: [] })
       },
     })
-    expect(told.results).toMatchObject([
+    expect(outcome.results).toMatchObject([
       { subtype: 'error_during_execution', terminal_reason: 'aborted_streaming' },
       { subtype: 'success' },
     ])
-    const aborted = told.messages.filter(
+    const aborted = outcome.messages.filter(
       (message) => message.type === 'assistant' && Reflect.get(message, 'aborted') === true,
     )
-    expect([aborted.length, JSON.stringify(told.messages).includes('[Request interrupted by user]')]).toEqual([1, true])
+    expect([aborted.length, JSON.stringify(outcome.messages).includes('[Request interrupted by user]')]).toEqual([
+      1,
+      true,
+    ])
   })
 
-  test('names what waits, which is the next run', async () => {
-    const said = new Said('go')
+  test('reports queued messages, which start the next run', async () => {
+    const prompts = new PromptStream('go')
     let isAsked = false
-    const told = await asking(said, [use('Bash', { command: 'sleep 60' }), done], {
+    const outcome = await runQuery(prompts, [use('Bash', { command: 'sleep 60' }), done], {
       options: { allowedTools: ['Bash'] },
       during: async (message, query) => {
-        if (message.type === 'result' && message.subtype === 'success') return said.end()
+        if (message.type === 'result' && message.subtype === 'success') return prompts.end()
         if (message.type !== 'assistant' || isAsked) return
         isAsked = true
-        said.say('meanwhile', { uuid: uuid(1), priority: 'later' })
-        // Until the program has it, it waits for nothing.
+        prompts.push('meanwhile', { uuid: uuid(1), priority: 'later' })
+        // Until the program has received the setting, no call waits for anything.
         await query.getContextUsage()
         expect(await query.interrupt()).toEqual({ still_queued: [uuid(1)] })
       },
     })
-    expect([answerOf(told), told.requests.at(-1)?.text.includes('meanwhile')]).toEqual(['Done.', true])
+    expect([answerOf(outcome), outcome.requests.at(-1)?.text.includes('meanwhile')]).toEqual(['Done.', true])
   })
 
-  test('while nothing goes on: nothing happens', async () => {
-    const { answer, results } = await between((query) => query.interrupt())
+  test('does nothing while idle', async () => {
+    const { answer, results } = await runBetweenPrompts((query) => query.interrupt())
     expect([answer, results.length]).toEqual([{ still_queued: [] }, 2])
   })
 })
 
-test('setPermissionMode holds for what comes next, and is told', async () => {
-  const { messages, cwd } = await between((query) => query.setPermissionMode('acceptEdits'), {
+test('setPermissionMode applies from then on, and is reported', async () => {
+  const { messages, cwd } = await runBetweenPrompts((query) => query.setPermissionMode('acceptEdits'), {
     replies: [done, use('Write', { file_path: 'made', content: 'a' }), done],
   })
   const modes = messages.flatMap((message) =>
@@ -108,17 +111,17 @@ test('setPermissionMode holds for what comes next, and is told', async () => {
   expect([modes, readFileSync(join(cwd, 'made'), 'utf8')]).toEqual([['acceptEdits'], 'a'])
 })
 
-test('setPermissionMode to what nobody allowed is refused', async () => {
-  const { answer, results } = await between((query) =>
+test('setPermissionMode rejects a mode that was not allowed', async () => {
+  const { answer, results } = await runBetweenPrompts((query) =>
     query.setPermissionMode('bypassPermissions').catch((error: Error) => error.message),
   )
   expect([answer, results.length]).toEqual([expect.stringContaining('allow-dangerously-skip-permissions'), 2])
 })
 
-test('setModel holds for the next request; without one it is that of the start again', async () => {
-  const { requests } = await between((query) => query.setModel('claude-haiku-4-5'))
+test('setModel applies to the next request; without a model it restores the first one', async () => {
+  const { requests } = await runBetweenPrompts((query) => query.setModel('claude-haiku-4-5'))
   expect(requests.map(({ body }) => body['model'])).toEqual([model, 'claude-haiku-4-5'])
-  const back = await between(async (query) => {
+  const back = await runBetweenPrompts(async (query) => {
     await query.setModel('claude-haiku-4-5')
     await query.setModel()
   })
@@ -126,14 +129,14 @@ test('setModel holds for the next request; without one it is that of the start a
 })
 
 test('setMaxThinkingTokens', async () => {
-  const { requests } = await between((query) => query.setMaxThinkingTokens(3_000), {
+  const { requests } = await runBetweenPrompts((query) => query.setMaxThinkingTokens(3_000), {
     options: { model: 'claude-haiku-4-5' },
   })
   expect(requests[1]?.body['thinking']).toEqual({ type: 'enabled', budget_tokens: 3_000 })
 })
 
 test('getContextUsage', async () => {
-  const { answer } = await between((query) => query.getContextUsage())
+  const { answer } = await runBetweenPrompts((query) => query.getContextUsage())
   expect(answer).toMatchObject({ model, isAutoCompactEnabled: true })
   expect(answer?.agents).toEqual([{ agentType: 'general-purpose', source: 'built-in', tokens: expect.any(Number) }])
   expect(answer?.apiUsage?.output_tokens).toBeGreaterThan(0)
@@ -147,18 +150,18 @@ test('getContextUsage', async () => {
 describe('rewindFiles', () => {
   const replies = [use('Write', { file_path: 'a.txt', content: 'new' }), done, done]
   const rewound = async (work: (query: Query) => Promise<unknown>, options: Options = {}) => {
-    const cwd = folderOfSession()
+    const cwd = sessionFolder()
     writeFileSync(join(cwd, 'a.txt'), 'old')
     const read = use('Read', { file_path: 'a.txt' })
-    const told = await between(work, {
+    const outcome = await runBetweenPrompts(work, {
       replies: [read, ...replies],
       options: { cwd, permissionMode: 'acceptEdits', enableFileCheckpointing: true, ...options },
       first: { uuid: uuid(2) },
     })
-    return [told.answer, readFileSync(join(cwd, 'a.txt'), 'utf8')]
+    return [outcome.answer, readFileSync(join(cwd, 'a.txt'), 'utf8')]
   }
 
-  test('tells what it would do, and does it', async () => {
+  test('previews, and reverts', async () => {
     expect(await rewound((query) => query.rewindFiles(uuid(2), { dryRun: true }))).toEqual([
       { canRewind: true, filesChanged: [expect.stringContaining('a.txt')], insertions: 1, deletions: 1 },
       'new',
@@ -169,7 +172,7 @@ describe('rewindFiles', () => {
     ])
   })
 
-  test('a message that there is not', async () => {
+  test('rejects an unknown message', async () => {
     expect(await rewound((query) => query.rewindFiles(uuid(9)))).toEqual([
       { canRewind: false, error: expect.stringContaining('') },
       'new',
@@ -177,66 +180,73 @@ describe('rewindFiles', () => {
   })
 })
 
-test('stopTask: also of what is not there', async () => {
-  const { answer } = await between((query) => query.stopTask('none').then(() => 'fine'))
+test('stopTask stops a task, and rejects an unknown one', async () => {
+  const { answer } = await runBetweenPrompts((query) => query.stopTask('none').then(() => 'fine'))
   expect(answer).toBe('fine')
 })
 
-test('a command in the background is ended by its id', async () => {
+test('ends a background command by its id', async () => {
   let wasStopped = false
-  const said = new Said('go')
-  const told = await asking(said, [use('Bash', { command: 'sleep 100', run_in_background: true }), done, done], {
-    options: { allowedTools: ['Bash'] },
-    during: async (message, query) => {
-      if (message.type === 'system' && message.subtype === 'task_started') {
-        await query.stopTask(message.task_id)
-        wasStopped = true
-      }
-      if (message.type === 'result') said.end()
+  const prompts = new PromptStream('go')
+  const outcome = await runQuery(
+    prompts,
+    [use('Bash', { command: 'sleep 100', run_in_background: true }), done, done],
+    {
+      options: { allowedTools: ['Bash'] },
+      during: async (message, query) => {
+        if (message.type === 'system' && message.subtype === 'task_started') {
+          await query.stopTask(message.task_id)
+          wasStopped = true
+        }
+        if (message.type === 'result') prompts.end()
+      },
     },
-  })
-  expect([wasStopped, answerOf(told)]).toEqual([true, 'Done.'])
+  )
+  expect([wasStopped, answerOf(outcome)]).toEqual([true, 'Done.'])
 })
 
 test('applyFlagSettings', async () => {
-  const { requests } = await between((query) => query.applyFlagSettings({ model: 'claude-haiku-4-5' }))
+  const { requests } = await runBetweenPrompts((query) => query.applyFlagSettings({ model: 'claude-haiku-4-5' }))
   expect(requests[1]?.body['model']).toBe('claude-haiku-4-5')
 })
 
-/** Commands that the program answers by itself. */
+/** Commands that the program answers without the model. */
 const own = ['compact', 'context', 'cost', 'goal', 'limits', 'until', 'why']
 
-describe('what is read anew', () => {
-  const put = (path: string, text: string): void => {
+describe('reloading', () => {
+  const writeText = (path: string, text: string): void => {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)
   }
   const skill = (cwd: string, name: string, text: string) =>
-    put(join(cwd, '.claude/skills', name, 'SKILL.md'), `---\ndescription: For ${name}.\n---\n${text}`)
+    writeText(join(cwd, '.claude/skills', name, 'SKILL.md'), `---\ndescription: For ${name}.\n---\n${text}`)
   const agent = (folder: string, name: string) =>
-    put(join(folder, 'agents', `${name}.md`), `---\nname: ${name}\ndescription: Is ${name}.\n---\nYou are ${name}.`)
-  const namesOf = (list: readonly { readonly name: string }[] | undefined) => list?.map(({ name }) => name)
-  const initsOf = (messages: readonly SDKMessage[]) =>
+    writeText(
+      join(folder, 'agents', `${name}.md`),
+      `---\nname: ${name}\ndescription: Is ${name}.\n---\nYou are ${name}.`,
+    )
+  const listNames = (list: readonly { readonly name: string }[] | undefined) => list?.map(({ name }) => name)
+  const initMessages = (messages: readonly SDKMessage[]) =>
     messages.filter((message) => message.type === 'system' && message.subtype === 'init')
-  const descriptionOf = ({ body }: { readonly body: Readonly<Record<string, unknown>> }, name: string) =>
-    // What the program sends is in the shape of the Messages API.
+  const toolDescription = ({ body }: { readonly body: Readonly<Record<string, unknown>> }, name: string) =>
+    // The program sends requests of the Messages API.
     (body['tools'] as readonly { readonly name: string; readonly description: string }[]).find(
       (tool) => tool.name === name,
     )?.description
   const settingSources: Options['settingSources'] = ['project', 'local']
 
-  test('reloadSkills: commands, skills and agents as they are now, and the model is told of them', async () => {
-    const cwd = folderOfSession()
+  test('reloadSkills reads commands, skills and agents, and informs the model', async () => {
+    const cwd = sessionFolder()
     skill(cwd, 'old', 'Old.')
     skill(cwd, 'kept', 'Kept.')
-    put(join(cwd, '.claude/commands/gone.md'), 'Gone.')
+    writeText(join(cwd, '.claude/commands/gone.md'), 'Gone.')
     const start = use('Agent', { description: 'works', prompt: 'Work.', subagent_type: 'worker' })
-    const told = await between(
+    const outcome = await runBetweenPrompts(
       async (query) => {
         rmSync(join(cwd, '.claude/skills/old'), { recursive: true })
         rmSync(join(cwd, '.claude/commands/gone.md'))
         skill(cwd, 'fresh', 'Fresh text.')
-        put(join(cwd, '.claude/commands/greet.md'), 'Greet.')
+        writeText(join(cwd, '.claude/commands/greet.md'), 'Greet.')
         agent(join(cwd, '.claude'), 'worker')
         return query.reloadSkills()
       },
@@ -245,9 +255,9 @@ describe('what is read anew', () => {
         replies: [done, use('Skill', { skill: 'fresh' }), start, { content: 'Worked.' }, done],
       },
     )
-    expect([answerOf(told), told.stderr]).toEqual(['Done.', ''])
-    expect(namesOf(told.answer?.skills)).toEqual(['greet', 'fresh', 'kept'])
-    expect(initsOf(told.messages)).toMatchObject([
+    expect([answerOf(outcome), outcome.stderr]).toEqual(['Done.', ''])
+    expect(listNames(outcome.answer?.skills)).toEqual(['greet', 'fresh', 'kept'])
+    expect(initMessages(outcome.messages)).toMatchObject([
       { skills: ['kept', 'old'], slash_commands: [...own, 'gone', 'kept', 'old'], agents: ['general-purpose'] },
       {
         skills: ['fresh', 'kept'],
@@ -255,64 +265,64 @@ describe('what is read anew', () => {
         agents: ['general-purpose', 'worker'],
       },
     ])
-    const [first, second, third, ofAgent] = told.requests
+    const [first, second, third, ofAgent] = outcome.requests
     if (first === undefined || second === undefined) throw new Error('two requests are needed')
-    expect(descriptionOf(first, 'Skill')).toMatch(/The system prompt lists the skills\.$/)
-    expect(descriptionOf(second, 'Skill')).toContain('- fresh: For fresh.')
-    expect(descriptionOf(second, 'Skill')).not.toContain('- old')
-    expect(descriptionOf(second, 'Agent')).toContain('- worker: Is worker.')
+    expect(toolDescription(first, 'Skill')).toMatch(/The system prompt lists the skills\.$/)
+    expect(toolDescription(second, 'Skill')).toContain('- fresh: For fresh.')
+    expect(toolDescription(second, 'Skill')).not.toContain('- old')
+    expect(toolDescription(second, 'Agent')).toContain('- worker: Is worker.')
     expect(second.body['system']).toEqual(first.body['system'])
     expect(third?.text).toContain('Fresh text.')
     expect(ofAgent?.text).toContain('You are worker.')
   })
 
-  test('reloadSkills: the first skills of a session come, and go', async () => {
-    const cwd = folderOfSession()
-    const said = new Said('first')
+  test('reloadSkills adds and removes the first skills of a session', async () => {
+    const cwd = sessionFolder()
+    const prompts = new PromptStream('first')
     let results = 0
     const answers: unknown[] = []
-    const told = await asking(said, [done, use('Skill', { skill: 'fresh' }), done, done], {
+    const outcome = await runQuery(prompts, [done, use('Skill', { skill: 'fresh' }), done, done], {
       options: { cwd, settingSources },
       during: async (message, query) => {
         if (message.type !== 'result') return
         results += 1
-        if (results === 3) return said.end()
+        if (results === 3) return prompts.end()
         if (results === 1) skill(cwd, 'fresh', 'Fresh text.')
         else rmSync(join(cwd, '.claude'), { recursive: true })
-        answers.push(namesOf((await query.reloadSkills()).skills))
-        said.say('next')
+        answers.push(listNames((await query.reloadSkills()).skills))
+        prompts.push('next')
       },
     })
     expect(answers).toEqual([['fresh'], []])
-    expect(told.requests.map((request) => descriptionOf(request, 'Skill') !== undefined)).toEqual([
+    expect(outcome.requests.map((request) => toolDescription(request, 'Skill') !== undefined)).toEqual([
       false,
       true,
       true,
       false,
     ])
-    expect(told.requests[2]?.text).toContain('Fresh text.')
-    expect(initsOf(told.messages)).toMatchObject([{ skills: [] }, { skills: ['fresh'] }, { skills: [] }])
+    expect(outcome.requests[2]?.text).toContain('Fresh text.')
+    expect(initMessages(outcome.messages)).toMatchObject([{ skills: [] }, { skills: ['fresh'] }, { skills: [] }])
   })
 
-  test('reloadPlugins: what plugins bring by now, and how they are', async () => {
-    const cwd = folderOfSession()
+  test('reloadPlugins reads what plugins contain, and their state', async () => {
+    const cwd = sessionFolder()
     const [good, bad] = [join(cwd, 'good'), join(cwd, 'bad')]
-    put(join(good, 'commands/greet.md'), 'Greet.')
-    put(join(bad, '.claude-plugin/plugin.json'), '{')
+    writeText(join(good, 'commands/greet.md'), 'Greet.')
+    writeText(join(bad, '.claude-plugin/plugin.json'), '{')
     const refused = async (query: Query) =>
       query.reloadPlugins({ addPlugins: [{ type: 'local', path: '/more' }] }).catch(String)
-    const told = await between(
+    const outcome = await runBetweenPrompts(
       async (query) => {
-        put(join(good, '.claude-plugin/plugin.json'), '{"name": "good", "version": "2.0.0"}')
-        put(join(good, 'skills/review/SKILL.md'), 'Review.')
+        writeText(join(good, '.claude-plugin/plugin.json'), '{"name": "good", "version": "2.0.0"}')
+        writeText(join(good, 'skills/review/SKILL.md'), 'Review.')
         agent(good, 'judge')
         const first = await query.reloadPlugins()
-        put(join(bad, '.claude-plugin/plugin.json'), '{"name": "better"}')
+        writeText(join(bad, '.claude-plugin/plugin.json'), '{"name": "better"}')
         return [first, await query.reloadPlugins(), await refused(query)] as const
       },
       { options: { cwd, plugins: [good, bad].map((path) => ({ type: 'local', path })) } },
     )
-    const [first, second, more] = told.answer ?? []
+    const [first, second, more] = outcome.answer ?? []
     expect(first).toMatchObject({
       commands: [...own.map((name) => ({ name })), { name: 'good:greet' }, { name: 'good:review' }],
       agents: [{ name: 'general-purpose' }, { name: 'good:judge' }],
@@ -322,24 +332,24 @@ describe('what is read anew', () => {
     })
     expect(second).toMatchObject({ plugins: [{ name: 'good' }, { name: 'better' }], error_count: 0 })
     expect(more).toContain('Plugins can be added only when')
-    expect(initsOf(told.messages)).toMatchObject([
+    expect(initMessages(outcome.messages)).toMatchObject([
       { plugins: [{ name: 'good' }], plugin_errors: [{ path: bad }] },
       { plugins: [{ name: 'good', version: '2.0.0' }, { name: 'better' }], plugin_errors: [] },
     ])
   })
 })
 
-test('supportedCommands has those of files, and once servers are there their prompts', async () => {
-  const cwd = folderOfSession()
+test('supportedCommands has those of files, and the prompts of connected servers', async () => {
+  const cwd = sessionFolder()
   mkdirSync(join(cwd, '.halting', 'commands'), { recursive: true })
   writeFileSync(
     join(cwd, '.halting', 'commands', 'review.md'),
     '---\ndescription: Reviews a file\nargument-hint: FILE\n---\nReview $1.\n',
   )
   const seen: (readonly SlashCommand[])[] = []
-  const said = new Said()
-  said.say('hi')
-  await asking(said, [done], {
+  const prompts = new PromptStream()
+  prompts.push('hi')
+  await runQuery(prompts, [done], {
     options: {
       cwd,
       settingSources: ['project'],
@@ -349,7 +359,7 @@ test('supportedCommands has those of files, and once servers are there their pro
     during: async (message, query) => {
       if (message.type !== 'result') return
       seen.push(await query.supportedCommands())
-      said.end()
+      prompts.end()
     },
   })
   const review = { name: 'review', description: 'Reviews a file', argumentHint: 'FILE' }
@@ -359,8 +369,8 @@ test('supportedCommands has those of files, and once servers are there their pro
   )
 })
 
-test('what initialize is answered with: commands, models, agents, account', async () => {
-  const { answer } = await between(
+test('initialize is answered with commands, models, agents and account', async () => {
+  const { answer } = await runBetweenPrompts(
     async (query) => ({
       commands: await query.supportedCommands(),
       models: await query.supportedModels(),
@@ -382,13 +392,13 @@ test('what initialize is answered with: commands, models, agents, account', asyn
   ]).toEqual(['default', true, true])
 })
 
-test('a second initialize is answered as the first', async () => {
-  const { answer, results } = await between((query) => query.reinitialize())
+test('a second initialize is answered like the first', async () => {
+  const { answer, results } = await runBetweenPrompts((query) => query.reinitialize())
   expect([answer?.output_style, results.length]).toEqual(['default', 2])
 })
 
-test('a request that nobody knows rejects, and the session goes on', async () => {
-  const { answer, results } = await between((query) =>
+test('an unknown request rejects, and the session continues', async () => {
+  const { answer, results } = await runBetweenPrompts((query) =>
     query.seedReadState('/a', 1).then(
       () => 'no error',
       (error: Error) => error.message,
@@ -400,47 +410,47 @@ test('a request that nobody knows rejects, and the session goes on', async () =>
   ])
 })
 
-describe('messages while a run goes on', () => {
+describe('messages during a run', () => {
   const sleep = use('Bash', { command: 'sleep 0.5' })
-  const handedIn = async (priority: NonNullable<SDKUserMessage['priority']>, replies: readonly unknown[]) => {
-    const said = new Said('go')
-    let wasSaid = false
-    return asking(said, replies, {
+  const sendWithPriority = async (priority: NonNullable<SDKUserMessage['priority']>, replies: readonly unknown[]) => {
+    const prompts = new PromptStream('go')
+    let isSent = false
+    return runQuery(prompts, replies, {
       options: { allowedTools: ['Bash'] },
       during(message: SDKMessage) {
-        if (message.type === 'assistant' && !wasSaid) {
-          wasSaid = true
-          said.say('meanwhile', { priority })
-          said.end()
+        if (message.type === 'assistant' && !isSent) {
+          isSent = true
+          prompts.push('meanwhile', { priority })
+          prompts.end()
         }
       },
     })
   }
 
-  test('next: the run takes it at its next checkpoint', async () => {
-    const told = await handedIn('next', [sleep, done])
-    expect([told.results.length, told.requests[1]?.text.includes('meanwhile')]).toEqual([1, true])
+  test('next: the run takes it at its next cancellation point', async () => {
+    const outcome = await sendWithPriority('next', [sleep, done])
+    expect([outcome.results.length, outcome.requests[1]?.text.includes('meanwhile')]).toEqual([1, true])
   })
 
   test('later: taken when the run would end', async () => {
-    const told = await handedIn('later', [sleep, done, { content: 'After.' }])
-    expect([told.requests[1]?.text.includes('meanwhile'), told.requests[2]?.text.includes('meanwhile')]).toEqual([
+    const outcome = await sendWithPriority('later', [sleep, done, { content: 'After.' }])
+    expect([outcome.requests[1]?.text.includes('meanwhile'), outcome.requests[2]?.text.includes('meanwhile')]).toEqual([
       false,
       true,
     ])
-    expect(answerOf(told)).toBe('After.')
+    expect(answerOf(outcome)).toBe('After.')
   })
 
-  test('now: the run is interrupted, and the message begins the next', async () => {
-    const told = await handedIn('now', [use('Bash', { command: 'sleep 60' }), done])
-    expect(told.results.map(({ terminal_reason: reason }) => reason)).toEqual(['aborted_tools', 'completed'])
+  test('now: the run is interrupted, and the message starts the next one', async () => {
+    const outcome = await sendWithPriority('now', [use('Bash', { command: 'sleep 60' }), done])
+    expect(outcome.results.map(({ terminal_reason: reason }) => reason)).toEqual(['aborted_tools', 'completed'])
   })
 })
 
-test('images and blocks go as they are', async () => {
+test('images and blocks are sent unchanged', async () => {
   const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-  const said = new Said()
-  said.say('', {
+  const prompts = new PromptStream()
+  prompts.push('', {
     message: {
       role: 'user',
       content: [
@@ -449,19 +459,19 @@ test('images and blocks go as they are', async () => {
       ],
     },
   })
-  said.end()
-  const told = await asking(said, [done])
-  expect([answerOf(told), told.requests[0]?.text.includes('image/png')]).toEqual(['Done.', true])
+  prompts.end()
+  const outcome = await runQuery(prompts, [done])
+  expect([answerOf(outcome), outcome.requests[0]?.text.includes('image/png')]).toEqual(['Done.', true])
 })
 
-test('a query that is closed ends the program', async () => {
-  const said = new Said('go')
-  const told = await asking(said, [use('Bash', { command: 'sleep 60' }), done], {
+test('a closed query ends the program', async () => {
+  const prompts = new PromptStream('go')
+  const outcome = await runQuery(prompts, [use('Bash', { command: 'sleep 60' }), done], {
     options: { allowedTools: ['Bash'] },
     during(message, query) {
       if (message.type === 'assistant') query.close()
     },
   })
-  said.end()
-  expect(told.results.length).toBeLessThan(2)
+  prompts.end()
+  expect(outcome.results.length).toBeLessThan(2)
 })

@@ -5,10 +5,18 @@ import * as z from 'zod'
 import { endHosts, host, type Host, user } from '../support/host.ts'
 import { installProgram } from '../support/program.ts'
 import { server as hostile } from '../support/servers.ts'
-import { answerOf, asking, endFolders, Said, shownTools, toolResults, use } from './support/sdk.ts'
+import {
+  answerOf,
+  runQuery,
+  removeFoldersAfterEach,
+  PromptStream,
+  shownTools,
+  toolResults,
+  use,
+} from './support/sdk.ts'
 
 installProgram()
-endFolders()
+removeFoldersAfterEach()
 endHosts()
 
 const numbers = { a: z.number(), b: z.number() }
@@ -28,21 +36,21 @@ const done = { content: 'Done.' }
 const add = use('mcp__calc__add', { a: 1, b: 2 })
 const rules = { allowedTools: ['mcp__calc'] }
 
-test('its tools are shown from the first turn on, and called', async () => {
-  const told = await asking('go', [add, use('mcp__calc__fail', {}), done], {
+test('offers and calls its tools from the first turn on', async () => {
+  const outcome = await runQuery('go', [add, use('mcp__calc__fail', {}), done], {
     options: { ...rules, mcpServers: { calc: calc() } },
   })
-  expect(shownTools(told, 0)).toEqual(expect.arrayContaining(['mcp__calc__add', 'mcp__calc__fail']))
-  expect([toolResults(told), answerOf(told)]).toEqual([['3', expect.stringContaining('out of order')], 'Done.'])
-  expect(told.messages[0]).toMatchObject({ subtype: 'init', mcp_servers: [{ name: 'calc', status: 'connected' }] })
+  expect(shownTools(outcome, 0)).toEqual(expect.arrayContaining(['mcp__calc__add', 'mcp__calc__fail']))
+  expect([toolResults(outcome), answerOf(outcome)]).toEqual([['3', expect.stringContaining('out of order')], 'Done.'])
+  expect(outcome.messages[0]).toMatchObject({ subtype: 'init', mcp_servers: [{ name: 'calc', status: 'connected' }] })
 })
 
-test('what the window holds of them is in the figures of the context', async () => {
+test('reports its tools in the usage of the context window', async () => {
   let usage: Awaited<ReturnType<Query['getContextUsage']>> | undefined
-  await asking('go', [add, done], {
+  await runQuery('go', [add, done], {
     options: { ...rules, mcpServers: { calc: calc() } },
-    async during(message, asked) {
-      if (message.type === 'assistant') usage ??= await asked.getContextUsage()
+    async during(message, running) {
+      if (message.type === 'assistant') usage ??= await running.getContextUsage()
     },
   })
   expect(usage?.mcpTools).toContainEqual({
@@ -53,17 +61,17 @@ test('what the window holds of them is in the figures of the context', async () 
   })
 })
 
-test('a call that never answers has its time', async () => {
-  const told = await asking('go', [use('mcp__calc__hang', {}), done], {
+test('an unanswered call times out', async () => {
+  const outcome = await runQuery('go', [use('mcp__calc__hang', {}), done], {
     options: { ...rules, mcpServers: { calc: calc() }, env: { MCP_TOOL_TIMEOUT: '300' } },
   })
-  expect([toolResults(told), answerOf(told)]).toEqual([
+  expect([toolResults(outcome), answerOf(outcome)]).toEqual([
     [expect.stringContaining('did not answer within 0.3 s')],
     'Done.',
   ])
 })
 
-test('what the host says of single tools holds: always_ask asks in spite of an allow rule, always_deny denies', async () => {
+test('tool policies apply: always_ask asks despite an allow rule, always_deny denies', async () => {
   const asked: string[] = []
   const server = {
     ...calc(),
@@ -72,7 +80,7 @@ test('what the host says of single tools holds: always_ask asks in spite of an a
       { name: 'fail', permission_policy: 'always_deny' as const },
     ],
   }
-  const told = await asking('go', [add, use('mcp__calc__fail', {}), done], {
+  const outcome = await runQuery('go', [add, use('mcp__calc__fail', {}), done], {
     options: {
       ...rules,
       mcpServers: { calc: server },
@@ -82,29 +90,29 @@ test('what the host says of single tools holds: always_ask asks in spite of an a
       },
     },
   })
-  expect([asked, toolResults(told)[0], toolResults(told)[1]]).toEqual([
+  expect([asked, toolResults(outcome)[0], toolResults(outcome)[1]]).toEqual([
     ['mcp__calc__add'],
     '3',
     expect.not.stringContaining('out of order'),
   ])
 })
 
-/** A session that is asked things between its first prompt and its last one. */
-async function between(
+/** Runs `work` between the first prompt of a session and its last one. */
+async function runBetweenPrompts(
   replies: readonly unknown[],
   work: (query: Query) => Promise<void>,
-  options: Parameters<typeof asking>[2] = {},
+  options: Parameters<typeof runQuery>[2] = {},
 ) {
-  const said = new Said('first')
+  const prompts = new PromptStream('first')
   let results = 0
-  return asking(said, replies, {
+  return runQuery(prompts, replies, {
     ...options,
     during: async (message, query) => {
       if (message.type !== 'result') return
       results += 1
-      if (results > 1) return said.end()
+      if (results > 1) return prompts.end()
       await work(query)
-      said.say('second')
+      prompts.push('second')
     },
   })
 }
@@ -112,9 +120,9 @@ async function between(
 const byName = (statuses: readonly McpServerStatus[]) =>
   statuses.map(({ name, status, tools = [] }) => [name, status, tools.map((one) => one.name)])
 
-test('servers come and go while the session goes on', async () => {
+test('servers are added and removed during the session', async () => {
   const seen: unknown[] = []
-  const told = await between([done, add, done], async (query) => {
+  const outcome = await runBetweenPrompts([done, add, done], async (query) => {
     seen.push(await query.setMcpServers({ calc: calc(), odd: { type: 'stdio', command: '' } }))
     seen.push(byName(await query.mcpServerStatus()))
     seen.push(await query.setMcpServers({ calc: calc() }))
@@ -127,13 +135,13 @@ test('servers come and go while the session goes on', async () => {
     ],
     { added: [], removed: ['odd'], errors: {} },
   ])
-  expect([shownTools(told, 0).includes('mcp__calc__add'), toolResults(told)]).toEqual([false, ['3']])
+  expect([shownTools(outcome, 0).includes('mcp__calc__add'), toolResults(outcome)]).toEqual([false, ['3']])
 })
 
-test('one that is switched off shows nothing; switched on, and connected to anew, it is there again', async () => {
+test('a disabled server offers nothing, and returns when it is enabled and reconnected', async () => {
   const seen: unknown[] = []
   const good = { command: process.execPath, args: [hostile, 'good', ''] }
-  const told = await between([done, done], async (query) => {
+  const outcome = await runBetweenPrompts([done, done], async (query) => {
     await query.toggleMcpServer('good', false)
     seen.push(byName(await query.mcpServerStatus()))
     seen.push(await query.reconnectMcpServer('good').catch((error: Error) => error.message))
@@ -149,7 +157,7 @@ test('one that is switched off shows nothing; switched on, and connected to anew
     [['good', 'connected', ['say', 'do']]],
     expect.stringContaining('There is no MCP server none.'),
   ])
-  expect([shownTools(told, 0), shownTools(told)].map((names) => names.includes('mcp__good__say'))).toEqual([
+  expect([shownTools(outcome, 0), shownTools(outcome)].map((names) => names.includes('mcp__good__say'))).toEqual([
     true,
     false,
   ])
@@ -168,7 +176,7 @@ test('the Python SDK names its own servers in --mcp-config, and answers for them
   expect([result['result'], status, results.includes('"3"')]).toEqual(['Done.', 0, true])
 })
 
-/** What the Python SDK says for a server of its own: an older version of the protocol, and nothing but tools. */
+/** What the Python SDK answers for an in-process server: an older version of the protocol, and only tools. */
 async function serveCalc(python: Host): Promise<void> {
   const answers: Readonly<Record<string, object>> = {
     initialize: {
@@ -185,7 +193,7 @@ async function serveCalc(python: Host): Promise<void> {
       .catch(() => undefined)
     if (line === undefined) return
     seen.add(line['request_id'])
-    // What the program asks here is about its server.
+    // The program sends only requests about its server here.
     const { message } = line['request'] as { readonly message: { readonly id?: number; readonly method: string } }
     const reply = { jsonrpc: '2.0', id: message.id ?? 0, result: answers[message.method] ?? {} }
     const response = { subtype: 'success', request_id: line['request_id'], response: { mcp_response: reply } }

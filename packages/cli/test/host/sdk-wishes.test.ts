@@ -4,14 +4,14 @@ import { describe, expect, test } from 'vitest'
 import { summariesOf } from '@halting/analysis/sessions'
 import { storedSessions } from '@halting/journal'
 import { installProgram, here } from '../support/program.ts'
-import { answerOf, asking, endFolders, Said, toolResults, use } from './support/sdk.ts'
+import { answerOf, runQuery, removeFoldersAfterEach, PromptStream, toolResults, use } from './support/sdk.ts'
 
 installProgram()
-endFolders()
+removeFoldersAfterEach()
 
 const done = { content: 'Done.' }
-const asked = (options: Options, ...replies: readonly unknown[]) =>
-  asking('go', replies.length === 0 ? [done] : replies, { options })
+const runGo = (options: Options, ...replies: readonly unknown[]) =>
+  runQuery('go', replies.length === 0 ? [done] : replies, { options })
 
 describe('title', () => {
   const titlesOf = async (cwd: string) => {
@@ -19,18 +19,18 @@ describe('title', () => {
     return (await summariesOf(await storedSessions(place, 'of this folder'))).map(({ title }) => title)
   }
 
-  test('names the session in lists; one that goes on, and its copy, keep theirs', async () => {
-    const { cwd, results } = await asked({ title: 'The login page' })
+  test('names the session in lists; a resumed session and its copy keep theirs', async () => {
+    const { cwd, results } = await runGo({ title: 'The login page' })
     expect(await titlesOf(cwd)).toEqual(['The login page'])
     const resume = results[0]?.session_id ?? ''
-    await asked({ cwd, resume, title: 'Another' })
+    await runGo({ cwd, resume, title: 'Another' })
     expect(await titlesOf(cwd)).toEqual(['The login page'])
-    await asked({ cwd, resume, forkSession: true, title: 'Another' })
+    await runGo({ cwd, resume, forkSession: true, title: 'Another' })
     expect(await titlesOf(cwd)).toEqual(['The login page', 'The login page'])
   })
 
-  test('without one there is none', async () => {
-    expect(await titlesOf((await asked({})).cwd)).toEqual([undefined])
+  test('is absent by default', async () => {
+    expect(await titlesOf((await runGo({})).cwd)).toEqual([undefined])
   })
 })
 
@@ -49,9 +49,9 @@ describe('toolAliases', () => {
     })
   const toolAliases = { Bash: 'mcp__own__bash' }
 
-  test('the tool that is named runs in place of the one that was called, and rules and hooks see it', async () => {
+  test('runs the named tool instead of the called one, as rules and hooks see', async () => {
     const hooked: string[] = []
-    const told = await asked(
+    const outcome = await runGo(
       {
         mcpServers: { own: server() },
         toolAliases,
@@ -73,18 +73,18 @@ describe('toolAliases', () => {
       call,
       done,
     )
-    expect([toolResults(told), hooked]).toEqual([['ran elsewhere'], ['mcp__own__bash']])
-    // The record tells the name that the model wrote.
-    expect(told.requests.at(-1)?.body['messages']).toMatchObject([
+    expect([toolResults(outcome), hooked]).toEqual([['ran elsewhere'], ['mcp__own__bash']])
+    // The record has the name that the model wrote.
+    expect(outcome.requests.at(-1)?.body['messages']).toMatchObject([
       {},
       { content: [{ type: 'tool_use', name: 'Bash' }] },
       {},
     ])
   })
 
-  test('a rule about a command is not got around by one', async () => {
+  test('does not bypass a rule about a command', async () => {
     ran.length = 0
-    const told = await asked(
+    const outcome = await runGo(
       {
         mcpServers: { own: server() },
         toolAliases,
@@ -94,18 +94,19 @@ describe('toolAliases', () => {
       call,
       done,
     )
-    expect([toolResults(told), ran]).toEqual([[expect.stringContaining('Denied by the rule')], []])
+    expect([toolResults(outcome), ran]).toEqual([[expect.stringContaining('Denied by the rule')], []])
   })
 })
 
 describe('planModeInstructions', () => {
-  const askedOf = ({ requests }: { readonly requests: readonly { readonly text: string }[] }) => requests[0]?.text ?? ''
+  const firstRequestText = ({ requests }: { readonly requests: readonly { readonly text: string }[] }) =>
+    requests[0]?.text ?? ''
 
-  test('stand in place of how a plan is made; that nothing is changed, and how it is given, is told in any case', async () => {
+  test('replace how a plan is made, but not that nothing may change', async () => {
     const canUseTool: Options['canUseTool'] = async () => ({ behavior: 'deny', message: 'no' })
-    const ours = askedOf(await asked({ permissionMode: 'plan', canUseTool }))
-    const theirs = askedOf(
-      await asked({ permissionMode: 'plan', canUseTool, planModeInstructions: 'Draw a map first.' }),
+    const ours = firstRequestText(await runGo({ permissionMode: 'plan', canUseTool }))
+    const theirs = firstRequestText(
+      await runGo({ permissionMode: 'plan', canUseTool, planModeInstructions: 'Draw a map first.' }),
     )
     const frame = ['change nothing', 'call ExitPlanMode with it']
     const workflow = 'Then make a plan'
@@ -119,8 +120,8 @@ describe('planModeInstructions', () => {
     ])
   })
 
-  test('in another mode nothing is told of it', async () => {
-    expect(askedOf(await asked({ planModeInstructions: 'Draw a map first.' }))).not.toContain('Draw a map')
+  test('are not used in another mode', async () => {
+    expect(firstRequestText(await runGo({ planModeInstructions: 'Draw a map first.' }))).not.toContain('Draw a map')
   })
 })
 
@@ -133,28 +134,34 @@ describe('forwardSubagentText', () => {
       { type: 'tool_use', name: 'Glob', input: { pattern: '*' } },
     ],
   }
-  const ofAgent = (messages: readonly SDKMessage[]) =>
+  const subagentContent = (messages: readonly SDKMessage[]) =>
     messages.flatMap((message): readonly string[] => {
       if (message.type !== 'assistant' && message.type !== 'user') return []
       if (message.parent_tool_use_id === null) return []
       const { content } = message.message
       return typeof content === 'string' ? ['text'] : content.map(({ type }) => type)
     })
-  const told = async (options: Options) => {
-    const { messages, ...rest } = await asked({ agents, ...options }, start, look, { content: 'Fine.' }, done)
-    return { of: ofAgent(messages), answer: answerOf({ messages, ...rest }), messages }
+  const runForwarding = async (options: Options) => {
+    const { messages, ...rest } = await runGo({ agents, ...options }, start, look, { content: 'Fine.' }, done)
+    return { of: subagentContent(messages), answer: answerOf({ messages, ...rest }), messages }
   }
 
-  test('without it the calls and results of subagents are told, and nothing else of them', async () => {
-    const { of, answer, messages } = await told({ includePartialMessages: true })
+  test('without it, only the calls and results of subagents are sent', async () => {
+    const { of, answer, messages } = await runForwarding({ includePartialMessages: true })
     expect([of, answer]).toEqual([['tool_use', 'tool_result'], 'Done.'])
     expect(
       messages.filter((message) => message.type === 'stream_event' && message.parent_tool_use_id !== null),
     ).toEqual([])
   })
 
-  test('with it all that they say', async () => {
-    expect((await told({ forwardSubagentText: true })).of).toEqual(['text', 'text', 'tool_use', 'tool_result', 'text'])
+  test('with it, all texts of subagents are sent', async () => {
+    expect((await runForwarding({ forwardSubagentText: true })).of).toEqual([
+      'text',
+      'text',
+      'tool_use',
+      'tool_result',
+      'text',
+    ])
   })
 })
 
@@ -162,7 +169,7 @@ describe('agentProgressSummaries', () => {
   const start = use('Agent', { description: 'looks', prompt: 'Look.' })
   const look = use('Glob', { pattern: '*' })
   const progress = async (options: Options, ...replies: readonly unknown[]) => {
-    const { messages, requests, results } = await asked(options, start, look, ...replies)
+    const { messages, requests, results } = await runGo(options, start, look, ...replies)
     const lines = messages.filter((message) => message.type === 'system' && message.subtype === 'task_progress')
     return { lines, asked: requests.length, result: results[0]?.subtype }
   }
@@ -174,19 +181,19 @@ describe('agentProgressSummaries', () => {
     last_tool_name: 'Glob',
   }
 
-  test('without it the figures of a subagent are told after each of its calls', async () => {
-    const told = await progress({}, { content: 'Looked.' }, done)
-    expect(told).toEqual({ lines: [expect.objectContaining(line)], asked: 4, result: 'success' })
-    expect(told.lines[0]).not.toHaveProperty('summary')
+  test('without it, the figures of a subagent are sent after each of its calls', async () => {
+    const outcome = await progress({}, { content: 'Looked.' }, done)
+    expect(outcome).toEqual({ lines: [expect.objectContaining(line)], asked: 4, result: 'success' })
+    expect(outcome.lines[0]).not.toHaveProperty('summary')
   })
 
-  test('with it, and in its time, what it does', async () => {
+  test('with it, what the subagent does is sent at intervals', async () => {
     const options = { agentProgressSummaries: true, env: { HALTING_AGENT_SUMMARY_MS: '0' } }
-    const told = await progress(options, { content: 'Looking at the names' }, { content: 'Looked.' }, done)
-    expect(told).toMatchObject({ lines: [line, { ...line, summary: 'Looking at the names' }], asked: 5 })
+    const outcome = await progress(options, { content: 'Looking at the names' }, { content: 'Looked.' }, done)
+    expect(outcome).toMatchObject({ lines: [line, { ...line, summary: 'Looking at the names' }], asked: 5 })
   })
 
-  test('switched off by the environment, nothing is asked', async () => {
+  test('requests nothing if the environment disables it', async () => {
     const env = { HALTING_AGENT_SUMMARY_MS: '0', CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES: '1' }
     expect((await progress({ agentProgressSummaries: true, env }, { content: 'Looked.' }, done)).asked).toBe(4)
   })
@@ -194,41 +201,41 @@ describe('agentProgressSummaries', () => {
 
 describe('resumeDropsTurn', () => {
   const ids = ['11111111-2222-4333-8444-00000000000a', '11111111-2222-4333-8444-00000000000b'] as const
-  /** Two turns, each by a prompt of its own id; the id of the session, and of the last message of the first. */
+  /** Two turns, each with a prompt id of its own. Returns the ids of the session, and of the last message of the first turn. */
   const twoTurns = async () => {
-    const said = new Said()
-    said.say('one', { uuid: ids[0] })
+    const prompts = new PromptStream()
+    prompts.push('one', { uuid: ids[0] })
     let results = 0
-    const told = await asking(said, [{ content: 'First.' }, { content: 'Second.' }], {
+    const outcome = await runQuery(prompts, [{ content: 'First.' }, { content: 'Second.' }], {
       during(message) {
         if (message.type !== 'result') return
-        if (++results === 1) said.say('two', { uuid: ids[1] })
-        else said.end()
+        if (++results === 1) prompts.push('two', { uuid: ids[1] })
+        else prompts.end()
       },
     })
-    const [first] = told.messages.filter(({ type }) => type === 'assistant')
-    return { cwd: told.cwd, resume: told.results[0]?.session_id ?? '', resumeSessionAt: String(first?.uuid) }
+    const [first] = outcome.messages.filter(({ type }) => type === 'assistant')
+    return { cwd: outcome.cwd, resume: outcome.results[0]?.session_id ?? '', resumeSessionAt: String(first?.uuid) }
   }
 
-  test('takes back the turn that it names, also in a copy', async () => {
+  test('reverts the turn that it names, also in a copy', async () => {
     const left = await twoTurns()
-    const fork = await asked({ ...left, forkSession: true, resumeDropsTurn: ids[1] })
+    const fork = await runGo({ ...left, forkSession: true, resumeDropsTurn: ids[1] })
     expect([answerOf(fork), fork.requests[0]?.text.includes('Second.')]).toEqual(['Done.', false])
-    const told = await asked({ ...left, resumeDropsTurn: ids[1] })
-    expect([answerOf(told), told.requests[0]?.text.includes('Second.')]).toEqual(['Done.', false])
+    const outcome = await runGo({ ...left, resumeDropsTurn: ids[1] })
+    expect([answerOf(outcome), outcome.requests[0]?.text.includes('Second.')]).toEqual(['Done.', false])
   })
 
-  test('refuses to take back more, with a result that says so, and takes back nothing', async () => {
+  test('refuses to revert more, with a result that says so, and reverts nothing', async () => {
     const left = await twoTurns()
-    const told = await asked({ ...left, resumeDropsTurn: ids[0] })
-    expect(told.results).toMatchObject([
+    const outcome = await runGo({ ...left, resumeDropsTurn: ids[0] })
+    expect(outcome.results).toMatchObject([
       {
         subtype: 'error_during_execution',
         errors: [expect.stringMatching(/^Resume rejected by --resume-drops-turn: /)],
       },
     ])
-    expect(told.requests).toEqual([])
+    expect(outcome.requests).toEqual([])
     const { cwd, resume } = left
-    expect((await asked({ cwd, resume })).requests[0]?.text).toContain('Second.')
+    expect((await runGo({ cwd, resume })).requests[0]?.text).toContain('Second.')
   })
 })

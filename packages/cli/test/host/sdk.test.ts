@@ -5,10 +5,10 @@ import { createSdkMcpServer, tool } from '@anthropic-ai/claude-agent-sdk'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { installProgram } from '../support/program.ts'
-import { answerOf, asking, endFolders, Said, toolResults, use } from './support/sdk.ts'
+import { answerOf, runQuery, removeFoldersAfterEach, PromptStream, toolResults, use } from './support/sdk.ts'
 
 installProgram()
-endFolders()
+removeFoldersAfterEach()
 
 const calc = () =>
   createSdkMcpServer({
@@ -20,7 +20,7 @@ const calc = () =>
     ],
   })
 
-test('questions, hooks and servers of one program in one run', async () => {
+test('uses permission callbacks, hooks and servers in one run', async () => {
   const seen: string[] = []
   const replies = [
     use('mcp__calc__add', { a: 1, b: 2 }),
@@ -28,7 +28,7 @@ test('questions, hooks and servers of one program in one run', async () => {
     use('Bash', { command: 'touch never' }),
     { content: 'Done.' },
   ]
-  const told = await asking('go', replies, {
+  const outcome = await runQuery('go', replies, {
     options: {
       mcpServers: { calc: calc() },
       canUseTool: async (name, input) => {
@@ -41,18 +41,18 @@ test('questions, hooks and servers of one program in one run', async () => {
     },
   })
   expect(seen).toEqual(['asked mcp__calc__add', 'hook', 'asked Bash', 'hook', 'asked Bash'])
-  expect([toolResults(told)[0], toolResults(told)[2]]).toEqual(['3', expect.stringContaining('not this one')])
+  expect([toolResults(outcome)[0], toolResults(outcome)[2]]).toEqual(['3', expect.stringContaining('not this one')])
   expect([
-    answerOf(told),
-    told.thrown,
-    existsSync(join(told.cwd, 'made')),
-    existsSync(join(told.cwd, 'never')),
+    answerOf(outcome),
+    outcome.thrown,
+    existsSync(join(outcome.cwd, 'made')),
+    existsSync(join(outcome.cwd, 'never')),
   ]).toEqual(['Done.', undefined, true, false])
 })
 
-test('an interrupt ends a run that waits for a question; the next message has a run of its own', async () => {
-  const said = new Said('go')
-  const told = await asking(said, [use('Bash', { command: 'touch made' }), { content: 'Second.' }], {
+test('an interrupt ends a run that waits for an answer; the next message has its own run', async () => {
+  const prompts = new PromptStream('go')
+  const outcome = await runQuery(prompts, [use('Bash', { command: 'touch made' }), { content: 'Second.' }], {
     options: { canUseTool: () => new Promise(() => undefined) },
     during: async (message, query) => {
       if (
@@ -62,13 +62,17 @@ test('an interrupt ends a run that waits for a question; the next message has a 
       )
         await query.interrupt()
       if (message.type !== 'result') return
-      if (message.subtype === 'success') said.end()
-      else said.say('again')
+      if (message.subtype === 'success') prompts.end()
+      else prompts.push('again')
     },
   })
-  expect(told.results.map(({ subtype, terminal_reason: reason }) => [subtype, reason])).toEqual([
+  expect(outcome.results.map(({ subtype, terminal_reason: reason }) => [subtype, reason])).toEqual([
     ['error_during_execution', 'aborted_tools'],
     ['success', 'completed'],
   ])
-  expect([answerOf(told), told.thrown, existsSync(join(told.cwd, 'made'))]).toEqual(['Second.', undefined, false])
+  expect([answerOf(outcome), outcome.thrown, existsSync(join(outcome.cwd, 'made'))]).toEqual([
+    'Second.',
+    undefined,
+    false,
+  ])
 })

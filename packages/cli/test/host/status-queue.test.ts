@@ -4,16 +4,16 @@ import type { SessionGoal } from '@halting/core/session'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Flags } from '../../src/flags/flags.ts'
-import type { Opened } from '../../src/host/opened.ts'
+import type { HostSession } from '../../src/host/host-session.ts'
 import { type StatusCommand, statusCommandOf, withStatusCommands } from '../../src/host/status-commands.ts'
 import { StatusQueue } from '../../src/host/status-queue.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 
 const idle = { status: 'idle', last: undefined, canResume: false }
 
-/** A session as far as status commands read it. */
-function sessionOf(snapshot: object): Opened['session'] {
-  return { id: 's', snapshot } as unknown as Opened['session']
+/** The part of a session that status commands read. */
+function sessionOf(snapshot: object): HostSession['session'] {
+  return { id: 's', snapshot } as unknown as HostSession['session']
 }
 
 interface Line {
@@ -24,7 +24,7 @@ interface Line {
   readonly local_command?: string
 }
 
-function queueOf(
+function createQueue(
   isInRun: () => boolean,
   contextUsage: () => Promise<unknown> = () => Promise.reject(new Error('lost')),
   flags: Flags = {},
@@ -60,7 +60,7 @@ function queueOf(
     file: undefined,
   }
   const session = { id: 's', snapshot, contextUsage, set: (change: object) => void changes.push(change) }
-  const opened = { session, initFields: () => ({ cwd: '/work', tools: ['Read'] }) } as unknown as Opened
+  const opened = { session, initFields: () => ({ cwd: '/work', tools: ['Read'] }) } as unknown as HostSession
   const queue = new StatusQueue({
     opened: () => opened,
     isInRun,
@@ -72,7 +72,7 @@ function queueOf(
   return { queue, lines, changes }
 }
 
-describe('which message is one', () => {
+describe('which messages are status commands', () => {
   test.each([
     ['/cost', { name: 'cost', argument: '' }],
     [' /limits  turns 60 ', { name: 'limits', argument: 'turns 60' }],
@@ -86,21 +86,21 @@ describe('which message is one', () => {
     expect(statusCommandOf([{ type: 'text', text }], session)).toEqual(expected)
   })
 
-  test('compact is a run of its own where there is something to compact', () => {
+  test('compact starts a run if there is something to compact', () => {
     expect(statusCommandOf('/compact', sessionOf({ ...idle, last: { reason: 'completed' } }))).toBeUndefined()
     expect(statusCommandOf('/compact', sessionOf({ ...idle, canResume: true }))).toBeUndefined()
     expect(statusCommandOf('/compact', sessionOf({ ...idle, status: 'running' }))).toBeUndefined()
   })
 
-  test('commands of people with the same name are behind those of the program', () => {
+  test('status commands hide commands of people with the same name', () => {
     const names = withStatusCommands([{ name: 'cost' }, { name: 'deploy' }]).map(({ name }) => name)
     expect(names).toEqual(['compact', 'context', 'cost', 'goal', 'limits', 'until', 'why', 'deploy'])
   })
 })
 
-test('an answer has the lines of a run, and the message is reported again', async () => {
-  const { queue, lines } = queueOf(() => false)
-  queue.take({ name: 'limits', argument: '' }, 'mine')
+test('an answer has the lines of a run, and the message is replayed', async () => {
+  const { queue, lines } = createQueue(() => false)
+  queue.add({ name: 'limits', argument: '' }, 'mine')
   await queue.settled()
   expect(lines).toMatchObject([
     { type: 'system', subtype: 'init', cwd: '/work', tools: ['Read'], model: 'm', permissionMode: 'default' },
@@ -113,26 +113,26 @@ test('an answer has the lines of a run, and the message is reported again', asyn
   )
 })
 
-test('init and the use of models are those of the last run', async () => {
-  const { queue, lines } = queueOf(() => false)
+test('init and the model usage are those of the last run', async () => {
+  const { queue, lines } = createQueue(() => false)
   const modelUsage = { m: { inputTokens: 1 } }
-  // What a session sends, as far as the queue reads it.
-  queue.see({
+  // The part of a session that the queue reads.
+  queue.onMessage({
     type: 'system',
     subtype: 'init',
     tools: ['Read', 'Late'],
     uuid: 'u',
     session_id: 's',
   } as unknown as SdkMessage)
-  queue.see({ type: 'result', modelUsage } as unknown as SdkMessage)
-  queue.take({ name: 'cost', argument: '' }, 'mine')
+  queue.onMessage({ type: 'result', modelUsage } as unknown as SdkMessage)
+  queue.add({ name: 'cost', argument: '' }, 'mine')
   await queue.settled()
   expect([lines[0], lines.at(-1)]).toMatchObject([{ tools: ['Read', 'Late'] }, { modelUsage }])
 })
 
-test('an argument that cannot be read is answered with the way to write it', async () => {
-  const { queue, lines } = queueOf(() => false)
-  queue.take({ name: 'limits', argument: 'turns many' }, 'mine')
+test('an invalid argument is answered with the usage', async () => {
+  const { queue, lines } = createQueue(() => false)
+  queue.add({ name: 'limits', argument: 'turns many' }, 'mine')
   await queue.settled()
   expect(lines.at(-1)).toMatchObject({
     is_error: false,
@@ -142,11 +142,11 @@ test('an argument that cannot be read is answered with the way to write it', asy
 
 describe('a limit that the host started the session with', () => {
   test.each([['usd 2'], ['usd none'], ['turns +1'], ['tokens none'], ['time 2m']])(
-    'is not raised by a message: /limits %s',
+    'cannot be raised by a message: /limits %s',
     async (argument) => {
       const flags = { maxTurns: 3, maxBudgetUsd: 1, maxTokens: 1_000, maxDuration: 60_000 }
-      const { queue, lines, changes } = queueOf(() => false, undefined, flags)
-      queue.take({ name: 'limits', argument }, 'mine')
+      const { queue, lines, changes } = createQueue(() => false, undefined, flags)
+      queue.add({ name: 'limits', argument }, 'mine')
       await queue.settled()
       expect(lines.at(-1)?.result).toContain('a message cannot raise')
       expect(changes).toEqual([])
@@ -158,9 +158,9 @@ describe('a limit that the host started the session with', () => {
     ['usd 1', { maxBudgetUsd: 1 }],
     ['turns 60', { maxTurns: 60 }],
     ['time none', { maxDurationMs: null }],
-  ])('is lowered, and others are set: /limits %s', async (argument, limits) => {
-    const { queue, changes } = queueOf(() => false, undefined, { maxBudgetUsd: 1 })
-    queue.take({ name: 'limits', argument }, 'mine')
+  ])('can be lowered, and others can be set: /limits %s', async (argument, limits) => {
+    const { queue, changes } = createQueue(() => false, undefined, { maxBudgetUsd: 1 })
+    queue.add({ name: 'limits', argument }, 'mine')
     await queue.settled()
     expect(changes).toEqual([{ limits }])
   })
@@ -181,67 +181,64 @@ describe('goals', () => {
       flaky: false,
     },
   }
-  const judged = { ...goals, goals: [{ name: 'All pages load.', judged: true }], last: null } as const
-  const asked = async (
+  const judgedGoal = { ...goals, goals: [{ name: 'All pages load.', judged: true }], last: null } as const
+  const messagesFor = async (
     command: StatusCommand,
     goal: SessionGoal | null,
     flags: Flags = {},
   ): Promise<{ readonly says: string | undefined; readonly changes: readonly object[] }> => {
-    const { queue, lines, changes } = queueOf(() => false, undefined, flags, goal)
-    queue.take(command, 'mine')
+    const { queue, lines, changes } = createQueue(() => false, undefined, flags, goal)
+    queue.add(command, 'mine')
     await queue.settled()
     expect(lines.at(-1)?.is_error).toBe(false)
     return { says: lines.at(-1)?.result, changes }
   }
 
-  test.each(['until', 'goal'] as const)('are shown by /%s, with how they stand', async (name) => {
-    const { says, changes } = await asked({ name, argument: '' }, goals)
+  test.each(['until', 'goal'] as const)('are shown by /%s, with their state', async (name) => {
+    const { says, changes } = await messagesFor({ name, argument: '' }, goals)
     expect(says).toBe('npm test ✗ (exit code 1)\n  3 failed\nsent back 1 of 10 times.')
-    expect([changes, (await asked({ name, argument: '' }, null)).says]).toEqual([[], 'No goal is set.'])
+    expect([changes, (await messagesFor({ name, argument: '' }, null)).says]).toEqual([[], 'No goal is set.'])
   })
 
-  test.each([[null], [goals], [judged]])('get no command by a message, and lose none', async (goal) => {
+  test.each([[null], [goals], [judgedGoal]])('cannot gain or lose a command by a message', async (goal) => {
     for (const argument of ['npm test', '+ npm test', 'off']) {
-      const { says, changes } = await asked({ name: 'until', argument }, goal)
+      const { says, changes } = await messagesFor({ name: 'until', argument }, goal)
       expect([says?.startsWith('A message cannot set or remove a goal command'), changes]).toEqual([true, []])
     }
   })
 
-  test('are judged by a model where a message says so, and nothing else was there at the start', async () => {
-    const { says, changes } = await asked({ name: 'goal', argument: 'It works.' }, null)
+  test('are judged by a model if a message sets them, and there were none at the start', async () => {
+    const { says, changes } = await messagesFor({ name: 'goal', argument: 'It works.' }, null)
     expect(says).toContain('a model judges this to be true: It works.')
     expect(changes).toMatchObject([{ until: [{ name: 'It works.', judged: true }] }])
-    expect((await asked({ name: 'goal', argument: 'off' }, judged)).changes).toEqual([{ until: [] }])
+    expect((await messagesFor({ name: 'goal', argument: 'off' }, judgedGoal)).changes).toEqual([{ until: [] }])
   })
 
-  test.each([['It works.'], ['off']])(
-    'that were there at the start are not changed by a message: /goal %s',
-    async (argument) => {
-      for (const [goal, flags] of [
-        [goals, {}],
-        [judged, { goal: 'All pages load.' }],
-      ] as const) {
-        const { says, changes } = await asked({ name: 'goal', argument }, goal, flags)
-        expect([says?.includes('which a message cannot change'), changes]).toEqual([true, []])
-      }
-    },
-  )
+  test.each([['It works.'], ['off']])('of the start cannot be changed by a message: /goal %s', async (argument) => {
+    for (const [goal, flags] of [
+      [goals, {}],
+      [judgedGoal, { goal: 'All pages load.' }],
+    ] as const) {
+      const { says, changes } = await messagesFor({ name: 'goal', argument }, goal, flags)
+      expect([says?.includes('which a message cannot change'), changes]).toEqual([true, []])
+    }
+  })
 })
 
-test('what fails is an error', async () => {
-  const { queue, lines } = queueOf(() => false)
-  queue.take({ name: 'context', argument: '' }, 'mine')
+test('a failure is an error', async () => {
+  const { queue, lines } = createQueue(() => false)
+  queue.add({ name: 'context', argument: '' }, 'mine')
   await queue.settled()
   expect(lines.at(-1)).toMatchObject({ is_error: true, errors: ['lost'] })
 })
 
-test('answers stand in their order and never within a run, whenever runs begin and end', async () => {
+test('answers are in order and never within a run, whenever runs start and end', async () => {
   const step = fc.constantFrom('begin', 'end', 'cost', 'context', 'pause')
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
       let isInRun = false
       const places: string[] = []
-      const { queue, lines } = queueOf(
+      const { queue, lines } = createQueue(
         () => isInRun,
         async () => {
           await Promise.resolve()
@@ -258,15 +255,15 @@ test('answers stand in their order and never within a run, whenever runs begin a
         if (each === 'begin') isInRun = true
         else if (each === 'end') {
           isInRun = false
-          queue.look()
+          queue.wake()
         } else if (each === 'pause') await new Promise(setImmediate)
         else {
           asked.push(each)
-          queue.take({ name: each, argument: '' }, `m${asked.length}`)
+          queue.add({ name: each, argument: '' }, `m${asked.length}`)
         }
       }
       isInRun = false
-      queue.look()
+      queue.wake()
       await queue.settled()
       expect(places).not.toContain('in')
       expect(lines.flatMap(({ local_command: name }) => name ?? [])).toEqual(asked)

@@ -3,33 +3,33 @@ import type { JsonObject } from '@halting/core'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { UsageError } from '../../src/usage-error.ts'
-import { joined, readUserMessage } from '../../src/host/user-message.ts'
+import { joinContents, readUserMessage } from '../../src/host/prompt-intake.ts'
 
 const user = (content: unknown, more: object = {}) =>
   ({ type: 'user', message: { role: 'user', content }, ...more }) as const
 
-test('a text and a list of blocks are read as they are', () => {
-  // What JSON gives.
+test('reads a text and a list of blocks unchanged', () => {
+  // Any value that JSON can have.
   const blocks = [
     { type: 'text', text: 'look' },
     { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } },
   ]
-  expect(readUserMessage(user('hi') as never)).toEqual({ content: 'hi', asks: true, isComposed: false })
+  expect(readUserMessage(user('hi') as never)).toEqual({ content: 'hi', startsRun: true, isComposed: false })
   expect(readUserMessage(user(blocks, { session_id: '', parent_tool_use_id: null }) as never)).toEqual({
     content: blocks,
-    asks: true,
+    startsRun: true,
     isComposed: false,
   })
 })
 
-test.each(['now', 'next', 'later'])('a uuid and the priority %s are those of the message', (priority) => {
+test.each(['now', 'next', 'later'])('reads a uuid and the priority %s', (priority) => {
   expect(
     readUserMessage(user('hi', { uuid: 'u', priority, shouldQuery: false, client_composed: true }) as never),
   ).toEqual({
     content: 'hi',
     id: 'u',
     when: priority,
-    asks: false,
+    startsRun: false,
     isComposed: true,
   })
 })
@@ -43,13 +43,13 @@ test.each([
   [user(7), 'has a content that is neither a string nor a list of blocks'],
   [user(['hi']), 'has a block without a type'],
   [user('hi', { priority: 'soon' }), 'has a priority other than now, next and later'],
-])('%j %s, and is told so with what is right', (line, problem) => {
+])('%j %s, and the error shows the right form', (line, problem) => {
   expect(() => readUserMessage(line as never)).toThrow(
     `A message of the host ${problem}. Expected {"type":"user","message":{"role":"user","content":"…"},"parent_tool_use_id":null,"session_id":""}.`,
   )
 })
 
-test('whatever a host sends is a message or is refused as one', () => {
+test('any input is a message or rejected as one', () => {
   fc.assert(
     fc.property(
       fc.dictionary(fc.constantFrom('message', 'uuid', 'priority', 'shouldQuery'), fc.jsonValue()),
@@ -69,8 +69,8 @@ function becomes(line: JsonObject): string {
   }
 }
 
-test('two messages are one, in their order', () => {
-  expect(joined('a', [{ type: 'text', text: 'b' }])).toEqual([
+test('joins two messages in order', () => {
+  expect(joinContents('a', [{ type: 'text', text: 'b' }])).toEqual([
     { type: 'text', text: 'a' },
     { type: 'text', text: 'b' },
   ])

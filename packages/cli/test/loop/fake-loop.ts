@@ -1,7 +1,7 @@
 import type { RunResult } from '@halting/core'
 import type { Session, SessionEvent, SessionSnapshot } from '@halting/core/session'
 import type { LoopClock } from '../../src/frontends/loop-clock.ts'
-import { pastRounds, type PastRounds, type RunsOnRecord } from '../../src/frontends/loop-record.ts'
+import { pastRounds, type PastRounds, type RecordedRuns } from '../../src/frontends/loop-record.ts'
 import { type LoopEvent, PromptLoop, type PromptLoopOptions } from '../../src/frontends/prompt-loop.ts'
 
 /** A clock of which a test says how it goes on: the steady one, and the wall clock, which anybody may set. */
@@ -108,7 +108,7 @@ export class FakeRecord {
       ended: this.ended,
       open: this.open === undefined ? undefined : records,
       began: this.began,
-    } as unknown as RunsOnRecord)
+    } as unknown as RecordedRuns)
   }
 }
 

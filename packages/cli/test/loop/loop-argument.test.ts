@@ -1,6 +1,6 @@
 // Holds R-EVERY-15: what may stand behind /loop.
 import { describe, expect, test } from 'vitest'
-import { readLoop } from '../../src/frontends/loop-argument.ts'
+import { parseLoopArgument } from '../../src/frontends/loop-argument.ts'
 
 test.each([
   ['10m Check the build.', { everyMs: 600_000, prompt: 'Check the build.' }],
@@ -9,7 +9,7 @@ test.each([
   ['0 for 2h x3 Check.\nTwice.', { everyMs: 0, forMs: 7_200_000, rounds: 3, prompt: 'Check.\nTwice.' }],
   ['5m for 3 files there are tests', { everyMs: 300_000, prompt: 'for 3 files there are tests' }],
 ])('%s begins a loop', (given, terms) => {
-  expect(readLoop(given)).toEqual({ kind: 'begin', terms })
+  expect(parseLoopArgument(given)).toEqual({ kind: 'begin', terms })
 })
 
 test.each([
@@ -18,7 +18,7 @@ test.each([
   ['on', 'on'],
   ['OFF', 'off'],
 ])('"%s" is read as %s', (given, kind) => {
-  expect(readLoop(given)).toEqual({ kind })
+  expect(parseLoopArgument(given)).toEqual({ kind })
 })
 
 describe('says what to type for', () => {
@@ -31,6 +31,6 @@ describe('says what to type for', () => {
     ['-5m Check.', /^-5m is not a duration with a unit/],
     ['8760h Check.', /at most 24 days/],
   ])('"%s"', (given, says) => {
-    expect(readLoop(given)).toEqual({ kind: 'wrong', says: expect.stringMatching(says) })
+    expect(parseLoopArgument(given)).toEqual({ kind: 'wrong', says: expect.stringMatching(says) })
   })
 })

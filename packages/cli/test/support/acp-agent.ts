@@ -23,8 +23,8 @@ import { createSession, type Session } from '@halting/core/session'
 import type { Model, QueryOptions } from '@halting/core'
 import { onTestFinished } from 'vitest'
 import { serveAgent } from '../../src/acp/agent-app.ts'
-import { clientFiles } from '../../src/acp/client-files.ts'
-import type { Command, Opener } from '../../src/acp/opener.ts'
+import { clientFiles } from '../../src/acp/open-sessions.ts'
+import type { Command, SessionOpener } from '../../src/acp/session-opener.ts'
 import { withImages } from '../../src/acp/prompt-content.ts'
 import { type Message, updatesIn, type Wire, watchWire } from './acp-schema.ts'
 
@@ -116,7 +116,7 @@ export async function startAgent(given: TestAgentOptions): Promise<TestAgent> {
   }
 }
 
-function openerFor(given: TestAgentOptions): Opener {
+function openerFor(given: TestAgentOptions): SessionOpener {
   return {
     async open({ cwd, client: asked, capabilities }) {
       const workspace = new Workspace({ cwd })
@@ -146,7 +146,7 @@ function openerFor(given: TestAgentOptions): Opener {
         session,
         commands: () => given.commands ?? [],
         models: ['scripted', 'another'],
-        async prepare({ said, rest, images }) {
+        async prepare({ text: said, rest, images }) {
           await given.prepare?.()
           return { content: withImages(said + rest, images) }
         },

@@ -56,11 +56,11 @@ export async function inTerminal(run: EndingRun): Promise<ShownByTerminal> {
         session,
         prepare: async (text) => ({ content: text }),
         commands: [],
-        before: async () => [],
+        earlierEntries: async () => [],
         entries: async () => [],
         redact: (text) => text,
         explain: (command) => permissions.explain(command),
-        here: undefined,
+        local: undefined,
       }
     },
   })
@@ -106,7 +106,7 @@ export async function onHost(
     return {
       session,
       initFields: () => ({}),
-      about: {},
+      initializeResponse: {},
       prepare: (content) => ({ content }),
       servers: undefined,
       hostServers: new HostServers(control),
@@ -114,9 +114,9 @@ export async function onHost(
       commands: () => [],
       agents: () => [],
       plugins: () => noPlugins,
-      readAnew: async () => undefined,
+      reload: async () => undefined,
       hasPlugin: () => false,
-      keepsFiles: false,
+      hasFileCheckpoints: false,
       memoryFiles: () => [],
       agentTokens: () => [],
       flush: () => flush(program.written()),
@@ -153,8 +153,8 @@ export async function headless(
     style: styleFor(false, {}),
     remedies: () => undefined,
     sessionId: session.id,
-    isKept: false,
-    asked: { argv: [], written: 'go', prompt: 'go' },
+    isStored: false,
+    invocation: { argv: [], argument: 'go', prompt: 'go' },
   })
   try {
     const ask = (): void => void session.prompt('go')

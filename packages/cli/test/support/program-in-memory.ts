@@ -41,7 +41,7 @@ export function programInMemory({ cwd, env, isTerminal = false }: Around): Progr
       err: () => undefined,
       redactWith: () => undefined,
       showLive: () => undefined,
-      readerMayLeave: () => undefined,
+      allowReaderToLeave: () => undefined,
       endLine: () => undefined,
       flush: () => Promise.resolve(),
     },

@@ -6,7 +6,7 @@ import type { Flags } from '../../src/flags/flags.ts'
 import type { Program } from '../../src/program.ts'
 import { openLive } from '../../src/flags/open-session.ts'
 import { type App, createApp } from '../../src/terminal/app/app.ts'
-import type { OpenSession, ShownCluster } from '../../src/terminal/app/context.ts'
+import type { OpenSession, ClusterConnection } from '../../src/terminal/app/context.ts'
 import { openSessionOf } from '../../src/terminal/app/open-session.ts'
 import { fileList } from '../../src/terminal/completion/file-list.ts'
 import { openHistory, type PromptHistory } from '../../src/terminal/history/history-file.ts'
@@ -16,7 +16,7 @@ import { createTheme } from '../../src/terminal/theme.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 import { type VirtualTerminal, virtualTerminal } from './virtual-terminal.ts'
 
-// The interactive program in a terminal in memory, with the scripted model over loopback.
+// The interactive program in a terminal in memory, with a scripted model over loopback.
 
 export const key = {
   enter: '\r',
@@ -32,8 +32,8 @@ export const key = {
   paste: (text: string): string => `\u001B[200~${text}\u001B[201~`,
 }
 
-/** A person reads before they answer: a key that comes with a question was meant for what stood there before. */
-export const answering = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 450))
+/** Waits as long as a person who reads the question first: earlier keys do not count as an answer. */
+export const answerDelay = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 450))
 
 export interface RunningApp {
   readonly terminal: VirtualTerminal
@@ -41,12 +41,12 @@ export interface RunningApp {
   readonly history: PromptHistory
   readonly cwd: string
   readonly home: string
-  /** Sessions that were opened, the first one first. */
-  readonly opened: readonly OpenSession[]
+  /** Sessions that were opened, in order. */
+  readonly sessions: readonly OpenSession[]
   readonly type: (...data: readonly string[]) => void
   /** Types a line, and sends it. */
   readonly say: (text: string) => void
-  /** Resolves when no run goes on, and nothing waits for one. */
+  /** Resolves when no run is active, and no prompt is queued. */
   readonly settled: () => Promise<void>
 }
 
@@ -59,18 +59,18 @@ export interface AppSetup {
   readonly prompt?: string
   readonly columns?: number
   readonly rows?: number
-  /** Another start in the folders of one before. */
+  /** Starts again in the folders of an earlier start. */
   readonly again?: Pick<RunningApp, 'cwd' | 'home'>
   readonly env?: Readonly<Record<string, string>>
-  /** Typed before the session is there. */
+  /** Typed before the session is open. */
   readonly whileOpening?: readonly string[]
-  /** Opens the session; that of flags and settings when absent. */
+  /** Opens the session; from flags and settings when absent. */
   readonly open?: (flags: Flags, program: Program) => Promise<OpenSession>
-  /** Whose sessions `open` opens; those of this machine when absent. */
-  readonly cluster?: ShownCluster
-  /** Milliseconds; those of the day when absent. */
+  /** Opens the sessions of `open`; on this machine when absent. */
+  readonly cluster?: ClusterConnection
+  /** Milliseconds; the usual time when absent. */
   readonly now?: () => number
-  /** What is on the screen when the session is open; its model when absent. */
+  /** Text on the screen once the session is open; the name of its model when absent. */
   readonly opensWith?: string
 }
 
@@ -94,7 +94,7 @@ export async function startApp(setup: AppSetup = {}): Promise<RunningApp> {
     onProblem: () => undefined,
   })
   const opened: OpenSession[] = []
-  const open = setup.open ?? openOwn
+  const open = setup.open ?? openTestSession
   const app = createApp({
     screen,
     program: programInMemory({ cwd, env, isTerminal: true }),
@@ -121,7 +121,7 @@ export async function startApp(setup: AppSetup = {}): Promise<RunningApp> {
   app.begin({ prompt: setup.prompt ?? '' })
   for (const data of setup.whileOpening ?? []) terminal.type(data)
   const { model = 'scripted' } = setup.script ?? {}
-  await terminal.sees(setup.opensWith ?? (setup.cluster === undefined ? ` · ${String(model)}` : 'on the cluster'))
+  await terminal.waitFor(setup.opensWith ?? (setup.cluster === undefined ? ` · ${String(model)}` : 'on the cluster'))
   const type = (...data: readonly string[]): void => data.forEach((each) => terminal.type(each))
   return {
     terminal,
@@ -129,19 +129,19 @@ export async function startApp(setup: AppSetup = {}): Promise<RunningApp> {
     history,
     cwd,
     home,
-    opened,
+    sessions: opened,
     type,
     say: (text) => type(text, key.enter),
     async settled() {
       await app.settled()
-      // A frame is drawn a moment after what it shows.
+      // A frame is drawn a moment after the change that it shows.
       await new Promise((resolve) => setTimeout(resolve, 40))
       await terminal.arrived()
     },
   }
 }
 
-async function openOwn(flags: Flags, program: Program): Promise<OpenSession> {
+async function openTestSession(flags: Flags, program: Program): Promise<OpenSession> {
   return openSessionOf(
     await openLive(flags, program, { answersQuestions: true, unmetWithoutWork: 'end', background: 'keep' }),
   )

@@ -4,11 +4,11 @@ import type { SessionEvent, SessionSnapshot } from '@halting/core/session'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createAttention } from '../../src/terminal/app/attention.ts'
 import { createScreen } from '../../src/terminal/screen/screen.ts'
-import { followAwaited } from '../../src/terminal/view/awaited-model.ts'
-import { plain, text } from './view-support.ts'
+import { followAwaitedReply } from '../../src/terminal/app/conversation.ts'
+import { plainStyle, textDelta } from './view-support.ts'
 import { virtualTerminal } from './virtual-terminal.ts'
 
-describe('a model that is silent', () => {
+describe('a silent model', () => {
   const start: RunEvent = { type: 'model_start', request: 1, attempt: 1, model: 'm' }
   const thinking: RunEvent = {
     type: 'model_update',
@@ -35,38 +35,38 @@ describe('a model that is silent', () => {
     durationMs: 1,
   }
 
-  test('is shown as awaited, with the time since something of it was seen', () => {
+  test('is shown as awaited, with the time since its last output', () => {
     let now = 0
-    const awaited = followAwaited(() => now)
+    const awaited = followAwaitedReply(() => now)
     const after = (ms: number, ...events: readonly RunEvent[]): string => {
       events.forEach((event) => awaited.onEvent(event))
       now += ms
-      return awaited.lines(60, plain).join('|')
+      return awaited.lines(60, plainStyle).join('|')
     }
     expect(after(1_900, start)).toBe('')
     expect(after(10_100)).toBe('  waiting for m · 0:12')
     expect(after(1_000, thinking)).toBe('  thinking · 0:13')
-    expect(after(1_000, text('So'))).toBe('')
+    expect(after(1_000, textDelta('So'))).toBe('')
     expect(after(4_000)).toBe('  waiting for the rest of the reply · 0:05')
     expect(after(60_000, call)).toBe('  writing a tool call (Write) · 1:05')
     expect(after(60_000, end)).toBe('')
   })
 })
 
-describe('a person who looks elsewhere', () => {
+describe('a person who is looking elsewhere', () => {
   beforeEach(() => {
     vi.useFakeTimers()
   })
   afterEach(() => {
     vi.useRealTimers()
   })
-  // True: nothing else of them is looked at.
+  // The code reads nothing else of the questions.
   const question = { type: 'question', question: { toolName: 'Bash' } } as SessionEvent
   const ended = { type: 'run_end', terminal: { reason: 'completed' } } as SessionEvent
 
-  function called(focus: 'here' | 'away' | 'unknown', setsTitle = true) {
-    const said: string[] = []
-    let standing: Pick<SessionSnapshot, 'status' | 'questions' | 'limitQuestion'> = {
+  function startAttention(focus: 'here' | 'away' | 'unknown', setsTitle = true) {
+    const calls: string[] = []
+    let snapshot: Pick<SessionSnapshot, 'status' | 'questions' | 'limitQuestion'> = {
       status: 'running',
       questions: [],
       limitQuestion: null,
@@ -74,58 +74,58 @@ describe('a person who looks elsewhere', () => {
     const attention = createAttention({
       screen: {
         focus,
-        notify: (words) => void said.push(words),
-        setTitle: (words) => void said.push(`title ${words}`),
+        notify: (words) => void calls.push(words),
+        setTitle: (words) => void calls.push(`title ${words}`),
       },
       channel: () => 'auto',
       setsTitle,
       place: () => 'app',
-      snapshot: () => standing,
+      snapshot: () => snapshot,
     })
     return {
-      said,
+      calls,
       attention,
       ask: () => {
-        standing = {
-          ...standing,
+        snapshot = {
+          ...snapshot,
           status: 'requires_action',
           questions: [{}] as unknown as SessionSnapshot['questions'],
         }
         attention.onEvent(question)
       },
       end: () => {
-        standing = { ...standing, status: 'idle', questions: [] }
+        snapshot = { ...snapshot, status: 'idle', questions: [] }
         attention.onEvent(ended)
       },
     }
   }
 
   test.each(['away', 'unknown'] as const)(
-    'is called when a question opens (focus %s), and the title says it',
+    'is alerted when a question opens (focus %s), and the title shows it',
     (focus) => {
-      const { said, ask, attention } = called(focus)
-      attention.look()
+      const { calls, ask, attention } = startAttention(focus)
+      attention.update()
       ask()
-      expect(said).toEqual(['title … halting · app', 'title ? halting · app', 'halting asks: Bash'])
+      expect(calls).toEqual(['title … halting · app', 'title ? halting · app', 'halting asks: Bash'])
     },
   )
 
-  test('is told of the end where the terminal says that they are away', () => {
-    const [away, unknown] = [called('away', false), called('unknown', false)]
+  test('is notified of the end if the terminal reports no focus', () => {
+    const [away, unknown] = [startAttention('away', false), startAttention('unknown', false)]
     away.end()
     unknown.end()
-    expect([away.said, unknown.said]).toEqual([['halting: completed'], []])
+    expect([away.calls, unknown.calls]).toEqual([['halting: completed'], []])
   })
 
-  test('is not called while they look, unless they press no key for half a minute', () => {
-    const { said, ask, attention } = called('here', false)
+  test('is not alerted while looking, unless no key is pressed for half a minute', () => {
+    const { calls, ask, attention } = startAttention('here', false)
     ask()
     attention.keyPressed()
     vi.advanceTimersByTime(60_000)
-    expect(said).toEqual([])
+    expect(calls).toEqual([])
     ask()
     vi.advanceTimersByTime(31_000)
-    expect(said).toEqual(['halting asks: Bash'])
+    expect(calls).toEqual(['halting asks: Bash'])
   })
 
   test.each([
@@ -135,7 +135,7 @@ describe('a person who looks elsewhere', () => {
     ['kitty', '\u001B]99;;asks\u001B\\'],
     ['ghostty', '\u001B]777;notify;halting;asks\u0007'],
     ['notifications_disabled', ''],
-  ] as const)('the setting %s says how', async (channel, bytes) => {
+  ] as const)('is alerted as the setting %s says', async (channel, bytes) => {
     const terminal = virtualTerminal()
     const screen = createScreen(terminal)
     screen.start()

@@ -1,4 +1,4 @@
-// What is checked out, for the status bar: whoever made the folder chose what stands in it.
+// The branch in the status bar is read from a folder that a stranger may have prepared.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,14 +8,14 @@ import { buildSync } from 'esbuild'
 import { expect, onTestFinished, test } from 'vitest'
 import { branchReader } from '../../src/terminal/app/branch.ts'
 
-function folderOf(): string {
+function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'halting-branch-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
 function repository(head?: string): string {
-  const folder = folderOf()
+  const folder = createFolder()
   mkdirSync(join(folder, '.git'))
   if (head !== undefined) writeFileSync(join(folder, '.git', 'HEAD'), head)
   return folder
@@ -33,8 +33,8 @@ const { outputFiles } = buildSync({
 const reads = `${outputFiles[0]?.text ?? ''}
 process.stdout.write('branch: ' + branchReader(process.argv[1], () => 0)())`
 
-/** In a process of its own: one that waits for ever is ended, and has said nothing. */
-function saidElsewhere(folder: string): string {
+/** Reads the branch in another process, so that a read that blocks forever can be killed; it then has printed nothing. */
+function branchInOtherProcess(folder: string): string {
   return spawnSync(process.execPath, ['--input-type=module', '-e', reads, folder], {
     encoding: 'utf8',
     timeout: 15_000,
@@ -42,39 +42,39 @@ function saidElsewhere(folder: string): string {
   }).stdout
 }
 
-test('a branch, a commit, a worktree, a folder inside', () => {
+test('reads a branch, a commit, a worktree and a folder inside', () => {
   const folder = repository('ref: refs/heads/some/branch\n')
   mkdirSync(join(folder, 'a', 'b'), { recursive: true })
   expect(branchOf(join(folder, 'a', 'b'))).toBe('some/branch')
   expect(branchOf(repository('0123456789abcdef0123456789abcdef01234567\n'))).toBe('01234567')
-  const worktree = folderOf()
+  const worktree = createFolder()
   writeFileSync(join(worktree, '.git'), `gitdir: ${join(folder, '.git')}\n`)
   expect(branchOf(worktree)).toBe('some/branch')
   expect(branchOf(repository())).toBe('')
 })
 
-test('a pipe in the place of HEAD, or where a link or .git leads, is not waited for', () => {
+test('does not wait for a pipe in place of HEAD, or behind a link or .git', () => {
   const piped = repository()
   const pipe = join(piped, '.git', 'HEAD')
   execFileSync('mkfifo', [pipe])
   const linked = repository()
   symlinkSync(pipe, join(linked, '.git', 'HEAD'))
-  const led = folderOf()
-  writeFileSync(join(led, '.git'), `gitdir: ${join(piped, '.git')}\n`)
-  for (const folder of [piped, linked, led]) expect(saidElsewhere(folder)).toBe('branch: ')
+  const linkedFolder = createFolder()
+  writeFileSync(join(linkedFolder, '.git'), `gitdir: ${join(piped, '.git')}\n`)
+  for (const folder of [piped, linked, linkedFolder]) expect(branchInOtherProcess(folder)).toBe('branch: ')
 })
 
-test('a device is not read', () => {
+test('does not read a device', () => {
   const folder = repository()
   symlinkSync('/dev/zero', join(folder, '.git', 'HEAD'))
-  expect(saidElsewhere(folder)).toBe('branch: ')
+  expect(branchInOtherProcess(folder)).toBe('branch: ')
 })
 
-test('of a huge file the beginning is read', () => {
+test('reads only the beginning of a huge file', () => {
   const head = repository('ref: refs/heads/main\n')
   truncateSync(join(head, '.git', 'HEAD'), 300 * 1024 ** 2)
   expect(branchOf(head)).toBe('main')
-  const file = folderOf()
+  const file = createFolder()
   writeFileSync(join(file, '.git'), `gitdir: ${join(repository('ref: refs/heads/main\n'), '.git')}\n`)
   truncateSync(join(file, '.git'), 300 * 1024 ** 2)
   expect(branchOf(file)).toBe('main')

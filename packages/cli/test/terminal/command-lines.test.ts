@@ -1,9 +1,9 @@
-// What a line means that begins with a slash or a bang (spec R-TERM-67), and `/limits` (R-TERM-68).
+// Lines that begin with a slash or a bang (spec R-TERM-67), and `/limits` (R-TERM-68).
 import { describe, expect, test } from 'vitest'
 import { figureRows, rowsOf } from '../../src/io/rows.ts'
-import { readLimits } from '../../src/frontends/limits-argument.ts'
-import { readCommand } from '../../src/terminal/commands/parse-command.ts'
-import { shellCommandIn, runShellCommand, toldToModel } from '../../src/terminal/shell/shell-command.ts'
+import { parseLimitsArgument } from '../../src/frontends/limits-argument.ts'
+import { parseSlashCommand } from '../../src/terminal/app/submit.ts'
+import { shellCommandIn, runShellCommand, modelReport } from '../../src/terminal/shell/shell-command.ts'
 
 const inForce = {
   maxTurns: 40,
@@ -31,7 +31,7 @@ describe('/limits', () => {
     ['tries 20', { maxGoalTries: 20 }],
     ['tries +5', { maxGoalTries: 15 }],
   ])('%s', (argument, change) => {
-    expect(readLimits(argument, inForce)).toMatchObject({ kind: 'change', change })
+    expect(parseLimitsArgument(argument, inForce)).toMatchObject({ kind: 'change', change })
   })
   test.each([
     '',
@@ -46,19 +46,19 @@ describe('/limits', () => {
     'tries none',
     'tries 1001',
     'tries +991',
-  ])('%j is refused with what would be right', (argument) => {
-    expect(readLimits(argument, inForce)).toMatchObject({ kind: 'wrong', says: expect.stringMatching(/\w/) })
+  ])('%j is rejected with the usage', (argument) => {
+    expect(parseLimitsArgument(argument, inForce)).toMatchObject({ kind: 'wrong', says: expect.stringMatching(/\w/) })
   })
   test('a session without a goal has no tries to set', () => {
-    expect(readLimits('tries 3', { ...inForce, maxGoalTries: null })).toMatchObject({
+    expect(parseLimitsArgument('tries 3', { ...inForce, maxGoalTries: null })).toMatchObject({
       says: expect.stringContaining('/until'),
     })
   })
-  test('what is set is told with what held before', () => {
-    expect(readLimits('turns +20', inForce)).toMatchObject({ says: '60 turns (before: 40 turns).' })
+  test('reports the new and the previous value', () => {
+    expect(parseLimitsArgument('turns +20', inForce)).toMatchObject({ says: '60 turns (before: 40 turns).' })
     const dollars = { ...inForce, maxRunUsd: 10, maxBudgetUsd: null }
-    expect(readLimits('run-usd 0.5', dollars)).toMatchObject({ says: '$0.5000 a run (before: $10.00).' })
-    expect(readLimits('usd 20', dollars)).toMatchObject({ says: '$20.00 for the session (before: no limit).' })
+    expect(parseLimitsArgument('run-usd 0.5', dollars)).toMatchObject({ says: '$0.5000 a run (before: $10.00).' })
+    expect(parseLimitsArgument('usd 20', dollars)).toMatchObject({ says: '$20.00 for the session (before: no limit).' })
   })
 })
 
@@ -72,8 +72,8 @@ describe('a line', () => {
     ['/', { kind: 'prompt' }],
     ['/hepl', { kind: 'unknown', says: 'Unknown command /hepl. Did you mean /help?' }],
     ['/zzzzzz', { kind: 'unknown', says: 'Unknown command /zzzzzz. /help lists the commands.' }],
-  ])('%j', (text, expected) => {
-    expect(readCommand(text, ['help', 'limits'], ['fix-issue'])).toEqual(expected)
+  ])('%j is parsed', (text, expected) => {
+    expect(parseSlashCommand(text, ['help', 'limits'], ['fix-issue'])).toEqual(expected)
   })
   test.each([
     ['!ls -l', { command: 'ls -l', isForModel: true }],
@@ -81,42 +81,42 @@ describe('a line', () => {
     [' ! a\nb', { command: 'a\nb', isForModel: true }],
     ['!', undefined],
     ['what! now', undefined],
-  ])('%j as a command of the shell', (text, expected) => {
+  ])('%j is parsed as a shell command', (text, expected) => {
     expect(shellCommandIn(text)).toEqual(expected)
   })
 })
 
-describe('a command of the person', () => {
+describe('a shell command of the person', () => {
   const run = (command: string, signal = new AbortController().signal): ReturnType<typeof runShellCommand> =>
     runShellCommand(command, { cwd: '/', env: process.env, signal, onOutput: () => undefined })
 
-  test('tells both streams and how it ended', async () => {
+  test('reports both streams and how it ended', async () => {
     expect(await run('echo one; echo two >&2; exit 3')).toEqual({ output: 'one\ntwo\n', failed: 'exit code 3' })
     expect(await run('true')).toEqual({ output: '', failed: undefined })
   })
-  test('that is stopped is gone with all that it started', async () => {
+  test('that is stopped ends with all its processes', async () => {
     const controller = new AbortController()
     const ran = run('sleep 600 & sleep 600', controller.signal)
     controller.abort()
     expect(await ran).toEqual({ output: '', failed: 'stopped' })
   })
-  test('whose background keeps its output open is not waited for', async () => {
+  test('whose background process holds the output open is not awaited', async () => {
     const { output, failed } = await run('echo $$; sleep 60 & true')
     process.kill(-Number(output.trim()), 'SIGKILL')
     expect(failed).toBeUndefined()
   })
-  test('that prints much is shown with its beginning and its end', async () => {
+  test('with much output is shown with its beginning and end', async () => {
     const { output } = await run('seq 1 100000')
     expect(output.length).toBeLessThan(31_000)
     expect(output).toMatch(/^1\n2\n[\s\S]*characters left out[\s\S]*99999\n100000\n$/)
   })
-  test('is sent to the model as what the user did', () => {
-    const text = toldToModel({ command: 'ls', isForModel: true }, { output: ' \n', failed: 'exit code 2' })
+  test('is sent to the model as an action of the user', () => {
+    const text = modelReport({ command: 'ls', isForModel: true }, { output: ' \n', failed: 'exit code 2' })
     expect(text).toBe('The user ran this command themselves:\n$ ls\n(it printed nothing)\n(exit code 2)')
   })
 })
 
-test('figures of rows stand with their ends below one another, and are cut where there is no room', () => {
+test('figures are right-aligned, and cut if there is no room', () => {
   const rows = [
     ['system', '2,114', '1.1 %'],
     ['messages', '12', '10.0 %'],
@@ -125,7 +125,7 @@ test('figures of rows stand with their ends below one another, and are cut where
   for (const line of figureRows(rows, 14)) expect(line.length).toBeLessThanOrEqual(14)
 })
 
-test('rows of words are wrapped, and nothing of them is cut', () => {
+test('texts of rows are wrapped, not cut', () => {
   const rows = [
     ['Esc', 'Close a menu, or stop the run; twice on an empty line: rewind'],
     ['/loop [10m x5 PROMPT | on | off]', 'Repeat a prompt'],

@@ -1,5 +1,6 @@
-// What people complain about in terminal agents, each as a test of the whole program in a terminal in memory. Holds R-TERM-1, R-TERM-4, R-TERM-5, R-TERM-26a,
-// R-TERM-32, R-TERM-61, R-TERM-68 to R-TERM-71 together; the parts have tests of their own.
+// Common complaints about terminal agents, each tested with the whole program in a terminal in memory. Rules in docs/spec, together: R-TERM-1, R-TERM-4,
+// R-TERM-5, R-TERM-26a,
+// R-TERM-32, R-TERM-61, R-TERM-68 to R-TERM-71; the parts have tests of their own.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -8,17 +9,17 @@ import { key, type RunningApp, startApp } from './app-support.ts'
 const call = (name: string, input: object): unknown => ({ type: 'tool_use', name, input })
 const bash = (command: string): unknown => call('Bash', { command })
 const slow = { content: ['I work.', bash('sleep 20')] }
-/** A person reads before they answer. */
+/** Waits as long as a person who reads the question first. */
 const reading = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 450))
 
-/** The panel: the line above the editor. */
-function panelOf({ terminal }: RunningApp): string {
+/** The panel is the line above the editor. */
+function panelLine({ terminal }: RunningApp): string {
   const rows = terminal.rowsShown()
   return rows.find((row) => row.includes('next stop:')) ?? ''
 }
 
-describe('what people complain about', () => {
-  test('flicker and scroll jumps: what was printed is never drawn again, also where a reply is higher than the screen', async () => {
+describe('known complaints', () => {
+  test('flicker and scroll jumps: printed text is never redrawn, even if a reply is higher than the screen', async () => {
     const lines = Array.from({ length: 60 }, (_, at) => `line-${String(at).padStart(2, '0')} of the reply`)
     const { terminal, say, settled } = await startApp({
       rows: 12,
@@ -28,21 +29,21 @@ describe('what people complain about', () => {
     say('go')
     await settled()
     const written = terminal.written.slice(before)
-    // It is written at its time, and not again once ten others stand below it.
+    // It is written when it happens, and not again once ten other lines are below it.
     const again = lines
       .slice(0, -10)
       .filter((line, at) => written.lastIndexOf(line) > written.indexOf(lines[at + 10] ?? ''))
     expect(again).toEqual([])
     expect(terminal.all().filter((row) => row.includes('of the reply'))).toHaveLength(lines.length)
-    // Nothing is erased but from where the cursor is, and the cursor never leaves the screen upwards.
-    // oxlint-disable no-control-regex -- sequences are what is looked for
+    // Only the text from the cursor on is erased, and the cursor never moves above the screen.
+    // oxlint-disable no-control-regex -- the test looks for escape sequences
     expect(written).not.toMatch(/\u001B\[(?:[123]J|H|\d+;\d+H)/)
     const up = [...written.matchAll(/\u001B\[(\d+)A/g)].map(([, rows]) => Number(rows))
     // oxlint-enable no-control-regex
     expect(Math.max(0, ...up)).toBeLessThan(12)
   })
 
-  test('scrollback destroyed: it is never erased, whatever is done', async () => {
+  test('destroyed scrollback: it is never erased', async () => {
     const { terminal, say, type, settled } = await startApp({
       rows: 14,
       replies: [{ content: 'One.' }],
@@ -50,14 +51,14 @@ describe('what people complain about', () => {
     say('first question')
     await settled()
     type(key.ctrl('o'))
-    await terminal.sees('The conversation')
+    await terminal.waitFor('The conversation')
     type('q')
     terminal.resize(50, 10)
-    await terminal.sees('> ')
+    await terminal.waitFor('> ')
     type(key.ctrl('l'))
     say('/help')
     say('/clear')
-    await terminal.sees('New session.')
+    await terminal.waitFor('New session.')
     say('second question')
     await settled()
     const all = terminal.all()
@@ -65,73 +66,73 @@ describe('what people complain about', () => {
     expect(all.filter((row) => row === 'One.').length).toBeGreaterThan(1)
     expect(terminal.written).not.toContain('\u001B[3J')
     expect(terminal.written).not.toContain('\u001Bc')
-    // The other screen is for the pager alone, which was left.
+    // Only the pager uses the alternate screen, and it was left.
     expect(terminal.written.split('\u001B[?1049h')).toHaveLength(2)
     expect(terminal.isFullScreen).toBe(false)
   })
 
-  test('mouse capture breaks copying: the mouse is never asked for', async () => {
+  test('broken copying: the mouse is never captured', async () => {
     const { terminal, say, type, settled } = await startApp({
       replies: [{ content: ['x', bash('touch a')] }, { content: 'Done.' }],
     })
     say('go')
-    await terminal.sees('y yes')
+    await terminal.waitFor('y yes')
     await reading()
     type('y')
     await settled()
     type(key.ctrl('o'))
-    await terminal.sees('The conversation')
+    await terminal.waitFor('The conversation')
     type('q', '/he')
-    await terminal.sees('/help')
+    await terminal.waitFor('/help')
     // oxlint-disable-next-line no-control-regex -- a sequence is what is looked for
     expect(terminal.written).not.toMatch(/\u001B\[\?(?:9|100[0-35-7]|101[56])h/)
   })
 
-  test('typed and queued text is lost on an interruption: all of it is in the editor again', async () => {
+  test('lost text: typed and queued text returns to the editor after an interruption', async () => {
     const app = await startApp({ replies: [slow, { content: 'Yes.' }] })
     const { terminal, say, type, settled } = app
     say('go')
-    await terminal.sees('sleep 20')
+    await terminal.waitFor('sleep 20')
     say('steered')
     type('queued', key.altEnter)
     type('half a draf')
-    await terminal.sees('after the run: "queued"')
+    await terminal.waitFor('after the run: "queued"')
     type(key.escape)
-    await terminal.sees('[aborted_tools]')
+    await terminal.waitFor('[aborted_tools]')
     await settled()
-    await terminal.sees('> steered')
+    await terminal.waitFor('> steered')
     expect(terminal.shown()).toMatch(/> steered\n\n? *queued\n\n? *half a draf/)
     type(key.enter)
     await settled()
-    const { file } = app.opened[0]!.session.snapshot
+    const { file } = app.sessions[0]!.session.snapshot
     expect(readFileSync(file ?? '', 'utf8')).toContain('steered\\n\\nqueued\\n\\nhalf a draf')
   })
 
-  describe('Esc and Ctrl+C mean several things', () => {
-    test('Esc stop, and never clears; Ctrl+C clears, and stops only where nothing is written', async () => {
+  describe('ambiguous Esc and Ctrl+C', () => {
+    test('Esc stops and never clears; Ctrl+C clears, and stops only on an empty line', async () => {
       const { terminal, say, type, settled } = await startApp({ replies: [slow, slow] })
       say('go')
-      await terminal.sees('sleep 20')
+      await terminal.waitFor('sleep 20')
       type('text', key.ctrl('c'))
-      await terminal.sees(/^> *$/m)
+      await terminal.waitFor(/^> *$/m)
       expect(terminal.shown()).not.toContain('■')
       type('text', key.escape)
-      await terminal.sees('[aborted_tools]')
+      await terminal.waitFor('[aborted_tools]')
       await settled()
       expect(terminal.shown()).toContain('> text')
       type(key.escape)
       expect(terminal.shown()).toContain('> text')
     })
 
-    test('an Esc that closes a menu stops no run, nor does one that an input method sends before its text', async () => {
+    test('an Esc that closes a menu or comes from an input method stops no run', async () => {
       const { terminal, say, type } = await startApp({ replies: [slow] })
       say('go')
-      await terminal.sees('sleep 20')
+      await terminal.waitFor('sleep 20')
       type('/lim')
-      await terminal.sees('Show the limits')
+      await terminal.waitFor('Show the limits')
       type(key.escape)
       type('\u001B', '[D')
-      await terminal.sees('> /lim')
+      await terminal.waitFor('> /lim')
       type(key.ctrl('c'))
       await new Promise((resolve) => setTimeout(resolve, 120))
       await terminal.arrived()
@@ -153,10 +154,10 @@ describe('what people complain about', () => {
         '[in this folder ▾ Tab]',
         '✓ done · 3 turns',
       ],
-    ])('"always" for a compound command is asked once: %s', async (_where, env, place, inTheNext) => {
+    ])('"always" for a compound command asks once: %s', async (_where, env, place, inTheNext) => {
       const first = await startApp({ files, env, replies: twice, rows: 40, columns: 160 })
       first.say('go')
-      await first.terminal.sees(place)
+      await first.terminal.waitFor(place)
       expect(first.terminal.shown()).toMatch(/\? LEVEL=2 sh check\.sh {2}\(/)
       await reading()
       first.type('a')
@@ -167,11 +168,11 @@ describe('what people complain about', () => {
       await first.app.ended
       const second = await startApp({ again: first, env, replies: twice, rows: 40, columns: 160 })
       second.say('go')
-      await second.terminal.sees(inTheNext)
+      await second.terminal.waitFor(inTheNext)
       expect(second.terminal.shown()).toContain(inTheNext)
     })
 
-    test('one key answers all of a kind that wait', async () => {
+    test('one key answers all waiting requests of a kind', async () => {
       const look = (description: string): unknown =>
         call('Agent', { description, prompt: 'touch', subagent_type: 'general-purpose' })
       const { terminal, say, type, settled, cwd } = await startApp({
@@ -184,7 +185,7 @@ describe('what people complain about', () => {
         rows: 40,
       })
       say('go')
-      await terminal.sees('A yes to all 3')
+      await terminal.waitFor('A yes to all 3')
       expect(terminal.shown()).toContain('2 more calls waiting: Bash touch')
       await reading()
       type('A')
@@ -193,7 +194,7 @@ describe('what people complain about', () => {
     })
   })
 
-  test('no undo, or one that destroys: it says what it would change, and leaves what somebody else changed', async () => {
+  test('missing or destructive undo: it previews its changes, and keeps those of others', async () => {
     const { terminal, say, type, settled, cwd } = await startApp({
       rows: 40,
       replies: [
@@ -211,28 +212,28 @@ describe('what people complain about', () => {
     say('write them')
     await settled()
     writeFileSync(join(cwd, 'both.txt'), 'of a person\n')
-    const goesBack = async (): Promise<void> => {
+    const openFileRewind = async (): Promise<void> => {
       type(key.escape)
-      await terminal.sees('Press Esc again to rewind')
+      await terminal.waitFor('Press Esc again to rewind')
       type(key.escape)
-      await terminal.sees('Rewind to before:')
+      await terminal.waitFor('Rewind to before:')
       type(key.enter)
-      await terminal.sees('Only the files')
+      await terminal.waitFor('Only the files')
     }
-    await goesBack()
+    await openFileRewind()
     expect(terminal.shown()).toMatch(/1 file \+0 −1, 1 file cannot be reverted/)
     type(key.escape)
-    await terminal.sees('? keys')
+    await terminal.waitFor('? keys')
     expect(existsSync(join(cwd, 'mine.txt'))).toBe(true)
-    await goesBack()
+    await openFileRewind()
     type(key.down, key.enter)
-    await terminal.sees('Not reverted: ')
+    await terminal.waitFor('Not reverted: ')
     expect(existsSync(join(cwd, 'mine.txt'))).toBe(false)
     expect(readFileSync(join(cwd, 'both.txt'), 'utf8')).toBe('of a person\n')
-    await terminal.sees('> write them')
+    await terminal.waitFor('> write them')
   })
 
-  test('meters that lie: after a compaction the window is as full as it is, and what the panel says is what the ending says', async () => {
+  test('misleading meters: they are right after a compaction, and the panel agrees with the ending', async () => {
     const long = 'A long answer. '.repeat(3_000)
     const app = await startApp({
       rows: 30,
@@ -250,7 +251,7 @@ describe('what people complain about', () => {
       say(question)
       await settled()
     }
-    const tokens = (): number => app.opened[0]!.session.snapshot.figures.contextTokens
+    const tokens = (): number => app.sessions[0]!.session.snapshot.figures.contextTokens
     const before = tokens()
     expect(before).toBeGreaterThan(30_000)
     say('/compact')
@@ -262,13 +263,13 @@ describe('what people complain about', () => {
       /✓ done · (\d+) turns? · (\$[\d.]+)/.exec(terminal.shown().split('After it.')[1] ?? '') ?? []
     const panel = app.terminal.rowsShown().find((row) => row.includes(' of $5.00'))
     expect(panel).toContain(`${turns} turn`)
-    const { sessionUsd, settledUsd } = app.opened[0]!.session.snapshot.figures
+    const { sessionUsd, settledUsd } = app.sessions[0]!.session.snapshot.figures
     expect(cost).toBe(`$${settledUsd.toFixed(settledUsd < 0.01 ? 4 : 2)}`)
     expect(panel).toContain(`$${sessionUsd.toFixed(2)} of $5.00`)
   })
 
-  describe('a silent or unexplained stop', () => {
-    test('the model claims a limit that there is not: the ending and the panel say what there is', async () => {
+  describe('silent or unexplained stops', () => {
+    test('an imaginary limit: the ending and the panel show the real ones', async () => {
       const app = await startApp({
         replies: [{ content: 'I have reached my step limit and must stop.' }],
         flags: { maxTurns: 40 },
@@ -276,10 +277,10 @@ describe('what people complain about', () => {
       app.say('go')
       await app.settled()
       expect(app.terminal.shown()).toContain('✓ done · 1 turn')
-      expect(panelOf(app)).toMatch(/turn 1\/40 .* next stop: in 39 turns/)
+      expect(panelLine(app)).toMatch(/turn 1\/40 .* next stop: in 39 turns/)
     })
 
-    test('a loop that is stopped says so, and goes on where the person wants it', async () => {
+    test('a stopped loop is reported, and continues if the person wants', async () => {
       const again = { content: ['Again.', bash('echo same')] }
       const { terminal, say, type, settled } = await startApp({
         rows: 60,
@@ -296,7 +297,7 @@ describe('what people complain about', () => {
       expect(terminal.shown()).toContain('> Try a different approach.')
     })
 
-    test('"stopped by the user" is said where the user did, and nowhere else', async () => {
+    test('"stopped by the user" appears only if the user stopped it', async () => {
       const { terminal, say, type, settled } = await startApp({
         rows: 60,
         replies: [{ error: { status: 400, message: 'no such thing' } }, slow],
@@ -306,50 +307,50 @@ describe('what people complain about', () => {
       expect(terminal.shown()).toContain('■ Stopped: the model request failed.')
       expect(terminal.shown()).not.toMatch(/interrupted|by the user|you asked/i)
       say('again')
-      await terminal.sees('sleep 20')
+      await terminal.waitFor('sleep 20')
       type(key.escape)
       await settled()
       expect(terminal.shown()).toContain('■ Stopped: interrupted while tools were running.')
     })
   })
 
-  test('not told that it waits: a terminal without the focus is rung, once for each question and each end', async () => {
+  test('unnoticed waiting: a terminal without focus is alerted once for each question and end', async () => {
     const { terminal, say, type, settled } = await startApp({
       replies: [{ content: ['x', bash('touch made')] }, { content: 'Done.' }],
     })
     say('go')
     type('\u001B[O')
-    await terminal.sees('y yes')
+    await terminal.waitFor('y yes')
     await reading()
     type('y')
     await settled()
     // oxlint-disable no-control-regex -- sequences are what is looked for
-    const rung = [...terminal.written.matchAll(/\u001B\]9;([^\u0007]*)\u0007/g)].map(([, text]) => text)
-    // And the bell itself, for a terminal that knows no more.
+    const notifications = [...terminal.written.matchAll(/\u001B\]9;([^\u0007]*)\u0007/g)].map(([, text]) => text)
+    // Also the plain bell, for terminals that know no notifications.
     const bells = terminal.written.replaceAll(/\u001B\][^\u0007]*\u0007/g, '').split('\u0007').length - 1
     // oxlint-enable no-control-regex
-    expect(rung).toEqual(['halting asks: Bash', 'halting: completed'])
+    expect(notifications).toEqual(['halting asks: Bash', 'halting: completed'])
     expect(bells).toBe(2)
   })
 
-  test('steer against queue: both are there, and each says what becomes of it', async () => {
+  test('steering against queueing: both exist, and each message says when it is sent', async () => {
     const { terminal, say, type, settled } = await startApp({
       rows: 40,
       replies: [{ content: ['I work.', bash('sleep 1')] }, { content: 'First end.' }, { content: 'Second end.' }],
       flags: { allowedTools: ['Bash'] },
     })
     say('go')
-    await terminal.sees('sleep 1')
+    await terminal.waitFor('sleep 1')
     say('steer it')
     type('queue it', key.altEnter)
-    await terminal.sees(/queued 1 for the next turn: "steer it"\n.*queued 1 after the run: "queue it"/)
+    await terminal.waitFor(/queued 1 for the next turn: "steer it"\n.*queued 1 after the run: "queue it"/)
     await settled()
     expect(terminal.shown()).toMatch(
       /> steer it\n {2}delivered at turn 2\nFirst end\.\n\n> queue it\n {2}delivered at turn 3, when the run would have ended\nSecond end\./,
     )
   })
 
-  test('a limit that costs the work: it is raised, and the run goes on by name, with its counters, and all of it is on record', async () => {
+  test('lost work at a limit: the limit is raised, and the run continues with its counters and record', async () => {
     const look = { content: ['Looking.', bash('echo hi')] }
     const app = await startApp({
       rows: 60,
@@ -359,20 +360,20 @@ describe('what people complain about', () => {
     const { terminal, say, type, settled } = app
     say('go')
     await settled()
-    expect(panelOf(app)).toContain('next stop: in 0 turns')
+    expect(panelLine(app)).toContain('next stop: in 0 turns')
     await new Promise((resolve) => setTimeout(resolve, 550))
     type(key.enter)
-    await terminal.sees('sleep 1')
+    await terminal.waitFor('sleep 1')
     say('/limits turns 60')
-    await terminal.sees('From now on: 60 turns (before: 22 turns).')
+    await terminal.waitFor('From now on: 60 turns (before: 22 turns).')
     await settled()
     expect(terminal.shown()).toContain('↻ continuing run1, with its counters')
     expect(terminal.shown()).toContain('✓ done · 4 turns')
-    expect(panelOf(app)).toContain('turn 4/60')
+    expect(panelLine(app)).toContain('turn 4/60')
     say('/why')
-    await terminal.sees('Slowest')
+    await terminal.waitFor('Slowest')
     expect(terminal.shown()).toMatch(/turns .*4 of 60/)
-    const records = readFileSync(app.opened[0]!.session.snapshot.file ?? '', 'utf8')
+    const records = readFileSync(app.sessions[0]!.session.snapshot.file ?? '', 'utf8')
     expect(records).toContain('"continues":"run1"')
     expect(records).toContain('"control":{"settings":{"limits":{"maxTurns":60}}}')
   })

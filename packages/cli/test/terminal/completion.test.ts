@@ -1,11 +1,11 @@
-// What the editor offers (spec R-TERM-65): commands, and files as `@path`.
+// Completions of the editor (spec R-TERM-65): commands, and files as `@path`.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { completionOf } from '../../src/terminal/completion/completion.ts'
 import { fileList } from '../../src/terminal/completion/file-list.ts'
-import { droppedImage } from '../../src/terminal/editor/dropped-image.ts'
+import { droppedImage } from '../../src/terminal/app/key-actions.ts'
 
 let cwd = ''
 
@@ -59,35 +59,35 @@ async function completed(line: string, nth = 0, force = false): Promise<string> 
 }
 
 describe('commands', () => {
-  test('are offered at the beginning of the text, those that begin so first', async () => {
+  test('are offered at the start of the text, prefix matches first', async () => {
     expect(await offered('/')).toEqual(['/help', '/limits', '/git:commit'])
     expect(await offered('/li')).toEqual(['/limits'])
     expect(await offered('/com')).toEqual(['/git:commit'])
     expect(await offered('say /li')).toEqual([])
     expect(await completed('/li')).toBe('/limits ')
   })
-  test('have values that are offered behind them', async () => {
+  test('offer their values as arguments', async () => {
     expect(await offered('/limits ')).toEqual(['turns', 'usd'])
     expect(await completed('/limits u')).toBe('/limits usd ')
   })
 })
 
 describe('files', () => {
-  test('are those of the project, without what is ignored', async () => {
+  test('are those of the project, without ignored ones', async () => {
     expect(await offered('look at @main')).toEqual(['@src/app/main.ts', '@src/app/main.test.ts'])
     expect(await offered('@out')).toEqual([])
     expect((await offered('@ci'))[0]).toBe('@.github/ci.yml')
     expect(await offered('a@main')).toEqual([])
   })
-  test('are folders too, in which one goes on', async () => {
+  test('include folders, which can be completed further', async () => {
     expect(await completed('@app')).toBe('@src/app/')
     expect(await offered('@src/app/main.te')).toEqual(['@src/app/main.test.ts'])
   })
-  test('with blanks stand in quotation marks', async () => {
+  test('with spaces are quoted', async () => {
     expect(await completed('see @c d')).toBe('see @c d')
     expect(await completed('see @"c d')).toBe('see @"a b/c d.md" ')
   })
-  test('keep the lines that are written behind them', async () => {
+  test('keep a line range', async () => {
     expect(await offered('@src/app/main.ts#20-45')).toEqual([])
   })
   test('are completed with Tab anywhere', async () => {
@@ -96,16 +96,16 @@ describe('files', () => {
   })
 })
 
-test('nothing is offered for what is written out: Enter sends it', async () => {
+test('complete words offer nothing, so that Enter sends them', async () => {
   expect(await offered('/limits usd')).toEqual([])
   expect(await offered('/limits us')).toContain('usd')
   expect(await offered('see @src/app/main.ts')).toEqual([])
   expect(await offered('see @src/app/main.t')).toContain('@src/app/main.ts')
-  // A folder is gone into.
+  // Accepting a folder lists its content.
   expect(await offered('see @src/app')).toContain('@src/app/')
 })
 
-describe('an image that is dropped on the terminal', () => {
+describe('an image dropped on the terminal', () => {
   test.each([
     ['its path', () => join(cwd, 'pic.png'), () => `@${join(cwd, 'pic.png')} `],
     ['in quotation marks', () => `'${join(cwd, 'my pic.png')}'`, () => `@"${join(cwd, 'my pic.png')}" `],
@@ -114,7 +114,10 @@ describe('an image that is dropped on the terminal', () => {
   ])('is mentioned: %s', (_what, pasted, mention) => {
     expect(droppedImage(pasted(), cwd)).toBe(mention())
   })
-  test.each(['pic.png', '/nowhere/pic.png', 'a\n/pic.png', './pic', 'see ./pic.png for it'])('%j is text', (pasted) => {
-    expect(droppedImage(pasted, cwd)).toBeUndefined()
-  })
+  test.each(['pic.png', '/nowhere/pic.png', 'a\n/pic.png', './pic', 'see ./pic.png for it'])(
+    '%j stays text',
+    (pasted) => {
+      expect(droppedImage(pasted, cwd)).toBeUndefined()
+    },
+  )
 })

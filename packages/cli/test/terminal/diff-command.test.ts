@@ -1,4 +1,4 @@
-// /diff of the interactive program. Holds R-TERM-72a.
+// The /diff command of the interactive program. Holds rules of docs/spec: R-TERM-72a.
 import { execFileSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,33 +10,33 @@ function git(cwd: string, ...args: readonly string[]): void {
   execFileSync('git', [...who, ...args], { cwd, stdio: 'ignore', env: { PATH: process.env['PATH'], HOME: cwd } })
 }
 
-test('/diff shows what changed and what is new, and runs no program that settings of the repository name', async () => {
+test('/diff shows changes and new files, and runs no program named in repository settings', async () => {
   const { terminal, cwd, home, say, type } = await startApp({
     files: { 'a.txt': 'before\n', '.gitattributes': '*.txt filter=own\n' },
   })
   git(cwd, 'init', '-q')
   git(cwd, 'add', '.')
   git(cwd, 'commit', '-qm', 'first')
-  const ran = join(home, 'ran')
-  git(cwd, 'config', 'filter.own.clean', `touch '${ran}'; cat`)
-  git(cwd, 'config', 'core.fsmonitor', `touch '${ran}'`)
+  const marker = join(home, 'ran')
+  git(cwd, 'config', 'filter.own.clean', `touch '${marker}'; cat`)
+  git(cwd, 'config', 'core.fsmonitor', `touch '${marker}'`)
   writeFileSync(join(cwd, 'a.txt'), 'after\n')
   writeFileSync(join(cwd, 'b.txt'), 'x')
   say('/diff')
-  await terminal.sees('Changes since the last commit')
-  await terminal.sees('+after')
-  expect([terminal.shown().includes('-before'), terminal.shown().includes('new file b.txt'), existsSync(ran)]).toEqual([
-    true,
-    true,
-    false,
-  ])
+  await terminal.waitFor('Changes since the last commit')
+  await terminal.waitFor('+after')
+  expect([
+    terminal.shown().includes('-before'),
+    terminal.shown().includes('new file b.txt'),
+    existsSync(marker),
+  ]).toEqual([true, true, false])
   type('q')
-  await terminal.sees('/ commands')
+  await terminal.waitFor('/ commands')
 })
 
-test('/diff looks into no submodule, which has settings of its own', async () => {
+test('/diff does not enter submodules, which have their own settings', async () => {
   const { terminal, cwd, home, say } = await startApp({ files: { 'a.txt': 'before\n', 'sub/b.txt': 'before\n' } })
-  const ran = join(home, 'ran')
+  const marker = join(home, 'ran')
   const sub = join(cwd, 'sub')
   git(sub, 'init', '-q')
   git(sub, 'add', '.')
@@ -45,12 +45,12 @@ test('/diff looks into no submodule, which has settings of its own', async () =>
   writeFileSync(join(cwd, '.gitmodules'), '[submodule "sub"]\n\tpath = sub\n\turl = ./sub\n')
   git(cwd, 'add', '.')
   git(cwd, 'commit', '-qm', 'first')
-  git(sub, 'config', 'filter.own.clean', `touch '${ran}'; cat`)
+  git(sub, 'config', 'filter.own.clean', `touch '${marker}'; cat`)
   writeFileSync(join(sub, '.gitattributes'), '*.txt filter=own\n')
-  // As long as before: git reads it.
+  // The same length as before, so git has to read it.
   writeFileSync(join(sub, 'b.txt'), 'behind\n')
   writeFileSync(join(cwd, 'a.txt'), 'after\n')
   say('/diff')
-  await terminal.sees('+after')
-  expect(existsSync(ran)).toBe(false)
+  await terminal.waitFor('+after')
+  expect(existsSync(marker)).toBe(false)
 })

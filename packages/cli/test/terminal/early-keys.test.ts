@@ -4,15 +4,14 @@ import type { Question } from '@halting/core/session'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createKeyActions } from '../../src/terminal/app/key-actions.ts'
 import { createOverlays } from '../../src/terminal/app/overlays.ts'
-import { createQuestions } from '../../src/terminal/app/show-questions.ts'
-import { readAnswer } from '../../src/terminal/app/early-keys.ts'
+import { createQuestions, readAnswer } from '../../src/terminal/app/show-questions.ts'
 import { keyTable } from '../../src/terminal/keys/key-table.ts'
 import { bindingsOf } from '../../src/terminal/keys/keybindings.ts'
 import type { Component } from '../../src/terminal/screen/screen-port.ts'
 import { limitQuestionView, questionView, serverQuestionView } from '../../src/terminal/view/question-view.ts'
-import { plain } from './view-support.ts'
+import { plainStyle } from './view-support.ts'
 
-// The way of each key, between the editor and the questions of a session. The clock is the test's.
+// Whether each key goes to the editor or to a question of the session. The test controls the clock.
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -46,13 +45,13 @@ function harness(asked: readonly Question[], status = 'running') {
     void log.push({ what, detail, at: Date.now() })
   const shownSince = new Map<string, number>()
   const given = new Map<string, unknown>()
-  let standing = status
-  /** Enter sends what is written, and here nobody takes it. */
+  let currentStatus = status
+  /** Enter sends the text of the editor, and nothing receives it here. */
   const write = (data: string): void => {
     if (data !== enter) text += data
     note('text', data)
   }
-  const overlays = createOverlays(() => manager.look())
+  const overlays = createOverlays(() => manager.update())
   const editor = {
     get isEmpty() {
       return text === ''
@@ -71,7 +70,7 @@ function harness(asked: readonly Question[], status = 'running') {
   const app = {
     editor,
     history: { add: () => undefined },
-    style: plain,
+    style: plainStyle,
     cwd: '/work',
     screen: { rows: 24 },
     cluster: undefined,
@@ -79,23 +78,23 @@ function harness(asked: readonly Question[], status = 'running') {
       explain: () => ({ parts: [] }),
       session: {
         get snapshot() {
-          return { questions, status: standing }
+          return { questions, status: currentStatus }
         },
         answer(id: string, answer: unknown) {
           if (!questions.some((each) => each.id === id)) return
           given.set(id, answer)
           note('answer', id)
           questions = questions.filter((each) => each.id !== id)
-          manager.look()
+          manager.update()
         },
       },
     },
-    handIn: {
+    promptSender: {
       interrupt() {
         note('stop')
         questions = []
-        standing = 'idle'
-        manager.look()
+        currentStatus = 'idle'
+        manager.update()
         return true
       },
     },
@@ -103,9 +102,9 @@ function harness(asked: readonly Question[], status = 'running') {
     changed: () => undefined,
     leave: () => note('leave'),
   }
-  const isCovered = (): boolean => overlays.shown !== undefined
+  const isCovered = (): boolean => overlays.current !== undefined
   const manager = createQuestions({
-    // True: what of it questions and keys use is there.
+    // The fake has everything that questions and keys use.
     app: app as never,
     now: () => Date.now(),
     isCovered,
@@ -132,21 +131,21 @@ function harness(asked: readonly Question[], status = 'running') {
       for (const data of all) {
         const before = log.length
         if (manager.take(data) || keys(data)) continue
-        if (overlays.shown === undefined) {
+        if (overlays.current === undefined) {
           write(data)
-        } else overlays.shown.handleInput?.(data)
+        } else overlays.current.handleInput?.(data)
         if (log.length === before) note('text', '')
       }
     },
     async pass(ms: number) {
       for (let gone = 0; gone < ms; gone += 10) {
         await vi.advanceTimersByTimeAsync(10)
-        overlays.shown?.render(80)
+        overlays.current?.render(80)
         const [first] = questions
         if (manager.isShown && first !== undefined && !shownSince.has(first.id)) shownSince.set(first.id, Date.now())
       }
     },
-    look: () => manager.look(),
+    look: () => manager.update(),
     get text() {
       return text
     },
@@ -162,14 +161,14 @@ function harness(asked: readonly Question[], status = 'running') {
   }
 }
 
-async function standing(...asked: readonly Question[]) {
+async function showQuestions(...asked: readonly Question[]) {
   const run = harness(asked)
   run.look()
   await run.pass(1_000)
   return run
 }
 
-describe('an answer that is typed quickly', () => {
+describe('a quickly typed answer', () => {
   test.each([
     ['y', 'y'],
     ['y', 'y', 'y', 'y'],
@@ -177,8 +176,8 @@ describe('an answer that is typed quickly', () => {
     ['y', 'e', 's', enter],
     ['n', 'o'],
     [enter, enter],
-  ])('%j %j … answers one question, and is no text', async (...pressed) => {
-    const run = await standing(bash('a'), bash('b'))
+  ])('%j %j … answers one question, and is not text', async (...pressed) => {
+    const run = await showQuestions(bash('a'), bash('b'))
     run.press(...pressed)
     await run.pass(2_000)
     expect(run.answers()).toEqual(['a'])
@@ -186,8 +185,8 @@ describe('an answer that is typed quickly', () => {
     expect(run.isAsked).toBe(true)
   })
 
-  test.each([100, 250, 350, 500, 650])('pressed again after %i ms it is no text', async (gap) => {
-    const run = await standing(bash('a'), bash('b'))
+  test.each([100, 250, 350, 500, 650])('repeated after %i ms, is not text', async (gap) => {
+    const run = await showQuestions(bash('a'), bash('b'))
     run.press('y')
     await run.pass(gap)
     run.press('y')
@@ -196,8 +195,8 @@ describe('an answer that is typed quickly', () => {
     expect(run.text).toBe('')
   })
 
-  test('is no answer to the next question of the model, which nobody has read', async () => {
-    const run = await standing(model('a', 3))
+  test('does not answer the next question of the model, which nobody has read', async () => {
+    const run = await showQuestions(model('a', 3))
     run.press('1', '1', enter)
     expect(run.answers()).toEqual([])
     await run.pass(500)
@@ -209,8 +208,8 @@ describe('an answer that is typed quickly', () => {
 })
 
 describe('text', () => {
-  test('that begins like the rest of an answer is in the editor, whole', async () => {
-    const run = await standing(bash('a'))
+  test('that starts like the rest of an answer reaches the editor completely', async () => {
+    const run = await showQuestions(bash('a'))
     run.press('y')
     await run.pass(100)
     for (const each of 'east of it') {
@@ -222,7 +221,7 @@ describe('text', () => {
     expect(run.text).toBe('east of it')
   })
 
-  test('that somebody types when a question comes is kept, and answers nothing', async () => {
+  test('typed while a question opens is kept, and answers nothing', async () => {
     const run = harness([bash('a')])
     run.look()
     await run.pass(320)
@@ -240,8 +239,8 @@ describe('text', () => {
     expect(run.text).toBe('yesterday')
   })
 
-  test('that is written in a question is in the editor when the question goes away', async () => {
-    const run = await standing(bash('a'))
+  test('written in a question returns to the editor when the question closes', async () => {
+    const run = await showQuestions(bash('a'))
     run.press('i')
     for (const each of 'use make') run.press(each)
     run.press(ctrlC)
@@ -250,7 +249,7 @@ describe('text', () => {
   })
 })
 
-test('a question does not come behind a list, where its first key would be the one that closes the list', async () => {
+test('a question does not open behind a list, where the key that closes the list would answer it', async () => {
   const run = harness([bash('a')])
   void run.cover()
   run.look()
@@ -270,8 +269,8 @@ describe('Ctrl+C', () => {
     ['a permission', bash('a')],
     ['a plan', plan],
     ['a question of the model', model('a', 1)],
-  ])('stops the run that asks for %s; twice leaves', async (_name, asked) => {
-    const run = await standing(asked)
+  ])('stops the run that asks for %s; twice quits', async (_name, asked) => {
+    const run = await showQuestions(asked)
     run.press(ctrlC)
     expect(run.did()).toEqual(['stop'])
     expect(run.answers()).toEqual([])
@@ -280,19 +279,19 @@ describe('Ctrl+C', () => {
     expect(run.did()).toEqual(['stop', 'leave'])
   })
 
-  test('leaves with a draft, too, and not when the second comes late', async () => {
-    const hurried = await standing(bash('a'))
-    hurried.text = 'draft'
-    hurried.press(ctrlC, ctrlC)
-    expect(hurried.did()).toEqual(['stop', 'leave'])
-    const slow = await standing(bash('a'))
+  test('quits with a draft, too, and not if the second press is late', async () => {
+    const secondRun = await showQuestions(bash('a'))
+    secondRun.text = 'draft'
+    secondRun.press(ctrlC, ctrlC)
+    expect(secondRun.did()).toEqual(['stop', 'leave'])
+    const slow = await showQuestions(bash('a'))
     slow.press(ctrlC)
     await slow.pass(1_500)
     slow.press(ctrlC)
     expect(slow.did()).not.toContain('leave')
   })
 
-  test('closes a list, and again leaves where nothing goes on', async () => {
+  test('closes a list, and quits with the next press while idle', async () => {
     const run = harness([], 'idle')
     void run.cover()
     run.press(ctrlC)
@@ -301,21 +300,21 @@ describe('Ctrl+C', () => {
     expect(run.did()).toEqual(['leave'])
   })
 
-  test('closes a list over a run that works, and again stops the run', async () => {
+  test('closes a list during a run, and stops the run with the next press', async () => {
     const run = harness([])
     void run.cover()
     run.press(ctrlC, ctrlC)
     expect(run.did()).toEqual(['stop'])
   })
 
-  test('while a message is written in the question', async () => {
-    const run = await standing(bash('a'))
+  test('works while a message is written in the question', async () => {
+    const run = await showQuestions(bash('a'))
     run.press('i', 'x', ctrlC)
     expect(run.did()).toEqual(['stop'])
   })
 })
 
-test('whatever is pressed, and when: no question is answered unseen, and every key is an answer, a part of one, or text', async () => {
+test('no unseen question is answered, and every key is an answer, a part of one, or text', async () => {
   const keys = constantFrom('y', 'n', 'e', 's', 'o', 'x', ' ', enter)
   const gaps = constantFrom(0, 40, 120, 290, 310, 390, 410, 700, 1_100)
   await assert(
@@ -333,17 +332,17 @@ test('whatever is pressed, and when: no question is answered unseen, and every k
       )
       expect(seenMs.filter((ms) => ms < 380)).toEqual([])
       const typed = run.log.flatMap(({ what, detail }) => (what === 'text' ? [detail] : []))
-      const inEditor = typed.filter((each) => each !== '')
+      const editorTexts = typed.filter((each) => each !== '')
       expect(
         isInOrder(
-          inEditor,
+          editorTexts,
           pressed.map(([data]) => data),
         ),
       ).toBe(true)
-      // What cannot be part of an answer reached the editor, or a question that was read.
-      const strange = (all: readonly string[]): number => all.filter((each) => each === 'x' || each === ' ').length
-      const inQuestions = typed.length - inEditor.length
-      expect(strange(inEditor) + inQuestions).toBeGreaterThanOrEqual(strange(pressed.map(([data]) => data)))
+      // Whatever cannot be part of an answer reached the editor, or a question that the person had read.
+      const countKeys = (all: readonly string[]): number => all.filter((each) => each === 'x' || each === ' ').length
+      const inQuestions = typed.length - editorTexts.length
+      expect(countKeys(editorTexts) + inQuestions).toBeGreaterThanOrEqual(countKeys(pressed.map(([data]) => data)))
     }),
     { numRuns: 60 },
   )

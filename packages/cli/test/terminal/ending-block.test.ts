@@ -2,7 +2,7 @@
 import { endings, type EndingReason } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { actionFor, endingShown } from '../../src/terminal/view/ending-block.ts'
-import { noLimits, plain, shown, terminal } from './view-support.ts'
+import { noLimits, plainStyle, renderBlocks, terminal } from './view-support.ts'
 
 const limits = {
   maxTurns: 40,
@@ -24,37 +24,39 @@ function ending(reason: EndingReason, context: object = {}, message = '', more: 
     todos,
     limits,
   }
-  return endingShown({ ...input, canResume: true, canUndo: true }, plain)
+  return endingShown({ ...input, canResume: true, canUndo: true }, plainStyle)
 }
 
-const text = (...given: Parameters<typeof ending>): string => shown([ending(...given).block], 100)
+const text = (...given: Parameters<typeof ending>): string => renderBlocks([ending(...given).block], 100)
 
 describe('the ending of a run', () => {
-  test('a success is one line, and what was left undone', () => {
-    const told = endingShown(
+  test('of a success is one line, with what was left undone', () => {
+    const done = endingShown(
       { terminal: terminal('completed'), changes: '', todos: [], limits: noLimits, canResume: false },
-      plain,
+      plainStyle,
     )
-    expect(shown([told.block])).toBe('✓ done · 7 turns · $0.31 · 2:10')
-    expect(told.actions).toEqual([])
+    expect(renderBlocks([done.block])).toBe('✓ done · 7 turns · $0.31 · 2:10')
+    expect(done.actions).toEqual([])
     expect(text('completed')).toBe(
       '✓ done · 7 turns · $0.31 · 2:10 · 2 files changed +12 −3\n  Not done: "update the changelog".',
     )
   })
 
-  test('a last change that no check has passed since is one quiet line, with the figures of a limit, and none after an interruption (spec R-VERI-23)', () => {
-    const said = 'No check has passed since the last change.'
+  test('names an unchecked last change in one quiet line, except after an interruption (spec R-VERI-23)', () => {
+    const reminder = 'No check has passed since the last change.'
     expect(text('completed', {}, '', { verified: false })).toBe(
-      `✓ done · 7 turns · $0.31 · 2:10 · 2 files changed +12 −3\n  ${said}\n  Not done: "update the changelog".`,
+      `✓ done · 7 turns · $0.31 · 2:10 · 2 files changed +12 −3\n  ${reminder}\n  Not done: "update the changelog".`,
     )
-    expect(text('max_turns', { used: 40, limit: 40 }, '', { verified: false }).replaceAll(/\s+/g, ' ')).toContain(said)
+    expect(text('max_turns', { used: 40, limit: 40 }, '', { verified: false }).replaceAll(/\s+/g, ' ')).toContain(
+      reminder,
+    )
     for (const reason of ['aborted_streaming', 'needs_approval'] as const)
       expect(text(reason, {}, '', { verified: false })).not.toContain('No check')
     for (const verified of [true, 'nothing changed', undefined])
       expect(text('completed', {}, '', { verified })).not.toContain('No check')
   })
 
-  test('a limit tells its figures, what is left undone, and how to go on', () => {
+  test('at a limit shows figures, unfinished todos, and how to continue', () => {
     const context = { used: 0.97, limit: 1, neededUsd: 0.08, limitNeededUsd: 1.05 }
     expect(text('max_budget_usd', context, '', { costUsd: 0.92, committedUsd: 0.97 })).toBe(
       `■ Stopped: the dollar budget is used up. $0.97 of $1.00, the next request could cost $0.08.
@@ -65,9 +67,9 @@ describe('the ending of a run', () => {
     )
   })
 
-  test('the dollar limit of the run says what Enter does, and where it is set (spec R-LIM-8)', () => {
+  test('at the dollar limit of the run says what Enter does, and where to set it (spec R-LIM-8)', () => {
     const context = { used: 9.97, limit: 10, neededUsd: 0.08, limitNeededUsd: 10.05, of: 'run' }
-    const said = (given: object): string => {
+    const limitText = (given: object): string => {
       const { block } = endingShown(
         {
           terminal: { ...terminal('max_budget_usd', given), costUsd: 9.97, committedUsd: 9.97 },
@@ -76,11 +78,11 @@ describe('the ending of a run', () => {
           limits: { ...noLimits, maxRunUsd: 10 },
           canResume: true,
         },
-        plain,
+        plainStyle,
       )
-      return shown([block], 110)
+      return renderBlocks([block], 110)
     }
-    expect(said(context)).toBe(
+    expect(limitText(context)).toBe(
       `■ Stopped: the dollar limit of the run is reached. $9.97 of $10.00, the next request could cost $0.08.
   [max_budget_usd]
   7 turns, $9.97, 12,345 tokens, 2:10.
@@ -88,10 +90,12 @@ describe('the ending of a run', () => {
   (none: no limit). For all sessions: limits.maxRunUsd in your settings.
   ↵ +$5.00 and continue   w↵ final answer   y↵ /why   or type a prompt`,
     )
-    expect(said({ ...context, neededUsd: 30, limitNeededUsd: 39.97 })).toContain('Enter raises the limit to $39.97')
+    expect(limitText({ ...context, neededUsd: 30, limitNeededUsd: 39.97 })).toContain(
+      'Enter raises the limit to $39.97',
+    )
   })
 
-  test('a standing budget says its name and when it resets, and nothing is raised (spec R-LIM-8)', () => {
+  test('at a standing budget shows its name and reset, and raises nothing (spec R-LIM-8)', () => {
     const used = { used: 19.99, limit: 20, neededUsd: 0.5 }
     const context = { ...used, budget: '$20 a day', resetsAt: '2026-11-30T00:00:00+01:00' }
     const { block, actions } = endingShown(
@@ -102,22 +106,22 @@ describe('the ending of a run', () => {
         limits: { ...noLimits, maxRunUsd: 10 },
         canResume: true,
       },
-      plain,
+      plainStyle,
     )
-    const said = shown([block], 200)
-    expect(said).toContain(
+    const rendered = renderBlocks([block], 200)
+    expect(rendered).toContain(
       '■ Stopped: the budget of $20 a day has too little left for the next request. $19.99 of $20.00, the next request could cost $0.50.',
     )
-    expect(said).toContain(
+    expect(rendered).toContain(
       'It resets at 2026-11-30T00:00:00+01:00. Wait for the reset, raise the budget in your settings, or ignore it with --ignore-standing-budgets. halting budget shows what is left.',
     )
-    // Neither more nor a last answer: nothing is left for it.
+    // Neither more work nor a last answer is possible, so no action is left.
     expect(actions.map(({ typed }) => typed)).toEqual(['y'])
   })
 
-  test('at 33 columns each action stays whole', () => {
+  test('keeps each action whole at 33 columns', () => {
     const { block } = ending('max_turns', { used: 40, limit: 40 })
-    expect(shown([block], 33)).toBe(`■ Stopped: the turn limit is
+    expect(renderBlocks([block], 33)).toBe(`■ Stopped: the turn limit is
   reached. 40 of 40 turns.
   [max_turns]
   7 turns, $0.31, 12,345 tokens,
@@ -129,8 +133,8 @@ describe('the ending of a run', () => {
   or type a prompt`)
   })
 
-  test('every reason has its sentence and what it offers', () => {
-    // Such figures as each limit has.
+  test('has a sentence and actions for every reason', () => {
+    // Typical figures for each limit.
     const contexts: Partial<Record<EndingReason, object>> = {
       max_turns: { used: 40, limit: 40 },
       max_tool_calls: { used: 40, limit: 40 },
@@ -189,7 +193,7 @@ describe('the ending of a run', () => {
     flaky: false,
   } as const
 
-  test('a goal that is met is named, with what a person should know of it', () => {
+  test('names a met goal, with remarks', () => {
     expect(text('completed', {}, '', { goal })).toContain('✓ done · goal met: npm test · 7 turns')
     const held = { ...goal, heldFromStart: true, judged: true }
     expect(text('completed', {}, '', { goal: held })).toContain('already met at the start, judged by a model')
@@ -198,35 +202,35 @@ describe('the ending of a run', () => {
     expect(text('completed', {}, '', { goal: { ...goal, flaky: true } })).toContain('--until-stable 3')
   })
 
-  test('an unmet goal says what it is checked by where that has changed, and one that is not known says so', () => {
-    const unmet = { ...goal, met: false, tampered: ['package.json (scripts.test)'] }
-    expect(text('goal_unmet', { used: 3, limit: 10 }, 'The goal is not met: x', { goal: unmet })).toContain(
+  test('of an unmet goal names changed check files, and says if the result is unknown', () => {
+    const unmetGoal = { ...goal, met: false, tampered: ['package.json (scripts.test)'] }
+    expect(text('goal_unmet', { used: 3, limit: 10 }, 'The goal is not met: x', { goal: unmetGoal })).toContain(
       'Protected files of the check changed: package.json (scripts.test).',
     )
     expect(text('aborted_tools', {}, 'x', { goal: { ...goal, met: 'unknown' } })).toContain('is unknown')
   })
 
-  test('what did not react to an abort is named', () => {
+  test('names what did not react to an abort', () => {
     expect(text('aborted_tools', {}, 'Interrupted by the user', { stillRunning: ['call_7'] })).toContain(
       'Still running, because they did not react to the abort: call_7.',
     )
   })
 })
 
-describe('what is offered', () => {
-  test('raises the limit by what the next request needs at least', () => {
-    const deeds = (reason: EndingReason, context: object): readonly unknown[] =>
+describe('an offered action', () => {
+  test('raises the limit by at least what the next request needs', () => {
+    const actionsFor = (reason: EndingReason, context: object): readonly unknown[] =>
       ending(reason, context).actions.map(({ effect }) => effect)
-    expect(deeds('max_budget_usd', { used: 1, limit: 1, limitNeededUsd: 2.345 })).toEqual([
+    expect(actionsFor('max_budget_usd', { used: 1, limit: 1, limitNeededUsd: 2.345 })).toEqual([
       { type: 'go_on', limits: { maxBudgetUsd: 2.35 } },
       { type: 'go_on', limits: { maxBudgetUsd: 2.35, maxTurns: 60 } },
       { type: 'last_answer', limits: { maxBudgetUsd: 2.35 } },
       { type: 'why' },
     ])
-    expect(deeds('max_turns', { used: 40, limit: 40 })[0]).toEqual({ type: 'go_on', limits: { maxTurns: 60 } })
+    expect(actionsFor('max_turns', { used: 40, limit: 40 })[0]).toEqual({ type: 'go_on', limits: { maxTurns: 60 } })
   })
 
-  test('an unmet answer goes back without further tries where some are left, and with more where none are', () => {
+  test('sends an unmet answer back without more tries if some are left, and with more if none are', () => {
     const effects = (context: object): readonly unknown[] =>
       ending('goal_unmet', context).actions.map(({ typed, effect }) => [typed, effect])
     expect(effects({ used: 2, limit: 10, cause: 'asks' })).toEqual([
@@ -244,17 +248,17 @@ describe('what is offered', () => {
     ])
   })
 
-  test('a limit that is a guard of a program is raised from what the signal says, or not at all', () => {
+  test("raises a guard's limit by the amount in the signal, or not at all", () => {
     const input = { changes: '', todos: [], limits: noLimits, canResume: true }
-    const actionsOf = (context: object): readonly unknown[] =>
-      endingShown({ ...input, terminal: terminal('max_turns', context) }, plain).actions.map(
+    const offeredActions = (context: object): readonly unknown[] =>
+      endingShown({ ...input, terminal: terminal('max_turns', context) }, plainStyle).actions.map(
         ({ effect }) => effect.type,
       )
-    expect(actionsOf({ used: 5, limit: 5 })).toEqual(['go_on', 'last_answer', 'why'])
-    expect(actionsOf({})).toEqual(['why'])
+    expect(offeredActions({ used: 5, limit: 5 })).toEqual(['go_on', 'last_answer', 'why'])
+    expect(offeredActions({})).toEqual(['why'])
   })
 
-  test('a call that waits is let run, or denied, by a word and not by a key', () => {
+  test('allows or denies a pending call with a word, not a key', () => {
     const pending = ['c1', 'c2'].map((id) => ({ id, name: 'Bash', message: '' }))
     expect(ending('needs_approval', { pending }).actions.map(({ typed, effect }) => [typed, effect])).toEqual([
       ['allow', { type: 'approve', approvals: { c1: { behavior: 'allow' }, c2: { behavior: 'allow' } } }],
@@ -263,7 +267,7 @@ describe('what is offered', () => {
     ])
   })
 
-  test('is taken by what is typed alone: a prompt that begins alike is a prompt', () => {
+  test('is chosen only if typed alone: a prompt that starts with it is a prompt', () => {
     const { actions } = ending('max_budget_usd', { used: 1, limit: 1 })
     expect(['', ' t ', 'w', 'y', 'try again', 'why', 'x'].map((typed) => actionFor(typed, actions)?.label)).toEqual([
       '+$0.50 and continue',

@@ -1,10 +1,11 @@
-// R-TERM-1, R-TERM-2: what a token costs does not depend on what was said before; nothing is written twice, and no line fills the last column.
+// Holds rules of docs/spec: R-TERM-1, R-TERM-2: the cost of a token does not depend on the length of the transcript; nothing is written twice, and no
+// line fills the last column.
 import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { loadLanguage } from '../../src/terminal/markdown/languages.ts'
 import { streamingMarkdown } from '../../src/terminal/markdown/streaming-markdown.ts'
-import { nothing, drawn } from '../../src/terminal/screen/live-region.ts'
+import { emptyRegion, drawRegion } from '../../src/terminal/screen/live-region.ts'
 import { rowOf } from '../../src/terminal/screen/row.ts'
 import { createScreen } from '../../src/terminal/screen/screen.ts'
 import { createTheme } from '../../src/terminal/theme.ts'
@@ -14,7 +15,7 @@ const paragraph =
   'The **runner** waits for a fixed time, and on a busy machine that is not enough; `until()` asks for the condition instead of the clock. '
 const text = `${paragraph.repeat(3)}\n\n- one item\n- another, *longer* than the first, which takes more than a line of the terminal\n\n\`\`\`ts\n${'const value = await run({ task: "tests", retries: 3 }) // again\n'.repeat(6)}\`\`\`\n\n`
 
-/** Bytes for each of 600 tokens of four characters, after so many lines. */
+/** Bytes for each of 600 tokens of four characters, after this number of lines. */
 async function bytesPerToken(linesBefore: number): Promise<number> {
   const terminal = virtualTerminal({ columns: 100, rows: 30, scrollback: 100 })
   const timers = manualTimers()
@@ -33,7 +34,7 @@ async function bytesPerToken(linesBefore: number): Promise<number> {
     await terminal.arrived()
   }
   timers.pass(20)
-  // What it answered has been taken.
+  // The input has consumed the answer of the terminal.
   await terminal.arrived()
   timers.pass(20)
   const before = terminal.written.length
@@ -56,7 +57,7 @@ test('a token costs at most 400 bytes, after no line and after 20,000 alike', as
   expect(later).toBe(first)
 })
 
-test('frames that show the same write nothing, and many changes within 16 ms are one frame', () => {
+test('unchanged frames write nothing, and changes within 16 ms share a frame', () => {
   const terminal = virtualTerminal()
   const timers = manualTimers()
   const screen = createScreen(terminal, { timers })
@@ -106,7 +107,7 @@ const line = fc.oneof(
     .map((parts) => parts.join('')),
 )
 
-test('a row is within its width, has no spaces at its end that nobody sees, and nothing that steers the terminal', () => {
+test('a row fits its width, has no invisible trailing spaces, and does not control the terminal', () => {
   fc.assert(
     fc.property(line, fc.constantFrom(10, 32, 79), (given, width) => {
       const { text: row } = rowOf(given, width)
@@ -120,19 +121,19 @@ test('a row is within its width, has no spaces at its end that nobody sees, and 
   )
 })
 
-test('whatever was drawn before, the terminal shows what shall be shown', async () => {
+test('the terminal shows what it should, whatever was drawn before', async () => {
   const rows = fc.array(line, { maxLength: 8 })
   const step = fc.record({ printed: fc.array(line, { maxLength: 4 }), rows })
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
       const terminal = virtualTerminal({ columns: 40, rows: 12 })
       const twin = virtualTerminal({ columns: 40, rows: 12 })
-      let region = nothing
+      let region = emptyRegion
       const printed: string[] = []
       let last: readonly string[] = []
       for (const each of steps) {
         const lines = each.printed.map((text) => rowOf(text, 39).text)
-        const drawing = drawn(
+        const drawing = drawRegion(
           region,
           lines,
           each.rows.map((text) => rowOf(text, 39)),

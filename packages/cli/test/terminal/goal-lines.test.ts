@@ -1,4 +1,4 @@
-// What is printed of the rounds of checks. Holds rules of docs/spec: R-GOAL-75.
+// What is printed about the rounds of checks. Holds rules of docs/spec: R-GOAL-75.
 import type { RunEvent } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { printed, streamView, user } from './view-support.ts'
@@ -25,7 +25,7 @@ describe('the line of a round', () => {
   const begun: RunEvent = { type: 'goal_start', place: 'answer', goals: ['npm test'], tries: 1, maxTries: 10 }
   const line = (more: Parameters<typeof ended>[0]): string => printed(streamView(), [begun, ended(more)], 100)
 
-  test('has the line that counts what failed, else the last one', () => {
+  test('has the line that counts failures, else the last one', () => {
     expect(line({ tail: 'ok a\nTests  3 failed | 12 passed\nDuration 2 s' })).toContain(
       'goal: npm test ✗ (try 2 of 10: Tests 3 failed | 12 passed)',
     )
@@ -34,7 +34,7 @@ describe('the line of a round', () => {
     expect(line({})).toBe('⏺ goal: npm test ✗ (try 2 of 10: exit code 1)')
   })
 
-  test('names what was changed that the goal is checked by, and what the check changed', () => {
+  test('names changed check files, and what the check changed', () => {
     expect(line({ checks: [], tampered: ['package.json (scripts.test)'] })).toBe(
       '⏺ goal: npm test ✗ (try 2 of 10: changed: package.json (scripts.test))',
     )
@@ -43,10 +43,10 @@ describe('the line of a round', () => {
     )
   })
 
-  test('stands in the place of what the model is told of it, and of nothing else', () => {
-    const told = user('The goal is not met: and so on', 'loop')
+  test('replaces what the model receives about it, and nothing else', () => {
+    const report = user('The goal is not met: and so on', 'loop')
     const view = streamView()
-    expect(printed(view, [begun, ended({}), told])).not.toContain('sent to the model')
+    expect(printed(view, [begun, ended({}), report])).not.toContain('sent to the model')
     expect(printed(view, [user('Another word of the loop', 'loop')])).toContain('sent to the model')
     const turn: RunEvent = { type: 'turn_start', request: 2, turn: 2 }
     expect(printed(streamView(), [begun, ended({ met: true }), turn, user('Another word', 'loop')])).toContain(

@@ -1,16 +1,16 @@
-// R-TERM-13: the segmenter of the bundle parts a text as the one of the runtime does, and its pattern knows the same emoji.
+// Holds rules of docs/spec: R-TERM-13: the segmenter of the bundle splits a text as the runtime does, and its pattern matches the same emoji.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { lazyEmoji, lazySegmenter } from '../../src/terminal/screen/graphemes.ts'
 
 const real = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
-test('each of the characters that are taken for single is, beside any other of them', () => {
+test('single characters stay separate graphemes next to any other', () => {
   const singles = Array.from({ length: 0xffff }, (_, code) => String.fromCharCode(code)).filter((character) =>
     Array.isArray(lazySegmenter.segment(character)),
   )
   expect(singles.length).toBeGreaterThan(30_000)
-  // In pieces: a long text takes the runtime the square of its length.
+  // In pieces, because the time of the runtime is quadratic in the length of a text.
   for (let at = 0; at < singles.length; at += 256) {
     const piece = singles.slice(at, at + 257)
     expect([...real.segment(piece.join(''))].length).toBe(piece.length)
@@ -18,7 +18,7 @@ test('each of the characters that are taken for single is, beside any other of t
   }
 })
 
-test('any text is parted as the runtime parts it', () => {
+test('splits any text like the runtime', () => {
   const piece = fc.oneof(
     fc.string({ maxLength: 8 }),
     fc.constantFrom('é', 'e\u0301', '👩‍💻', '🇩🇪', '漢字', '\r\n', '한', 'ᄒ', '⏺\uFE0F', '─', 'й'),
@@ -31,7 +31,7 @@ test('any text is parted as the runtime parts it', () => {
   )
 })
 
-test('the pattern of emoji knows the sequences, and takes nothing else for one', () => {
+test('the emoji pattern matches the sequences, and nothing else', () => {
   const emoji = ['😀', '👩‍💻', '🇩🇪', '❤\uFE0F', '1\uFE0F\u20E3', '👍🏽']
   const others = ['', 'a', '1', '─', '❤', '漢', '⏺', '😀😀', '🇩']
   expect([...emoji, ...others].map((text) => lazyEmoji.test(text))).toEqual([

@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-TERM-11a: what a model writes neither breaks the screen nor holds it up. The bound is that of the runner: without the rule each takes longer or throws.
+// Holds rules of docs/spec: R-TERM-11a: a model's text neither breaks the screen nor delays it. The timeout of the runner is the bound: without the rule
+// each case takes longer or throws.
 import { expect, test } from 'vitest'
 import { loadLanguage } from '../../src/terminal/markdown/languages.ts'
 import { streamingMarkdown } from '../../src/terminal/markdown/streaming-markdown.ts'
@@ -6,7 +7,7 @@ import { createTheme } from '../../src/terminal/theme.ts'
 
 const theme = createTheme('none')
 
-/** All that is on the screen while it comes in pieces, and at the end. */
+/** Everything that is on the screen while the text arrives in pieces, and at the end. */
 function shownText(text: string, piece: number): string {
   const stream = streamingMarkdown(theme)
   const lines: string[] = []
@@ -33,7 +34,7 @@ test.each([
   ['python', `${'f"{f\'{'.repeat(1_500)}\n`.repeat(20)],
   ['yaml', `${'- a: {b: ['.repeat(800)}\n`.repeat(20)],
   ['javascript', 'a(b) '.repeat(200_000)],
-])('code in %s with lines that nobody reads', async (language, code) => {
+])('code in %s with very long lines', async (language, code) => {
   await loadLanguage(language)
   const shown = shownText(`\`\`\`${language}\n${code}`, 400 + Math.floor(code.length / 200))
   expect(shown.replaceAll(/\s/g, '').length).toBeGreaterThanOrEqual(code.replaceAll(/\s/g, '').length)

@@ -1,14 +1,14 @@
-// What the model writes is told apart from what the program says. Holds R-TERM-11b.
+// Text of the model differs visibly from text of the program. Holds rules of docs/spec: R-TERM-11b.
 import { describe, expect, test } from 'vitest'
 import { streamingMarkdown } from '../../src/terminal/markdown/streaming-markdown.ts'
 import { transcriptLines } from '../../src/terminal/pager/transcript.ts'
 import { createTheme } from '../../src/terminal/theme.ts'
 import { startApp } from './app-support.ts'
 
-const plain = createTheme('none')
+const plainTheme = createTheme('none')
 
-function shown(text: string, width = 40): readonly string[] {
-  const markdown = streamingMarkdown(plain)
+function render(text: string, width = 40): readonly string[] {
+  const markdown = streamingMarkdown(plainTheme)
   return [...markdown.append(text), ...markdown.finish()].flatMap((block) => block.render(width))
 }
 
@@ -28,19 +28,19 @@ const imitations = [
   '\u001B[32m✓ done\u001B[0m',
 ]
 
-describe('text of the model in which a line begins as one of the program does', () => {
-  test.each(imitations)('%j stands two columns in, every line of it', (text) => {
-    const lines = shown(text)
+describe('model text with a line that looks like one of the program', () => {
+  test.each(imitations)('%j is indented by two columns, with all its lines', (text) => {
+    const lines = render(text)
     expect(lines.length).toBeGreaterThan(0)
     expect(lines.filter((line) => !line.startsWith('  '))).toEqual([])
     expect(lines.every((line) => line.length <= 40)).toBe(true)
   })
 
-  test('so it does while it comes, and in a column that a line happens to begin in', () => {
-    const markdown = streamingMarkdown(plain)
+  test('is indented while it is streamed, too, whatever column a line starts in', () => {
+    const markdown = streamingMarkdown(plainTheme)
     markdown.append('✓ do')
     expect(markdown.tail.render(40)).toEqual(['  ✓ do'])
-    expect(shown('aaaaaaaa bbbbbbbb ✓ done', 18)).toEqual(['  aaaaaaaa', '  bbbbbbbb ✓ done'])
+    expect(render('aaaaaaaa bbbbbbbb ✓ done', 18)).toEqual(['  aaaaaaaa', '  bbbbbbbb ✓ done'])
   })
 
   test.each([
@@ -49,27 +49,30 @@ describe('text of the model in which a line begins as one of the program does', 
     ['| a | b |\n|---|---|\n| 1 | 2 |'],
     ['> a quote'],
     ['!important'],
-  ])('%j stays where it is', (text) => {
-    expect(shown(text).every((line) => !line.startsWith(' '))).toBe(true)
+  ])('%j is not indented', (text) => {
+    expect(render(text).every((line) => !line.startsWith(' '))).toBe(true)
   })
 
-  test('of code such a line alone, and no prompt of a shell', () => {
-    const lines = shown('```\n> node x.js\n✓ done · 3 turns\n  ok\n```')
+  test('is indented as a single line in code, unless it is a shell prompt', () => {
+    const lines = render('```\n> node x.js\n✓ done · 3 turns\n  ok\n```')
     expect(lines).toEqual(['```', '> node x.js', '  ✓ done · 3 turns', '  ok', '```'])
   })
 
-  test('in the whole conversation too', () => {
+  test('is indented in the whole conversation, too', () => {
     const entry = {
       kind: 'assistant',
       id: 'a',
       message: { role: 'assistant', content: [{ type: 'text', text: '✓ done' }] },
     }
-    // Only this of it is looked at.
-    expect(transcriptLines([entry as never], { width: 40, style: plain.style, cwd: '/' })).toEqual(['', '  ✓ done'])
+    // The code reads only this part of it.
+    expect(transcriptLines([entry as never], { width: 40, style: plainTheme.style, cwd: '/' })).toEqual([
+      '',
+      '  ✓ done',
+    ])
   })
 })
 
-test('one ending stands at the left edge: that of the program', async () => {
+test('only the program prints an ending at the left edge', async () => {
   const { terminal, say, settled } = await startApp({
     replies: [{ content: '✓ done · 9 turns\n\n■ Stopped.  [max_turns]' }],
   })

@@ -1,8 +1,8 @@
-// R-TERM-5, R-TERM-7, R-TERM-9, R-TERM-10: modes, keys, pastes, and what the terminal answers.
+// Holds rules of docs/spec: R-TERM-5, R-TERM-7, R-TERM-9, R-TERM-10: modes, keys, pastes, and answers of the terminal.
 import { Editor } from '@earendil-works/pi-tui/dist/components/editor.js'
 import { matchesKey } from '@earendil-works/pi-tui/dist/keys.js'
 import { expect, test } from 'vitest'
-import { editorHost } from '../../src/terminal/screen/editor-host.ts'
+import { editorHost } from '../../src/terminal/editor/prompt-editor.ts'
 import { createInput } from '../../src/terminal/screen/input.ts'
 import { reportOf } from '../../src/terminal/screen/modes.ts'
 import { createScreen } from '../../src/terminal/screen/screen.ts'
@@ -21,8 +21,8 @@ const theme = {
   },
 }
 
-/** The pieces that come out; resolves when nothing is held any more. */
-async function piecesOf(...chunks: readonly (string | number)[]): Promise<readonly string[]> {
+/** The pieces that the input emits; resolves when it holds nothing back. */
+async function readPieces(...chunks: readonly (string | number)[]): Promise<readonly string[]> {
   const pieces: string[] = []
   const input = createInput(systemTimers, (piece) => pieces.push(piece))
   for (const chunk of chunks) {
@@ -34,16 +34,16 @@ async function piecesOf(...chunks: readonly (string | number)[]): Promise<readon
   return pieces
 }
 
-test('keys that come in one piece are told apart, and one that comes in two is one', async () => {
-  expect(await piecesOf('ab\u001B[A\u001B[13;5u漢\r')).toEqual(['a', 'b', '\u001B[A', '\u001B[13;5u', '漢', '\r'])
-  expect(await piecesOf('\u001B', '[A')).toEqual(['\u001B[A'])
-  expect(await piecesOf('\u001B')).toEqual(['\u001B'])
-  expect(await piecesOf('\u001B\u001B')).toEqual(['\u001B', '\u001B'])
-  expect(await piecesOf('\u001B', 120, 'x')).toEqual(['\u001B', 'x'])
+test('separates keys in one piece, and joins a key in two pieces', async () => {
+  expect(await readPieces('ab\u001B[A\u001B[13;5u漢\r')).toEqual(['a', 'b', '\u001B[A', '\u001B[13;5u', '漢', '\r'])
+  expect(await readPieces('\u001B', '[A')).toEqual(['\u001B[A'])
+  expect(await readPieces('\u001B')).toEqual(['\u001B'])
+  expect(await readPieces('\u001B\u001B')).toEqual(['\u001B', '\u001B'])
+  expect(await readPieces('\u001B', 120, 'x')).toEqual(['\u001B', 'x'])
 })
 
-test('an escape that more follows at once is no Esc: an input method sends it so', async () => {
-  const pieces = await piecesOf('\u001B', 1, '[D')
+test('an escape directly followed by text is not Esc, since input methods send it', async () => {
+  const pieces = await readPieces('\u001B', 1, '[D')
   expect(pieces).toEqual(['\u001B[D'])
   expect(pieces.some((piece) => matchesKey(piece, 'escape'))).toBe(false)
 })
@@ -56,29 +56,29 @@ test.each([
   ['an emoji', ['\u001B', 1, '👩‍💻'], ['\uD83D', '\uDC69', '\u200D', '\uD83D', '\uDCBB']],
   ['a composition that is committed long after Esc', ['\u001B', 120, '漢'], ['\u001B', '漢']],
   ['Esc, and then an arrow', ['\u001B', 1, '\u001B[A'], ['\u001B', '\u001B[A']],
-] as const)('behind an escape: %s', async (_, chunks, pieces) => {
-  expect(await piecesOf(...chunks)).toEqual(pieces)
+] as const)('after an escape: %s', async (_, chunks, pieces) => {
+  expect(await readPieces(...chunks)).toEqual(pieces)
 })
 
-test('a paste is one piece, whatever is in it: line ends, sequences, even the mark of its own end', async () => {
-  expect(await piecesOf('x\u001B[200~a\r\nb\rc\td\u001B[201~y')).toEqual([
+test('a paste is one piece, even with line ends, sequences or its own end marker', async () => {
+  expect(await readPieces('x\u001B[200~a\r\nb\rc\td\u001B[201~y')).toEqual([
     'x',
     '\u001B[200~a\nb\nc    d\u001B[201~',
     'y',
   ])
-  expect(await piecesOf('\u001B[200~one \u001B[31mred\u001B[0m \u001B]0;title\u0007two\u001B[201~')).toEqual([
+  expect(await readPieces('\u001B[200~one \u001B[31mred\u001B[0m \u001B]0;title\u0007two\u001B[201~')).toEqual([
     '\u001B[200~one red two\u001B[201~',
   ])
-  // What stands behind the mark would be typed: a line feed in it would send it.
-  expect(await piecesOf('\u001B[200~rm -rf\u001B[201~ /\r\u001B[201~')).toEqual(['\u001B[200~rm -rf /\n\u001B[201~'])
-  expect(await piecesOf('\u001B[200~one\u001B[201~', '\u001B[200~two\u001B[201~')).toEqual([
+  // Text after the end mark would count as typed, and a line feed in it would send it.
+  expect(await readPieces('\u001B[200~rm -rf\u001B[201~ /\r\u001B[201~')).toEqual(['\u001B[200~rm -rf /\n\u001B[201~'])
+  expect(await readPieces('\u001B[200~one\u001B[201~', '\u001B[200~two\u001B[201~')).toEqual([
     '\u001B[200~one\u001B[201~',
     '\u001B[200~two\u001B[201~',
   ])
-  expect(await piecesOf('\u001B[20', '0~cut\u001B[2', '01~', 'z')).toEqual(['\u001B[200~cut\u001B[201~', 'z'])
+  expect(await readPieces('\u001B[20', '0~cut\u001B[2', '01~', 'z')).toEqual(['\u001B[200~cut\u001B[201~', 'z'])
 })
 
-test('a paste that lost its end does not hold what is typed for ever', async () => {
+test('a paste without an end does not block input forever', async () => {
   const timers = manualTimers()
   const pieces: string[] = []
   const input = createInput(timers, (piece) => pieces.push(piece))
@@ -90,7 +90,7 @@ test('a paste that lost its end does not hold what is typed for ever', async () 
   input.close()
 })
 
-test('a megabyte that is pasted is in the editor, as one mark, and comes out whole', async () => {
+test('a pasted megabyte is one marker in the editor, and is sent completely', async () => {
   const terminal = virtualTerminal({ columns: 60, rows: 20 })
   const screen = createScreen(terminal)
   const editor = new Editor(editorHost(screen), theme)
@@ -100,12 +100,12 @@ test('a megabyte that is pasted is in the editor, as one mark, and comes out who
   const pasted = Array.from({ length: 16_384 }, (_, line) => `line ${line} `.padEnd(63, '.')).join('\r')
   const bytes = `\u001B[200~${pasted}\u001B[201~`
   for (let at = 0; at < bytes.length; at += 4_095) terminal.type(bytes.slice(at, at + 4_095))
-  await terminal.sees('[paste #1 +16384 lines]')
+  await terminal.waitFor('[paste #1 +16384 lines]')
   expect(editor.getExpandedText()).toBe(pasted.replaceAll('\r', '\n'))
   await screen.stop()
 })
 
-test('the terminal is asked what it can, and what it answers is no key', async () => {
+test('queries the capabilities of the terminal, and treats its answers as no keys', async () => {
   const terminal = virtualTerminal()
   const screen = createScreen(terminal)
   const keys: string[] = []
@@ -125,7 +125,7 @@ test('the terminal is asked what it can, and what it answers is no key', async (
   expect(terminal.written.lastIndexOf('\u001B[<u')).toBeGreaterThan(terminal.written.indexOf('\u001B[>5u'))
 })
 
-test('a terminal that knows no other protocol gets the keys of xterm, and loses them again', async () => {
+test('uses the keys of xterm on a terminal without another protocol, and resets them', async () => {
   const terminal = virtualTerminal()
   const screen = createScreen(terminal)
   screen.start()
@@ -146,11 +146,11 @@ test.each([
   ['\u001B]', undefined],
   ['\u001B[1;2R', { type: 'cursor', row: 0 }],
   ['a', undefined],
-])('%j is told apart from keys', (data, report) => {
+])('%j is not a key', (data, report) => {
   expect(reportOf(data)).toEqual(report)
 })
 
-test('what takes the whole screen gives it back, and what was printed meanwhile stands above', async () => {
+test('a full-screen component returns the screen, with text printed in the meantime above', async () => {
   const terminal = virtualTerminal({ columns: 40, rows: 8 })
   const timers = manualTimers()
   const screen = createScreen(terminal, { timers })
@@ -181,14 +181,14 @@ test('what takes the whole screen gives it back, and what was printed meanwhile 
   expect([terminal.isFullScreen, terminal.shown()]).toEqual([false, 'before\nmeanwhile\nstatus'])
 })
 
-test('a program that the terminal is lent to finds it as it was', async () => {
+test('a program that borrows the terminal finds it as it was', async () => {
   const terminal = virtualTerminal({ columns: 40, rows: 8 })
   const screen = createScreen(terminal)
   const keys: string[] = []
   screen.onKey((key) => keys.push(key) > 0)
   screen.setLive([{ render: () => ['status'] }])
   screen.start()
-  await terminal.sees('status')
+  await terminal.waitFor('status')
   const result = await screen.lend(async () => {
     await terminal.arrived()
     expect([terminal.isRaw, terminal.modes.bracketedPaste, terminal.shown()]).toEqual([false, false, ''])
@@ -197,7 +197,7 @@ test('a program that the terminal is lent to finds it as it was', async () => {
     terminal.write('an editor\r\n')
     return 'text'
   })
-  await terminal.sees('status')
+  await terminal.waitFor('status')
   expect([result, keys, terminal.isRaw, terminal.modes.bracketedPaste]).toEqual(['text', [], true, true])
   expect(terminal.shown()).toBe('an editor\nprinted meanwhile\nstatus')
   await expect(screen.lend(() => Promise.reject(new Error('no editor')))).rejects.toThrow('no editor')
@@ -205,7 +205,7 @@ test('a program that the terminal is lent to finds it as it was', async () => {
   await screen.stop()
 })
 
-test('a component that fails leaves a terminal that can be used', async () => {
+test('a failing component leaves the terminal usable', async () => {
   const terminal = virtualTerminal()
   const timers = manualTimers()
   const screen = createScreen(terminal, { timers })
@@ -215,7 +215,7 @@ test('a component that fails leaves a terminal that can be used', async () => {
       throw new Error('broken')
     },
   })
-  // It would end the program, and a run or a command with it (spec R-TERM-20a).
+  // It would end the program, and any run or command (spec R-TERM-20a).
   expect(() => timers.pass(20)).not.toThrow()
   terminal.processGuard?.leave()
   await terminal.arrived()

@@ -1,4 +1,4 @@
-// Keys of the interactive program (spec R-TERM-63): each does one thing, and a person's file is read with what is wrong in it told.
+// Key bindings of the interactive program (spec R-TERM-63): each key has one action, and mistakes in a person's file are reported.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,28 +6,28 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Action, actionNames, actions } from '../../src/terminal/keys/actions.ts'
-import { readKey, shownKey } from '../../src/terminal/keys/key-names.ts'
+import { parseKey, keyLabel } from '../../src/terminal/keys/key-names.ts'
 import { isKeyOf, keyTable } from '../../src/terminal/keys/key-table.ts'
 import { bindingsOf, type Keybindings, readKeybindings } from '../../src/terminal/keys/keybindings.ts'
 
 const read = (given: unknown): Keybindings => bindingsOf(given, 'keys.json')
 
-function ownersOf({ keysOf }: Keybindings): ReadonlyMap<string, readonly Action[]> {
+function actionsByKey({ keysOf }: Keybindings): ReadonlyMap<string, readonly Action[]> {
   const owners = new Map<string, Action[]>()
   for (const action of actionNames)
     for (const key of keysOf[action]) owners.set(key, [...(owners.get(key) ?? []), action])
   return owners
 }
 
-test('the keys that the program comes with are readable, and none does two things', () => {
+test('the default keys are valid, and each has one action', () => {
   const defaults = read(undefined)
   expect(defaults.warnings).toEqual([])
   for (const action of actionNames)
-    for (const key of actions[action].keys) expect(readKey(key)).toEqual({ kind: 'key', key })
-  expect([...ownersOf(defaults).values()].filter((all) => all.length > 1)).toEqual([])
+    for (const key of actions[action].keys) expect(parseKey(key)).toEqual({ kind: 'key', key })
+  expect([...actionsByKey(defaults).values()].filter((all) => all.length > 1)).toEqual([])
 })
 
-test('whatever a file says, no key does two things, and it is never refused', () => {
+test('any file is accepted, and each key has one action', () => {
   const key = fc.oneof(
     fc.constantFrom('ctrl+b', 'ctrl+t', 'alt+q', 'f2', 'tab', 'enter', 'CTRL+B', 'x', '', 'hyper+q', 'shift+ctrl+p'),
     fc.string(),
@@ -36,7 +36,7 @@ test('whatever a file says, no key does two things, and it is never refused', ()
   const name = fc.oneof(fc.constantFrom(...actionNames), fc.string())
   fc.assert(
     fc.property(fc.dictionary(name, value), (file) => {
-      const all = ownersOf(read(file))
+      const all = actionsByKey(read(file))
       expect([...all.values()].filter((owners) => owners.length > 1)).toEqual([])
     }),
     { examples: [[{ send: ['__proto__'] }], [{ send: 'constructor' }]] },
@@ -44,13 +44,13 @@ test('whatever a file says, no key does two things, and it is never refused', ()
 })
 
 describe('a file', () => {
-  test('gives an action other keys, and takes them from the one that had them', () => {
+  test('assigns keys to an action, and removes them from others', () => {
     const { keysOf, warnings } = read({ tasks: 'ctrl+t', queue: ['alt+q', 'F2'] })
     expect([keysOf.tasks, keysOf.todos, keysOf.queue]).toEqual([['ctrl+t'], [], ['alt+q', 'f2']])
     expect(warnings).toEqual(['keys.json: todos has no key now: Ctrl+T is assigned to another action.'])
   })
 
-  test('takes a key away with an empty list, which is no fault', () => {
+  test('removes keys with an empty list, without a warning', () => {
     expect(read({ suspend: [] })).toMatchObject({ keysOf: { suspend: [] }, warnings: [] })
   })
 
@@ -74,12 +74,12 @@ describe('a file', () => {
     ],
     ['no key at all', { queue: 7 }, 'keys.json: "queue" must be a key such as "ctrl+t", or a list of keys.'],
     ['no object', ['a'], 'keys.json: ignored, because it is not a JSON object such as {"queue": "alt+q"}.'],
-  ])('tells %s, and the action keeps its keys', (_what, file, warning) => {
+  ])('with %s is reported, and the action keeps its keys', (_what, file, warning) => {
     const { keysOf, warnings } = read(file)
     expect([keysOf.queue, warnings]).toEqual([['alt+enter'], [warning]])
   })
 
-  test('of two actions that want one key, the first has it', () => {
+  test('that assigns one key twice applies the first', () => {
     const { keysOf, warnings } = read({ todos: 'f5', tasks: ['f5', 'f6'] })
     expect([keysOf.todos, keysOf.tasks, warnings]).toEqual([
       ['f5'],
@@ -88,7 +88,7 @@ describe('a file', () => {
     ])
   })
 
-  test('that is not JSON, or cannot be read, is told', async () => {
+  test('that is unreadable or not JSON is reported', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'halting-keys-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     expect((await readKeybindings(folder)).warnings).toEqual([])
@@ -98,7 +98,7 @@ describe('a file', () => {
     expect((await readKeybindings(folder)).keysOf.queue).toEqual(['f9'])
   })
 
-  test('that is no file is told, and not waited for', async () => {
+  test('that is not a regular file is reported, and not waited for', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'halting-keys-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     const path = join(folder, 'keybindings.json')
@@ -107,7 +107,7 @@ describe('a file', () => {
   })
 })
 
-describe('what a terminal sends', () => {
+describe('terminal input', () => {
   const table = keyTable(read(undefined))
   test.each([
     ['\u001B\r', 'queue'],
@@ -126,15 +126,15 @@ describe('what a terminal sends', () => {
     expect(table(data)).toBe(action)
   })
 
-  test('a line feed is a new line, and never sends', () => {
+  test('a line feed starts a new line, and never sends', () => {
     const defaults = read(undefined)
     expect([isKeyOf(defaults, 'newLine', '\n'), isKeyOf(defaults, 'send', '\n')]).toEqual([true, false])
     expect(isKeyOf(defaults, 'send', '\r')).toBe(true)
   })
 })
 
-test('keys are told as people know them', () => {
-  expect(['ctrl+shift+p', 'alt+up', 'escape', '?', 'pageUp', 'ctrl+-'].map(shownKey)).toEqual([
+test('keys are shown by their usual names', () => {
+  expect(['ctrl+shift+p', 'alt+up', 'escape', '?', 'pageUp', 'ctrl+-'].map(keyLabel)).toEqual([
     'Ctrl+Shift+P',
     'Alt+↑',
     'Esc',

@@ -3,8 +3,8 @@ import type { LimitAnswer, LimitRequest } from '@halting/core'
 import { checkedLimitAnswer } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
 import { limitQuestionView } from '../../src/terminal/view/limit-question.ts'
-import { answering, key, startApp } from './app-support.ts'
-import { plain, shown } from './view-support.ts'
+import { answerDelay, key, startApp } from './app-support.ts'
+import { plainStyle, renderBlocks } from './view-support.ts'
 
 const request: LimitRequest = {
   id: 'q',
@@ -19,25 +19,25 @@ const request: LimitRequest = {
   untilMs: null,
 }
 
-function put(more: Partial<LimitRequest> = {}, wallTime = () => 0) {
+function showQuestion(more: Partial<LimitRequest> = {}, wallTime = () => 0) {
   const answers: LimitAnswer[] = []
   const view = limitQuestionView({
     request: { ...request, ...more },
     answer: (answer) => void answers.push(checkedLimitAnswer(request, answer)),
     wallTime,
     changed: () => undefined,
-    style: plain,
+    style: plainStyle,
   })
   return {
     answers,
     press: (...data: readonly string[]) => data.forEach((each) => view.handleInput?.(each)),
-    screen: () => shown([view], 80),
+    screen: () => renderBlocks([view], 80),
   }
 }
 
 describe('the question at a limit', () => {
-  test('says what is used and needed, and offers what the limit may be raised to', () => {
-    const { screen } = put()
+  test('shows what is used and needed, and offers higher limits', () => {
+    const { screen } = showQuestion()
     expect(screen()).toBe(
       [
         '─'.repeat(80),
@@ -48,8 +48,8 @@ describe('the question at a limit', () => {
     )
   })
 
-  test('counts down where an answer is not waited for without end', () => {
-    expect(put({ untilMs: 90_000 }, () => 30_000).screen()).toContain('the run stops in 1:00.')
+  test('counts down if the wait for an answer is limited', () => {
+    expect(showQuestion({ untilMs: 90_000 }, () => 30_000).screen()).toContain('the run stops in 1:00.')
   })
 
   test.each<[string, readonly string[], readonly LimitAnswer[]]>([
@@ -60,13 +60,13 @@ describe('the question at a limit', () => {
     ['o takes another value', ['o', '1', '2', key.enter], [{ raise: { maxRunUsd: 12 } }]],
     ['Esc leaves the other value', ['o', '1', key.escape, '1'], [{ raise: { maxRunUsd: 15 } }]],
   ])('%s', (_what, keys, expected) => {
-    const { press, answers } = put()
+    const { press, answers } = showQuestion()
     press(...keys)
     expect(answers).toEqual(expected)
   })
 
-  test('says what is wrong with another value, and stays', () => {
-    const { press, screen, answers } = put()
+  test('reports an invalid value, and stays open', () => {
+    const { press, screen, answers } = showQuestion()
     press('o', '9', key.enter)
     expect(screen()).toContain('maxRunUsd must be above 10, as it was')
     press(key.backspace, 'x', key.enter)
@@ -75,20 +75,26 @@ describe('the question at a limit', () => {
   })
 })
 
-test('the interactive program asks in the run, and goes on when the limit is raised', async () => {
+test('the interactive program asks during the run, and continues when the limit is raised', async () => {
   const read = (offset: number) => ({
     content: [{ type: 'tool_use', name: 'Read', input: { file_path: 'a.txt', offset, limit: 1 } }],
   })
-  const { terminal, say, type, settled, opened } = await startApp({
+  const {
+    terminal,
+    say,
+    type,
+    settled,
+    sessions: opened,
+  } = await startApp({
     files: { 'a.txt': 'line\n'.repeat(9) },
     replies: [read(1), read(2), read(3), { content: 'Done.' }],
     flags: { maxTurns: 2, onLimit: 'pause' },
   })
   say('go')
-  await terminal.sees('Raise the turn limit of this run?')
-  await answering()
+  await terminal.waitFor('Raise the turn limit of this run?')
+  await answerDelay()
   type('2')
   await settled()
-  await terminal.sees('Done.')
+  await terminal.waitFor('Done.')
   expect(opened[0]?.session.snapshot).toMatchObject({ last: { reason: 'completed' }, limits: { maxTurns: 4 } })
 })

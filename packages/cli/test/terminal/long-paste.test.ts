@@ -1,20 +1,26 @@
-// Holds R-TERM-61, R-TERM-61b and R-TERM-25 of docs/spec for a text of a million characters in one line.
+// R-TERM-61, R-TERM-61b and R-TERM-25 of docs/spec, with a line of a million characters.
 import { expect, test } from 'vitest'
 import { foldedLines } from '../../src/terminal/view/lines.ts'
 import { key, startApp } from './app-support.ts'
 
 const pasted = `${'word '.repeat(200_000)}the end`
 
-test('a paste that no window holds is shown shortened, ends with what to do, and can be had back', async () => {
-  const { terminal, type, settled, history, opened } = await startApp({
+test('an oversized paste is shown shortened, ends with advice, and can be retrieved', async () => {
+  const {
+    terminal,
+    type,
+    settled,
+    history,
+    sessions: opened,
+  } = await startApp({
     replies: [{ content: 'never' }],
     columns: 120,
     rows: 50,
   })
   type(key.paste(pasted))
-  await terminal.sees('[paste #1 1000007 chars]')
+  await terminal.waitFor('[paste #1 1000007 chars]')
   type(key.enter)
-  await terminal.sees('[compaction_thrash]')
+  await terminal.waitFor('[compaction_thrash]')
   await settled()
   const rows = terminal.all()
   expect(rows.filter((row) => row.includes('word word'))).toHaveLength(29)
@@ -26,28 +32,28 @@ test('a paste that no window holds is shown shortened, ends with what to do, and
   expect(history.all.map(({ text }) => text)).toEqual([pasted])
 
   type(key.up)
-  await terminal.sees('> [paste #1 1000007 chars]')
+  await terminal.waitFor('> [paste #1 1000007 chars]')
   type(key.ctrl('o'))
-  await terminal.sees('the end')
+  await terminal.waitFor('the end')
   type('q')
-  await terminal.sees('> [paste #1 1000007 chars]')
+  await terminal.waitFor('> [paste #1 1000007 chars]')
 
   type(' and more', key.enter)
   await settled()
   expect(history.all.map(({ text }) => text)).toEqual([pasted, `${pasted} and more`])
 })
 
-test('a long message that no run has taken stands in the editor again, before what is being typed', async () => {
+test('a long untaken message returns to the editor, before the current text', async () => {
   const { terminal, type, settled, history } = await startApp({
     replies: [{ content: 'Slow.', delay_ms: 60_000 }, { content: 'Done.' }],
     columns: 120,
   })
   type('first', key.enter)
-  await terminal.sees('Esc stop')
+  await terminal.waitFor('Esc stop')
   type(key.paste(pasted), key.altEnter)
-  await terminal.sees('queued 1 after the run')
+  await terminal.waitFor('queued 1 after the run')
   type('draft', key.escape)
-  await terminal.sees('[paste #2 1000007 chars]')
+  await terminal.waitFor('[paste #2 1000007 chars]')
   await settled()
   expect(terminal.shown()).toContain('draft')
   type(key.enter)
@@ -55,7 +61,7 @@ test('a long message that no run has taken stands in the editor again, before wh
   expect(history.all.at(-1)?.text).toBe(`${pasted}\n\ndraft`)
 })
 
-test('a text is folded in the same lines, however long it is, at words and within them', () => {
+test('wraps a text into the same lines whatever its length, between and within words', () => {
   const wide = '漢e\u0301'
   expect(foldedLines(`${'ab '.repeat(4)}abcdefghijk`, 8)).toEqual(['ab ab ab', 'ab abcde', 'fghijk'])
   expect(foldedLines(`${wide} `.repeat(4), 8)).toEqual([`${wide} ${wide}`, `${wide} ${wide}`])

@@ -1,7 +1,8 @@
-// Holds R-TERM-61: whatever is typed, sent, queued, taken back and stopped, each text is in the conversation once, in the queue, or in the editor.
+// Holds rules of docs/spec: R-TERM-61: whatever is typed, sent, queued, taken back and stopped, each text is in exactly one place: the conversation, the
+// queue or the editor.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { keptEntries, promptsIn } from '../../src/terminal/app/kept-entries.ts'
+import { readEntries, promptsIn } from '../../src/terminal/app/transcript-entries.ts'
 import { key, type RunningApp, startApp } from './app-support.ts'
 
 type Step = { readonly do: 'steer' | 'queue' } | { readonly do: 'take back' | 'stop' | 'clear' | 'wait' }
@@ -16,7 +17,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const word = (index: number): string => `word${index}x`
 
-/** Presses the keys of the steps; gives how many words were typed. */
+/** Presses the keys of the steps; returns the number of words typed. */
 async function press({ type }: RunningApp, steps: readonly Step[]): Promise<number> {
   let words = 0
   for (const { do: what } of steps) {
@@ -45,7 +46,7 @@ async function press({ type }: RunningApp, steps: readonly Step[]): Promise<numb
 
 const times = { all: 60, 1: 15 }[process.env['HALTING_DEEP'] ?? ''] ?? 12
 
-test('nothing that was typed is lost', { timeout: 120_000 }, async () => {
+test('no typed text is lost', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), async (steps) => {
       const bash = { type: 'tool_use', name: 'Bash', input: { command: 'sleep 0.03' } }
@@ -58,10 +59,10 @@ test('nothing that was typed is lost', { timeout: 120_000 }, async () => {
       })
       const words = await press(app, steps)
       await app.settled()
-      const { file, queue } = app.opened[0]!.session.snapshot
-      const said = file === undefined || words === 0 ? [] : promptsIn(await keptEntries(file).catch(() => []))
-      const inConversation = said.map(({ text }) => text).join('\n')
-      const inEditor = editorOf(app)
+      const { file, queue } = app.sessions[0]!.session.snapshot
+      const storedPrompts = file === undefined || words === 0 ? [] : promptsIn(await readEntries(file).catch(() => []))
+      const inConversation = storedPrompts.map(({ text }) => text).join('\n')
+      const inEditor = editorText(app)
       expect(queue).toEqual([])
       const where = Array.from({ length: words }, (_, index) => {
         const count = (text: string): number => text.split(word(index)).length - 1
@@ -75,8 +76,8 @@ test('nothing that was typed is lost', { timeout: 120_000 }, async () => {
   )
 })
 
-/** What stands between the two lines of the editor. */
-function editorOf({ terminal }: RunningApp): string {
+/** The text between the two borders of the editor. */
+function editorText({ terminal }: RunningApp): string {
   const rows = terminal.rowsShown()
   const bottom = rows.findLastIndex((row) => row.startsWith('──'))
   const top = rows.slice(0, bottom).findLastIndex((row) => row.startsWith('──'))

@@ -1,4 +1,5 @@
-// Holds R-TERM-62, R-TERM-74, R-EFRONT-1 and R-EFRONT-3b: the program itself in a real terminal, which tmux brings. Without tmux only that is not tested.
+// Holds rules of docs/spec: R-TERM-62, R-TERM-74, R-EFRONT-1 and R-EFRONT-3b: the program itself in a real terminal of tmux. Without tmux these tests
+// are skipped.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +16,7 @@ const collector = installCollector()
 const hasTmux = spawnSync('tmux', ['-V']).status === 0
 const canConfine = allMeans.some((means) => means.kind === 'bubblewrap' && means.hasOwnProc)
 
-interface Place {
+interface TerminalRun {
   readonly cwd: string
   readonly home: string
 }
@@ -24,11 +25,11 @@ interface Window {
   keys(...keys: readonly string[]): void
   text(text: string): void
   screen(how?: 'colours'): string
-  sees(text: string | RegExp): Promise<void>
+  waitFor(text: string | RegExp): Promise<void>
   close(): void
 }
 
-function place(): Place {
+function place(): TerminalRun {
   const [cwd, home] = [mkdtempSync(join(tmpdir(), 'halting-pty-')), mkdtempSync(join(tmpdir(), 'halting-pty-home-'))]
   onTestFinished(() => [cwd, home].forEach((path) => rmSync(path, { recursive: true, force: true })))
   writeFileSync(
@@ -42,8 +43,8 @@ function place(): Place {
 
 let windows = 0
 
-/** A shell in a terminal, and the program in it. */
-function start({ cwd, home }: Place, args: string, variables = ''): Window {
+/** A shell in a terminal that starts the program. */
+function start({ cwd, home }: TerminalRun, args: string, variables = ''): Window {
   const socket = `halting-test-${process.pid}-${++windows}`
   const tmux = (...words: readonly string[]): string =>
     execFileSync('tmux', ['-u', '-L', socket, '-f', '/dev/null', ...words], {
@@ -62,7 +63,7 @@ function start({ cwd, home }: Place, args: string, variables = ''): Window {
     text: (text) => void tmux('send-keys', '-t', 't', '-l', text),
     screen,
     close: () => void tmux('kill-server'),
-    async sees(text) {
+    async waitFor(text) {
       const deadline = performance.now() + 20_000
       for (;;) {
         const shown = screen()
@@ -75,7 +76,7 @@ function start({ cwd, home }: Place, args: string, variables = ''): Window {
 }
 
 describe.skipIf(!hasTmux)('the program in a terminal', () => {
-  test('the line of a statusLine command has its colours, and its processes are gone with the program (R-LIM-43)', async () => {
+  test('shows a statusLine command in colour, and ends its processes (R-LIM-43)', async () => {
     const where = place()
     const [slow, pid] = [join(where.home, 'slow'), join(where.home, 'pid')]
     const command = `[ -e ${slow} ] && { echo $$ > ${pid}; sleep 60 & wait; }; printf '\\033[35mmine\\033[0m, in %s\\n' "$PWD"`
@@ -85,44 +86,44 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
       JSON.stringify({ statusLine: { type: 'command', command, padding: 1, refreshInterval: 1 } }),
     )
     const window = start(where, '')
-    await window.sees(`\n  mine, in ${where.cwd}\n asks before changes · `)
+    await window.waitFor(`\n  mine, in ${where.cwd}\n asks before changes · `)
     expect(window.screen('colours')).toContain('\u001B[35mmine\u001B[39m')
     writeFileSync(slow, '')
     while (!existsSync(pid)) await new Promise((resolve) => setTimeout(resolve, 50))
     window.text('/quit')
     window.keys('Enter')
-    await window.sees('[exit 0]')
-    // One that has ended stays on the list until whoever inherits it has looked.
+    await window.waitFor('[exit 0]')
+    // An ended process stays in the list until its new parent has reaped it.
     const isAnyAlive = (): boolean =>
       spawnSync('pgrep', ['-r', 'D,R,S,T', '-g', readFileSync(pid, 'utf8').trim()]).status === 0
     for (let looks = 0; looks < 100 && isAnyAlive(); looks++) await new Promise((resolve) => setTimeout(resolve, 50))
     expect(isAnyAlive()).toBe(false)
   })
 
-  test('has $10 a run, which it does not name yet; a request that may exceed the limit is asked about (R-LIM-5, R-LIM-7, R-LIM-12)', async () => {
+  test('limits a run to $10 without showing it, and asks before exceeding it (R-LIM-5, R-LIM-7, R-LIM-12)', async () => {
     const where = place()
     const window = start(where, '--model claude-sonnet-4-5')
-    await window.sees('0 turns · 0:00')
+    await window.waitFor('0 turns · 0:00')
     expect(window.screen()).not.toContain('next stop')
     window.text('/limits')
     window.keys('Enter')
-    await window.sees(/run-usd +\$0\.0000 of \$10\.00/)
+    await window.waitFor(/run-usd +\$0\.0000 of \$10\.00/)
     window.text('/limits run-usd 0.02')
     window.keys('Enter')
-    await window.sees('(before: $10.00)')
+    await window.waitFor('(before: $10.00)')
     window.text('hello')
     window.keys('Enter')
-    await window.sees(/■ Stopped: the dollar limit of the run is reached\. .*the next\s+request could cost/)
-    await window.sees('Enter raises the limit to $')
-    // An empty line so soon after an ending is taken for a stray one.
+    await window.waitFor(/■ Stopped: the dollar limit of the run is reached\. .*the next\s+request could cost/)
+    await window.waitFor('Enter raises the limit to $')
+    // An empty line so soon after an ending counts as unintended.
     await new Promise((resolve) => setTimeout(resolve, 600))
     window.keys('Enter')
-    await window.sees('First.')
-    await window.sees('✓ done')
+    await window.waitFor('First.')
+    await window.waitFor('✓ done')
   })
 
   test.skipIf(!canConfine)(
-    'runs a command without a question once Shift+Tab accepts edits, and /permissions says how (spec R-EFRONT-1, R-EFRONT-3b)',
+    'runs commands without asking after Shift+Tab accepts edits, as /permissions says (spec R-EFRONT-1, R-EFRONT-3b)',
     async () => {
       const where = place()
       const command = `perl -e 'open F, ">", "made"; print "it ran"'`
@@ -130,29 +131,29 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
       const replies = [reply, { content: 'First.' }, reply, { content: 'Second.' }]
       writeFileSync(join(where.home, 'script.json'), JSON.stringify({ replies }))
       const window = start(where, '')
-      await window.sees('0 turns · 0:00')
+      await window.waitFor('0 turns · 0:00')
       window.text('go')
       window.keys('Enter')
-      await window.sees('Run this command?')
-      // A key so soon after a question is taken for a stray one.
+      await window.waitFor('Run this command?')
+      // A key so soon after a question counts as unintended.
       await new Promise((resolve) => setTimeout(resolve, 1_000))
       window.text('n')
-      await window.sees('First.')
+      await window.waitFor('First.')
       expect(existsSync(join(where.cwd, 'made'))).toBe(false)
       window.keys('BTab')
-      await window.sees(' accepts edits ·')
+      await window.waitFor(' accepts edits ·')
       window.text('/permissions')
       window.keys('Enter')
-      await window.sees(/In acceptEdits, commands without a rule run confined to the workspace by\s+bubblewrap\./)
+      await window.waitFor(/In acceptEdits, commands without a rule run confined to the workspace by\s+bubblewrap\./)
       window.text('go on')
       window.keys('Enter')
-      await window.sees('Second.')
+      await window.waitFor('Second.')
       expect(existsSync(join(where.cwd, 'made'))).toBe(true)
       expect(window.screen().split('Run this command?')).toHaveLength(1)
     },
   )
 
-  test('names a standing budget once half of it is used, by whichever process (R-LIM-12)', async () => {
+  test('shows a standing budget once half of it is used, by whichever process (R-LIM-12)', async () => {
     const where = place()
     const reply = { content: 'First.', usage: { input_tokens: 10, output_tokens: 3_500 } }
     writeFileSync(join(where.home, 'script.json'), JSON.stringify({ replies: [reply, reply] }))
@@ -162,133 +163,133 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
       JSON.stringify({ budgets: [{ per: 'day', usd: 0.2 }] }),
     )
     const window = start(where, '--model claude-sonnet-4-5')
-    await window.sees('0 turns · 0:00')
+    await window.waitFor('0 turns · 0:00')
     window.text('hello')
     window.keys('Enter')
-    await window.sees('✓ done')
+    await window.waitFor('✓ done')
     window.text('more')
     window.keys('Enter')
-    await window.sees(/\$0\.\d\d of \$\S+ a day · /)
+    await window.waitFor(/\$0\.\d\d of \$\S+ a day · /)
     const next = start(where, '--model claude-sonnet-4-5')
-    await next.sees(/0 turns · \$0\.\d\d of \$\S+ a day/)
+    await next.waitFor(/0 turns · \$0\.\d\d of \$\S+ a day/)
     expect(next.screen()).not.toContain('of $10.00')
   })
 
-  test('is left with the way back, exit code 0 and a usable shell; --resume goes on', async () => {
+  test('exits with a resume hint, code 0 and a usable shell; --resume continues', async () => {
     const where = place()
     const first = start(where, '"a question"')
-    await first.sees('First.')
+    await first.waitFor('First.')
     first.text('/quit')
     first.keys('Enter')
-    await first.sees(/halting --resume [\w-]{36}/)
-    await first.sees(/\[exit 0\]\s+icanon\s+echo/)
+    await first.waitFor(/halting --resume [\w-]{36}/)
+    await first.waitFor(/\[exit 0\]\s+icanon\s+echo/)
     const [, id = ''] = /--resume ([\w-]{36})/.exec(first.screen()) ?? []
     const second = start(where, `--resume ${id}`)
-    await second.sees('First.')
+    await second.waitFor('First.')
     second.text('more')
     second.keys('Enter')
-    await second.sees(/> more\s+First\./)
+    await second.waitFor(/> more\s+First\./)
     second.keys('C-d')
-    await second.sees(`halting --resume ${id}`)
+    await second.waitFor(`halting --resume ${id}`)
     expect(second.screen()).toContain('✓ done')
   })
 
-  test('asks what a slip of a command means: a prompt, or nothing, also by Ctrl+C (spec R-WORD-3)', async () => {
+  test('asks about a mistyped command: a prompt, or nothing, also on Ctrl+C (spec R-WORD-3)', async () => {
     const window = start(place(), 'docter')
-    await window.sees('Run halting doctor (c), send it as a prompt (p), or quit (Enter)?')
+    await window.waitFor('Run halting doctor (c), send it as a prompt (p), or quit (Enter)?')
     window.keys('p', 'Enter')
-    await window.sees(/> docter\s+First\./)
+    await window.waitFor(/> docter\s+First\./)
     window.text('exit')
     window.keys('Enter')
-    await window.sees('[exit 0]')
+    await window.waitFor('[exit 0]')
     const left = start(place(), 'docter')
-    await left.sees('[c/p/Q]')
+    await left.waitFor('[c/p/Q]')
     left.keys('C-c')
-    await left.sees('[exit 130]')
+    await left.waitFor('[exit 130]')
     expect(left.screen()).not.toContain('docter\n>')
   })
 
-  test('tells a collector of each run as its record has it', async () => {
+  test('sends a collector each run as recorded', async () => {
     const where = place()
     const window = start(where, '"a question"', `OTEL_EXPORTER_OTLP_ENDPOINT=${collector.url}`)
-    await window.sees('First.')
+    await window.waitFor('First.')
     window.text('more')
     window.keys('Enter')
-    await window.sees('Second.')
+    await window.waitFor('Second.')
     window.text('/quit')
     window.keys('Enter')
-    await window.sees(/\[exit 0\]/)
+    await window.waitFor(/\[exit 0\]/)
     const [, sessionId = ''] = /--resume ([\w-]{36})/.exec(window.screen()) ?? []
     const { runs } = await readJournal(sessionFile({ ...where, sessionId, env: {} }))
     expect(treesOf(spansOf(collector.received)).map(asRecorded)).toEqual(runs.map((run) => treeOfRecord(run)))
   })
 
-  test('has the theme that was kept, also with NO_COLOR; --theme goes before it', async () => {
+  test('uses the saved theme, also with NO_COLOR; --theme overrides it', async () => {
     const where = place()
     mkdirSync(join(where.home, '.halting'))
     writeFileSync(join(where.home, '.halting/settings.json'), '{"theme":"dark"}')
     const colours = (args: string, before: string): Promise<boolean> => {
       const window = start(where, `${args} "a question"`, before)
-      return window.sees('First.').then(() => window.screen('colours').includes('\u001B[2m'))
+      return window.waitFor('First.').then(() => window.screen('colours').includes('\u001B[2m'))
     }
     expect(await colours('', 'NO_COLOR=1')).toBe(true)
     expect(await colours('--theme none', '')).toBe(false)
   })
 
-  test('that is ended by SIGTERM in the middle of a run has a session that is whole, and leaves a usable shell', async () => {
+  test('leaves a complete session and a usable shell after SIGTERM during a run', async () => {
     const where = place()
     writeFileSync(
       join(where.home, 'script.json'),
       JSON.stringify({ replies: [{ content: 'Slow.', delay_ms: 60_000 }] }),
     )
     const window = start(where, '"a question"')
-    await window.sees('Esc stop')
+    await window.waitFor('Esc stop')
     const [, shell = ''] = /^(\d+)$/m.exec(window.screen()) ?? []
     const [child = ''] = execFileSync('pgrep', ['-P', shell], { encoding: 'utf8' }).trim().split('\n')
     process.kill(Number(child), 'SIGTERM')
-    await window.sees(/\[exit 143\]\s+icanon\s+echo/)
+    await window.waitFor(/\[exit 143\]\s+icanon\s+echo/)
     const [, id = ''] = /--resume ([\w-]{36})/.exec(window.screen()) ?? []
-    const told = execFileSync(process.execPath, [programPath(), 'sessions', 'show', id], {
+    const output = execFileSync(process.execPath, [programPath(), 'sessions', 'show', id], {
       cwd: where.cwd,
       env: { HOME: where.home, PATH: process.env['PATH'] },
       encoding: 'utf8',
     })
-    expect(told).toMatch(/aborted_streaming|terminated|user_requested/)
+    expect(output).toMatch(/aborted_streaming|terminated|user_requested/)
   })
 
-  test('whose window is closed in the middle of a run ends that run, and leaves nothing behind', async () => {
+  test('ends its run and leaves nothing when its window closes during the run', async () => {
     const where = place()
     writeFileSync(
       join(where.home, 'script.json'),
       JSON.stringify({ replies: [{ content: [{ type: 'tool_use', name: 'Bash', input: { command: 'sleep 60' } }] }] }),
     )
     const window = start(where, '"a question"')
-    await window.sees('Bash sleep 60')
+    await window.waitFor('Bash sleep 60')
     const [, shell = ''] = /^(\d+)$/m.exec(window.screen()) ?? []
     const [child = ''] = execFileSync('pgrep', ['-P', shell], { encoding: 'utf8' }).trim().split('\n')
     window.close()
-    // The kernel and the shell tell it both, and nothing can be written any more.
+    // The kernel and the shell both send the signal, and nothing can be written any more.
     const deadline = performance.now() + 20_000
     while (spawnSync('kill', ['-0', child]).status === 0) {
       if (performance.now() > deadline) throw new Error('It goes on without a window.')
       spawnSync('kill', ['-HUP', child])
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
-    const told = execFileSync(process.execPath, [programPath(), 'why'], {
+    const output = execFileSync(process.execPath, [programPath(), 'why'], {
       cwd: where.cwd,
       env: { HOME: where.home, PATH: process.env['PATH'] },
       encoding: 'utf8',
     })
-    expect(told).toContain('aborted_')
+    expect(output).toContain('aborted_')
   })
 
-  test('whose terminal is gone ends quietly, also where no signal tells it so', async () => {
+  test('exits quietly when its terminal is gone, even without a signal', async () => {
     const where = place()
     const replies = [{ content: 'Slow.', delay_ms: 60_000 }]
     writeFileSync(join(where.home, 'script.json'), JSON.stringify({ replies }))
     const window = start(where, '"a question" 2> $HOME/errors')
-    await window.sees('Esc stop')
-    // The shell hears of it, and hands nothing on.
+    await window.waitFor('Esc stop')
+    // The shell receives the signal, and does not forward it.
     window.close()
     const code = join(where.home, 'code')
     const deadline = performance.now() + 20_000
@@ -298,53 +299,53 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     }
     expect(readFileSync(code, 'utf8').trim()).toBe('129')
     expect(readFileSync(join(where.home, 'errors'), 'utf8')).not.toMatch(/Assertion|abort|at .*node:/)
-    const told = execFileSync(process.execPath, [programPath(), 'why'], {
+    const output = execFileSync(process.execPath, [programPath(), 'why'], {
       cwd: where.cwd,
       env: { HOME: where.home, PATH: process.env['PATH'] },
       encoding: 'utf8',
     })
-    expect(told).toMatch(/user_requested|aborted_streaming/)
+    expect(output).toMatch(/user_requested|aborted_streaming/)
   })
 
-  test('asks about a folder that nobody trusted before it reads it, and keeps a yes', async () => {
+  test('asks about an untrusted folder before reading it, and remembers a yes', async () => {
     const where = place()
     mkdirSync(join(where.cwd, '.claude'))
     const settings = { hooks: { Stop: [{ hooks: [{ type: 'command', command: 'echo hooked' }] }] } }
     writeFileSync(join(where.cwd, '.claude/settings.json'), JSON.stringify(settings))
     const no = start(where, '')
-    await no.sees('hooks  Stop: echo hooked')
+    await no.waitFor('hooks  Stop: echo hooked')
     no.text('n')
     no.keys('Enter')
-    await no.sees('is not trusted: the settings liste')
-    await no.sees('? keys')
+    await no.waitFor('is not trusted: the settings liste')
+    await no.waitFor('? keys')
     no.keys('C-d')
     const yes = start(where, '')
-    await yes.sees('Trust this folder')
+    await yes.waitFor('Trust this folder')
     yes.text('y')
     yes.keys('Enter')
-    await yes.sees('? keys')
+    await yes.waitFor('? keys')
     yes.text('/hooks')
     yes.keys('Enter')
-    await yes.sees('echo hooked')
+    await yes.waitFor('echo hooked')
     yes.keys('C-d')
     const again = start(where, '')
-    await again.sees('? keys')
+    await again.waitFor('? keys')
     expect(again.screen()).not.toContain('Trust this folder')
     expect(readFileSync(join(where.home, '.halting/trust.json'), 'utf8')).toContain('"trusted"')
   })
 
-  test('is left by Ctrl+C: once for the text, twice for the program', async () => {
+  test('quits on Ctrl+C: once for the text, twice for the program', async () => {
     const where = place()
     const window = start(where, '')
-    await window.sees('? keys')
+    await window.waitFor('? keys')
     window.text('half a prompt')
-    await window.sees('> half a prompt')
+    await window.waitFor('> half a prompt')
     window.keys('C-l')
-    await window.sees('> half a prompt')
+    await window.waitFor('> half a prompt')
     window.keys('C-c')
     window.keys('C-c')
     window.keys('C-c')
-    await window.sees('[exit 0]')
+    await window.waitFor('[exit 0]')
     expect(window.screen()).toMatch(/icanon\s+echo/)
   })
 })

@@ -11,11 +11,11 @@ import { expect, onTestFinished, test } from 'vitest'
 import { endingShown } from '../../src/terminal/view/ending-block.ts'
 import { questionView } from '../../src/terminal/view/question-view.ts'
 import { stopPanel } from '../../src/terminal/view/stop-panel.ts'
-import { plain, shown, streamView } from './view-support.ts'
+import { plainStyle, renderBlocks, streamView } from './view-support.ts'
 
-interface Shown {
+interface ShownRun {
   readonly session: Session
-  /** All that was printed, without times. */
+  /** Everything that was printed, without times. */
   readonly printed: () => string
 }
 
@@ -23,7 +23,7 @@ function open(
   replies: readonly ScriptedReply[],
   { tools = [], ...options }: Partial<QueryOptions> = {},
   answersQuestions = false,
-): Shown {
+): ShownRun {
   const cwd = mkdtempSync(join(tmpdir(), 'halting-view-'))
   const workspace = new Workspace({ cwd })
   onTestFinished(async () => {
@@ -48,12 +48,12 @@ function open(
   const view = streamView()
   const lines: string[] = []
   session.listen((event) => {
-    lines.push(...view.see(event).map((block) => shown([block])))
+    lines.push(...view.see(event).map((block) => renderBlocks([block])))
     if (event.type !== 'run_end') return
     const { limits, canResume } = session.snapshot
     const input = { terminal: event.terminal, limits, canResume, changes: view.changes, todos: view.todos }
-    lines.push(shown([endingShown(input, plain).block]))
-    expect(shown([view.live])).toBe('')
+    lines.push(renderBlocks([endingShown(input, plainStyle).block]))
+    expect(renderBlocks([view.live])).toBe('')
   })
   const printed = (): string =>
     lines
@@ -114,16 +114,16 @@ Done.
   Not done: "tell it".`)
 })
 
-test('a limit is told, and the run goes on where it was, with its counters', async () => {
+test('reports a limit, and the run continues with its counters', async () => {
   const look = calls({ name: 'Glob', input: { pattern: '*' } })
   const { session, printed } = open([look, look, { text: 'Two files.' }], { maxTurns: 1 })
   session.prompt('go')
   await session.settled()
   expect(
-    shown([
+    renderBlocks([
       stopPanel(
         () => session.snapshot,
-        plain,
+        plainStyle,
         () => 0,
       ),
     ]),
@@ -142,7 +142,7 @@ Two files.
 ✓ done · 3 turns · M:SS`)
 })
 
-test('a person who steers, and interrupts', async () => {
+test('a person steers and interrupts', async () => {
   const { session, printed } = open([calls({ name: 'Glob', input: { pattern: '*' } }), { hang: true, text: 'I th' }])
   session.listen((event) => {
     if (event.type !== 'loop') return
@@ -156,7 +156,7 @@ test('a person who steers, and interrupts', async () => {
   )
 })
 
-test('a call that is asked about, and a subagent', async () => {
+test('a call asks, and a subagent works', async () => {
   const helper = agentTool({
     name: 'Agent',
     description: '',
@@ -184,11 +184,11 @@ test('a call that is asked about, and a subagent', async () => {
       answer: (id, answer) => session.answer(id, answer),
       changed: () => undefined,
       now: () => 0,
-      style: plain,
+      style: plainStyle,
       cwd,
       rows: () => 24,
     })
-    asked.push(shown([view]))
+    asked.push(renderBlocks([view]))
     view.handleInput?.('\r')
     view.handleInput?.('n')
   })

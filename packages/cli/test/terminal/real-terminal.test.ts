@@ -1,4 +1,5 @@
-// R-TERM-5, R-TERM-5a: a shell is usable after the program, however it ends: in a terminal of the system (needs script of util-linux), and in tmux.
+// Holds rules of docs/spec: R-TERM-5, R-TERM-5a: a shell is usable after the program, however it ends: in a terminal of the system (needs script of
+// util-linux), and in tmux.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,13 +13,13 @@ const hasScript =
   process.platform === 'linux' && spawnSync('script', ['--version']).stdout?.toString().includes('util-linux')
 const hasTmux = spawnSync('tmux', ['-V']).status === 0
 
-/** It has the terminal until it is told how to end. */
+/** Uses the terminal until the test makes it end. */
 const program = `
   import { spawn } from 'node:child_process'
   import { writeFileSync } from 'node:fs'
   import { createScreen } from './screen/screen.ts'
   import { processTerminal } from './screen/process-terminal.ts'
-  const [how, told] = process.argv.slice(2)
+  const [how, pidFile] = process.argv.slice(2)
   const asked = how === 'asked' ? { onSignal: (signal) => { screen.print({ render: () => ['bye, ' + signal] }); setTimeout(() => void screen.stop(), 300) } } : {}
   const screen = createScreen(processTerminal(process.stdin, process.stdout), asked)
   const keys = []
@@ -40,7 +41,7 @@ const program = `
   })
   screen.start()
   screen.print({ render: () => ['printed'] })
-  setTimeout(() => writeFileSync(told, String(process.pid)), 300)
+  setTimeout(() => writeFileSync(pidFile, String(process.pid)), 300)
   setTimeout(() => process.exit(9), 60_000).unref()
 `
 
@@ -70,10 +71,10 @@ async function until(isTrue: () => boolean, what: () => string): Promise<void> {
   }
 }
 
-/** Runs it in a terminal of its own, ends it, and tells what the terminal is like then. */
-async function ended(name: string, end: (pid: number, type: (keys: string) => void) => void, how = 'alone') {
-  const told = join(folder, `${name}.pid`)
-  const command = `${process.execPath} ${path} ${how} ${told}; echo "code $?"; timeout 0.3 cat | sed 's/^/left: /'; stty -a`
+/** Runs it in a terminal of its own, ends it, and returns the state of the terminal after that. */
+async function runAndEnd(name: string, end: (pid: number, type: (keys: string) => void) => void, how = 'alone') {
+  const pidFile = join(folder, `${name}.pid`)
+  const command = `${process.execPath} ${path} ${how} ${pidFile}; echo "code $?"; timeout 0.3 cat | sed 's/^/left: /'; stty -a`
   const child = spawn('script', ['-qec', command, '/dev/null'], { env: { ...process.env, TERM: 'xterm-256color' } })
   const terminal = virtualTerminal({ columns: 80, rows: 24 })
   let output = ''
@@ -83,10 +84,10 @@ async function ended(name: string, end: (pid: number, type: (keys: string) => vo
   })
   const exited = new Promise((resolve) => child.once('exit', resolve))
   await until(
-    () => existsSync(told) && readFileSync(told, 'utf8') !== '',
+    () => existsSync(pidFile) && readFileSync(pidFile, 'utf8') !== '',
     () => output,
   )
-  end(Number(readFileSync(told, 'utf8')), (keys) => child.stdin.write(keys))
+  end(Number(readFileSync(pidFile, 'utf8')), (keys) => child.stdin.write(keys))
   await exited
   await terminal.arrived()
   return { terminal, output, text: terminal.all().join('\n') }
@@ -105,52 +106,48 @@ const endings: readonly (readonly [name: string, (pid: number, type: (keys: stri
 test.skipIf(!hasScript).concurrent.each(endings)(
   'after %s the modes are off and the terminal echoes (needs script)',
   async (name, end, says) => {
-    const { terminal, text } = await ended(name, end)
+    const { terminal, text } = await runAndEnd(name, end)
     expect(text).toMatch(says)
     expect(text).toMatch(/^printed\n/)
     expect(text).not.toMatch(/^live/m)
     expect(terminal.modes).toEqual({ bracketedPaste: false, focus: false, wrap: true, cursor: true })
-    // The terminal's driver takes lines again, and shows what is typed.
+    // The terminal driver reads lines again, and echoes typed text.
     expect(text).toMatch(/[ ;]icanon/)
     expect(text).toMatch(/[ ;]echo[ ;]/)
-    // What was typed ahead for the program is not for the shell.
+    // What was typed ahead for the program does not reach the shell.
     expect(text).not.toContain('left: ls')
   },
 )
 
-test
-  .skipIf(!hasScript)
-  .concurrent('a signal that the program wants to hear is told to it once (needs script)', async () => {
-    const { text, terminal } = await ended('asked', (pid) => process.kill(pid, 'SIGTERM'), 'asked')
-    expect(text).toMatch(/printed\nbye, SIGTERM\ncode 0/)
-    expect(terminal.modes.bracketedPaste).toBe(false)
-  })
+test.skipIf(!hasScript).concurrent('the program handles a signal once (needs script)', async () => {
+  const { text, terminal } = await runAndEnd('asked', (pid) => process.kill(pid, 'SIGTERM'), 'asked')
+  expect(text).toMatch(/printed\nbye, SIGTERM\ncode 0/)
+  expect(terminal.modes.bracketedPaste).toBe(false)
+})
 
 test
   .skipIf(!hasScript)
-  .concurrent('a terminal that closes tells it twice, and there is time to end well (needs script)', async () => {
+  .concurrent('a closing terminal is reported twice, and there is time to exit (needs script)', async () => {
     const twice = (pid: number): void => {
       process.kill(pid, 'SIGHUP')
       // On a busy machine it may have ended by then.
       setTimeout(() => spawnSync('kill', ['-HUP', String(pid)]), 100)
     }
-    const { text } = await ended('hangup', twice, 'asked')
+    const { text } = await runAndEnd('hangup', twice, 'asked')
     expect(text).toMatch(/printed\nbye, SIGHUP\ncode 0/)
   })
 
-test
-  .skipIf(!hasScript)
-  .concurrent('a stop that does not come, as nobody could end it, costs nothing (needs script)', async () => {
-    const { text } = await ended('no-shell', (pid, type) => {
-      process.kill(pid, 'SIGTSTP')
-      setTimeout(() => type('q'), 500)
-    })
-    expect(text).toMatch(/code 0/)
+test.skipIf(!hasScript).concurrent('a suspension that cannot start has no effect (needs script)', async () => {
+  const { text } = await runAndEnd('no-shell', (pid, type) => {
+    process.kill(pid, 'SIGTSTP')
+    setTimeout(() => type('q'), 500)
   })
+  expect(text).toMatch(/code 0/)
+})
 
 interface Tmux {
   readonly shown: () => string
-  /** Also what scrolled out. */
+  /** Including what scrolled off the screen. */
   readonly all: () => string
   readonly resize: (columns: number, rows: number) => void
   readonly sees: (text: RegExp) => Promise<void>
@@ -178,7 +175,7 @@ async function inTmux(name: string, work: (tmux: Tmux) => Promise<void>, how = '
   }
 }
 
-test.skipIf(!hasTmux).concurrent('stops at Ctrl+Z, and goes on by fg, in tmux (needs tmux)', async () => {
+test.skipIf(!hasTmux).concurrent('Ctrl+Z suspends and fg resumes, in tmux (needs tmux)', async () => {
   await inTmux('stops', async ({ shown, sees, send }) => {
     send('a')
     await sees(/keys a/)
@@ -191,10 +188,10 @@ test.skipIf(!hasTmux).concurrent('stops at Ctrl+Z, and goes on by fg, in tmux (n
     await sees(/^live/m)
     send('b')
     await sees(/keys a b/)
-    // The shell's lines are above, each once.
+    // The lines of the shell are above, each once.
     expect(shown().match(/^in the shell/gm)).toHaveLength(1)
     send('q')
-    // What is typed while it leaves is not the shell's.
+    // What is typed while the program ends does not reach the shell.
     await until(() => /ready>\s*$/.test(shown()), shown)
     send('echo "and $((1 + 1))"', 'Enter')
     await sees(/^and 2/m)
@@ -203,31 +200,28 @@ test.skipIf(!hasTmux).concurrent('stops at Ctrl+Z, and goes on by fg, in tmux (n
 
 test
   .skipIf(!hasTmux)
-  .concurrent(
-    'Ctrl+C and Ctrl+Z in a program that the terminal is lent to are for that program (needs tmux)',
-    async () => {
-      await inTmux('lent', async ({ shown, sees, send }) => {
-        send('e')
-        await sees(/^in the editor/m)
-        send('C-c')
-        await sees(/interrupted/)
-        send('C-z')
-        await sees(/Stopped/)
-        send('fg', 'Enter')
-        await until(() => (shown().match(/fg$/gm) ?? []).length > 0, shown)
-        send('my words', 'Enter')
-        await sees(/^wrote my words/m)
-        await sees(/^live/m)
-        // Not before the other one had ended.
-        expect(shown()).toMatch(/wrote my words[^]*live/)
-        expect(shown()).not.toMatch(/live[^]*wrote my words/)
-        send('b')
-        await sees(/keys b/)
-      })
-    },
-  )
+  .concurrent('Ctrl+C and Ctrl+Z reach the program that borrows the terminal (needs tmux)', async () => {
+    await inTmux('lent', async ({ shown, sees, send }) => {
+      send('e')
+      await sees(/^in the editor/m)
+      send('C-c')
+      await sees(/interrupted/)
+      send('C-z')
+      await sees(/Stopped/)
+      send('fg', 'Enter')
+      await until(() => (shown().match(/fg$/gm) ?? []).length > 0, shown)
+      send('my words', 'Enter')
+      await sees(/^wrote my words/m)
+      await sees(/^live/m)
+      // Not before the other process has ended.
+      expect(shown()).toMatch(/wrote my words[^]*live/)
+      expect(shown()).not.toMatch(/live[^]*wrote my words/)
+      send('b')
+      await sees(/keys b/)
+    })
+  })
 
-test.skipIf(!hasTmux).concurrent('made narrower and narrower nothing old stays, in tmux (needs tmux)', async () => {
+test.skipIf(!hasTmux).concurrent('repeated narrowing leaves nothing old, in tmux (needs tmux)', async () => {
   await inTmux(
     'narrow',
     async ({ all, resize, sees }) => {

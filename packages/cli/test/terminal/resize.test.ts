@@ -1,4 +1,5 @@
-// R-TERM-2, R-TERM-4, R-TERM-4a: a resize leaves one panel and one editor, and loses no line, neither ours nor the shell's.
+// Holds rules of docs/spec: R-TERM-2, R-TERM-4, R-TERM-4a: after a resize there is one panel and one editor, and no line of the program or the shell is
+// lost.
 import * as fc from 'fast-check'
 import { CURSOR_MARKER } from '@earendil-works/pi-tui/dist/tui.js'
 import { expect, test } from 'vitest'
@@ -8,7 +9,7 @@ import { manualTimers, virtualTerminal } from './virtual-terminal.ts'
 
 const words = 'the quick brown fox jumps over the lazy dog and runs into the woods behind the house '
 
-/** Words in lines of the width: as long as they may be. */
+/** Lines of words as wide as the width allows. */
 function folded(text: string, width: number): string[] {
   const lines = ['']
   for (const word of text.split(' ')) {
@@ -50,7 +51,7 @@ async function play(events: readonly Event[], shellLines: number) {
   for (const event of events) {
     if (event.type === 'resize') {
       terminal.resize(event.columns, event.rows)
-      // Whoever drags a window makes it smaller and smaller before anything can be drawn.
+      // A dragged window shrinks step by step before anything can be drawn.
       timers.pass(event.isDrag === true ? 10 : 60)
     } else if (event.type === 'token') tail = (tail + ' token').slice(-400)
     else {
@@ -61,7 +62,7 @@ async function play(events: readonly Event[], shellLines: number) {
     }
     screen.requestFrame()
     timers.pass(20)
-    // Each event has arrived before the next: the terminal wraps what it has.
+    // Each event has arrived before the next: the terminal wraps the lines that it has.
     await terminal.arrived()
   }
   timers.pass(60)
@@ -95,7 +96,7 @@ const event = fc.oneof(
   { weight: 3, arbitrary: token },
 )
 
-test('200 random resizes while text streams: one panel, one editor, no line lost', async () => {
+test('200 random resizes while text streams keep one panel, one editor and every line', async () => {
   const either = fc.oneof({ weight: 3, arbitrary: event }, { weight: 1, arbitrary: dragged })
   const events = fc.sample(either, { numRuns: 600, seed: 13 })
   expect(events.filter(({ type }) => type === 'resize').length).toBeGreaterThan(200)
@@ -103,12 +104,12 @@ test('200 random resizes while text streams: one panel, one editor, no line lost
   check(played, 20)
 })
 
-test('the same holds for short conversations, below a shell with few lines or many', async () => {
+test('short conversations survive resizes, below few or many shell lines', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(event, { maxLength: 25 }), fc.constantFrom(0, 3, 60), async (events, shellLines) => {
       const played = await play(events, shellLines)
       check(played, shellLines)
-      // A blank terminal would pass what is looked for in few lines.
+      // In a few lines a blank terminal would pass the check.
       expect(played.terminal.shown()).toContain('EDITOR')
     }),
     { numRuns: 60 },
@@ -136,7 +137,7 @@ test.each([
     [50, 20],
     [40, 20],
   ],
-])('a short conversation made narrower and narrower: %j', async (...sizes) => {
+])('a short conversation survives repeated narrowing: %j', async (...sizes) => {
   const events: readonly Event[] = [
     { type: 'print', words: 12 },
     { type: 'token' },

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-TERM-6: what reaches the terminal steers nothing, whoever made the line.
+// Holds rules of docs/spec: R-TERM-6: nothing in a line can control the terminal, whatever its source.
 import { expect, test } from 'vitest'
 import { rowOf, rowText } from '../../src/terminal/screen/row.ts'
 

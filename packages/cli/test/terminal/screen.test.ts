@@ -1,7 +1,7 @@
-// R-TERM-1, R-TERM-2: what is printed is printed once; below it only what changes is written.
+// Holds rules of docs/spec: R-TERM-1, R-TERM-2: printed lines are written once; below them only changes are written.
 import { Editor } from '@earendil-works/pi-tui/dist/components/editor.js'
 import { expect, test } from 'vitest'
-import { editorHost } from '../../src/terminal/screen/editor-host.ts'
+import { editorHost } from '../../src/terminal/editor/prompt-editor.ts'
 import type { Block, Component } from '../../src/terminal/screen/screen-port.ts'
 import { createScreen } from '../../src/terminal/screen/screen.ts'
 import { manualTimers, virtualTerminal, type VirtualTerminalOptions } from './virtual-terminal.ts'
@@ -31,7 +31,7 @@ function started(options?: VirtualTerminalOptions) {
   return { terminal, timers, screen, frame }
 }
 
-test('blocks stand above what changes, in the order in which they were printed', async () => {
+test('blocks are above the changing components, in print order', async () => {
   const { terminal, screen, frame } = started({ columns: 33, rows: 12 })
   let turn = 1
   screen.setLive([{ render: () => [` turn ${turn}/40`] }, lines('──────', '> ', '──────')])
@@ -54,7 +54,7 @@ test('blocks stand above what changes, in the order in which they were printed',
   ])
 })
 
-test('the editor has the cursor of the terminal, also behind wide characters', async () => {
+test('the editor has the terminal cursor, also after wide characters', async () => {
   const { terminal, screen, frame } = started({ columns: 40, rows: 12 })
   const editor = new Editor(editorHost(screen), { borderColor: unstyled, selectList })
   screen.setLive([lines('status'), editor])
@@ -69,13 +69,13 @@ test('the editor has the cursor of the terminal, also behind wide characters', a
   expect(terminal.modes.cursor).toBe(true)
 })
 
-test('the terminal is as it was after stop, without what changed', async () => {
+test('stop restores the terminal, without the changing components', async () => {
   const terminal = virtualTerminal({ columns: 40, rows: 12 })
   terminal.write('$ halting\r\n')
   const screen = createScreen(terminal)
   screen.start()
   screen.setLive([lines('status', '> ')])
-  await terminal.sees('status')
+  await terminal.waitFor('status')
   expect([terminal.isRaw, terminal.modes]).toEqual([
     true,
     { bracketedPaste: true, focus: true, wrap: true, cursor: false },

@@ -8,12 +8,12 @@ import { ServerQuestions } from '../../src/terminal/app/server-questions.ts'
 import { serverQuestionView } from '../../src/terminal/view/server-question.ts'
 import { call } from '../support/program.ts'
 import { askingServer, given } from '../support/servers.ts'
-import { answering, key, startApp } from './app-support.ts'
-import { plain, shown } from './view-support.ts'
+import { answerDelay, key, startApp } from './app-support.ts'
+import { plainStyle, renderBlocks } from './view-support.ts'
 
 const waits = new AbortController().signal
 
-async function put(request: ElicitationRequest) {
+async function showQuestion(request: ElicitationRequest) {
   const questions = new ServerQuestions(() => undefined)
   const answers: ElicitationAnswer[] = []
   void questions.ask('crm', request, waits).then((answer) => answers.push(answer))
@@ -23,10 +23,10 @@ async function put(request: ElicitationRequest) {
   const view = serverQuestionView({
     question,
     answered: () => undefined,
-    // A person takes a second for each key.
+    // Each key comes a second after the last.
     now: () => (ms += 1_000),
     changed: () => undefined,
-    style: plain,
+    style: plainStyle,
   })
   return {
     press: async (...data: readonly string[]) => {
@@ -34,7 +34,7 @@ async function put(request: ElicitationRequest) {
       await Promise.resolve()
       return answers
     },
-    screen: () => shown([view], 70).split('\n').slice(1),
+    screen: () => renderBlocks([view], 70).split('\n').slice(1),
   }
 }
 
@@ -46,7 +46,7 @@ const name = { name: { type: 'string', title: 'Name', maxLength: 5 } }
 
 describe('a form of a server', () => {
   test('says first who asks and what; Enter accepts nothing', async () => {
-    const { screen, press } = await put(form(name))
+    const { screen, press } = await showQuestion(form(name))
     expect(screen()).toEqual(['? The server crm asks: About you', ' y answer · n decline · Esc no answer'])
     expect(await press(key.enter)).toEqual([])
   })
@@ -58,12 +58,12 @@ describe('a form of a server', () => {
     ['what is optional may be left empty', ['y', key.enter], { action: 'accept', content: {} }],
     ['a text is taken', ['y', 'A', 'd', 'a', key.enter], { action: 'accept', content: { name: 'Ada' } }],
   ])('%s', async (_what, keys, answer) => {
-    const { press } = await put(form(name))
+    const { press } = await showQuestion(form(name))
     expect(await press(...keys)).toEqual([answer])
   })
 
-  test('each kind of field has its value', async () => {
-    const { press, screen } = await put(
+  test('accepts a value for each kind of field', async () => {
+    const { press, screen } = await showQuestion(
       form({
         age: { type: 'integer', minimum: 1, maximum: 150, default: 30 },
         size: { type: 'string', enum: ['s', 'l'], enumNames: ['small', 'large'] },
@@ -92,8 +92,8 @@ describe('a form of a server', () => {
     [{ type: 'string', maxLength: 2 }, 'abc', 'Give a text of at most 2 characters.'],
     [{ type: 'string', format: 'email' }, 'abc', 'Give an email address.'],
     [{ type: 'string' }, '', 'An answer is required.'],
-  ])('says what is wrong with a value, and stays: %j', async (field, typed, problem) => {
-    const { press, screen } = await put(form({ it: field }, ['it']))
+  ])('reports an invalid value, and stays open: %j', async (field, typed, problem) => {
+    const { press, screen } = await showQuestion(form({ it: field }, ['it']))
     expect(await press('y', ...typed.split(''), key.enter)).toEqual([])
     expect(screen()).toContain(`  ${problem}`)
   })
@@ -104,7 +104,7 @@ describe('a page of a server', () => {
   const page: ElicitationRequest = { mode: 'url', message: 'Connect\u202E', url, elicitationId: 'e' }
 
   test('shows the whole address and its host', async () => {
-    const { screen } = await put(page)
+    const { screen } = await showQuestion(page)
     const lines = screen()
     expect(lines.map((line) => line.trim()).join(' ')).toContain('a page at auth.example.com: Connect⟦U+202E⟧')
     expect(lines.map((line) => line.trim()).join('')).toContain(url)
@@ -116,11 +116,11 @@ describe('a page of a server', () => {
     ['n', 'decline'],
     [key.escape, 'cancel'],
   ])('is answered by a key: %j', async (pressed, action) => {
-    expect(await (await put(page)).press(pressed)).toEqual([{ action }])
+    expect(await (await showQuestion(page)).press(pressed)).toEqual([{ action }])
   })
 })
 
-test('a form that cannot be shown is declined with a note; what is withdrawn is cancelled', async () => {
+test('an unsupported form is declined with a note; a withdrawn one is cancelled', async () => {
   const notes: string[] = []
   const questions = new ServerQuestions((text) => void notes.push(text))
   expect(await questions.ask('crm', form({ it: { type: 'object' } }), waits)).toEqual({ action: 'decline' })
@@ -136,7 +136,7 @@ test('a form that cannot be shown is declined with a note; what is withdrawn is 
   expect([await two, questions.open]).toEqual([{ action: 'cancel' }, []])
 })
 
-test('a session in a terminal puts the form and the page of a server, one after the other', async () => {
+test('a session shows the form and the page of a server, one after the other', async () => {
   const asks = { command: process.execPath, args: [askingServer] }
   const { terminal, say, type, settled } = await startApp({
     replies: [{ content: [call('mcp__asks__two', {})] }, { content: 'Done.' }],
@@ -150,20 +150,20 @@ test('a session in a terminal puts the form and the page of a server, one after 
     },
   })
   say('go')
-  const onScreen = (text: string): Promise<void> =>
+  const waitForText = (text: string): Promise<void> =>
     expect.poll(() => terminal.all().join('\n'), { timeout: 20_000 }).toContain(text)
-  await onScreen('The server asks asks: Your name?')
-  await answering()
+  await waitForText('The server asks asks: Your name?')
+  await answerDelay()
   type('y')
-  await answering()
+  await answerDelay()
   type('A', 'd', 'a', key.enter)
-  await answering()
+  await answerDelay()
   type('2')
-  await answering()
+  await answerDelay()
   type('s')
-  await onScreen('a page at auth.example.com')
-  await answering()
+  await waitForText('a page at auth.example.com')
+  await answerDelay()
   type('n')
-  await onScreen('Done.')
+  await waitForText('Done.')
   await settled()
 })

@@ -1,4 +1,4 @@
-// Holds a rule of docs/spec: R-TERM-20a: a small terminal, or text that no line holds, ends no program, no run and no command.
+// Holds rules of docs/spec: R-TERM-20a: a small terminal, or text that fits no line, ends no program, no run and no command.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { streamingMarkdown } from '../../src/terminal/markdown/streaming-markdown.ts'
@@ -69,7 +69,7 @@ function editorAt(columns: number) {
 }
 
 describe('the editor', () => {
-  test.each(sizes)('at %i columns holds a wide character, a tab and a grapheme that no line holds', (width) => {
+  test.each(sizes)('at %i columns holds a wide character, a tab and an oversized grapheme', (width) => {
     const editor = editorAt(width)
     for (const text of ['漢', '\t', endless, '漢字\t👩‍💻']) {
       editor.setText(text)
@@ -79,7 +79,7 @@ describe('the editor', () => {
     }
   })
 
-  test('takes any keys at any width', () => {
+  test('accepts any keys at any width', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(keys, fc.constantFrom(...sizes, 0)), { maxLength: 30 }),
@@ -100,7 +100,7 @@ describe('the editor', () => {
   })
 })
 
-test('whatever else is wrapped ends at any width', () => {
+test('wrapping terminates at any width', () => {
   fc.assert(
     fc.property(fc.array(pieces, { maxLength: 12 }), fc.constantFrom(...sizes), (parts, width) => {
       const text = parts.join('')
@@ -114,23 +114,23 @@ test('whatever else is wrapped ends at any width', () => {
 })
 
 describe('the program', () => {
-  test('goes on in a terminal of a few columns, and with it a command that runs', async () => {
+  test('continues in a terminal of a few columns, together with a running command', async () => {
     const { terminal, type, app } = await startApp({ replies: [{ content: 'Hello.' }], columns: 60 })
     let exitCode: number | undefined
     void app.ended.then((code) => (exitCode = code))
     type('!sleep 0.5; echo 漢字 > done; echo the end', key.enter)
-    await terminal.sees('! sleep')
+    await terminal.waitFor('! sleep')
     for (const columns of [5, 3, 1, 2, 4]) {
       terminal.resize(columns, 6)
       type('漢', key.up, '\t')
       await new Promise((resolve) => setTimeout(resolve, 80))
     }
     terminal.resize(60, 14)
-    await terminal.sees('the end')
+    await terminal.waitFor('the end')
     expect(exitCode).toBeUndefined()
   })
 
-  test('says of what cannot be drawn that it cannot, and goes on', async () => {
+  test('reports what cannot be drawn, and continues', async () => {
     const terminal = virtualTerminal({ columns: 40, rows: 8 })
     const screen = createScreen(terminal)
     screen.start()
@@ -140,7 +140,7 @@ describe('the program', () => {
       },
     })
     screen.setLive([{ render: () => ['still here'] }])
-    await terminal.sees('still here')
+    await terminal.waitFor('still here')
     expect(terminal.shown()).toContain('(cannot be displayed)')
     await screen.stop()
   })

@@ -1,4 +1,4 @@
-// Holds R-LIM-40 to R-LIM-47: the line that a command of the person prints, in the interactive program.
+// Holds rules of docs/spec: R-LIM-40 to R-LIM-47: the status line of a person's command in the interactive program.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -7,22 +7,22 @@ import { folder, startApp } from './app-support.ts'
 
 const hasJq = spawnSync('jq', ['--version']).status === 0
 
-const settingsWith = (home: string, settings: object): void => {
+const writeSettings = (home: string, settings: object): void => {
   mkdirSync(join(home, '.halting'), { recursive: true })
   writeFileSync(join(home, '.halting', 'settings.json'), JSON.stringify(settings))
 }
 const place = (settings: object) => {
   const [cwd, home] = [folder('halting-app-'), folder('halting-home-')]
-  settingsWith(home, settings)
+  writeSettings(home, settings)
   return { cwd, home }
 }
 const line = (command: string, more: object = {}) => ({ statusLine: { type: 'command', command, ...more } })
-/** A command that shows fields of its input, by a program that reads JSON. */
+/** A command that prints fields of its input with a JSON reader. */
 const showing = (expression: string): string =>
   `${process.execPath} -e 'let t="";process.stdin.on("data",(d)=>t+=d).on("end",()=>{const s=JSON.parse(t);console.log(${expression})})'`
 
 describe('in the program', () => {
-  test('stands above our line, which leaves the model to it, and follows the session', async () => {
+  test('appears above the status bar, which leaves out the model, and follows the session', async () => {
     const { terminal, say, settled } = await startApp({
       again: place(
         line(
@@ -40,12 +40,12 @@ describe('in the program', () => {
     })
     expect(terminal.shown()).toMatch(/\n <scripted acceptEdits 0 0 false>\n accepts edits · .*keys/)
     say('write')
-    await terminal.sees('<scripted acceptEdits 2 2 true>')
+    await terminal.waitFor('<scripted acceptEdits 2 2 true>')
     await settled()
     expect(terminal.shown()).not.toContain(' · scripted')
   })
 
-  test('a command that fails says so once, and our line is what it was (R-LIM-45)', async () => {
+  test('a failing command is reported once, and the status bar stays (R-LIM-45)', async () => {
     const { terminal, say, settled } = await startApp({
       again: place(line('echo half; echo no jq here >&2; exit 3')),
       opensWith: 'no jq here',
@@ -62,16 +62,16 @@ describe('in the program', () => {
     expect(terminal.shown()).toMatch(/\n asks before changes · scripted · /)
   })
 
-  test('it is run again by refreshInterval, and when the terminal has another width', async () => {
+  test('runs again for refreshInterval, and when the width changes', async () => {
     const again = place(line('echo x >> runs; echo "run $(wc -l < runs), $COLUMNS wide"', { refreshInterval: 1 }))
     const { terminal } = await startApp({ again, opensWith: 'run 1, 80 wide' })
     terminal.resize(70, 24)
-    await terminal.sees(/run \d+, 70 wide/)
-    await terminal.sees(/run (?:[4-9]|\d\d), 70 wide/)
+    await terminal.waitFor(/run \d+, 70 wide/)
+    await terminal.waitFor(/run (?:[4-9]|\d\d), 70 wide/)
     expect(terminal.shown()).not.toContain('80 wide')
   })
 
-  test.skipIf(!hasJq)('a script for Claude Code runs as it is (needs jq)', async () => {
+  test.skipIf(!hasJq)('runs a script for Claude Code unchanged (needs jq)', async () => {
     const script = `#!/bin/bash
 input=$(cat)
 field() { jq -r "$1" <<< "$input"; }
@@ -89,11 +89,11 @@ printf '\\033[36m[%s]\\033[0m %s | %s%% ctx | $%.4f | +%s\\n' "$model" "$dir" "$
       replies: [{ content: 'Done.' }],
     })
     say('go')
-    await terminal.sees(/\[scripted\] \S+ \| [1-9]% ctx \| \$\d\.\d{4} \| \+0/)
+    await terminal.waitFor(/\[scripted\] \S+ \| [1-9]% ctx \| \$\d\.\d{4} \| \+0/)
     expect(terminal.shown()).not.toContain('failed')
   })
 
-  test('an idle session runs it once', async () => {
+  test('runs once in an idle session', async () => {
     const again = place(line('echo x >> runs; echo "run $(wc -l < runs)"'))
     const { terminal } = await startApp({ again, opensWith: 'run 1' })
     await new Promise((resolve) => setTimeout(resolve, 700))
@@ -101,9 +101,14 @@ printf '\\033[36m[%s]\\033[0m %s | %s%% ctx | $%.4f | +%s\\n' "$model" "$dir" "$
     expect(terminal.shown()).toContain(' run 1')
   })
 
-  test('it has no keys of models, and nothing of it is on record (R-LIM-46)', async () => {
+  test('has no model keys, and is not recorded (R-LIM-46)', async () => {
     const again = place(line('echo "key <$ANTHROPIC_API_KEY> status-line-output"'))
-    const { terminal, say, settled, opened } = await startApp({
+    const {
+      terminal,
+      say,
+      settled,
+      sessions: opened,
+    } = await startApp({
       again,
       opensWith: 'key <>',
       env: { ANTHROPIC_API_KEY: 'secret' },
@@ -117,7 +122,7 @@ printf '\\033[36m[%s]\\033[0m %s | %s%% ctx | $%.4f | +%s\\n' "$model" "$dir" "$
     expect(record).not.toMatch(/status-line-output|statusLine/)
   })
 
-  test('with disableAllHooks our line is there alone', async () => {
+  test('is replaced by the status bar with disableAllHooks', async () => {
     const { terminal, cwd } = await startApp({
       again: place({ ...line('touch ran; echo mine'), disableAllHooks: true }),
     })
@@ -126,9 +131,9 @@ printf '\\033[36m[%s]\\033[0m %s | %s%% ctx | $%.4f | +%s\\n' "$model" "$dir" "$
     expect(terminal.shown()).toMatch(/\n asks before changes · scripted · /)
   })
 
-  test.each([true, false])('that of a project counts where the folder is trusted: %s (R-LIM-47)', async (isTrusted) => {
+  test.each([true, false])('of a project runs only in a trusted folder: %s (R-LIM-47)', async (isTrusted) => {
     const again = place({})
-    settingsWith(again.cwd, line('echo of the project'))
+    writeSettings(again.cwd, line('echo of the project'))
     const { terminal } = await startApp({
       again,
       ...(isTrusted && { opensWith: ' of the project' }),
@@ -139,13 +144,13 @@ printf '\\033[36m[%s]\\033[0m %s | %s%% ctx | $%.4f | +%s\\n' "$model" "$dir" "$
     expect(terminal.shown()).not.toContain('of the project')
   })
 
-  test('another session has its own, and that of the one before is gone', async () => {
+  test('belongs to its session, and ends with it', async () => {
     const again = place(line(showing('"<"+s.session_id+">"')))
-    const { terminal, say, opened } = await startApp({ again, opensWith: '<' })
-    await terminal.sees(`<${opened[0]!.session.id}>`)
+    const { terminal, say, sessions: opened } = await startApp({ again, opensWith: '<' })
+    await terminal.waitFor(`<${opened[0]!.session.id}>`)
     say('/clear')
     while (opened.length < 2) await new Promise((resolve) => setTimeout(resolve, 10))
-    await terminal.sees(`<${opened[1]!.session.id}>`)
+    await terminal.waitFor(`<${opened[1]!.session.id}>`)
     expect(terminal.shown()).not.toContain(`<${opened[0]!.session.id}>`)
   })
 })

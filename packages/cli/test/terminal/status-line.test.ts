@@ -1,9 +1,9 @@
-// Holds R-LIM-41, R-LIM-42 and R-LIM-44: when the command of a status line runs, what it reads, and what is shown of it.
+// Holds rules of docs/spec: R-LIM-41, R-LIM-42 and R-LIM-44: when the command of a status line runs, its input, and how its output is shown.
 import * as fc from 'fast-check'
 import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { SessionSnapshot } from '@halting/core/session'
-import { comparable, statusLineInput, type StatusLineState } from '../../src/terminal/status-line/input.ts'
+import { withoutTimes, statusLineInput, type StatusLineState } from '../../src/terminal/status-line/input.ts'
 import { createPace, createStatusLine } from '../../src/terminal/status-line/status-line.ts'
 
 afterEach(() => void vi.useRealTimers())
@@ -12,7 +12,7 @@ describe('when it runs', () => {
   const asks = fc.array(fc.integer({ min: 0, max: 900 }), { minLength: 1, maxLength: 25 })
   const durations = fc.array(fc.integer({ min: 0, max: 1_200 }), { minLength: 1, maxLength: 10 })
 
-  test('never two at once, 300 ms from start to start, and what was asked for last is done (R-LIM-42)', async () => {
+  test('runs one at a time, 300 ms from start to start, with the last request done (R-LIM-42)', async () => {
     await fc.assert(
       fc.asyncProperty(asks, durations, async (gaps, lengths) => {
         vi.useFakeTimers()
@@ -47,7 +47,7 @@ describe('when it runs', () => {
     )
   })
 
-  test('nothing begins after the end, and what fails does not keep the next from running', async () => {
+  test('starts nothing after the end, and continues after a failure', async () => {
     vi.useFakeTimers()
     let runs = 0
     const pace = createPace({ everyMs: 300, work: () => (++runs, Promise.reject(new Error('no'))) })
@@ -185,7 +185,7 @@ describe('what it reads (R-LIM-41)', () => {
     })
   })
 
-  test('before the first reply nothing is made up', () => {
+  test('invents nothing before the first reply', () => {
     const input = statusLineInput({
       ...state,
       snapshot: {
@@ -222,23 +222,23 @@ describe('what it reads (R-LIM-41)', () => {
     ['claude-sonnet-5[1m]', 'Sonnet 5 (1M context)'],
     ['openai/gpt-6', 'openai/gpt-6'],
     ['claude-3-5-sonnet', 'claude-3-5-sonnet'],
-  ])('the model %s is shown as %s', (model, name) => {
+  ])('shows the model %s as %s', (model, name) => {
     expect(statusLineInput({ ...state, snapshot: { ...snapshot, model } })['model']).toEqual({
       id: model,
       display_name: name,
     })
   })
 
-  test('time that passes is no other state; anything else is', () => {
-    const before = comparable(statusLineInput(state))
+  test('ignores passing time, and nothing else', () => {
+    const before = withoutTimes(statusLineInput(state))
     const later = {
       ...state,
       openForMs: 99_000,
       snapshot: { ...snapshot, figures: { ...snapshot.figures, usedMs: 8_000, leftMs: 52_000 } },
     }
-    expect(comparable(statusLineInput(later))).toBe(before)
+    expect(withoutTimes(statusLineInput(later))).toBe(before)
     const other = { ...state, snapshot: { ...snapshot, permissionMode: 'default' } }
-    expect(comparable(statusLineInput(other))).not.toBe(before)
+    expect(withoutTimes(statusLineInput(other))).not.toBe(before)
   })
 })
 
@@ -248,7 +248,7 @@ const controls = /[\u0000-\u001F\u007F-\u009F\u202A-\u202E]/
 const colours = /\u001B\[[\d;:]*m/g
 
 /** A status line whose command printed this. */
-async function shownOf(text: string, { rows = 24, padding = 0 } = {}) {
+async function renderStatusLine(text: string, { rows = 24, padding = 0 } = {}) {
   vi.useFakeTimers()
   const line = createStatusLine({
     command: { run: async () => ({ kind: 'printed', text }), end: async () => undefined },
@@ -264,9 +264,9 @@ async function shownOf(text: string, { rows = 24, padding = 0 } = {}) {
   return line
 }
 
-describe('what is shown of it (R-LIM-44)', () => {
-  test('three lines at most, cut to the width, with their colours and no other sequence', async () => {
-    const line = await shownOf(
+describe('what it shows (R-LIM-44)', () => {
+  test('at most three lines, cut to the width, with colours as the only sequences', async () => {
+    const line = await renderStatusLine(
       '\u001B[31mred\u001B[0m \u001B]0;title\u0007\u001B[2J\u001B[5mblink\u001B]8;;http://x\u001B\\link\u001B]8;;\u001B\\\n\n \u001B[0m \n\u0007two \u202Eturned\nthree\nfour\n',
     )
     expect(line.render(80)).toEqual([' \u001B[31mred\u001B[0m blinklink\u001B[0m', ' two turned', ' three'])
@@ -277,12 +277,12 @@ describe('what is shown of it (R-LIM-44)', () => {
     ])
   })
 
-  test('padding stands before it; a terminal of few rows shows one line', async () => {
-    const line = await shownOf('one\ntwo', { padding: 3, rows: 10 })
+  test('padding precedes it; a terminal of few rows shows one line', async () => {
+    const line = await renderStatusLine('one\ntwo', { padding: 3, rows: 10 })
     expect(line.render(80)).toEqual(['    one'])
   })
 
-  test('no text is wider than the terminal, or steers it', async () => {
+  test('no text is wider than the terminal, or controls it', async () => {
     const pieces = fc.oneof(
       fc.constantFrom(
         '\u001B[31m',
@@ -301,7 +301,7 @@ describe('what is shown of it (R-LIM-44)', () => {
     )
     await fc.assert(
       fc.asyncProperty(fc.array(pieces, { maxLength: 30 }), fc.integer({ min: 1, max: 90 }), async (texts, width) => {
-        const lines = (await shownOf(texts.join(''))).render(width)
+        const lines = (await renderStatusLine(texts.join(''))).render(width)
         expect(lines.length).toBeLessThanOrEqual(3)
         for (const text of lines) {
           expect(text.replaceAll(colours, '')).not.toMatch(controls)

@@ -9,10 +9,10 @@ import {
   reply,
   result,
   retry,
-  shown,
+  renderBlocks,
   streamView,
   terminal,
-  text,
+  textDelta,
   user,
 } from './view-support.ts'
 
@@ -35,9 +35,9 @@ const output = 'one\ntwo\nthree\nfour\nfive\nsix\nall 12 tests of the suite pass
 
 const run: readonly RunEvent[] = [
   user('fix the flaky test'),
-  text('I look at the '),
-  text('test.\n\nIt is '),
-  text('short.'),
+  textDelta('I look at the '),
+  textDelta('test.\n\nIt is '),
+  textDelta('short.'),
   reply([{ type: 'text', text: 'I look at the test.\n\nIt is short.' }]),
   ...call(
     'Read',
@@ -52,7 +52,7 @@ const run: readonly RunEvent[] = [
   ),
 ]
 
-test('the changes are those since the last prompt, also of entries of an earlier process', () => {
+test('counts changes since the last prompt, also in a replay', () => {
   const view = streamView()
   printed(view, run)
   expect(view.changes).toBe('1 file changed +1 −1')
@@ -60,7 +60,7 @@ test('the changes are those since the last prompt, also of entries of an earlier
   expect(view.changes).toBe('')
 })
 
-test('sources of a reply are printed, and files that the model made are named', () => {
+test('prints sources of a reply, and names files that the model made', () => {
   const content = [
     { type: 'text', text: 'It is so.' },
     { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(8_192) } },
@@ -74,7 +74,7 @@ test('sources of a reply are printed, and files that the model made are named', 
       ],
     },
   ] as const
-  expect(printed(streamView(), [user('is it so?'), text('It is so.'), reply([...content])])).toBe(
+  expect(printed(streamView(), [user('is it so?'), textDelta('It is so.'), reply([...content])])).toBe(
     `
 > is it so?
 It is so.
@@ -88,7 +88,7 @@ Sources:
   )
 })
 
-describe('what is printed of a run', () => {
+describe('the blocks of a run', () => {
   test('at 80 columns', () => {
     expect(printed(streamView(), run)).toBe(
       `
@@ -112,7 +112,7 @@ It is short.
     )
   })
 
-  test('at 33 columns: paths and commands are folded, figures stay', () => {
+  test('at 33 columns: paths and commands wrap, figures stay', () => {
     expect(printed(streamView(), run, 33)).toBe(
       `
 > fix the flaky test
@@ -143,7 +143,7 @@ It is short.
 describe('a call', () => {
   const line = (events: readonly RunEvent[]): string => printed(streamView(), events)
 
-  test('tells what it found', () => {
+  test('shows what it found', () => {
     expect(
       line([
         ...call(
@@ -249,7 +249,7 @@ describe('a call', () => {
   → 8080`)
   })
 
-  test('that came to nothing tells why', () => {
+  test('without a result shows why', () => {
     expect(
       line([
         ...call('Bash', { command: 'false' }, { status: 'failed', details: { exitCode: 1, stdout: 'no such file' } }),
@@ -305,7 +305,7 @@ describe('a call', () => {
     expect(lines.at(-1)).toBe('    … 61 more lines')
   })
 
-  test('has no control sequence of a tool in it', () => {
+  test('contains no control sequence of a tool', () => {
     const hostile = '\u001B[2Jgone \u001B]0;title\u0007 \u009B31m red\ttab \u202Eturned'
     expect(line(call('Bash', { command: hostile }, { details: { stdout: hostile, exitCode: 0 } }))).toBe(
       '⏺ Bash gone   red    tab turned\n  gone   red    tab turned',
@@ -313,8 +313,8 @@ describe('a call', () => {
   })
 })
 
-describe('what happens beside calls', () => {
-  test('is told as it happens, once', () => {
+describe('other events', () => {
+  test('are reported once, as they happen', () => {
     const boundary = {
       type: 'message',
       entry: {
@@ -342,9 +342,9 @@ describe('what happens beside calls', () => {
       lap('next_turn', 3),
       { type: 'notice', message: 'The reply may be incomplete.' },
       user('Run the tests.', 'hook'),
-      // What the program tells of the folder is no news to a person.
+      // Context about the folder that the program adds is not shown.
       user('The repository at the start of this run.', 'hook', { hook: 'halting:folder' }),
-      // Somebody else may say it in the same words.
+      // Another source may use the same words.
       user('Said (told by halting, not by the user): no.', 'hook', { hook: 'Stop' }),
       reply([
         { type: 'thinking', thinking: 'It may be the clock.\n\nOr not.', signature: '' },
@@ -352,7 +352,7 @@ describe('what happens beside calls', () => {
       ]),
       reply([{ type: 'text', text: 'The service said no.' }], { error: 'server_error' }),
     ]
-    const told = `
+    const expected = `
 > use port 8080
   delivered at turn 7
 ! Overloaded (retry 1 of 10 in 8.0 s)
@@ -365,36 +365,36 @@ describe('what happens beside calls', () => {
 ✻ It may be the clock.
   Or not.
 Done.`
-    // What the service said in the place of a reply is told by the ending.
-    expect(printed(view, events)).toBe(told)
+    // The ending shows what the service sent instead of a reply.
+    expect(printed(view, events)).toBe(expected)
     expect(printed(view, [user('again', 'prompt')])).toBe('✗ The service said no.\n\n> again')
-    // A resume tells it again.
+    // A resumed session shows it again.
     expect(printed(view, [boundary, note])).toBe('')
   })
 
-  test('a reply that breaks off is told as such, before it comes again', () => {
+  test('report an interrupted reply before it is repeated', () => {
     const view = streamView()
-    const again = [text('Hello.'), reply([{ type: 'text', text: 'Hello.' }])]
-    expect(printed(view, [text('Hel'), retry('Connection reset', 1), ...again])).toBe(
+    const again = [textDelta('Hello.'), reply([{ type: 'text', text: 'Hello.' }])]
+    expect(printed(view, [textDelta('Hel'), retry('Connection reset', 1), ...again])).toBe(
       'Hel\n  (interrupted here)\n! Connection reset (retry 1 of 10 in 8.0 s)\nHello.',
     )
   })
 
-  test('of a session that goes on: nobody knows any more at which turn a message was taken', () => {
+  test('of a resumed session do not name the turn of a message', () => {
     expect(printed(streamView(), [user('use port 8080', 'steer'), user('and the docs', 'follow_up')])).toBe(
       '\n> use port 8080\n  delivered during a run\n\n> and the docs\n  delivered when the run would have ended',
     )
   })
 
-  test('a session that breaks says why', () => {
+  test('report why a session failed', () => {
     expect(printed(streamView(), [{ type: 'failed', error: new Error('no disk'), givenBack: [] }])).toBe('✗ no disk')
   })
 })
 
-describe('what goes on', () => {
-  const live = (view: ReturnType<typeof streamView>, width = 60): string => shown([view.live], width)
+describe('the live part', () => {
+  const live = (view: ReturnType<typeof streamView>, width = 60): string => renderBlocks([view.live], width)
 
-  test('is shown below, with its time and what it wrote last', () => {
+  test('shows a running call with its time and last output', () => {
     let now = 0
     const view = streamView(() => now)
     printed(view, [
@@ -411,7 +411,7 @@ describe('what goes on', () => {
     expect(live(view)).toBe('')
   })
 
-  test('R-WAIT-17: a wait is counted down', () => {
+  test('counts down a wait (R-WAIT-17)', () => {
     let now = 0
     const view = streamView(() => now)
     const data = { waitsFor: 'bash_1 to write "ready"', sinceMs: 0, untilMs: 600_000, leftMs: 600_000 }
@@ -423,7 +423,7 @@ describe('what goes on', () => {
     expect(live(view)).toBe('⏺ Wait bash_1 /ready/ 0:12\n  waiting for bash_1 to write "ready", 9:48 left')
   })
 
-  test('an agent has one line, with its turn, cost and call', () => {
+  test('shows an agent on one line, with its turn, cost and call', () => {
     const view = streamView()
     const agent = (event: RunEvent): RunEvent => ({
       type: 'agent',
@@ -452,44 +452,44 @@ describe('what goes on', () => {
     expect(printed(view, [agentEnd])).toBe('⏺ Agent explore ended: max_turns (Reached maximum number of turns (3))')
   })
 
-  test('the tail of a text and of thoughts stands below until it is finished', () => {
+  test('shows the tail of text and thinking until it is finished', () => {
     const view = streamView()
-    expect(printed(view, [text('First.\n\nSecond')])).toBe('First.')
+    expect(printed(view, [textDelta('First.\n\nSecond')])).toBe('First.')
     expect(live(view)).toBe('Second')
     expect(printed(view, [{ type: 'run_end', runId: 'r', terminal: terminal('completed'), result }])).toBe('Second')
     expect(live(view)).toBe('')
   })
 
-  test('a reply whose pieces were cut off in the middle is told to its end, nothing of it twice (spec R-CLU-13b)', () => {
+  test('completes a partly missed reply without repeating any of it (spec R-CLU-13b)', () => {
     const view = streamView()
     const whole = reply([{ type: 'text', text: 'I look at the test.\n\nIt is short.' }])
-    expect(printed(view, [text('I look at the test.\n\nIt'), whole])).toBe('I look at the test.\nIt is short.')
+    expect(printed(view, [textDelta('I look at the test.\n\nIt'), whole])).toBe('I look at the test.\nIt is short.')
   })
 
-  test('a reply that another worker asks for again stays, and the next one is another (spec R-CLU-13a)', () => {
+  test('keeps a reply that another worker repeats, as a separate one (spec R-CLU-13a)', () => {
     const view = streamView()
     const begins: RunEvent = { type: 'model_start', request: 1, attempt: 1, model: 'scripted' }
     expect(
       printed(view, [
         begins,
-        text('I look'),
+        textDelta('I look'),
         begins,
-        text('It is'),
-        text(' short.'),
+        textDelta('It is'),
+        textDelta(' short.'),
         reply([{ type: 'text', text: 'It is short.' }]),
       ]),
     ).toBe('I look\n  (interrupted here)\nIt is short.')
   })
 
-  test('a call whose end nobody told runs no more when it has its result (spec R-CLU-13)', () => {
+  test('removes a call that has a result without an end (spec R-CLU-13)', () => {
     const view = streamView()
-    const told = call('Bash', { command: 'ls' }, { details: { stdout: 'a', exitCode: 0 } })
-    const callId = told.flatMap((event) => (event.type === 'tool_start' ? [event.callId] : [])).join('')
+    const callEvents = call('Bash', { command: 'ls' }, { details: { stdout: 'a', exitCode: 0 } })
+    const callId = callEvents.flatMap((event) => (event.type === 'tool_start' ? [event.callId] : [])).join('')
     const agent: RunEvent = { type: 'turn_start', request: 1, turn: 1 }
-    printed(view, [...told.slice(0, 2), { type: 'agent', callId, agentType: 'explore', event: agent }])
+    printed(view, [...callEvents.slice(0, 2), { type: 'agent', callId, agentType: 'explore', event: agent }])
     expect(live(view)).toContain('Bash ls')
     expect(live(view)).toContain('explore')
-    printed(view, told.slice(3))
+    printed(view, callEvents.slice(3))
     expect(live(view)).toBe('')
   })
 })

@@ -1,4 +1,4 @@
-// R-TERM-3, R-TERM-11: Markdown that comes in pieces is printed block by block, code line by line with its colours.
+// Holds rules of docs/spec: R-TERM-3, R-TERM-11: Markdown that arrives in pieces is printed block by block, and code line by line with its colours.
 import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -33,7 +33,7 @@ const until = async () => {
 Then done.
 `
 
-/** All that is printed for the pieces, as text. */
+/** Everything printed for the pieces, as text. */
 function printed(pieces: readonly string[], width = 60, theme = createTheme('none')): readonly string[] {
   const stream = streamingMarkdown(theme)
   const blocks = [...pieces.flatMap((piece) => stream.append(piece)), ...stream.finish()]
@@ -69,7 +69,7 @@ const until = async () => {
 └──────┴───────┘
 Then done.`
 
-test('a reply comes out the same, however it is cut', async () => {
+test('renders a reply the same, however it is split', async () => {
   await loadLanguage('typescript')
   expect(printed([reply]).join('\n')).toBe(shown)
   fc.assert(
@@ -82,7 +82,7 @@ test('a reply comes out the same, however it is cut', async () => {
   expect(printed(reply.split('')).join('\n')).toBe(shown)
 })
 
-test('a block is given as soon as it is whole, and the tail shows what is not', async () => {
+test('prints a block as soon as it is complete, and shows the rest as the tail', async () => {
   await loadLanguage('typescript')
   const stream = streamingMarkdown(createTheme('none'))
   const seen: string[] = []
@@ -105,7 +105,7 @@ test('a block is given as soon as it is whole, and the tail shows what is not', 
   expect(seen.slice(10)).toEqual(['┌───┬───┐', '│ a │ b │', '├───┼───┤', '│ 1 │ 2 │', '└───┴───┘'])
 })
 
-test('the colours of a line are those it has in the whole text', async () => {
+test('colours a line as in the whole text', async () => {
   await loadLanguage('typescript')
   const theme = createTheme('dark')
   const code = 'const a = `one\ntwo ${b + 1}\nthree`\n/* open\n  "still" */ const c = 3\nclass A {\n  b = 1\n}\n'
@@ -125,17 +125,17 @@ test('the colours of a line are those it has in the whole text', async () => {
   expect(printed(['```ts\nconst a = 1\n'], 60, theme)).toEqual(['```ts', 'const a = 1'])
 })
 
-test('a language that is not known, or not loaded yet, costs no line and no order', () => {
+test('an unknown or unloaded language loses no line and no order', () => {
   const text = '```brainfuck\n+++\n```\n```swift\nlet a = 1\n```\nEnd.'
   expect(printed([text])).toEqual(['```brainfuck', '+++', '```', '```swift', 'let a = 1', '```', 'End.'])
 })
 
-test('what stands behind the mark of a fence is cut to the width', () => {
+test('cuts the info string of a fence to the width', () => {
   for (const line of printed([`\`\`\`${'漢字'.repeat(30)}\nx\n\`\`\`\n`], 33))
     expect(visibleWidth(line)).toBeLessThanOrEqual(33)
 })
 
-test('nothing of a text steers the terminal, and no line is wider than the width', () => {
+test('text cannot control the terminal, and no line is wider than the width', () => {
   const hostile = fc.array(
     fc.oneof(
       fc.array(fc.nat(0x2ffff), { maxLength: 40 }).map((codes) => String.fromCodePoint(...codes)),
@@ -170,7 +170,7 @@ test('nothing of a text steers the terminal, and no line is wider than the width
   )
 })
 
-test('a paragraph without an end is printed in parts, and code in a list stays at its item', () => {
+test('prints an endless paragraph in parts, and indents code in a list', () => {
   const words = 'word '.repeat(4_000)
   const lines = printed([words.slice(0, 9_000), words.slice(9_000)], 79)
   expect(

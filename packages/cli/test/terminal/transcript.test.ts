@@ -1,16 +1,16 @@
-// The pager shows the whole conversation, each text from a line of its own (spec R-TERM-60).
+// The pager shows the whole conversation, and each text begins on a new line (spec R-TERM-60).
 import type { TranscriptEntry } from '@halting/core'
 import { expect, test } from 'vitest'
 import { transcriptLines } from '../../src/terminal/pager/transcript.ts'
-import { plain } from './view-support.ts'
+import { plainStyle } from './view-support.ts'
 
-test('what a message brought in stands below what was said', () => {
+test('shows attachments of a message below its text', () => {
   const content = ['Look at it.', 'The user ran this command themselves:\n$ ls\na.ts'].map((text) => ({
     type: 'text' as const,
     text,
   }))
   const entry: TranscriptEntry = { kind: 'user', id: '1', origin: 'prompt', message: { role: 'user', content } }
-  expect(transcriptLines([entry], { width: 80, style: plain, cwd: '/' })).toEqual([
+  expect(transcriptLines([entry], { width: 80, style: plainStyle, cwd: '/' })).toEqual([
     '',
     '> Look at it.',
     '  The user ran this command themselves:',

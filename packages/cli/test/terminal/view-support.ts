@@ -7,12 +7,12 @@ import type { Block } from '../../src/terminal/screen/screen-port.ts'
 import { foldedLines } from '../../src/terminal/view/lines.ts'
 import { createStreamView, type MarkdownStream, type StreamView } from '../../src/terminal/view/stream-view.ts'
 
-// What tests of the view have in common: no colours, paragraphs in place of Markdown, a clock that stands.
+// Shared by tests of the view: no colours, paragraphs instead of Markdown, a clock that stands still.
 
-export const plain = styleFor(false, {})
+export const plainStyle = styleFor(false, {})
 export const coloured = styleFor(true, {})
 
-/** Text by paragraphs; stands in for Markdown. */
+/** Splits text into paragraphs, in place of Markdown. */
 function paragraphs(): MarkdownStream {
   let text = ''
   const block = (paragraph: string): Block => ({ render: (width) => foldedLines(paragraph, width) })
@@ -34,19 +34,19 @@ function paragraphs(): MarkdownStream {
   }
 }
 
-export function streamView(now: () => number = () => 0, style = plain): StreamView {
+export function streamView(now: () => number = () => 0, style = plainStyle): StreamView {
   return createStreamView({ style, cwd: '/work/app', markdown: paragraphs, now })
 }
 
-/** What is printed of events, as text. */
+/** What the view prints for these events, as text. */
 export function printed(view: StreamView, events: readonly (RunEvent | SessionEvent)[], width = 80): string {
-  return shown(
+  return renderBlocks(
     events.flatMap((event) => view.see(sessionEvent(event))),
     width,
   )
 }
 
-export function shown(blocks: readonly Block[], width = 80): string {
+export function renderBlocks(blocks: readonly Block[], width = 80): string {
   return blocks.flatMap((block) => block.render(width)).join('\n')
 }
 
@@ -62,7 +62,7 @@ const ofSession: ReadonlySet<string> = new Set([
 ])
 
 function sessionEvent(event: RunEvent | SessionEvent): SessionEvent {
-  // True: of the names that both have, a run's end has a result here.
+  // Both unions have this name; here a run's end has a result.
   return ofSession.has(event.type) && !(event.type === 'run_end' && !('result' in event))
     ? (event as SessionEvent)
     : { type: 'loop', event: event as RunEvent }
@@ -70,7 +70,7 @@ function sessionEvent(event: RunEvent | SessionEvent): SessionEvent {
 
 let entries = 0
 
-/** A call and its result, as the loop tells them. */
+/** The events of a call and its result, as the loop sends them. */
 export function call(
   name: string,
   input: object,
@@ -93,7 +93,7 @@ export function call(
             { type: 'tool_result', tool_use_id: callId, content, ...(status !== 'done' && { is_error: true }) },
           ],
         },
-        // JSON, as tests write it.
+        // Test data is JSON.
         ...(details !== undefined && { details: { [callId]: details as never } }),
       },
     },
@@ -122,8 +122,8 @@ export function reply(content: Reply['message']['content'], more: Partial<Reply>
   return { type: 'message', entry: { kind: 'assistant', id: `entry_${entries}`, message, ...more } }
 }
 
-export function text(said: string): RunEvent {
-  return { type: 'model_update', request: 1, entryId: 'e', update: { type: 'text_delta', index: 0, text: said } }
+export function textDelta(words: string): RunEvent {
+  return { type: 'model_update', request: 1, entryId: 'e', update: { type: 'text_delta', index: 0, text: words } }
 }
 
 export function user(
@@ -168,7 +168,7 @@ export const noFigures: SessionFigures = {
 
 /** An ending with plausible figures. */
 export function terminal(reason: EndingReason, context: object = {}, message = '', source = 'test'): RunResult {
-  // JSON, as tests write it.
+  // Test data is JSON.
   const signal = new StopSignal({
     reason: endings[reason].category,
     message,
@@ -197,7 +197,7 @@ export function terminal(reason: EndingReason, context: object = {}, message = '
   }
 }
 
-/** A subagent in the background that came to its limit. */
+/** A background subagent that reached its limit. */
 export const agentEnd: RunEvent = {
   type: 'agent',
   callId: 'z',
@@ -221,7 +221,7 @@ export function retry(message: string, attempt: number): RunEvent {
 }
 
 export function lap(transition: IterationReason, left: number): RunEvent {
-  // True: what is asked of it here is this one.
+  // Tests call only this method.
   const all = { [transition]: left } as Extract<RunEvent, { readonly type: 'lap' }>['left']
   return { type: 'lap', transition, before: [3, 0, 9], after: [3, 0, 8], left: all }
 }

@@ -1,14 +1,12 @@
 // Holds rules of docs/spec: R-TERM-20.
-import type { RunEvent } from '@halting/core'
-import { endings, type EndingReason } from '@halting/core'
+import { type RunEvent, endings, type EndingReason } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { columnsOf } from '../../src/io/columns.ts'
 import type { Block } from '../../src/terminal/screen/screen-port.ts'
 import { questionView } from '../../src/terminal/view/question-view.ts'
 import { endingShown } from '../../src/terminal/view/ending-block.ts'
-import { queueLines } from '../../src/terminal/view/queue-lines.ts'
-import { statusBar } from '../../src/terminal/view/status-bar.ts'
+import { queueLines, statusBar } from '../../src/terminal/app/layout.ts'
 import { stopPanel } from '../../src/terminal/view/stop-panel.ts'
 import {
   call,
@@ -20,11 +18,11 @@ import {
   retry,
   streamView,
   terminal,
-  text,
+  textDelta,
   user,
 } from './view-support.ts'
 
-/** What people, models and tools may write, and what nobody should. */
+/** Any text of people, models and tools, and text that nobody should write. */
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 200 }),
   fc.string({ unit: 'grapheme', maxLength: 200 }),
@@ -51,8 +49,8 @@ const anyText = fc.oneof(
     .map((parts) => parts.join('')),
 )
 
-/** Lines that do not fit, or have something in them that steers a terminal beside the program's own colours. */
-function wrongIn(blocks: readonly Block[], width: number): readonly string[] {
+/** Lines that are too wide, or contain control sequences other than the program's own colours. */
+function lineProblems(blocks: readonly Block[], width: number): readonly string[] {
   return blocks
     .flatMap((block) => block.render(width))
     .filter((line) => {
@@ -83,13 +81,13 @@ const tool = fc.constantFrom(
 )
 
 const event = fc.oneof(
-  anyText.map((said) => [user(said), user(said, 'steer'), user(said, 'hook')]),
-  anyText.map((said) => [text(said), reply([{ type: 'text', text: said }])]),
-  anyText.map((said) => [
-    reply([{ type: 'thinking', thinking: said, signature: '' }]),
-    reply([{ type: 'text', text: said }], { error: 'unknown' }),
+  anyText.map((words) => [user(words), user(words, 'steer'), user(words, 'hook')]),
+  anyText.map((words) => [textDelta(words), reply([{ type: 'text', text: words }])]),
+  anyText.map((words) => [
+    reply([{ type: 'thinking', thinking: words, signature: '' }]),
+    reply([{ type: 'text', text: words }], { error: 'unknown' }),
   ]),
-  anyText.map((said): readonly RunEvent[] => [{ type: 'notice', message: said }, retry(said, 1), lap('wrap_up', 0)]),
+  anyText.map((words): readonly RunEvent[] => [{ type: 'notice', message: words }, retry(words, 1), lap('wrap_up', 0)]),
   fc.record({ tool, status, one: anyText, two: anyText }).map(({ tool: name, status: how, one, two }) =>
     call(
       name,
@@ -110,41 +108,41 @@ const event = fc.oneof(
       },
     ),
   ),
-  anyText.map((said): readonly RunEvent[] => [
-    { type: 'tool_start', callId: said, name: 'Bash', input: { command: said } },
-    { type: 'tool_update', callId: said, name: 'Bash', data: { tail: said } },
+  anyText.map((words): readonly RunEvent[] => [
+    { type: 'tool_start', callId: words, name: 'Bash', input: { command: words } },
+    { type: 'tool_update', callId: words, name: 'Bash', data: { tail: words } },
     {
       type: 'agent',
-      callId: said,
-      agentType: said,
-      event: { type: 'tool_start', callId: said, name: said, input: { url: said } },
+      callId: words,
+      agentType: words,
+      event: { type: 'tool_start', callId: words, name: words, input: { url: words } },
     },
   ]),
 )
 
 describe('for any strings, at any width', () => {
-  test('no line of the stream is wider than the screen, or steers it', () => {
+  test('no line of the stream is wider than the screen, or controls it', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 5 }), width, (events, columns) => {
         const view = streamView(() => 0, coloured)
         const blocks = events.flat().flatMap((each) => view.see({ type: 'loop', event: each }))
-        expect(wrongIn([...blocks, view.live], columns)).toEqual([])
+        expect(lineProblems([...blocks, view.live], columns)).toEqual([])
       }),
     )
   })
 
-  test('nor one of an ending, the panel, the queue or the status bar', () => {
+  test('no line of an ending, the panel, the queue or the status bar is', () => {
     const reasons = Object.keys(endings) as EndingReason[]
     fc.assert(
-      fc.property(fc.constantFrom(...reasons), anyText, width, fc.nat(1e9), (reason, said, columns, figure) => {
-        const todos = [{ content: said, status: 'pending' }] as const
+      fc.property(fc.constantFrom(...reasons), anyText, width, fc.nat(1e9), (reason, words, columns, figure) => {
+        const todos = [{ content: words, status: 'pending' }] as const
         const input = {
-          terminal: terminal(reason, { used: figure, limit: figure }, said),
+          terminal: terminal(reason, { used: figure, limit: figure }, words),
           changes: '',
           todos,
           limits: noLimits,
         }
-        const activity = { type: 'retry', attempt: 1, maxRetries: figure, untilMs: figure, error: said } as const
+        const activity = { type: 'retry', attempt: 1, maxRetries: figure, untilMs: figure, error: words } as const
         const figures = {
           ...noFigures,
           settledUsd: figure,
@@ -153,17 +151,17 @@ describe('for any strings, at any width', () => {
           contextWindow: 9,
         }
         const goal = {
-          goals: [{ name: said }],
+          goals: [{ name: words }],
           isChecked: true,
           isChecking: false,
           tries: 3,
           maxTries: 10,
-          last: { met: false, checks: [], tampered: [said], changedTests: [], flaky: false },
+          last: { met: false, checks: [], tampered: [words], changedTests: [], flaky: false },
         }
-        const checking = { type: 'goal_check', goals: [said], tries: 3, maxTries: 10, sinceMs: -1_000 } as const
+        const checking = { type: 'goal_check', goals: [words], tries: 3, maxTries: 10, sinceMs: -1_000 } as const
         const snapshot = { status: 'running', activity, figures, limits: noLimits, nextStop: null, goal } as const
-        const queue = [{ id: '1', content: said, when: 'next' }] as const
-        const bar = { status: 'idle', permissionMode: said, model: said, tasks: [] } as const
+        const queue = [{ id: '1', content: words, when: 'next' }] as const
+        const bar = { status: 'idle', permissionMode: words, model: words, tasks: [] } as const
         const blocks = [
           endingShown({ ...input, canResume: true }, coloured).block,
           stopPanel(
@@ -177,14 +175,14 @@ describe('for any strings, at any width', () => {
             () => 0,
           ),
           queueLines(() => queue, coloured),
-          statusBar(() => ({ snapshot: bar, branch: said, keys: [said] }), coloured),
+          statusBar(() => ({ snapshot: bar, branch: words, keys: [words] }), coloured),
         ]
-        expect(wrongIn(blocks, columns)).toEqual([])
+        expect(lineProblems(blocks, columns)).toEqual([])
       }),
     )
   })
 
-  test('nor one of a question, whatever was typed into it', () => {
+  test('no line of a question is, whatever was typed into it', () => {
     const asked = fc.constantFrom('Bash', 'Edit', 'Write', 'WebFetch', 'AskUserQuestion', 'ExitPlanMode', 'mcp__a__b')
     const key = fc.oneof(fc.constantFrom('e', 'i', '3', '\t', '\u001B', '\u001B[D', '\u007F', ' '), anyText)
     fc.assert(
@@ -218,10 +216,10 @@ describe('for any strings, at any width', () => {
           }),
           fileText: () => two,
         })
-        expect(wrongIn([view], columns)).toEqual([])
+        expect(lineProblems([view], columns)).toEqual([])
         for (const each of keys) {
           view.handleInput?.(each)
-          expect(wrongIn([view], columns)).toEqual([])
+          expect(lineProblems([view], columns)).toEqual([])
         }
       }),
     )

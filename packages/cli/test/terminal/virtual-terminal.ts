@@ -1,25 +1,25 @@
 import { Terminal } from '@xterm/headless'
 import type { ProcessGuard, TerminalPort, Timers } from '../../src/terminal/screen/terminal-port.ts'
 
-/** A terminal in memory: what a person would see in it, and what they type. */
+/** A terminal in memory: what a person would see, and what they type. */
 export interface VirtualTerminal extends TerminalPort {
-  /** What a person types, or the terminal sends. */
+  /** Input that a person types, or the terminal sends. */
   type(data: string): void
   resize(columns: number, rows: number): void
-  /** Resolves when all that was written has arrived. */
+  /** Resolves when everything written has arrived. */
   arrived(): Promise<void>
-  /** The lines that are seen, without spaces at their ends. */
+  /** The visible lines, without trailing spaces. */
   rowsShown(): readonly string[]
-  /** The same as a text, without the empty lines at its end. */
+  /** The same as one text, without the empty lines at its end. */
   shown(): string
-  /** All lines, from the oldest of the scrollback on. */
+  /** All lines, including the scrollback, oldest first. */
   all(): readonly string[]
-  /** Resolves when the text is seen. @throws after ten seconds, with what is seen. */
-  sees(text: string | RegExp): Promise<void>
-  /** Resolves when the text stands somewhere, be it scrolled out. */
+  /** Resolves when the text is visible. @throws after ten seconds, with the visible text. */
+  waitFor(text: string | RegExp): Promise<void>
+  /** Resolves when the text is in any line, even in the scrollback. */
   holds(text: string | RegExp): Promise<void>
   cursor(): { readonly row: number; readonly column: number }
-  /** All that was written, as it was. */
+  /** All bytes that were written. */
   readonly written: string
   readonly isRaw: boolean
   readonly isFullScreen: boolean
@@ -30,7 +30,7 @@ export interface VirtualTerminal extends TerminalPort {
     readonly wrap: boolean
     readonly cursor: boolean
   }
-  /** What the program told to do where the process ends or stops. */
+  /** Handlers that the program registered for the end or stop of the process. */
   readonly processGuard: ProcessGuard | undefined
 }
 
@@ -54,18 +54,18 @@ export function virtualTerminal({
   const type = (data: string): void => {
     for (const listener of Array.from(dataListeners)) listener(data)
   }
-  // It answers what it is asked.
+  // The terminal answers queries.
   xterm.onData(type)
-  const linesFrom = (first: number): readonly string[] => {
+  const readLines = (first: number): readonly string[] => {
     const { active } = xterm.buffer
     return Array.from(
       { length: active.length - first },
       (_, at) => active.getLine(first + at)?.translateToString(true) ?? '',
     )
   }
-  const rowsShown = (): readonly string[] => linesFrom(xterm.buffer.active.baseY)
+  const rowsShown = (): readonly string[] => readLines(xterm.buffer.active.baseY)
   const arrived = (): Promise<void> => new Promise((resolve) => xterm.write('', resolve))
-  const found = async (text: string | RegExp, where: () => string): Promise<void> => {
+  const waitForText = async (text: string | RegExp, where: () => string): Promise<void> => {
     const deadline = performance.now() + 10_000
     const isThere = (): boolean => (typeof text === 'string' ? where().includes(text) : text.test(where()))
     for (await arrived(); !isThere(); await arrived()) {
@@ -129,19 +129,19 @@ export function virtualTerminal({
     arrived,
     rowsShown,
     shown,
-    all: () => linesFrom(0),
-    sees: (text) => found(text, shown),
-    holds: (text) => found(text, () => linesFrom(0).join('\n')),
+    all: () => readLines(0),
+    waitFor: (text) => waitForText(text, shown),
+    holds: (text) => waitForText(text, () => readLines(0).join('\n')),
     cursor: () => ({ row: xterm.buffer.active.cursorY, column: xterm.buffer.active.cursorX }),
   }
 }
 
 export interface ManualTimers extends Timers {
-  /** Lets so much time go by; what is due is called in order. */
+  /** Advances the clock, and calls due timers in order. */
   pass(ms: number): void
 }
 
-/** Time that goes by when the test says so. */
+/** A clock that advances only when the test says so. */
 export function manualTimers(): ManualTimers {
   let time = 0
   let due: { at: number; call: () => void }[] = []

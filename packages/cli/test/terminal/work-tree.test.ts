@@ -1,10 +1,10 @@
-// Holds rules of docs/spec: R-TERM-75: the branch is marked where the repository has changes that nobody committed.
+// Holds rules of docs/spec: R-TERM-75: the branch is marked when the repository has uncommitted changes.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { workTree } from '../../src/terminal/app/work-tree.ts'
+import { watchWorktree } from '../../src/terminal/app/worktree-status.ts'
 
 function repository(): { readonly cwd: string; readonly git: (...args: string[]) => void } {
   const cwd = realpathSync(mkdtempSync(join(tmpdir(), 'halting-tree-')))
@@ -14,30 +14,30 @@ function repository(): { readonly cwd: string; readonly git: (...args: string[])
   return { cwd, git }
 }
 
-test('changes are seen when it is looked at, and that they are gone', async () => {
+test('notices new and reverted changes when it checks', async () => {
   const { cwd } = repository()
   const changed = vi.fn<() => void>()
-  const tree = workTree(cwd, process.env, changed)
+  const tree = watchWorktree(cwd, process.env, changed)
   writeFileSync(join(cwd, 'a.txt'), 'a')
-  tree.look()
+  tree.refresh()
   await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(1), 20_000)
   expect(tree.hasChanges).toBe(true)
   rmSync(join(cwd, 'a.txt'))
-  tree.look()
+  tree.refresh()
   await vi.waitFor(() => expect(tree.hasChanges).toBe(false), 20_000)
   expect(changed).toHaveBeenCalledTimes(2)
 })
 
-test('nothing that the repository names is run', async () => {
+test('runs no program that the repository names', async () => {
   const { cwd, git } = repository()
-  const ran = join(cwd, '..', `ran-${process.pid}`)
-  onTestFinished(() => rmSync(ran, { force: true }))
-  git('config', 'filter.bad.clean', `touch ${ran}; cat`)
-  git('config', 'core.fsmonitor', `touch ${ran}`)
+  const marker = join(cwd, '..', `ran-${process.pid}`)
+  onTestFinished(() => rmSync(marker, { force: true }))
+  git('config', 'filter.bad.clean', `touch ${marker}; cat`)
+  git('config', 'core.fsmonitor', `touch ${marker}`)
   writeFileSync(join(cwd, '.gitattributes'), '* filter=bad\n')
   writeFileSync(join(cwd, 'a.txt'), 'a')
-  const tree = workTree(cwd, process.env, () => {})
-  tree.look()
+  const tree = watchWorktree(cwd, process.env, () => {})
+  tree.refresh()
   await vi.waitFor(() => expect(tree.hasChanges).toBe(true), 20_000)
-  expect(existsSync(ran)).toBe(false)
+  expect(existsSync(marker)).toBe(false)
 })

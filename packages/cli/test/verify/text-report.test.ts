@@ -60,9 +60,9 @@ async function printed(said: readonly Said[], given: Given = {}) {
     style: styleFor(false, {}),
     remedies: () => undefined,
     sessionId: session.id,
-    isKept: false,
-    asked: { argv: [], written: 'go', prompt: 'go' },
-    saysUnchecked,
+    isStored: false,
+    invocation: { argv: [], argument: 'go', prompt: 'go' },
+    reportsUnchecked: saysUnchecked,
   })
   const interruption = { signal: new AbortController().signal, exitCode: undefined, release: () => undefined }
   const exitCode = await runOnce({ session, ask: () => void session.prompt('go'), interruption, watcher })

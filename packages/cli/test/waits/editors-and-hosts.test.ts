@@ -4,11 +4,11 @@ import { expect, test, vi } from 'vitest'
 import { startAgent } from '../support/acp-agent.ts'
 import { endHosts, host, isResult, user } from '../support/host.ts'
 import { installProgram } from '../support/program.ts'
-import { asking, answerOf, endFolders } from '../host/support/sdk.ts'
+import { runQuery, answerOf, removeFoldersAfterEach } from '../host/support/sdk.ts'
 
 installProgram()
 endHosts()
-endFolders()
+removeFoldersAfterEach()
 
 const wait = 8 * 3_600_000
 const refused: ScriptedReply = {
@@ -81,7 +81,7 @@ test('a host that is not waited for has its result at once, with the moment', as
 
 test('the official SDK passes messages about waits over, and a model that it sets ends the wait', async () => {
   let seen = 0
-  const told = await asking('go', [limited, { content: 'From another.' }], {
+  const told = await runQuery('go', [limited, { content: 'From another.' }], {
     options: { extraArgs: { 'wait-for-limits': '8h' } },
     during: async (message, query) => {
       if (!JSON.stringify(message).includes('"subtype":"service_wait"')) return

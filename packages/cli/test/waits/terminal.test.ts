@@ -8,33 +8,38 @@ const limited = (seconds = 3_600): object => ({
 const flags = { waitForLimits: 8 * 3_600_000 }
 
 test('a wait is counted down, r sent alone asks now, and a message that begins with it does not', async () => {
-  const { terminal, say, settled, opened } = await startApp({
+  const {
+    terminal,
+    say,
+    settled,
+    sessions: opened,
+  } = await startApp({
     replies: [limited(), { content: 'Done.' }, { content: 'Red.' }],
     flags,
   })
   say('go')
-  await terminal.sees(/waiting for the service, (?:1:00:0\d|59:\d\d) left \(429\)/)
-  await terminal.sees('r Enter retry now')
+  await terminal.waitFor(/waiting for the service, (?:1:00:0\d|59:\d\d) left \(429\)/)
+  await terminal.waitFor('r Enter retry now')
   say('red or blue?')
-  await terminal.sees('red or blue?')
+  await terminal.waitFor('red or blue?')
   expect(opened[0]?.session.snapshot).toMatchObject({ activity: { type: 'service_wait' }, queue: [{ when: 'next' }] })
   say('r')
-  await terminal.sees('Retrying now.')
+  await terminal.waitFor('Retrying now.')
   await settled()
   expect(terminal.shown()).toContain('Red.')
   expect(terminal.shown()).not.toContain('retry now')
   say('/retry')
-  await terminal.sees('This session is not waiting for a service.')
+  await terminal.waitFor('This session is not waiting for a service.')
 })
 
 test('Esc ends a run that waits at once, and gives the message back', async () => {
   const { terminal, say, type, settled } = await startApp({ replies: [limited()], flags })
   say('go')
-  await terminal.sees('waiting for the service')
+  await terminal.waitFor('waiting for the service')
   type('later', key.altEnter)
   type(key.escape)
   await settled()
-  await terminal.sees('aborted_streaming')
+  await terminal.waitFor('aborted_streaming')
   expect(terminal.shown()).toContain('later')
   expect(terminal.shown()).not.toContain('waiting for the service,')
 })
@@ -42,9 +47,9 @@ test('Esc ends a run that waits at once, and gives the message back', async () =
 test('another model that is chosen is asked at once', async () => {
   const { terminal, say, settled } = await startApp({ replies: [limited(), { content: 'From another.' }], flags })
   say('go')
-  await terminal.sees('waiting for the service')
+  await terminal.waitFor('waiting for the service')
   say('/model another')
-  await terminal.sees('From another.')
+  await terminal.waitFor('From another.')
   await settled()
   expect(terminal.shown()).not.toContain('retry now')
 })
@@ -52,7 +57,7 @@ test('another model that is chosen is asked at once', async () => {
 test('r is a prompt where nothing waits', async () => {
   const { terminal, say } = await startApp({ replies: [{ content: 'What is r?' }], flags })
   say('r')
-  await terminal.sees('What is r?')
+  await terminal.waitFor('What is r?')
   expect(terminal.shown()).not.toContain('Nothing of this session')
 })
 
@@ -67,10 +72,10 @@ test('an agent that waits is shown in its line, and r asks for it, too', async (
     flags,
   })
   say('go')
-  await terminal.sees(/◦ .*waiting for the service until .*\(429/)
-  await terminal.sees('r Enter retry now')
+  await terminal.waitFor(/◦ .*waiting for the service until .*\(429/)
+  await terminal.waitFor('r Enter retry now')
   say('r')
-  await terminal.sees('All done.')
+  await terminal.waitFor('All done.')
   await settled()
   expect(terminal.shown()).not.toContain('retry now')
 })
@@ -78,6 +83,6 @@ test('an agent that waits is shown in its line, and r asks for it, too', async (
 test('a run that does not wait says when the service takes requests again, in local time', async () => {
   const { terminal, say } = await startApp({ replies: [limited(7_200)] })
   say('go')
-  await terminal.sees('It takes requests again at')
+  await terminal.waitFor('It takes requests again at')
   expect(terminal.shown().replaceAll(/\s+/g, ' ')).toMatch(/takes requests again at (?:\d{4}-\d\d-\d\d )?\d\d:\d\d\./)
 })

@@ -6,7 +6,7 @@ import type { Screen } from '../screen/screen-port.ts'
 interface Options {
   readonly screen: Pick<Screen, 'focus' | 'notify' | 'setTitle'>
   readonly channel: () => NotificationChannel
-  /** Whether the title of the terminal is the program's to set. */
+  /** Whether the program may set the title of the terminal. */
   readonly setsTitle: boolean
   /** The name of the folder. */
   readonly place: () => string
@@ -14,50 +14,51 @@ interface Options {
 }
 
 /**
- * Calls a person who looks elsewhere (spec R-TERM-76): the title says whether a run works or a question waits, and a bell or notification says that a question
- * opened, and that a run ended.
+ * Alerts a person who is looking elsewhere (spec R-TERM-76). The title shows whether a run is working or a question is open; a bell or notification
+ * announces
+ * a question and the end of a run.
  */
 export interface Attention {
   onEvent(event: SessionEvent): void
-  /** Something of the session is another. */
-  look(): void
-  /** Another session is on the screen. */
+  /** Something about the session has changed. */
+  update(): void
+  /** Another session is shown. */
   show(open: Pick<OpenSession, 'serverQuestions'>): void
   keyPressed(): void
   close(): void
 }
 
-/** Who does not press a key for so long does not look, whatever the terminal says of its focus. */
+/** Without a key for this long, the person is assumed to look elsewhere, even if the terminal reports the focus. */
 const unansweredMs = 30_000
 
 export function createAttention({ screen, channel, setsTitle, place, snapshot }: Options): Attention {
   let title = ''
-  let announced = ''
+  let announcedId = ''
   let servers: OpenSession['serverQuestions']
   let timer: NodeJS.Timeout | undefined
-  const call = (text: string): void => {
-    // Many terminals, and tmux as it comes, do not report the focus.
+  const alert = (text: string): void => {
+    // Many terminals, including tmux by default, do not report the focus.
     if (screen.focus !== 'here') return screen.notify(text, channel())
     clearTimeout(timer)
     timer = setTimeout(() => screen.notify(text, channel()), unansweredMs)
   }
   const look = (): void => {
-    const standing = snapshot()
+    const state = snapshot()
     const [question] = servers?.open ?? []
-    const isAsked = question !== undefined || (standing !== undefined && isAsking(standing))
-    const mark = isAsked && markOf(standing) !== '' ? '? ' : markOf(standing)
+    const isAsked = question !== undefined || (state !== undefined && isAsking(state))
+    const mark = isAsked && markOf(state) !== '' ? '? ' : markOf(state)
     const next = `${mark}halting · ${place()}`
     if (!isAsked) clearTimeout(timer)
-    if (question !== undefined && question.id !== announced) {
-      announced = question.id
-      call(`halting asks: the server ${question.server}`)
+    if (question !== undefined && question.id !== announcedId) {
+      announcedId = question.id
+      alert(`halting asks: the server ${question.server}`)
     }
     if (!setsTitle || next === title) return
     title = next
     screen.setTitle(next)
   }
   return {
-    look,
+    update: look,
     show({ serverQuestions }) {
       servers = serverQuestions
       servers?.listen(look)
@@ -67,24 +68,24 @@ export function createAttention({ screen, channel, setsTitle, place, snapshot }:
       look()
       if (event.type === 'run_end' && screen.focus === 'away')
         screen.notify(`halting: ${event.terminal.reason}`, channel())
-      const text = askedIn(event)
-      if (text !== undefined) call(text)
+      const text = questionText(event)
+      if (text !== undefined) alert(text)
     },
     keyPressed: () => clearTimeout(timer),
     close: () => clearTimeout(timer),
   }
 }
 
-function markOf(standing: ReturnType<Options['snapshot']>): string {
-  if (standing === undefined || standing.status === 'idle' || standing.status === 'closed') return ''
-  return isAsking(standing) ? '? ' : '… '
+function markOf(state: ReturnType<Options['snapshot']>): string {
+  if (state === undefined || state.status === 'idle' || state.status === 'closed') return ''
+  return isAsking(state) ? '? ' : '… '
 }
 
 function isAsking({ questions, limitQuestion }: NonNullable<ReturnType<Options['snapshot']>>): boolean {
   return questions.length > 0 || limitQuestion !== null
 }
 
-function askedIn(event: SessionEvent): string | undefined {
+function questionText(event: SessionEvent): string | undefined {
   if (event.type === 'question') return `halting asks: ${event.question.toolName}`
   return event.type === 'limit_question' ? 'halting asks: a limit is reached' : undefined
 }

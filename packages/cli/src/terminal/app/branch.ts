@@ -1,13 +1,13 @@
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
-/** What is checked out is looked at again after so long: it is asked for with every frame. */
+/** The branch is requested for every frame, and read again after this time. */
 const freshMs = 2_000
 
-/** A path or a branch is no longer. */
+/** No path or branch name is longer. */
 const mostBytes = 8 * 1024
 
-/** The branch of a folder; '' where there is none. */
+/** Returns a function that reads the branch of a folder; '' without a repository. */
 export function branchReader(cwd: string, now: () => number): () => string {
   let known: { readonly at: number; readonly branch: string } | undefined
   return () => {
@@ -16,7 +16,7 @@ export function branchReader(cwd: string, now: () => number): () => string {
   }
 }
 
-/** The branch that is checked out, as git has it on disk: `main`, or the beginning of a commit; '' where there is no repository. No program is run. */
+/** The current branch, read from the files of git without running it: `main`, or the beginning of a commit; '' without a repository. */
 function branchOf(cwd: string): string {
   try {
     const [head = ''] = beginningOf(join(gitFolder(cwd), 'HEAD'))
@@ -33,7 +33,7 @@ function gitFolder(cwd: string): string {
     const place = join(folder, '.git')
     const stats = statSync(place, { throwIfNoEntry: false })
     if (stats?.isDirectory() === true) return place
-    // A worktree has a file that says where.
+    // A worktree has a file with the path.
     if (stats?.isFile() === true) {
       const [, path = ''] = /^gitdir: (.+)$/m.exec(beginningOf(place)) ?? []
       return resolve(folder, path)
@@ -43,11 +43,11 @@ function gitFolder(cwd: string): string {
 }
 
 /**
- * Of a regular file alone, and no more than `mostBytes`: whoever made the folder chose what stands there, and a pipe or
- * a device may be waited for as long as the program lives.
+ * Reads at most `mostBytes` of a regular file. The owner of the folder may have put a pipe or device there,
+ * and reading it could block forever.
  */
 function beginningOf(path: string): string {
-  // Opening some devices does something already.
+  // Opening some devices has side effects.
   if (!statSync(path).isFile()) return ''
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {

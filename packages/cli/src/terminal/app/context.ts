@@ -2,11 +2,11 @@ import type { Explanation } from '@halting/policy'
 import type { Session } from '@halting/core/session'
 import type { TranscriptEntry } from '@halting/core'
 import type { Flags } from '../../flags/flags.ts'
-import type { StatusLine, StatusLineSurroundings } from '../status-line/index.ts'
+import type { StatusLine, StatusLineContext } from '../status-line/index.ts'
 import type { Style } from '../../io/style.ts'
 import type { ListedRule } from '../../permissions/rule-list.ts'
 import type { Program } from '../../program.ts'
-import type { AskedService } from './service-models.ts'
+import type { ServiceQuery } from './service-models.ts'
 import type { PromptEditor } from '../editor/prompt-editor.ts'
 import type { PromptHistory } from '../history/history-file.ts'
 import type { Action } from '../keys/actions.ts'
@@ -16,77 +16,77 @@ import type { UsualLimits } from '../view/stop-panel.ts'
 import type { Choices } from '../pickers/pick-list.ts'
 import type { Block, Component, Screen } from '../screen/screen-port.ts'
 import type { Theme } from '../theme.ts'
-import type { HandIn, Taker } from './hand-in.ts'
+import type { PromptSender, PromptTarget } from './prompt-sender.ts'
 import type { ServerQuestions } from './server-questions.ts'
 import type { SessionLoops } from './session-loops.ts'
 import type { LoopStore } from '../../frontends/loop-record.ts'
 
-/** A session that is open, with what belongs to it. */
-export interface OpenSession extends Taker {
+/** An open session, with what belongs to it. */
+export interface OpenSession extends PromptTarget {
   readonly session: Session
-  /** What people wrote in files, and what servers have. */
-  readonly commands: readonly WrittenCommand[]
-  /** What was said in it before it was opened. */
-  before(): Promise<readonly TranscriptEntry[]>
-  /** All that was said in it so far, in order. @throws UsageError where it is not kept. */
+  /** Commands from files and MCP servers. */
+  readonly commands: readonly CustomCommand[]
+  /** The conversation before it was opened. */
+  earlierEntries(): Promise<readonly TranscriptEntry[]>
+  /** The whole conversation so far, in order. @throws UsageError if it is not stored. */
   entries(): Promise<readonly TranscriptEntry[]>
   redact(text: string): string
-  /** Limits of its runs that nobody set. */
+  /** Default limits of its runs. */
   readonly usualLimits?: UsualLimits
   /** Its standing budgets, and what all processes have used of them. */
-  standing?(): readonly StandingFigures[]
-  /** What the rules say of a command of bash, part by part. */
+  standingBudgets?(): readonly StandingFigures[]
+  /** What the rules say about each part of a Bash command. */
   explain(command: string): Pick<Explanation, 'parts'>
-  /** Questions of its MCP servers; absent where they are elsewhere. */
+  /** Questions of its MCP servers; absent if the servers are elsewhere. */
   readonly serverQuestions?: Pick<ServerQuestions, 'open' | 'listen'>
-  /** Undefined for a session of a cluster. */
-  readonly here: OnThisMachine | undefined
+  /** Undefined for a session on a cluster. */
+  readonly local: LocalSession | undefined
 }
 
 /** What only a session of this machine has. */
-export interface OnThisMachine {
-  /** Files with instructions that it was given. */
+export interface LocalSession {
+  /** The instruction files that it loaded. */
   readonly memoryFiles: readonly string[]
-  /** The environment of the commands of tools: those of the person get the same, without keys. */
+  /** The environment of commands that tools run, without keys. Commands of the person get the same. */
   readonly commandEnvironment: Readonly<Record<string, string | undefined>>
-  /** What would become of a command of bash, part by part. */
+  /** Whether a Bash command would be allowed, part by part. */
   explainCommand(command: string): readonly string[]
-  /** What becomes of commands without a rule in `acceptEdits`, in a sentence; undefined in other modes. */
+  /** How commands without a rule are confined in `acceptEdits`, in one sentence; undefined in other modes. */
   confinement?(): string | undefined
-  /** Runs the command of the setting `statusLine`; absent where there is none. */
-  readonly statusLine?: (surroundings: StatusLineSurroundings) => Promise<StatusLine>
+  /** Runs the command of the setting `statusLine`; absent without one. */
+  readonly statusLine?: (surroundings: StatusLineContext) => Promise<StatusLine>
   rules(): Promise<readonly ListedRule[]>
-  /** Gives what a person should know. @throws ConfigurationError for a file that cannot be changed. */
+  /** Returns a message for the person. @throws ConfigurationError for a file that cannot be changed. */
   removeRule(rule: ListedRule): Promise<string>
   readonly hooks: readonly { readonly event: string; readonly what: string }[]
   servers(): readonly { readonly name: string; readonly status: string }[]
-  /** Asks the services of settings and environment for their models. */
-  askServices(): Promise<readonly AskedService[]>
-  /** @throws ConfigurationError for a name that no server has. */
+  /** Asks the services known from settings and environment for their models. */
+  askServices(): Promise<readonly ServiceQuery[]>
+  /** @throws ConfigurationError for an unknown server name. */
   changeServer(name: string, how: 'reconnect' | 'on' | 'off'): Promise<void>
-  /** The record of its loop; undefined where the session is not kept. */
+  /** Stores its loop; undefined if the session is not stored. */
   readonly loops: LoopStore | undefined
 }
 
-/** The cluster whose sessions are shown, in the place of those of this machine. */
-export interface ShownCluster {
-  /** As it was named. */
+/** The cluster whose sessions are shown instead of those of this machine. */
+export interface ClusterConnection {
+  /** The URL as the person wrote it. */
   readonly url: string
-  /** Its sessions, as a list has them: the first ones, and how many there are. */
+  /** Its first sessions for a list, and the total number. */
   sessions(): Promise<{
     readonly sessions: readonly { readonly sessionId: string; readonly facts: string }[]
     readonly total: number
   }>
 }
 
-export interface WrittenCommand {
+export interface CustomCommand {
   readonly name: string
   readonly description: string
   readonly argumentHint?: string
 }
 
-/** What is asked in the place of the editor. */
-interface Asked<T> {
+/** A list to choose from, in place of the editor. */
+interface PickQuestion<T> {
   readonly title: string
   readonly choices: Choices<T>
   readonly notes?: () => readonly string[]
@@ -95,48 +95,48 @@ interface Asked<T> {
   readonly onKey?: (data: string, choice: T | undefined) => boolean
 }
 
-/** A long text that takes the whole screen. */
+/** A long text that fills the screen. */
 export interface Page {
   readonly title: string
-  /** All of it, in lines of at most so many columns. */
+  /** All lines, each at most `width` columns wide. */
   readonly linesFor: (width: number) => readonly string[]
   readonly startsAt: 'beginning' | 'end'
 }
 
-/** The interactive program, as its commands and keys use it. */
+/** The interactive program, as its commands and key actions use it. */
 export interface AppContext {
   readonly screen: Screen
   readonly style: Style
   readonly theme: Theme
-  /** Its output goes onto the screen. */
+  /** Its output goes to the screen. */
   readonly program: Program
   readonly flags: Flags
-  /** Undefined where sessions are those of this machine. */
-  readonly cluster: ShownCluster | undefined
+  /** Undefined if the sessions are on this machine. */
+  readonly cluster: ClusterConnection | undefined
   readonly bindings: Keybindings
   readonly editor: PromptEditor
   readonly history: PromptHistory
-  readonly handIn: HandIn
-  /** Undefined while one is being opened. */
+  readonly promptSender: PromptSender
+  /** Undefined while a session is opening. */
   readonly open: OpenSession | undefined
   /** The folder of the session; that of the program while none is open. */
   readonly cwd: string
   isKey(action: Action, data: string): boolean
   print(block: Block): void
-  /** Lines of the program's own, in the scrollback. */
-  tell(linesFor: (width: number) => readonly string[]): void
+  /** Prints lines of the program into the scrollback. */
+  printLines(linesFor: (width: number) => readonly string[]): void
   note(text: string): void
   fail(thrown: unknown): void
-  ask<T>(asked: Asked<T>): Promise<T | undefined>
+  ask<T>(asked: PickQuestion<T>): Promise<T | undefined>
   overlay<T>(make: (close: (value: T) => void) => Component): Promise<T>
-  /** On the whole screen, until it is left. */
+  /** Shows a page on the whole screen until the person closes it. */
   page(page: Page): void
-  /** Opens another session in the place of this one, which is closed; where that fails this one stays. */
-  change(flags: Flags, says: string): Promise<void>
+  /** Opens another session and closes this one. If that fails, this one stays open. */
+  switchSession(flags: Flags, says: string): Promise<void>
   leave(exitCode: number): void
-  /** The loop of the session that is open. */
+  /** The loops of the open session. */
   readonly loops: SessionLoops
-  /** Shows the list of things to do, or hides it. */
+  /** Shows or hides the todo list. */
   toggleTodos(): void
   changed(): void
 }

@@ -13,54 +13,54 @@ import { durationText, endLine, roundLine, viewText } from '../../frontends/loop
 import { type LoopEvent, PromptLoop } from '../../frontends/prompt-loop.ts'
 import { clockText, many, oneLine } from '../../io/figures.ts'
 import { UsageError } from '../../usage-error.ts'
-import type { Taker } from './hand-in.ts'
+import type { PromptTarget } from './prompt-sender.ts'
 
-/** What of the program a loop uses. */
-export interface LoopSurroundings {
+/** What a loop uses of the program. */
+export interface LoopPorts {
   note(text: string): void
   fail(thrown: unknown): void
   changed(): void
 }
 
 /** A session that may have a loop. */
-export interface LoopingSession extends Taker {
-  /** Undefined for a session of a cluster. */
-  readonly here: { readonly loops: LoopStore | undefined } | undefined
+export interface LoopingSession extends PromptTarget {
+  /** Undefined for a session on a cluster. */
+  readonly local: { readonly loops: LoopStore | undefined } | undefined
 }
 
-/** The loop of the session that is shown. */
+/** The loop of the open session. */
 export class SessionLoop {
-  readonly #app: LoopSurroundings
+  readonly #app: LoopPorts
   readonly #open: LoopingSession
   #loop: PromptLoop | undefined
   #stored: StoredLoop | undefined
   #line: ((next: string) => string) | undefined
-  /** What is written or removed, one after the other. */
-  #written: Promise<unknown> = Promise.resolve()
+  /** Changes of the stored loop run one after another. */
+  #lastWrite: Promise<unknown> = Promise.resolve()
 
-  constructor(app: LoopSurroundings, open: LoopingSession) {
+  constructor(app: LoopPorts, open: LoopingSession) {
     this.#app = app
     this.#open = open
   }
 
-  /** Its countdown moves. */
+  /** Whether its countdown is running. */
   get isWaiting(): boolean {
     return this.#loop?.view.phase === 'waiting'
   }
 
-  /** What the status line shows of it; '' for nothing. */
+  /** The text for the status line; '' for none. */
   get text(): string {
     return this.#loop === undefined ? '' : viewText(this.#loop.view, this.#stored?.terms.rounds, Infinity)
   }
 
-  /** What it repeats and where it is; undefined where there is none. */
+  /** What it repeats, and its state; undefined without a loop. */
   async description(): Promise<readonly string[] | undefined> {
-    const stored = this.#stored ?? (await this.#onRecord())
+    const stored = this.#stored ?? (await this.#readStored())
     if (stored === undefined) return undefined
     return [describeTerms(stored.terms), this.#loop === undefined ? 'loop: paused, /loop on continues it' : this.text]
   }
 
-  /** Begins a loop in place of the one before. @throws UsageError for one that nothing would end. */
+  /** Starts a loop in place of the previous one. @throws UsageError for a loop without a bound. */
   async begin(terms: LoopTerms): Promise<void> {
     const { limits, goal } = this.#open.session.snapshot
     const isBound = terms.rounds !== undefined || terms.forMs !== undefined
@@ -72,51 +72,51 @@ export class SessionLoop {
     this.#run(stored, { rounds: [], lastStartedAtMs: null })
   }
 
-  /** Continues the loop that is paused here, or on the record of the session. @throws UsageError where there is none. */
+  /** Continues the paused or stored loop. @throws UsageError without a loop. */
   async resume(): Promise<void> {
     if (this.#loop !== undefined && this.#loop.view.phase !== 'ended') {
       this.#loop.resume()
       return this.#app.changed()
     }
-    const stored = await this.#onRecord()
+    const stored = await this.#readStored()
     if (stored === undefined) throw new UsageError('There is no loop to continue. Start one with /loop 10m x5 PROMPT.')
-    const { session, here } = this.#open
+    const { session, local: here } = this.#open
     const past = (await here?.loops?.past(stored.id)) ?? { rounds: [], lastStartedAtMs: null }
-    // The round that did not end is offered by the session itself: here it is continued as the loop's.
+    // The session offers to resume an unfinished run; here it continues as a round of the loop.
     const isLeftOpen = past.open !== undefined && session.snapshot.canResume
     this.#run(stored, past, isLeftOpen ? () => session.resume() : undefined)
   }
 
-  /** Ends it, and forgets it. A round that is running is not ended. False where there is none. */
+  /** Ends the loop and deletes its record. A running round continues. False if there was none. */
   async stop(): Promise<boolean> {
-    const stored = this.#stored ?? (await this.#onRecord())
+    const stored = this.#stored ?? (await this.#readStored())
     this.#drop()
     await this.#change((loops) => loops.remove())
     this.#app.changed()
     return stored !== undefined
   }
 
-  /** Between rounds, where nothing runs that a key could stop. False where it does not wait. */
+  /** Pauses between rounds, when no run could be stopped by a key. False if the loop is not waiting. */
   pause(): boolean {
     if (!this.isWaiting) return false
     this.#loop?.pause()
     return true
   }
 
-  async #onRecord(): Promise<StoredLoop | undefined> {
-    await this.#written
-    const loops = this.#open.here?.loops
+  async #readStored(): Promise<StoredLoop | undefined> {
+    await this.#lastWrite
+    const loops = this.#open.local?.loops
     const stored = await loops?.read()
     if (stored === undefined) return undefined
     return isLoopOpen(stored, await loops?.past(stored.id), Date.now()) ? stored : undefined
   }
 
-  /** Rejects with what the file system refuses. */
+  /** Rejects with errors of the file system. */
   async #change(work: (loops: LoopStore) => Promise<void>): Promise<void> {
-    const loops = this.#open.here?.loops
+    const loops = this.#open.local?.loops
     if (loops === undefined) return
-    const change = this.#written.then(() => work(loops))
-    this.#written = change.catch(() => undefined)
+    const change = this.#lastWrite.then(() => work(loops))
+    this.#lastWrite = change.catch(() => undefined)
     await change
   }
 
@@ -126,7 +126,7 @@ export class SessionLoop {
   }
 
   #run(stored: StoredLoop, past: PastRounds, adopt?: () => void): void {
-    // One that was begun while this one was written gives way.
+    // A loop that was started while this one was being stored is replaced.
     this.#loop?.close()
     this.#stored = stored
     this.#loop = new PromptLoop({

@@ -1,23 +1,22 @@
 import { existsSync } from 'node:fs'
-import type { SessionSnapshot } from '@halting/core/session'
+import type { SessionSnapshot, SessionEvent } from '@halting/core/session'
 import { isJsonObject, usualMaxTurns } from '@halting/core/adapters'
 import type { LiveSession } from '../../flags/open-session.ts'
 import { pluginsWithHooks, turnsWithoutPrice, whose } from '@halting/agent/session-settings'
 import { loopFile } from '../../frontends/loop-file.ts'
 import { commandConfinement, modeConfinement } from '../../frontends/confinement-words.ts'
-import { permissionVerdict } from '../../frontends/permission-verdict.ts'
+import { verdictText } from '../../frontends/permission-verdict.ts'
 import type { LoopStore } from '../../frontends/loop-record.ts'
 import { many, oneLine } from '../../io/figures.ts'
 import { everyCharacterInLine } from '../../io/seen.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { UsualLimits } from '../view/stop-panel.ts'
-import type { OnThisMachine, OpenSession } from './context.ts'
-import { keptEntries } from './kept-entries.ts'
+import type { LocalSession, OpenSession } from './context.ts'
+import { readEntries } from './transcript-entries.ts'
 import type { StandingFigures } from '../../frontends/status-reports.ts'
 import type { ServerQuestions } from './server-questions.ts'
-import { StandingView } from './standing-figures.ts'
 
-/** A live session, as the interactive program uses it. `changed`: what the screen shows beside the session is another. */
+/** Adapts a live session to the interactive program. `changed`: something shown next to the session has changed. */
 export function openSessionOf(
   live: LiveSession,
   changed: () => void = () => undefined,
@@ -30,24 +29,24 @@ export function openSessionOf(
     get commands() {
       return live.commands()
     },
-    async before() {
+    async earlierEntries() {
       const { file, last, canResume } = session.snapshot
       const isNew = last === undefined && !canResume
-      return file === undefined || isNew ? [] : keptEntries(file).catch(() => [])
+      return file === undefined || isNew ? [] : readEntries(file).catch(() => [])
     },
-    entries: async () => keptEntries(fileOf(session.snapshot)),
+    entries: async () => readEntries(fileOf(session.snapshot)),
     prepare: (text) => live.prepare(text),
     redact: workspace.redact ?? ((text) => text),
     explain: (command) => permissions.explain(command),
     usualLimits: usualLimitsOf(live.run),
-    ...standingOf(live, changed),
+    ...standingBudgetsOf(live, changed),
     ...(serverQuestions !== undefined && { serverQuestions }),
-    here: onThisMachine(live),
+    local: localSession(live),
   }
 }
 
-/** The standing budgets of the session, where it has some: without any nothing of them is loaded. */
-function standingOf(live: LiveSession, changed: () => void): Pick<OpenSession, 'standing'> {
+/** The standing budgets of the session, if it has any. Without budgets, their code is not loaded. */
+function standingBudgetsOf(live: LiveSession, changed: () => void): Pick<OpenSession, 'standingBudgets'> {
   const { run, session, standingBudgets } = live
   const { budgets } = run.settings
   if (budgets === undefined || standingBudgets.length === 0) return {}
@@ -57,12 +56,12 @@ function standingOf(live: LiveSession, changed: () => void): Pick<OpenSession, '
     const report = await reportBudgets(owner, budgets)
     return report.budgets.filter(({ name }) => standingBudgets.includes(name))
   }
-  const view = new StandingView(read, () => performance.now(), changed)
+  const view = new StandingBudgets(read, () => performance.now(), changed)
   session.listen((event) => view.onEvent(event))
-  return { standing: () => view.all }
+  return { standingBudgets: () => view.all }
 }
 
-/** The limits by which a run ends where nobody said anything. */
+/** The default limits that apply to its runs. */
 function usualLimitsOf({ limitSources = {}, runLimit }: LiveSession['run']): UsualLimits {
   return {
     ...(limitSources.maxTurns === undefined && { maxTurns: [usualMaxTurns, turnsWithoutPrice] }),
@@ -70,13 +69,13 @@ function usualLimitsOf({ limitSources = {}, runLimit }: LiveSession['run']): Usu
   }
 }
 
-/** The file of a session. @throws UsageError for one that is not kept. */
+/** The file of a session. @throws UsageError if the session is not stored. */
 export function fileOf({ file }: Pick<SessionSnapshot, 'file'>): string {
   if (file !== undefined) return file
   throw new UsageError('This session is not stored on disk, so there is no record of it to read.')
 }
 
-function onThisMachine(live: LiveSession): OnThisMachine {
+function localSession(live: LiveSession): LocalSession {
   const { toolbox, run } = live
   const { workspace, permissions } = toolbox
   const { statusLine } = run.settings
@@ -84,7 +83,7 @@ function onThisMachine(live: LiveSession): OnThisMachine {
     memoryFiles: live.memoryFiles.map(({ path }) => path),
     commandEnvironment: workspace.env,
     explainCommand: (command) =>
-      explained(permissions.explain(command), commandConfinement(command, permissions, workspace.wall).text),
+      explanationLines(permissions.explain(command), commandConfinement(command, permissions, workspace.wall).text),
     confinement: () => (workspace.sandbox === undefined ? modeConfinement(permissions, workspace.wall) : undefined),
     ...(statusLine !== undefined && {
       async statusLine(surroundings) {
@@ -128,18 +127,21 @@ function loopStoreOf({ session, journal, run }: LiveSession): LoopStore | undefi
   const load = (): Promise<typeof import('../../frontends/loop-record.ts')> => import('../../frontends/loop-record.ts')
   return {
     isThere: () => existsSync(loopFile(place)),
-    read: async () => (await load()).readLoop(place),
+    read: async () => (await load()).readStoredLoop(place),
     past: async (loopId) => (await load()).pastRounds(loopId, journal),
-    write: async (loop) => (await load()).writeLoop(place, loop),
-    remove: async () => (await load()).removeLoop(place),
+    write: async (loop) => (await load()).writeStoredLoop(place, loop),
+    remove: async () => (await load()).removeStoredLoop(place),
   }
 }
 
 type Explanation = ReturnType<LiveSession['toolbox']['permissions']['explain']>
 
-function explained({ behavior, parts, message }: Explanation, confinement: string | undefined): readonly string[] {
+function explanationLines(
+  { behavior, parts, message }: Explanation,
+  confinement: string | undefined,
+): readonly string[] {
   return [
-    `${permissionVerdict({ behavior, message, mode: 'default' })} ${message === undefined ? '' : everyCharacterInLine(message, 300)}`.trimEnd(),
+    `${verdictText({ behavior, message, mode: 'default' })} ${message === undefined ? '' : everyCharacterInLine(message, 300)}`.trimEnd(),
     ...(confinement === undefined ? [] : [confinement]),
     ...parts.map(({ part, behavior: own, because, wouldAllow }) => {
       const hint = wouldAllow === undefined ? '' : `; ${wouldAllow} would allow it`
@@ -148,8 +150,8 @@ function explained({ behavior, parts, message }: Explanation, confinement: strin
   ]
 }
 
-/** As they were written: what of a plugin is none of this form is called by nobody. */
-function hookRows(events: object): OnThisMachine['hooks'] {
+/** Hooks as they are written in settings. Plugin entries of another form never run, so they are left out. */
+function hookRows(events: object): LocalSession['hooks'] {
   return Object.entries(events).flatMap(([event, groups]: readonly [string, unknown]) =>
     listOf(groups).flatMap((group) => {
       const { matcher = '', hooks } = isJsonObject(group) ? group : {}
@@ -163,4 +165,50 @@ function hookRows(events: object): OnThisMachine['hooks'] {
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
+}
+
+/** The ledger is read at most this often. Other processes spend, too, but nobody needs it by the second. */
+const restMs = 5_000
+
+/**
+ * The standing budgets of a session, for the stop panel and `/limits`. Read at the start and after requests. A ledger that cannot be read is not shown,
+ * since the run reports that itself.
+ */
+export class StandingBudgets {
+  readonly #read: () => Promise<readonly StandingFigures[]>
+  readonly #now: () => number
+  readonly #changed: () => void
+  #all: readonly StandingFigures[] = []
+  #readAt = -Infinity
+  #isReading = false
+
+  constructor(read: () => Promise<readonly StandingFigures[]>, now: () => number, changed: () => void) {
+    this.#read = read
+    this.#now = now
+    this.#changed = changed
+    this.#refresh()
+  }
+
+  get all(): readonly StandingFigures[] {
+    return this.#all
+  }
+
+  onEvent(event: SessionEvent): void {
+    if (event.type === 'run_end') this.#refresh()
+    else if (event.type === 'loop' && event.event.type === 'figures' && this.#now() - this.#readAt >= restMs)
+      this.#refresh()
+  }
+
+  #refresh(): void {
+    if (this.#isReading) return
+    this.#isReading = true
+    this.#readAt = this.#now()
+    void this.#read()
+      .catch((): readonly StandingFigures[] => [])
+      .then((all) => {
+        this.#isReading = false
+        this.#all = all
+        this.#changed()
+      })
+  }
 }

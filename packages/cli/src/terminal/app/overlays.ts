@@ -1,17 +1,17 @@
 import type { Component } from '../screen/screen-port.ts'
 
-/** What stands in the place of the editor for a while: lists, questions. One at a time, in the order in which they came. */
+/** Lists and questions that replace the editor temporarily: one at a time, in the order of opening. */
 export interface Overlays {
-  /** Undefined: the editor is there. */
-  readonly shown: Component | undefined
-  /** Resolves with what it was closed with. `close` may be called again: then nothing happens. */
+  /** Undefined while the editor is shown. */
+  readonly current: Component | undefined
+  /** Resolves with the value it was closed with. Further calls of `close` do nothing. */
   open<T>(make: (close: (value: T) => void) => Component): Promise<T>
 }
 
 export function createOverlays(changed: () => void): Overlays {
   const open: Component[] = []
   return {
-    get shown() {
+    get current() {
       return open[0]
     },
     open<T>(make: (close: (value: T) => void) => Component): Promise<T> {

@@ -1,8 +1,8 @@
 import type { ElicitationAnswer, ElicitationRequest } from '@halting/agent/mcp'
 import type { Session } from '@halting/core/session'
-import { declinedQuestion, type Form, formOf, noForm } from '../../frontends/elicitation-form.ts'
+import { declinedQuestionText, type Form, readForm, unsupportedFormReason } from '../../frontends/elicitation-form.ts'
 
-/** A question of an MCP server that waits for the person. */
+/** An open question of an MCP server. */
 export interface ServerQuestion {
   readonly id: string
   readonly server: string
@@ -13,17 +13,17 @@ export interface ServerQuestion {
 }
 
 /**
- * The questions of MCP servers in the terminal, in the order in which they arrived (spec R-TERM-91).
+ * The questions of MCP servers in the terminal, in order of arrival (spec R-TERM-91).
  *
- * Q1: each has one answer: that of the person, or `cancel` when its server waits no more, or the run or the session ends.
+ * Q1: each has one answer: that of the person, or `cancel` when its server stops waiting, or when the run or the session ends.
  */
 export class ServerQuestions {
   readonly #note: (text: string) => void
   readonly #listeners: (() => void)[] = []
   #open: readonly ServerQuestion[] = []
-  #made = 0
+  #count = 0
 
-  /** @param note Tells the person in a sentence. */
+  /** @param note Shows a sentence to the person. */
   constructor(note: (text: string) => void) {
     this.#note = note
   }
@@ -37,7 +37,7 @@ export class ServerQuestions {
     this.#listeners.push(listener)
   }
 
-  /** Withdraws what is open when a run of this session ends. */
+  /** Withdraws open questions when a run of this session ends. */
   attach(session: Pick<Session, 'listen'>): void {
     session.listen(({ type }) => {
       if (type !== 'run_end' && type !== 'failed' && type !== 'closed') return
@@ -46,19 +46,19 @@ export class ServerQuestions {
   }
 
   readonly ask = (server: string, request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationAnswer> => {
-    const form = request.mode === 'url' ? undefined : formOf(request.requestedSchema)
+    const form = request.mode === 'url' ? undefined : readForm(request.requestedSchema)
     if (request.mode !== 'url' && form === undefined) {
-      this.#note(declinedQuestion(server, request.message, noForm))
+      this.#note(declinedQuestionText(server, request.message, unsupportedFormReason))
       return Promise.resolve({ action: 'decline' })
     }
     if (signal.aborted) return Promise.resolve({ action: 'cancel' })
     return new Promise((resolve) => {
-      const id = `server-question-${++this.#made}`
+      const id = `server-question-${++this.#count}`
       const cancel = (): void => answer({ action: 'cancel' })
-      const answer = (given: ElicitationAnswer): void => {
+      const answer = (result: ElicitationAnswer): void => {
         signal.removeEventListener('abort', cancel)
         this.#open = this.#open.filter((one) => one.id !== id)
-        resolve(given)
+        resolve(result)
         this.#changed()
       }
       signal.addEventListener('abort', cancel, { once: true })

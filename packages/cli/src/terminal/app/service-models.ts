@@ -2,38 +2,38 @@ import { askedAs, reachableServices, serviceFromEnvironment } from '@halting/mod
 import { messageOf } from '@halting/core/adapters'
 import { helperOf, listedAliases, modelSettingsOf, type RunSettings } from '@halting/agent/session-settings'
 
-/** What a service answers that was asked for its models. */
+/** The answer of a service about its models. */
 export type ListedModels =
-  /** Names as they are written behind `--model`, and how many were left out: what is no plain name, and models that write no text. */
+  /** Names as `--model` accepts them, and how many were left out: invalid names, and models that write no text. */
   | { readonly kind: 'models'; readonly names: readonly string[]; readonly left: number }
-  /** Why there are none; in words. */
+  /** Why there are none. */
   | { readonly kind: 'none'; readonly why: string }
-  /** Nothing runs at the usual port of a service for this machine. */
+  /** Nothing is running at the default port of a local service. */
   | { readonly kind: 'absent' }
 
-/** A service that is being asked. */
-export interface AskedService {
+/** A pending request to a service. */
+export interface ServiceQuery {
   readonly service: string
-  /** Never rejects, and comes within the time limit. */
+  /** Never rejects, and resolves within the timeout. */
   readonly answer: Promise<ListedModels>
 }
 
 const patienceMs = 5_000
 
-/** Asks every service for which settings or environment have a key or an address, and those of this machine, all at once (spec R-TERM-90). */
+/** Asks every service with a key or address in settings or environment, and local ones, in parallel (spec R-TERM-90). */
 export function askServices(
   { env, settings }: Pick<RunSettings, 'env' | 'settings'>,
   timeoutMs: number = patienceMs,
-): readonly AskedService[] {
+): readonly ServiceQuery[] {
   const credentials = helperOf(settings, env)
   const reachedBy = modelSettingsOf({ settings, env })
   const found = reachableServices(env)
   const isMissing = credentials !== undefined && !found.some(({ prefix }) => prefix === 'anthropic')
   const services = isMissing ? [{ prefix: 'anthropic', isSetUp: true }, ...found] : found
   const aliases = listedAliases(settings).map(({ name }) => name)
-  const asked = services.map(({ prefix, isSetUp }) => ({ service: prefix, answer: ask(prefix, isSetUp) }))
-  if (aliases.length === 0) return asked
-  return [{ service: 'aiSdk', answer: Promise.resolve({ kind: 'models', names: aliases, left: 0 }) }, ...asked]
+  const queries = services.map(({ prefix, isSetUp }) => ({ service: prefix, answer: ask(prefix, isSetUp) }))
+  if (aliases.length === 0) return queries
+  return [{ service: 'aiSdk', answer: Promise.resolve({ kind: 'models', names: aliases, left: 0 }) }, ...queries]
 
   async function ask(prefix: string, isSetUp: boolean): Promise<ListedModels> {
     try {
@@ -49,13 +49,13 @@ export function askServices(
           return isSetUp ? { kind: 'none', why: answer.message } : { kind: 'absent' }
       }
     } catch (thrown) {
-      // An address that cannot be used.
+      // An unusable address.
       return { kind: 'none', why: messageOf(thrown) }
     }
   }
 }
 
-/** Names come from whoever answers: what could be anything but a name is left out. */
+/** Names come from the service, so only plain names are accepted. */
 function plainNames(
   prefix: string,
   listed: readonly string[],

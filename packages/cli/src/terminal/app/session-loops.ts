@@ -1,19 +1,19 @@
-import type { LoopingSession, LoopSurroundings, SessionLoop } from './loops.ts'
+import type { LoopingSession, LoopPorts, SessionLoop } from './loops.ts'
 
-/** The loop of the session that is shown. What runs loops is loaded when there is one. */
+/** The loops of the open session. Their code is loaded only when there is one. */
 export interface SessionLoops {
   of(open: LoopingSession): Promise<SessionLoop>
-  /** What the status line shows of it; '' for nothing. */
+  /** The text for the status line; '' for none. */
   readonly text: string
-  /** Its countdown moves. */
+  /** Whether its countdown is running. */
   readonly isWaiting: boolean
-  /** Pauses it where it waits for its next round: false where it does not. */
+  /** Pauses a loop that waits for its next round; false if none is waiting. */
   pause(): boolean
-  /** Another session is shown. One whose loop did not end says so. */
+  /** Another session is shown; an unfinished loop of it is reported. */
   show(open: LoopingSession): void
 }
 
-export function createSessionLoops(app: LoopSurroundings): SessionLoops {
+export function createSessionLoops(app: LoopPorts): SessionLoops {
   let shown: LoopingSession | undefined
   let loaded: SessionLoop | undefined
   let loading: Promise<SessionLoop> | undefined
@@ -41,7 +41,7 @@ export function createSessionLoops(app: LoopSurroundings): SessionLoops {
     pause: () => loaded?.pause() === true,
     show(open) {
       ;[shown, loaded, loading] = [open, undefined, undefined]
-      if (open.here?.loops?.isThere() === true) void offer(open).catch((thrown: unknown) => app.fail(thrown))
+      if (open.local?.loops?.isThere() === true) void offer(open).catch((thrown: unknown) => app.fail(thrown))
     },
   }
 }

@@ -7,7 +7,8 @@ import type { Component } from '../screen/screen-port.ts'
 import type { QuestionOptions, QuestionView } from '../view/question-parts.ts'
 import type { ServerQuestionOptions } from '../view/server-question.ts'
 import type { AppContext, OpenSession } from './context.ts'
-import { answerText, readAnswer } from './early-keys.ts'
+import { textOfKey } from '../keys/typed-text.ts'
+import { isPressed } from '../view/text-field.ts'
 
 interface Views {
   readonly questionView: (options: QuestionOptions) => QuestionView
@@ -18,39 +19,39 @@ interface Views {
 interface Options {
   readonly app: AppContext
   readonly now: () => number
-  /** Something is in the place of the editor, or in front of it. */
+  /** Whether something covers or replaces the editor. */
   readonly isCovered: () => boolean
-  /** What the key does where no question is open. */
+  /** Handles a key while no question is open. */
   readonly toEditor: (data: string) => void
-  /** What shows a question, loaded when the first one opens. */
+  /** Loads the views of questions when the first one opens. */
   readonly loadView: () => Promise<Views>
 }
 
 /**
- * Puts the permission requests of a session in the place of the editor, one at a time, when nobody types (spec R-TERM-66):
+ * Shows permission requests in place of the editor, one at a time, while nobody is typing (spec R-TERM-66):
  *
- * Q1: no key answers a request that was not on the screen for a moment before it was pressed.
- * Q2: no key that belongs to an answer becomes text: a letter pressed twice, the rest of `yes`, the Enter after it (spec R-TERM-66a).
+ * Q1: a key answers a request only if the request was visible for a moment before.
+ * Q2: keys that belong to an answer never become text: a repeated letter, the rest of `yes`, a following Enter (spec R-TERM-66a).
  * Q3: every other key reaches the editor, in order.
  */
 export interface Questions {
-  /** Whether one is on the screen. */
+  /** Whether a question is on the screen. */
   readonly isShown: boolean
-  /** Something about the questions is another, or nothing covers the editor any more. */
-  look(): void
-  /** Another session is on the screen. */
+  /** Call when the questions change, or nothing covers the editor any more. */
+  update(): void
+  /** Another session is shown. */
   show(open: Pick<OpenSession, 'serverQuestions'>): void
-  /** Takes a key that is not for the question on the screen; false: the key is for whatever has the focus. */
+  /** Handles keys that are not for the visible question; false: the key goes to whatever has the focus. */
   take(data: string): boolean
 }
 
-/** A question comes only when no key was pressed for so long: what is typed is never an answer by accident. */
+/** A question opens only after this long without a key, so that typing never answers it by accident. */
 const quietMs = 300
-/** The same where something is written: somebody thinks, and goes on. */
+/** The same while the editor has text, because the person may continue it. */
 const quietWithDraftMs = 1_000
-/** What is pressed so soon after a question came was meant for what stood there before. */
+/** A key this soon after a question opened was meant for what was there before. */
 const freshMs = 400
-/** Keys that follow one another within this time are typed in one go. */
+/** Keys within this time of each other count as one input. */
 const pauseMs = 400
 
 interface Shown extends Pick<Asked, 'about'> {
@@ -59,63 +60,118 @@ interface Shown extends Pick<Asked, 'about'> {
   close: () => void
 }
 
-export function createQuestions({ app, now, isCovered, toEditor, loadView }: Options): Questions {
-  let lastKeyAt = -Infinity
-  let timer: NodeJS.Timeout | undefined
-  let shown: Shown | undefined
-  let views: Views | undefined
-  /** Keys that may belong to an answer, with what was typed in one go so far. */
-  let early: { typed: string; readonly keys: string[] } | undefined
-  let earlyTimer: NodeJS.Timeout | undefined
-  const hold = (): void => {
-    clearTimeout(earlyTimer)
-    earlyTimer = setTimeout(settle, pauseMs)
-  }
-  const release = (): void => {
-    clearTimeout(earlyTimer)
-    const keys = early?.keys ?? []
-    early = undefined
-    keys.forEach(toEditor)
-  }
-  /** Nothing more follows: what is an answer is dropped, what is not is text. */
-  function settle(): void {
-    if (early !== undefined && readAnswer(early.typed) === 'complete') early.keys.length = 0
-    release()
+export function createQuestions(options: Options): Questions {
+  return new QuestionOverlay(options)
+}
+
+class QuestionOverlay implements Questions {
+  readonly #app: Options['app']
+  readonly #now: Options['now']
+  readonly #isCovered: Options['isCovered']
+  readonly #toEditor: Options['toEditor']
+  readonly #loadView: Options['loadView']
+  #lastKeyAt = -Infinity
+  #timer: NodeJS.Timeout | undefined
+  #shown: Shown | undefined
+  #views: Views | undefined
+  /** Keys that may belong to an answer, and what they typed so far. */
+  #early: { typed: string; readonly keys: string[] } | undefined
+  #earlyTimer: NodeJS.Timeout | undefined
+
+  constructor({ app, now, isCovered, toEditor, loadView }: Options) {
+    this.#app = app
+    this.#now = now
+    this.#isCovered = isCovered
+    this.#toEditor = toEditor
+    this.#loadView = loadView
   }
 
-  const look = (): void => {
-    clearTimeout(timer)
-    const asked = questionsOf(app, now)
-    if (shown !== undefined && !asked.some(({ about }) => about === shown?.about)) shown.close()
-    const [first] = asked
-    if (shown !== undefined || first === undefined || isCovered()) return
-    const wait = lastKeyAt + (app.editor.isEmpty ? quietMs : quietWithDraftMs) - now()
+  get isShown(): Questions['isShown'] {
+    return this.#shown !== undefined
+  }
+
+  show({ serverQuestions }: Pick<OpenSession, 'serverQuestions'>): void {
+    serverQuestions?.listen(() => this.update())
+    this.update()
+  }
+
+  take(data: string): boolean {
+    this.#lastKeyAt = this.#now()
+    const typed = answerText(data)
+    if (this.#early !== undefined && typed !== undefined) {
+      this.#early.typed += typed
+      this.#early.keys.push(data)
+      if (readAnswer(this.#early.typed) !== 'text') this.#waitForMoreKeys()
+      else {
+        this.#shown?.close()
+        this.#releaseKeys()
+      }
+      return true
+    }
+    this.#settleEarlyKeys()
+    if (this.#shown === undefined || this.#now() - this.#shown.at > freshMs) return false
+    const isAnswer = typed === '\r' || this.#shown.view?.isAnswerKey(data) === true
+    if (typed !== undefined && isAnswer && this.#app.editor.isEmpty) {
+      this.#early = { typed, keys: [data] }
+      this.#waitForMoreKeys()
+      return true
+    }
+    this.#shown.close()
+    this.#toEditor(data)
+    return true
+  }
+
+  #waitForMoreKeys(): void {
+    clearTimeout(this.#earlyTimer)
+    this.#earlyTimer = setTimeout(() => this.#settleEarlyKeys(), pauseMs)
+  }
+
+  #releaseKeys(): void {
+    clearTimeout(this.#earlyTimer)
+    const keys = this.#early?.keys ?? []
+    this.#early = undefined
+    keys.forEach(this.#toEditor)
+  }
+
+  /** No more keys follow: an answer is discarded, anything else is text. */
+  #settleEarlyKeys(): void {
+    if (this.#early !== undefined && readAnswer(this.#early.typed) === 'complete') this.#early.keys.length = 0
+    this.#releaseKeys()
+  }
+
+  update(): void {
+    clearTimeout(this.#timer)
+    const questions = questionsOf(this.#app, this.#now)
+    if (this.#shown !== undefined && !questions.some(({ about }) => about === this.#shown?.about)) this.#shown.close()
+    const [first] = questions
+    if (this.#shown !== undefined || first === undefined || this.#isCovered()) return
+    const wait = this.#lastKeyAt + (this.#app.editor.isEmpty ? quietMs : quietWithDraftMs) - this.#now()
     if (wait > 0) {
-      timer = setTimeout(look, wait)
+      this.#timer = setTimeout(() => this.update(), wait)
       return
     }
-    if (views !== undefined) return show(first, views)
-    loadView().then(
+    if (this.#views !== undefined) return this.#show(first, this.#views)
+    this.#loadView().then(
       (loaded) => {
-        views = loaded
-        look()
+        this.#views = loaded
+        this.update()
       },
-      (thrown: unknown) => app.fail(thrown),
+      (thrown: unknown) => this.#app.fail(thrown),
     )
   }
 
-  /** Puts it on the screen until it is closed. */
-  function show({ about, view: viewOf }: Asked, loaded: Views): void {
-    const own: Shown = { about, at: now(), view: undefined, close: () => undefined }
+  /** Shows the question until it is closed. */
+  #show({ about, view: viewOf }: Asked, loaded: Views): void {
+    const own: Shown = { about, at: this.#now(), view: undefined, close: () => undefined }
     let pressed = ''
-    shown = own
+    this.#shown = own
     const answered = (): void => {
       const typed = answerText(pressed)
       if (typed === undefined) return
-      early = { typed, keys: [] }
-      hold()
+      this.#early = { typed, keys: [] }
+      this.#waitForMoreKeys()
     }
-    void app
+    void this.#app
       .overlay<undefined>((close) => {
         own.close = () => close(undefined)
         const view = viewOf(loaded, answered)
@@ -123,52 +179,16 @@ export function createQuestions({ app, now, isCovered, toEditor, loadView }: Opt
         return reportingKeys(view, (data) => (pressed = data))
       })
       .then(() => {
-        if (shown === own) shown = undefined
-        // A message that nobody sent.
-        const written = own.view?.written ?? ''
-        if (written.trim() !== '') app.editor.putBefore([written])
-        look()
+        if (this.#shown === own) this.#shown = undefined
+        // An unsent message returns to the editor.
+        const unsent = own.view?.unsentText ?? ''
+        if (unsent.trim() !== '') this.#app.editor.putBefore([unsent])
+        this.update()
       })
-  }
-
-  return {
-    get isShown() {
-      return shown !== undefined
-    },
-    look,
-    show({ serverQuestions }) {
-      serverQuestions?.listen(look)
-      look()
-    },
-    take(data) {
-      lastKeyAt = now()
-      const typed = answerText(data)
-      if (early !== undefined && typed !== undefined) {
-        early.typed += typed
-        early.keys.push(data)
-        if (readAnswer(early.typed) !== 'text') hold()
-        else {
-          shown?.close()
-          release()
-        }
-        return true
-      }
-      settle()
-      if (shown === undefined || now() - shown.at > freshMs) return false
-      const isAnswer = typed === '\r' || shown.view?.isAnswerKey(data) === true
-      if (typed !== undefined && isAnswer && app.editor.isEmpty) {
-        early = { typed, keys: [data] }
-        hold()
-        return true
-      }
-      shown.close()
-      toEditor(data)
-      return true
-    },
   }
 }
 
-/** The view, with each key reported before it takes it. */
+/** The view, reporting each key before it handles it. */
 function reportingKeys(view: QuestionView, report: (data: string) => void): Component {
   return {
     render: (width) => view.render(width),
@@ -179,15 +199,15 @@ function reportingKeys(view: QuestionView, report: (data: string) => void): Comp
   }
 }
 
-/** A question that waits, and how it is shown. */
+/** An open question, and how to show it. */
 interface Asked {
-  /** The call that it is about, or the question at a limit. */
+  /** The id of the call, or of the question at a limit. */
   readonly about: string
-  /** `answered`: a key has answered it. */
+  /** `answered`: called when a key answers it. */
   readonly view: (views: Views, answered: () => void) => QuestionView
 }
 
-/** Those about calls, and then the one at a limit. */
+/** Questions about calls, then of servers, then the one at a limit. */
 function questionsOf(app: AppContext, now: () => number): readonly Asked[] {
   const waiting = (): readonly Question[] => app.open?.session.snapshot.questions ?? []
   const atLimit = app.open?.session.snapshot.limitQuestion ?? undefined
@@ -213,7 +233,7 @@ function questionsOf(app: AppContext, now: () => number): readonly Asked[] {
   return [...ofCalls, ...ofServers, { about: atLimit.id, view }]
 }
 
-/** What every question of the session is shown with. */
+/** Options common to all permission requests. */
 function viewOptions(app: AppContext, now: () => number): Omit<QuestionOptions, 'question' | 'waiting' | 'answer'> {
   return {
     now,
@@ -222,12 +242,12 @@ function viewOptions(app: AppContext, now: () => number): Omit<QuestionOptions, 
     cwd: app.cwd,
     rows: () => app.screen.rows,
     explain: (command) => app.open?.explain(command) ?? { parts: [] },
-    // A path of another machine may name another file here.
+    // A path on another machine may be a different file here.
     fileText: (path) => (app.cluster === undefined ? fileText(calledPath(path, app.cwd)) : undefined),
   }
 }
 
-/** Whatever answers it, the session tells that it is closed. `answered`: a key has. */
+/** The session reports that the question is closed. `answered`: called when a key answers it. */
 function answersTo(app: AppContext, answered: () => void): Pick<QuestionOptions, 'answer'> {
   return {
     answer(id, answer) {
@@ -237,7 +257,7 @@ function answersTo(app: AppContext, answered: () => void): Pick<QuestionOptions,
   }
 }
 
-/** An answer that is refused leaves the question open. */
+/** A rejected answer leaves the question open. */
 function answerAtLimit(app: AppContext, { id }: LimitRequest, answered: () => void): LimitQuestionOptions['answer'] {
   return (answer) => {
     app.open?.session.answerLimit(id, answer)
@@ -245,13 +265,33 @@ function answerAtLimit(app: AppContext, { id }: LimitRequest, answered: () => vo
   }
 }
 
-const largestBytes = 1_000_000
+const maxBytes = 1_000_000
 
 function fileText(path: string): string | undefined {
   try {
     const stats = statSync(path)
-    return stats.isFile() && stats.size <= largestBytes ? readFileSync(path, 'utf8') : undefined
+    return stats.isFile() && stats.size <= maxBytes ? readFileSync(path, 'utf8') : undefined
   } catch {
     return undefined
   }
+}
+
+/** What a key contributes to an answer: its text, or a carriage return for Enter. Undefined for other keys and pastes. */
+function answerText(data: string): string | undefined {
+  if (data === '\n') return undefined
+  return isPressed(data, 'enter') ? '\r' : textOfKey(data)
+}
+
+/** Words that people type where a letter is enough. */
+const words = ['yes', 'no', 'always', 'all']
+
+/**
+ * Whether one input is an answer and nothing else: one repeated character, or a word such as `yes`,
+ * each optionally followed by Enter. `partial`: the beginning of such a word.
+ */
+export function readAnswer(typed: string): 'complete' | 'partial' | 'text' {
+  const [, word] = /^([^\r]*)\r*$/.exec(typed) ?? []
+  if (word === undefined) return 'text'
+  if (word === '' || new Set(word).size === 1 || words.includes(word)) return 'complete'
+  return word === typed && words.some((known) => known.startsWith(word)) ? 'partial' : 'text'
 }

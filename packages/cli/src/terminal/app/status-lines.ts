@@ -5,22 +5,22 @@ import type { Component } from '../screen/screen-port.ts'
 import type { StatusLine } from '../status-line/index.ts'
 import type { AppContext, OpenSession } from './context.ts'
 
-/** The status line of the session that is shown, where its settings have a command for one. */
+/** The status line of the open session, if its settings have a command for one. */
 export interface StatusLines {
-  /** Something of it is shown. */
+  /** Whether it shows something. */
   readonly isShown: boolean
-  /** What the command printed, above the program's own line. */
+  /** Combines the output of the command with the program's own status bar below it. */
   above(bar: Component): Component
   show(open: OpenSession): void
   onEvent(event: SessionEvent): void
-  /** Resolves when nothing of the command is left. */
+  /** Resolves when no process of the command is left. */
   close(): Promise<void>
 }
 
 export function createStatusLines(app: AppContext, now: () => number): StatusLines {
   let current: StatusLine | undefined
   let shown: OpenSession | undefined
-  /** Of sessions that were shown before. */
+  /** Status lines of earlier sessions that are closing. */
   const closing = new Set<Promise<void>>()
 
   function end(line: StatusLine | undefined): void {
@@ -31,7 +31,7 @@ export function createStatusLines(app: AppContext, now: () => number): StatusLin
   }
   async function begin(open: OpenSession): Promise<void> {
     const { program, screen } = app
-    const line = await open.here?.statusLine?.({
+    const line = await open.local?.statusLine?.({
       projectDirectory: program.cwd,
       version: versionOf(program),
       size: () => ({ columns: screen.columns, rows: screen.rows }),

@@ -2,25 +2,25 @@ import { ConfigurationError } from '@halting/core'
 import { undoChanges } from '../commands/session-commands.ts'
 import { setAnotherModel } from '../commands/setting-commands.ts'
 import { commandNames, runCommand } from '../commands/table.ts'
-import { readCommand } from '../commands/parse-command.ts'
 import { shellCommandIn } from '../shell/shell-command.ts'
 import type { ShellCommands } from '../shell/shell-commands.ts'
 import { actionFor, type OfferedAction } from '../view/ending-actions.ts'
 import type { AppContext } from './context.ts'
 import type { Conversation } from './conversation.ts'
-import type { When } from './hand-in.ts'
+import type { When } from './prompt-sender.ts'
+import { nearest } from '../../flags/nearest.ts'
 
-/** An empty line so soon after an ending was meant for what stood there before. */
+/** An empty line this soon after an ending was meant for what was there before. */
 const strayMs = 500
 
-/** Sent alone it asks a service that is waited for now. */
+/** Sent alone, it retries a service that the session waits for. */
 export const retryKey = 'r'
 
-export function isWaiting({ open }: Pick<AppContext, 'open'>): boolean {
+export function isWaitingForService({ open }: Pick<AppContext, 'open'>): boolean {
   return (open?.session.snapshot.serviceWaits.length ?? 0) > 0
 }
 
-/** What a line that was sent means: an offer of the last ending, a command, a command of the shell, or something to say. */
+/** Handles a submitted line: an offered action, a command, a shell command, or a prompt. */
 export function createSubmit(
   app: AppContext,
   conversation: Conversation,
@@ -30,10 +30,10 @@ export function createSubmit(
   return (text, when) => {
     const offer = actionFor(text, conversation.offered)
     const isStray = text.trim() === '' && now() - conversation.offeredAt < strayMs
-    if (offer !== undefined && !isStray) return take(offer, app, conversation)
+    if (offer !== undefined && !isStray) return runAction(offer, app, conversation)
     if (text.trim() === '') return
-    // Alone, as the offers of an ending: a message may begin with it.
-    if (text.trim() === retryKey && isWaiting(app)) return runCommand(app, 'retry')
+    // Only if sent alone, like the offered actions: a message may start with it.
+    if (text.trim() === retryKey && isWaitingForService(app)) return runCommand(app, 'retry')
     // As in a shell.
     if (/^\s*(?:exit|quit)\s*$/.test(text)) return runCommand(app, 'quit')
     app.history.add(text)
@@ -46,37 +46,37 @@ export function createSubmit(
       )
     }
     if (typed !== undefined) return shell.run(typed)
-    const written = app.open?.commands.map(({ name }) => name) ?? []
-    const read = readCommand(text, commandNames, written)
-    // Which ones there are is known when the session is open: it says so then.
-    // A worker has commands that are not known here, until it has told of them.
-    const isKnown = app.cluster === undefined || written.length > 0
+    const customCommands = app.open?.commands.map(({ name }) => name) ?? []
+    const read = parseSlashCommand(text, commandNames, customCommands)
+    // Custom commands are known only once the session is open, and those of a worker only once it has reported them.
+    // Until then, an unknown command is sent to the session, which reports it.
+    const isKnown = app.cluster === undefined || customCommands.length > 0
     if (read.kind === 'unknown' && app.open !== undefined && isKnown) {
-      // It stays where it can be put right.
+      // The text returns to the editor, where it can be corrected.
       app.editor.setText(text)
       return app.note(read.says)
     }
     if (read.kind === 'own') return runCommand(app, read.name, read.argument)
     conversation.withdrawOffers()
-    app.handIn.send(text, when)
+    app.promptSender.send(text, when)
   }
 }
 
-/** Goes on after an ending, as it was offered. */
-function take({ effect }: OfferedAction, app: AppContext, conversation: Conversation): void {
+/** Runs an action that was offered after an ending. */
+function runAction({ effect }: OfferedAction, app: AppContext, conversation: Conversation): void {
   const session = app.open?.session
   if (session === undefined) return
   if (effect.type === 'why') return runCommand(app, 'why')
-  // What is offered stays where nothing is chosen.
-  if (effect.type === 'undo') return failing(app, undoChanges(app))
+  // The actions stay available if nothing is chosen.
+  if (effect.type === 'undo') return reportFailure(app, undoChanges(app))
   if (effect.type === 'another_model') {
     const { limits } = effect
-    const goesOn = async (): Promise<void> => {
+    const resumeWithAnotherModel = async (): Promise<void> => {
       if (!(await setAnotherModel(app))) return
       session.resume(limits)
       conversation.withdrawOffers()
     }
-    return failing(app, goesOn())
+    return reportFailure(app, resumeWithAnotherModel())
   }
   try {
     if (effect.type === 'go_on') session.resume(effect.limits)
@@ -85,7 +85,7 @@ function take({ effect }: OfferedAction, app: AppContext, conversation: Conversa
     else if (effect.type === 'last_answer') {
       if (Object.keys(effect.limits).length > 0) session.set({ limits: effect.limits })
       session.lastAnswer()
-    } else app.handIn.send(effect.text, 'next')
+    } else app.promptSender.send(effect.text, 'next')
     conversation.withdrawOffers()
   } catch (thrown) {
     if (!(thrown instanceof ConfigurationError)) throw thrown
@@ -93,6 +93,29 @@ function take({ effect }: OfferedAction, app: AppContext, conversation: Conversa
   }
 }
 
-function failing(app: AppContext, work: Promise<void>): void {
+function reportFailure(app: AppContext, work: Promise<void>): void {
   void work.catch((thrown: unknown) => app.fail(thrown))
+}
+
+type SlashCommand =
+  /** Not a command but a prompt. */
+  | { readonly kind: 'prompt' }
+  | { readonly kind: 'own'; readonly name: string; readonly argument: string }
+  /** A command from a file or an MCP server: it is sent as a prompt. */
+  | { readonly kind: 'written'; readonly name: string }
+  | { readonly kind: 'unknown'; readonly says: string }
+
+/** Parses a line that starts with a slash. A path is not a command. */
+export function parseSlashCommand(
+  text: string,
+  builtin: readonly string[],
+  customCommands: readonly string[],
+): SlashCommand {
+  const [, name = '', argument = ''] = /^\/([^\s/]+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? []
+  if (name === '') return { kind: 'prompt' }
+  if (builtin.includes(name)) return { kind: 'own', name, argument: argument.trim() }
+  if (customCommands.includes(name)) return { kind: 'written', name }
+  const suggestion = nearest(name, [...builtin, ...customCommands])
+  const hint = suggestion === undefined ? '/help lists the commands.' : `Did you mean /${suggestion}?`
+  return { kind: 'unknown', says: `Unknown command /${name}. ${hint}` }
 }

@@ -1,13 +1,13 @@
 import type { AppContext } from '../app/context.ts'
 
-/** A command of the program's own. */
+/** A built-in slash command. */
 export interface Command {
-  readonly does: string
+  readonly description: string
   readonly argumentHint?: string
-  /** What it is about is only there for a session of this machine: `/diff is about files of this machine`. */
+  /** What the command needs that only sessions of this machine have: files, settings, or the stored record. */
   readonly needs?: 'files' | 'settings' | 'record'
-  /** What may stand behind it. */
+  /** Possible arguments, for completion. */
   readonly values?: (app: AppContext) => readonly string[]
-  /** What it throws is told. */
+  /** Errors that it throws are shown. */
   readonly run: (app: AppContext, argument: string) => void | Promise<void>
 }

@@ -1,10 +1,10 @@
 import { type Action, actionNames, actions } from '../keys/actions.ts'
-import { shownKey } from '../keys/key-names.ts'
+import { keyLabel } from '../keys/key-names.ts'
 import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
 import { linesAfter, rowsOf } from '../../io/rows.ts'
 
-/** Keys that everybody knows from any editor are left out. */
+/** Keys that are the same in any editor are not listed. */
 const wellKnown: ReadonlySet<Action> = new Set<Action>([
   'cursorUp',
   'cursorDown',
@@ -16,26 +16,26 @@ const wellKnown: ReadonlySet<Action> = new Set<Action>([
   'deleteRight',
 ])
 
-const inLine =
+const inputHint =
   '!COMMAND runs it and shows the output to the model; !!COMMAND only runs it. @PATH adds a file, @PATH#20-45 those lines.'
-const inLineOfWorker = '@PATH adds a file of the worker, @PATH#20-45 those lines.'
+const workerInputHint = '@PATH adds a file of the worker, @PATH#20-45 those lines.'
 
-/** `/help`, and `?` on an empty line: the keys alone. */
+/** `/help`; `/help keys`, and `?` on an empty line, list only the keys. */
 export function helpCommand(
   listed: (
     app: AppContext,
-  ) => readonly { readonly name: string; readonly command: Pick<Command, 'does' | 'argumentHint'> }[],
+  ) => readonly { readonly name: string; readonly command: Pick<Command, 'description' | 'argumentHint'> }[],
 ): Command {
   return {
-    does: 'Show commands and keys',
+    description: 'Show commands and keys',
     argumentHint: '[keys]',
     run(app, argument) {
-      const written = app.open?.commands ?? []
-      app.tell((width) => [
-        ...(argument === 'keys' ? [] : commandLines(app, listed(app), written, width)),
+      const customCommands = app.open?.commands ?? []
+      app.printLines((width) => [
+        ...(argument === 'keys' ? [] : commandLines(app, listed(app), customCommands, width)),
         app.style.bold('Keys'),
         ...rowsOf(keyRows(app), width),
-        ...linesAfter('  ', app.cluster === undefined ? inLine : inLineOfWorker, width).map(app.style.dim),
+        ...linesAfter('  ', app.cluster === undefined ? inputHint : workerInputHint, width).map(app.style.dim),
       ])
     },
   }
@@ -43,19 +43,19 @@ export function helpCommand(
 
 function commandLines(
   { style }: AppContext,
-  listed: readonly { readonly name: string; readonly command: Pick<Command, 'does' | 'argumentHint'> }[],
-  written: NonNullable<AppContext['open']>['commands'],
+  listed: readonly { readonly name: string; readonly command: Pick<Command, 'description' | 'argumentHint'> }[],
+  customCommands: NonNullable<AppContext['open']>['commands'],
   width: number,
 ): readonly string[] {
-  const own = listed.map(
-    ({ name, command }) => [`/${name} ${command.argumentHint ?? ''}`.trimEnd(), command.does] as const,
+  const builtin = listed.map(
+    ({ name, command }) => [`/${name} ${command.argumentHint ?? ''}`.trimEnd(), command.description] as const,
   )
-  const files = written.map(
+  const files = customCommands.map(
     ({ name, description, argumentHint = '' }) => [`/${name} ${argumentHint}`.trimEnd(), description] as const,
   )
   return [
     style.bold('Commands'),
-    ...rowsOf(own, width),
+    ...rowsOf(builtin, width),
     ...(files.length === 0 ? [] : [style.bold('Commands from files and servers'), ...rowsOf(files, width)]),
   ]
 }
@@ -64,6 +64,6 @@ function keyRows({ bindings }: AppContext): readonly (readonly [string, string])
   return actionNames.flatMap((action) => {
     const keys = bindings.keysOf[action]
     if (wellKnown.has(action) || keys.length === 0) return []
-    return [[keys.map(shownKey).join(', '), actions[action].does] as const]
+    return [[keys.map(keyLabel).join(', '), actions[action].description] as const]
   })
 }

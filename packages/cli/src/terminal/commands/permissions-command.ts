@@ -1,4 +1,4 @@
-// Loaded when somebody looks at the rules.
+// Loaded when somebody opens the rules.
 import { modeWords } from '../../frontends/mode-words.ts'
 import { columnsOf } from '../../io/columns.ts'
 import { oneLine } from '../../io/figures.ts'
@@ -6,20 +6,20 @@ import { everyCharacterInLine } from '../../io/seen.ts'
 import type { ListedRule } from '../../permissions/rule-list.ts'
 import { UsageError } from '../../usage-error.ts'
 import { nearest } from '../../flags/nearest.ts'
-import type { AppContext, OnThisMachine } from '../app/context.ts'
+import type { AppContext, LocalSession } from '../app/context.ts'
 import { hanging } from '../view/lines.ts'
 import { linesAfter } from '../../io/rows.ts'
-import { openIn } from './session-commands.ts'
+import { requireOpenSession } from './session-commands.ts'
 
 /** `/permissions`, `/permissions COMMAND`, `/permissions remove [RULE]`. */
 export async function runPermissions(app: AppContext, argument: string): Promise<void> {
-  const { here } = openIn(app)
-  if (here === undefined) return tellLines(app, argument, ['The worker of the session sets its rules when it starts.'])
+  const { local: here } = requireOpenSession(app)
+  if (here === undefined) return printLines(app, argument, ['The worker of the session sets its rules when it starts.'])
   if (/^remove(?:\s|$)/.test(argument)) return remove(app, here, argument.slice('remove'.length).trim())
-  if (argument !== '') return tellLines(app, argument, here.explainCommand(argument))
+  if (argument !== '') return printLines(app, argument, here.explainCommand(argument))
   const rules = await here.rules()
   const confinement = here.confinement?.()
-  app.tell((width) => [
+  app.printLines((width) => [
     app.style.bold(oneLine(titleOf(app), width)),
     ...(confinement === undefined ? [] : linesAfter('  ', oneLine(confinement, 500), width)),
     ...(rules.length === 0 ? ['  No rules.'] : ruleLines(rules, width)),
@@ -29,19 +29,19 @@ export async function runPermissions(app: AppContext, argument: string): Promise
   ])
 }
 
-function tellLines(app: AppContext, argument: string, lines: readonly string[]): void {
+function printLines(app: AppContext, argument: string, lines: readonly string[]): void {
   const title = argument === '' ? titleOf(app) : argument
-  app.tell((width) => [
+  app.printLines((width) => [
     app.style.bold(everyCharacterInLine(title, width)),
     ...lines.flatMap((line) => linesAfter('  ', line, width)),
   ])
 }
 
 function titleOf(app: AppContext): string {
-  return `Permissions: ${modeWords(openIn(app).session.snapshot.permissionMode).short}`
+  return `Permissions: ${modeWords(requireOpenSession(app).session.snapshot.permissionMode).short}`
 }
 
-/** Every character of a rule is seen, so that long ones take several lines (spec R-TERM-30b). */
+/** Rules are shown in full, on several lines if necessary (spec R-TERM-30b). */
 function ruleLines(rules: readonly ListedRule[], width: number): readonly string[] {
   const texts = rules.map(({ rule }) => everyCharacterInLine(rule, Infinity))
   const column = Math.min(Math.max(...texts.map(columnsOf)), Math.floor(width / 2))
@@ -60,11 +60,11 @@ function detailOf({ place, isInForce }: ListedRule): string {
   return isInForce ? place : `${place} (from the next session on)`
 }
 
-async function remove(app: AppContext, here: OnThisMachine, rule: string): Promise<void> {
+async function remove(app: AppContext, here: LocalSession, rule: string): Promise<void> {
   const rules = await here.rules()
   const found = rule === '' ? rules : rules.filter((listed) => listed.rule.trim() === rule)
   const [only] = found
-  if (only === undefined) throw new UsageError(rule === '' ? 'There are no rules.' : noRule(rule, rules))
+  if (only === undefined) throw new UsageError(rule === '' ? 'There are no rules.' : unknownRuleText(rule, rules))
   const chosen =
     found.length === 1 && rule !== ''
       ? only
@@ -76,11 +76,11 @@ async function remove(app: AppContext, here: OnThisMachine, rule: string): Promi
   if (chosen !== undefined) app.note(await here.removeRule(chosen))
 }
 
-function noRule(rule: string, rules: readonly ListedRule[]): string {
-  const meant = nearest(
+function unknownRuleText(rule: string, rules: readonly ListedRule[]): string {
+  const suggestion = nearest(
     rule,
     rules.map((listed) => listed.rule),
   )
   const shown = everyCharacterInLine(rule, 200)
-  return `Unknown rule ${shown}.${meant === undefined ? ' /permissions lists them.' : ` Did you mean ${everyCharacterInLine(meant, 200)}?`}`
+  return `Unknown rule ${shown}.${suggestion === undefined ? ' /permissions lists them.' : ` Did you mean ${everyCharacterInLine(suggestion, 200)}?`}`
 }

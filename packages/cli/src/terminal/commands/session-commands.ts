@@ -4,13 +4,13 @@ import { UsageError } from '../../usage-error.ts'
 import { many, money, oneLine } from '../../io/figures.ts'
 import { findSession } from '../../stored-sessions/find-session.ts'
 import { whose } from '@halting/agent/session-settings'
-import type { AppContext, OpenSession, ShownCluster } from '../app/context.ts'
-import { promptsIn } from '../app/kept-entries.ts'
+import type { AppContext, OpenSession, ClusterConnection } from '../app/context.ts'
+import { promptsIn } from '../app/transcript-entries.ts'
 import type { Flags } from '../../flags/flags.ts'
-import { saidText } from '../view/said-text.ts'
+import { promptText } from '../view/prompt-text.ts'
 import type { Command } from './command.ts'
 
-/** The flags of a session that begins, or goes on, from here: where the first one came from says nothing of it. */
+/** The flags for another session: without those that chose the current one. */
 function flagsFor(flags: Flags, chosen: Pick<Flags, 'resume' | 'forkSession'>): Flags {
   const {
     resume: _r,
@@ -24,8 +24,8 @@ function flagsFor(flags: Flags, chosen: Pick<Flags, 'resume' | 'forkSession'>): 
   return { ...others, ...chosen }
 }
 
-/** What goes on on a cluster goes on without this program. */
-function refuseWhileRunningHere(app: AppContext, what: string): boolean {
+/** A run on a cluster continues without this program, so it does not prevent leaving the session. */
+function refuseWhileRunningLocally(app: AppContext, what: string): boolean {
   return app.cluster === undefined && refuseWhileRunning(app, what)
 }
 
@@ -36,18 +36,18 @@ function refuseWhileRunning(app: AppContext, what: string): boolean {
   return true
 }
 
-/** @throws UsageError while none is open. */
-export function openIn({ open }: Pick<AppContext, 'open'>): OpenSession {
+/** @throws UsageError while no session is open. */
+export function requireOpenSession({ open }: Pick<AppContext, 'open'>): OpenSession {
   if (open === undefined) throw new UsageError('The session is still opening.')
   return open
 }
 
 const clear: Command = {
-  does: 'Start a new session; this one stays stored',
+  description: 'Start a new session; this one stays stored',
   async run(app) {
-    if (refuseWhileRunningHere(app, 'start a new session')) return
+    if (refuseWhileRunningLocally(app, 'start a new session')) return
     const before = app.open?.session.id
-    await app.change(
+    await app.switchSession(
       flagsFor(app.flags, {}),
       before === undefined ? 'New session.' : `New session. Back to the previous one: /resume ${before}`,
     )
@@ -55,31 +55,31 @@ const clear: Command = {
 }
 
 const resume: Command = {
-  does: 'Resume another session',
+  description: 'Resume another session',
   argumentHint: '[ID]',
   async run(app, argument) {
-    if (refuseWhileRunningHere(app, 'resume another session')) return
-    const id = argument === '' ? await chosenSession(app) : await namedSession(app, argument)
+    if (refuseWhileRunningLocally(app, 'resume another session')) return
+    const id = argument === '' ? await chooseSession(app) : await findSessionId(app, argument)
     if (id === undefined) return
     if (id === app.open?.session.id) return app.note('That session is already open.')
-    await app.change(flagsFor(app.flags, { resume: id }), `Resumed session ${id}`)
+    await app.switchSession(flagsFor(app.flags, { resume: id }), `Resumed session ${id}`)
   },
 }
 
-async function namedSession({ cluster, program }: AppContext, named: string): Promise<string> {
-  if (cluster === undefined) return (await findSession(named, program)).sessionId
+async function findSessionId({ cluster, program }: AppContext, prefix: string): Promise<string> {
+  if (cluster === undefined) return (await findSession(prefix, program)).sessionId
   const { sessions } = await cluster.sessions().catch(() => ({ sessions: [] }))
-  const [found, ...more] = sessions.filter(({ sessionId }) => sessionId.startsWith(named))
-  // One that the list does not know is looked for by its whole name.
-  return found === undefined || more.length > 0 ? named : found.sessionId
+  const [found, ...more] = sessions.filter(({ sessionId }) => sessionId.startsWith(prefix))
+  // A session that is not in the list needs its full id.
+  return found === undefined || more.length > 0 ? prefix : found.sessionId
 }
 
-async function chosenSession(app: AppContext): Promise<string | undefined> {
+async function chooseSession(app: AppContext): Promise<string | undefined> {
   const { cluster } = app
-  return cluster === undefined ? chosenHere(app) : chosenOfCluster(app, cluster)
+  return cluster === undefined ? chooseLocalSession(app) : chooseClusterSession(app, cluster)
 }
 
-async function chosenOfCluster(app: AppContext, cluster: ShownCluster): Promise<string | undefined> {
+async function chooseClusterSession(app: AppContext, cluster: ClusterConnection): Promise<string | undefined> {
   const { sessions, total } = await cluster.sessions()
   const others = sessions.filter(({ sessionId }) => sessionId !== app.open?.session.id)
   if (others.length === 0) {
@@ -101,7 +101,7 @@ async function chosenOfCluster(app: AppContext, cluster: ShownCluster): Promise<
   })
 }
 
-async function chosenHere(app: AppContext): Promise<string | undefined> {
+async function chooseLocalSession(app: AppContext): Promise<string | undefined> {
   const { summariesOf } = await import('../../stored-sessions/session-summaries.ts')
   const all = await summariesOf((await storedSessions(whose(app.program), 'of this folder')).slice(0, 200))
   const others = all.filter(({ sessionId, problem }) => sessionId !== app.open?.session.id && problem === undefined)
@@ -128,28 +128,28 @@ async function chosenHere(app: AppContext): Promise<string | undefined> {
 }
 
 const fork: Command = {
-  does: 'Continue in a copy of this session',
+  description: 'Continue in a copy of this session',
   async run(app) {
     if (refuseWhileRunning(app, 'fork')) return
     const session = app.open?.session
     if (session === undefined) return
-    await app.change(
+    await app.switchSession(
       flagsFor(app.flags, { resume: session.id, forkSession: true }),
       `Continuing in a copy. Back to the original: /resume ${session.id}`,
     )
   },
 }
 
-type WhatGoesBack = NonNullable<RewindOptions['what']>
+type RewindScope = NonNullable<RewindOptions['what']>
 
 const rewind: Command = {
-  does: 'Rewind to before a message',
+  description: 'Rewind to before a message',
   async run(app) {
     if (refuseWhileRunning(app, 'rewind')) return
     const session = app.open?.session
     if (session === undefined) return
-    const prompts = promptsIn(await openIn(app).entries())
-    // Something may have been said while they were read.
+    const prompts = promptsIn(await requireOpenSession(app).entries())
+    // A message may have been sent while the entries were read.
     if (refuseWhileRunning(app, 'rewind')) return
     if (prompts.length === 0) return app.note('There is no message to rewind to yet.')
     const before = await app.ask({
@@ -159,22 +159,24 @@ const rewind: Command = {
       choices: prompts.map(({ id, text }) => ({ value: id, label: oneLine(text, 200) })),
     })
     if (before === undefined) return
-    const what = await askWhat(app, before)
+    const what = await askRewindScope(app, before)
     if (what === undefined) return
     const { content, files, left } = await session.rewind({ before, what })
-    if (what !== 'files') app.editor.putBefore([saidText(content)])
-    const said = what === 'files' ? 'Reverted the files' : 'Rewound the conversation'
-    app.note(`${said} to before that message${files.length === 0 ? '' : ` (${many(files.length, 'file')} reverted)`}.`)
+    if (what !== 'files') app.editor.putBefore([promptText(content)])
+    const outcome = what === 'files' ? 'Reverted the files' : 'Rewound the conversation'
+    app.note(
+      `${outcome} to before that message${files.length === 0 ? '' : ` (${many(files.length, 'file')} reverted)`}.`,
+    )
     if (app.cluster !== undefined) app.note('Files on the worker are not reverted.')
     for (const { path, because } of left) app.note(`Not reverted: ${path} (${because})`)
   },
 }
 
-/** Has files go back to before the last message of the person, once the person has seen which. */
+/** Reverts file changes since the last message of the person, after confirmation. */
 export async function undoChanges(app: AppContext): Promise<void> {
   if (refuseWhileRunning(app, 'undo')) return
-  const { session } = openIn(app)
-  const before = promptsIn(await openIn(app).entries()).at(-1)
+  const { session } = requireOpenSession(app)
+  const before = promptsIn(await requireOpenSession(app).entries()).at(-1)
   if (before === undefined) return app.note('There is no message to rewind to yet.')
   const would = await session.rewind({ before: before.id, what: 'files', dryRun: true })
   if (would.files.length === 0) {
@@ -201,14 +203,14 @@ export async function undoChanges(app: AppContext): Promise<void> {
   for (const { path, because } of left) app.note(`Not reverted: ${path} (${because})`)
 }
 
-/** What goes back; asked only where files were changed since then. */
-async function askWhat(app: AppContext, before: string): Promise<WhatGoesBack | undefined> {
+/** Asks what to rewind, if files were changed since then. */
+async function askRewindScope(app: AppContext, before: string): Promise<RewindScope | undefined> {
   const would = await app.open?.session.rewind({ before, what: 'both', dryRun: true }).catch(() => undefined)
   if (would === undefined || (would.files.length === 0 && would.left.length === 0)) return 'conversation'
   const { files, insertions, deletions, left } = would
   const changes = `${many(files.length, 'file')} +${insertions} −${deletions}`
   const stay = left.length === 0 ? '' : `, ${many(left.length, 'file')} cannot be reverted`
-  return app.ask<WhatGoesBack>({
+  return app.ask<RewindScope>({
     title: 'Rewind what?',
     hint: 'Enter rewind · Esc cancel',
     choices: [
@@ -220,14 +222,14 @@ async function askWhat(app: AppContext, before: string): Promise<WhatGoesBack | 
 }
 
 const compact: Command = {
-  does: 'Compact the conversation',
+  description: 'Compact the conversation',
   argumentHint: '[what to keep]',
   run(app, argument) {
     app.open?.session.compact(argument === '' ? undefined : argument)
   },
 }
 
-const quit: Command = { does: 'Leave', run: (app) => app.leave(0) }
+const quit: Command = { description: 'Leave', run: (app) => app.leave(0) }
 
 export const sessionCommands: {
   readonly [name in 'clear' | 'resume' | 'fork' | 'rewind' | 'compact' | 'quit']: Command

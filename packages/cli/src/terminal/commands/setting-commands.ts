@@ -1,23 +1,24 @@
 import { oneLine } from '../../io/figures.ts'
 import { themeNamed } from '../theme.ts'
-import { limitsToSet, readLimits } from '../../frontends/limits-argument.ts'
+import { limitsToSet, parseLimitsArgument } from '../../frontends/limits-argument.ts'
 import { retryServices } from '../../frontends/wait-text.ts'
 import type { AppContext } from '../app/context.ts'
-import { chooseModel } from './choose-model.ts'
 import type { Command } from './command.ts'
 import { checkMode } from '../../frontends/check-mode.ts'
 import { UsageError } from '../../usage-error.ts'
 import { modeWords } from '../../frontends/mode-words.ts'
 import { nearest } from '../../flags/nearest.ts'
+import type { ServiceQuery } from '../app/service-models.ts'
+import type { Choice } from '../pickers/pick-list.ts'
 
 const model: Command = {
-  does: 'Choose the model, from the next request on',
+  description: 'Choose the model, from the next request on',
   argumentHint: '[NAME]',
   values: (app) => app.open?.session.snapshot.models ?? [],
   async run(app, argument) {
     const session = app.open?.session
     if (session === undefined) return
-    const chosen = argument !== '' ? argument : await chosenModel(app, session.snapshot)
+    const chosen = argument !== '' ? argument : await pickModel(app, session.snapshot)
     if (chosen === undefined) return
     session.set({ model: chosen })
     app.note(`Model: ${chosen}`)
@@ -25,35 +26,35 @@ const model: Command = {
 }
 
 const retry: Command = {
-  does: 'Retry now instead of waiting for a service',
+  description: 'Retry now instead of waiting for a service',
   run(app) {
     const session = app.open?.session
     if (session !== undefined) app.note(retryServices(session))
   },
 }
 
-/** Chooses another model and sets it. False where none was chosen. */
+/** Lets the person choose and set another model. False if none was chosen. */
 export async function setAnotherModel(app: AppContext): Promise<boolean> {
   const session = app.open?.session
   if (session === undefined) return false
-  const chosen = await chosenModel(app, session.snapshot)
+  const chosen = await pickModel(app, session.snapshot)
   if (chosen === undefined) return false
   session.set({ model: chosen })
   app.note(`Model: ${chosen}`)
   return true
 }
 
-/** A script has the models that it has; those of a cluster are the worker's. */
-async function chosenModel(app: AppContext, snapshot: Parameters<typeof chooseModel>[1]): Promise<string | undefined> {
-  const asked = app.flags.script === undefined ? ((await app.open?.here?.askServices()) ?? []) : []
-  return chooseModel(app, snapshot, asked)
+/** A script brings its own models; those of a cluster belong to the worker. */
+async function pickModel(app: AppContext, snapshot: Parameters<typeof chooseModel>[1]): Promise<string | undefined> {
+  const services = app.flags.script === undefined ? ((await app.open?.local?.askServices()) ?? []) : []
+  return chooseModel(app, snapshot, services)
 }
 
-/** Modes that a key goes through; others are chosen by their name, so that nobody comes into them by accident. */
-const cycled = ['default', 'acceptEdits', 'plan']
+/** The modes that a key cycles through. Others must be chosen by name, so that nobody enters them by accident. */
+const cycledModes = ['default', 'acceptEdits', 'plan']
 
 const mode: Command = {
-  does: 'Choose the permission mode',
+  description: 'Choose the permission mode',
   argumentHint: '[NAME]',
   values: (app) => app.open?.session.snapshot.permissionModes ?? [],
   async run(app, argument) {
@@ -61,16 +62,16 @@ const mode: Command = {
     if (session === undefined) return
     const { permissionMode: now, permissionModes: modes } = session.snapshot
     if (argument === 'next') {
-      const there = cycled.filter((name) => modes.includes(name))
-      const next = there[(there.indexOf(now) + 1) % there.length]
+      const available = cycledModes.filter((name) => modes.includes(name))
+      const next = available[(available.indexOf(now) + 1) % available.length]
       if (next !== undefined) session.set({ permissionMode: next })
       return
     }
     checkMode(argument, session.snapshot)
     if (argument !== '' && !modes.includes(argument)) {
-      const meant = nearest(argument, modes)
+      const suggestion = nearest(argument, modes)
       throw new UsageError(
-        `Unknown mode ${argument}${meant === undefined ? '' : ` (did you mean ${meant}?)`}. Modes: ${modes.join(', ')}.`,
+        `Unknown mode ${argument}${suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`}. Modes: ${modes.join(', ')}.`,
       )
     }
     const chosen =
@@ -80,7 +81,7 @@ const mode: Command = {
             title: 'Permission mode',
             hint: 'Enter choose · Esc cancel · outside this list, Shift+Tab switches the mode',
             first: Math.max(0, modes.indexOf(now)),
-            choices: modes.map((name) => ({ value: name, label: name, detail: modeWords(name).does })),
+            choices: modes.map((name) => ({ value: name, label: name, detail: modeWords(name).description })),
           })
     if (chosen === undefined) return
     session.set({ permissionMode: chosen })
@@ -89,16 +90,16 @@ const mode: Command = {
 }
 
 const theme: Command = {
-  does: 'Choose and save the colours: dark, light or none',
+  description: 'Choose and save the colours: dark, light or none',
   argumentHint: '[dark|light|none]',
   values: (app) => app.theme.names,
   async run(app, argument) {
     const { names, current } = app.theme
-    const given = themeNamed(argument)
-    if (argument !== '' && given === undefined)
+    const named = themeNamed(argument)
+    if (argument !== '' && named === undefined)
       throw new UsageError(`Unknown theme ${oneLine(argument, 40)}. Themes: ${names.join(', ')}.`)
     const chosen =
-      given ??
+      named ??
       (await app.ask({
         title: 'Theme',
         hint: 'Enter choose and save · Esc cancel',
@@ -108,17 +109,17 @@ const theme: Command = {
     if (chosen === undefined) return
     app.theme.choose(chosen)
     app.screen.redraw()
-    const { keepTheme } = await import('./keep-theme.ts')
+    const { saveTheme: keepTheme } = await import('./save-theme.ts')
     const path = await keepTheme(chosen, app.program)
     app.note(`Theme: ${chosen} (saved as theme in ${path}).`)
   },
 }
 
-/** `/limits turns 60`; without an argument they are shown. */
+/** `/limits turns 60`: sets a limit. */
 export function setLimits(app: Parameters<Command['run']>[0], argument: string): void {
   const session = app.open?.session
   if (session === undefined) return
-  const read = readLimits(argument, limitsToSet(session.snapshot))
+  const read = parseLimitsArgument(argument, limitsToSet(session.snapshot))
   if (read.kind === 'wrong') throw new UsageError(read.says)
   session.set({ limits: read.change })
   app.note(`From now on: ${read.says}`)
@@ -129,4 +130,49 @@ export const settingCommands: { readonly [name in 'retry' | 'model' | 'mode' | '
   model,
   mode,
   theme,
+}
+
+interface Models {
+  /** The models of the session, which are listed first. */
+  readonly models: readonly string[]
+  readonly model: string
+}
+
+/**
+ * Lists the models of the session immediately, and those of each service as it answers. A service without models is listed with the reason
+ * (spec R-TERM-90). Undefined if none was chosen.
+ */
+export function chooseModel(
+  app: Pick<AppContext, 'ask' | 'changed'>,
+  { models, model }: Models,
+  services: readonly ServiceQuery[],
+): Promise<string | undefined> {
+  const rows: Choice<string>[] = models.map((name) => ({
+    value: name,
+    label: name,
+    ...(name === model && { detail: 'now' }),
+  }))
+  const known = new Set(models)
+  const waiting = new Set(services.map(({ service }) => service))
+  const reasons: string[] = []
+  for (const { service, answer } of services) {
+    void answer.then((listed) => {
+      waiting.delete(service)
+      if (listed.kind === 'none') reasons.push(`${service}: ${oneLine(listed.why, 300)}`)
+      if (listed.kind === 'models') {
+        // Rows are appended, so that the selected row stays in place.
+        for (const name of listed.names) if (!known.has(name)) rows.push({ value: name, label: name, detail: service })
+        for (const name of listed.names) known.add(name)
+        if (listed.names.length === 0) reasons.push(`${service}: lists no text model`)
+      }
+      app.changed()
+    })
+  }
+  return app.ask({
+    title: 'Model',
+    hint: 'Enter choose · type to filter · Esc cancel · /model NAME sets any other',
+    first: Math.max(0, models.indexOf(model)),
+    choices: () => rows,
+    notes: () => [...reasons, ...(waiting.size === 0 ? [] : [`loading the models of ${[...waiting].join(', ')} …`])],
+  })
 }

@@ -1,15 +1,14 @@
 import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
-import { goalCommands } from './goal-commands.ts'
+import { goalCommands, loopCommand } from './goal-commands.ts'
 import { helpCommand } from './help-command.ts'
-import { loopCommand } from './loop-command.ts'
-import { lookCommands } from './look-commands.ts'
+import { viewCommands } from './view-commands.ts'
 import { sessionCommands } from './session-commands.ts'
 import { settingCommands } from './setting-commands.ts'
-import { shownCommands } from './shown-commands.ts'
-import { toldCommands } from './told-commands.ts'
+import { statusCommands } from './status-commands.ts'
+import { cliCommands } from './cli-commands.ts'
 
-/** The commands of the program, in the order in which they are listed. */
+/** The built-in commands, in the order of the list. */
 const names = [
   'help',
   'why',
@@ -47,41 +46,41 @@ export type CommandName = (typeof names)[number]
 
 const table: { readonly [name in CommandName]: Command } = {
   help: helpCommand((app) => listedCommands(app.cluster)),
-  ...shownCommands,
-  ...toldCommands,
-  ...lookCommands,
+  ...statusCommands,
+  ...cliCommands,
+  ...viewCommands,
   ...sessionCommands,
   ...settingCommands,
   ...goalCommands,
   loop: loopCommand,
 }
 
-/** What people know it as elsewhere. */
-const otherNames: { readonly [name: string]: CommandName } = { exit: 'quit', new: 'clear' }
+/** Names used by other programs. */
+const aliases: { readonly [name: string]: CommandName } = { exit: 'quit', new: 'clear' }
 
-export const commandNames: readonly string[] = [...names, ...Object.keys(otherNames)]
+export const commandNames: readonly string[] = [...names, ...Object.keys(aliases)]
 
-/** Those that there are for sessions of this machine, or of a cluster. */
+/** The commands for sessions of this machine, or on a cluster. */
 export function listedCommands(
   cluster: AppContext['cluster'],
 ): readonly { readonly name: CommandName; readonly command: Command }[] {
-  const there = cluster === undefined ? names : names.filter((name) => table[name].needs === undefined)
-  return there.map((name) => ({ name, command: table[name] }))
+  const available = cluster === undefined ? names : names.filter((name) => table[name].needs === undefined)
+  return available.map((name) => ({ name, command: table[name] }))
 }
 
-/** Of a session on a cluster. */
-const why = {
+/** Why a command does not work on a cluster. */
+const unavailableReasons = {
   files: 'the files of this session are on its worker.',
   settings: 'this session has the settings of its worker.',
   record: 'the record of this session is on the cluster.',
 } satisfies Record<NonNullable<Command['needs']>, string>
 
-/** Runs the command of that name; what goes wrong is told. */
+/** Runs a command by name; errors are shown. */
 export function runCommand(app: AppContext, name: string, argument = ''): void {
-  const known = names.find((each) => each === name) ?? otherNames[name]
+  const known = names.find((each) => each === name) ?? aliases[name]
   if (known === undefined) return
   const { needs } = table[known]
   if (needs !== undefined && app.cluster !== undefined)
-    return app.note(`/${known} works only in sessions on this machine: ${why[needs]}`)
+    return app.note(`/${known} works only in sessions on this machine: ${unavailableReasons[needs]}`)
   void (async () => table[known].run(app, argument))().catch((thrown: unknown) => app.fail(thrown))
 }

@@ -6,27 +6,27 @@ import { fuzzyMatch } from '@earendil-works/pi-tui/dist/fuzzy.js'
 import { oneLine } from '../../io/figures.ts'
 import type { FileList } from './file-list.ts'
 
-/** A command as it is completed. */
+/** A command as completion offers it. */
 interface CompletedCommand {
   readonly name: string
   readonly description: string
   readonly argumentHint?: string
-  /** What may stand behind it. */
+  /** Possible arguments. */
   readonly values?: () => readonly AutocompleteItem[]
 }
 
 interface CompletionOptions {
   readonly cwd: string
-  /** Undefined where no files of this machine are meant: none are offered. */
+  /** Undefined if files are on another machine; then none are offered. */
   readonly files: FileList | undefined
   readonly commands: () => readonly CompletedCommand[]
 }
 
-const most = 50
+const maxItems = 50
 
 /**
- * What the editor offers: `/` commands at the beginning and their arguments, `@` files of the project wherever a word begins, and with Tab a path of
- * any other word. `@path#20-45` keeps its lines.
+ * Completion in the editor: `/` commands and their arguments, `@` files of the project at the start of a word, and paths with Tab.
+ * `@path#20-45` keeps its line range.
  */
 export function completionOf({ cwd, files, commands }: CompletionOptions): AutocompleteProvider {
   return {
@@ -34,25 +34,25 @@ export function completionOf({ cwd, files, commands }: CompletionOptions): Autoc
       const before = (lines[cursorLine] ?? '').slice(0, cursorCol)
       const slash = cursorLine === 0 ? /^\s*(\/\S*)$/.exec(before)?.[1] : undefined
       if (slash !== undefined && !slash.slice(1).includes('/'))
-        return given(commandItems(slash.slice(1), commands()), slash)
+        return suggestions(commandItems(slash.slice(1), commands()), slash)
       const [, name, argument] = (cursorLine === 0 && /^\s*\/(\S+)\s+(\S*)$/.exec(before)) || []
       if (name !== undefined && argument !== undefined && !argument.startsWith('@')) {
         const values =
           commands()
             .find((command) => command.name === name)
             ?.values?.() ?? []
-        const found = ranked(values, argument, ({ value }) => value)
-        return given(unlessWhole(found, argument), argument)
+        const found = rankByMatch(values, argument, ({ value }) => value)
+        return suggestions(unlessComplete(found, argument), argument)
       }
       if (files === undefined) return null
       const mention = /(?:^|[\s(])(@(?:"[^"]*|[^\s"]*))$/.exec(before)?.[1]
       if (mention !== undefined) {
         const found = await mentionItems(mention, files, cwd, signal)
-        return given(unlessWhole(found, mention), mention)
+        return suggestions(unlessComplete(found, mention), mention)
       }
       if (!force) return null
       const word = /(?:^|\s)(\S*)$/.exec(before)?.[1] ?? ''
-      return given(await pathItems(word, cwd, ''), word)
+      return suggestions(await pathItems(word, cwd, ''), word)
     },
     applyCompletion(lines, cursorLine, cursorCol, { value }, prefix) {
       const line = lines[cursorLine] ?? ''
@@ -60,45 +60,45 @@ export function completionOf({ cwd, files, commands }: CompletionOptions): Autoc
       const tail = line.slice(cursorCol)
       const isFolder = value.endsWith('/') || value.endsWith('/"')
       const blank = isFolder || tail.startsWith(' ') ? '' : ' '
-      // Within the quotation marks of a folder one goes on.
-      const put = isFolder && value.endsWith('"') ? value.slice(0, -1) : value
+      // After a quoted folder, the person continues within the quotes.
+      const inserted = isFolder && value.endsWith('"') ? value.slice(0, -1) : value
       const next = [...lines]
-      next[cursorLine] = `${head}${put}${blank}${tail}`
-      return { lines: next, cursorLine, cursorCol: head.length + put.length + blank.length }
+      next[cursorLine] = `${head}${inserted}${blank}${tail}`
+      return { lines: next, cursorLine, cursorCol: head.length + inserted.length + blank.length }
     },
     shouldTriggerFileCompletion: () => true,
   }
 }
 
-/** None where one of them is typed already: with an open menu Enter would complete what is complete, and send nothing. */
-function unlessWhole(items: readonly AutocompleteItem[], typed: string): readonly AutocompleteItem[] {
+/** No items if one is typed completely: with an open menu, Enter would complete it instead of sending. */
+function unlessComplete(items: readonly AutocompleteItem[], typed: string): readonly AutocompleteItem[] {
   return items.some(({ value }) => value === typed) ? [] : items
 }
 
-function given(
+function suggestions(
   items: readonly AutocompleteItem[],
   prefix: string,
 ): { readonly items: AutocompleteItem[]; readonly prefix: string } | null {
-  return items.length === 0 ? null : { items: items.slice(0, most), prefix }
+  return items.length === 0 ? null : { items: items.slice(0, maxItems), prefix }
 }
 
 function commandItems(typed: string, commands: readonly CompletedCommand[]): readonly AutocompleteItem[] {
   const items = commands.map(({ name, description, argumentHint = '' }) => ({
     value: `/${name}`,
     label: `/${name}`,
-    // The list cuts what does not fit: the hint, before the description.
+    // The list cuts what does not fit, so the hint comes last.
     description: oneLine(`${description}${argumentHint === '' ? '' : ` · ${argumentHint}`}`, 200),
   }))
-  const begun = items.filter(({ value }) => value.slice(1).startsWith(typed))
-  const others = ranked(
-    items.filter((item) => !begun.includes(item)),
+  const prefix = items.filter(({ value }) => value.slice(1).startsWith(typed))
+  const others = rankByMatch(
+    items.filter((item) => !prefix.includes(item)),
     typed,
     ({ value }) => value,
   )
-  return [...begun, ...others]
+  return [...prefix, ...others]
 }
 
-/** Without lines: `@src/a.ts#20` is a path already. */
+/** Nothing is offered for line ranges: `@src/a.ts#20` has its path already. */
 async function mentionItems(
   mention: string,
   files: FileList,
@@ -109,31 +109,31 @@ async function mentionItems(
   if (typed.includes('#')) return []
   if (/^(?:~?\/|\.\.?\/)/.test(typed)) return pathItems(typed, cwd, '@')
   const paths = await files.paths(signal)
-  const found = typed === '' ? paths.filter((path) => !path.slice(0, -1).includes('/')) : bestOf(paths, typed)
-  return found.slice(0, most).map((path) => itemOf(path, '@'))
+  const found = typed === '' ? paths.filter((path) => !path.slice(0, -1).includes('/')) : bestPaths(paths, typed)
+  return found.slice(0, maxItems).map((path) => itemOf(path, '@'))
 }
 
-/** What is in the folder that was typed. */
+/** The entries of the folder that was typed. */
 async function pathItems(typed: string, cwd: string, sign: string): Promise<readonly AutocompleteItem[]> {
-  const written = typed.endsWith('/') || typed === '' ? typed : typed.slice(0, typed.lastIndexOf('/') + 1)
-  const begun = typed.slice(written.length)
-  const place = written === '' ? cwd : placeOf(written, cwd)
+  const folder = typed.endsWith('/') || typed === '' ? typed : typed.slice(0, typed.lastIndexOf('/') + 1)
+  const prefix = typed.slice(folder.length)
+  const place = folder === '' ? cwd : placeOf(folder, cwd)
   try {
     const entries = await readdir(place, { withFileTypes: true })
     return entries
-      .filter(({ name }) => name.startsWith(begun) && (begun.startsWith('.') || !name.startsWith('.')))
+      .filter(({ name }) => name.startsWith(prefix) && (prefix.startsWith('.') || !name.startsWith('.')))
       .filter(({ name }) => !/\p{Cc}/u.test(name))
       .toSorted((one, other) => (one.name < other.name ? -1 : 1))
-      .slice(0, most)
-      .map((entry) => itemOf(`${written}${entry.name}${entry.isDirectory() ? '/' : ''}`, sign))
+      .slice(0, maxItems)
+      .map((entry) => itemOf(`${folder}${entry.name}${entry.isDirectory() ? '/' : ''}`, sign))
   } catch {
     return []
   }
 }
 
-function placeOf(written: string, cwd: string): string {
-  if (written.startsWith('~/')) return join(homeFolder(), written.slice(2))
-  return isAbsolute(written) ? written : join(cwd, written)
+function placeOf(folder: string, cwd: string): string {
+  if (folder.startsWith('~/')) return join(homeFolder(), folder.slice(2))
+  return isAbsolute(folder) ? folder : join(cwd, folder)
 }
 
 function itemOf(path: string, sign: string): AutocompleteItem {
@@ -146,7 +146,7 @@ function itemOf(path: string, sign: string): AutocompleteItem {
   }
 }
 
-function ranked<T>(items: readonly T[], typed: string, textOf: (item: T) => string): readonly T[] {
+function rankByMatch<T>(items: readonly T[], typed: string, textOf: (item: T) => string): readonly T[] {
   if (typed === '') return items
   return items
     .flatMap((item) => {
@@ -157,8 +157,8 @@ function ranked<T>(items: readonly T[], typed: string, textOf: (item: T) => stri
     .map(({ item }) => item)
 }
 
-/** A name that begins so goes before one that has it in it, and that before letters here and there; short paths first. */
-function bestOf(paths: readonly string[], typed: string): readonly string[] {
+/** Prefix matches first, then substrings, then scattered letters; shorter paths first. */
+function bestPaths(paths: readonly string[], typed: string): readonly string[] {
   const lower = typed.toLowerCase()
   const levels: string[][] = [[], [], []]
   for (const path of paths) {
@@ -171,7 +171,7 @@ function bestOf(paths: readonly string[], typed: string): readonly string[] {
   return levels.flatMap((level) => level.toSorted((one, other) => one.length - other.length || (one < other ? -1 : 1)))
 }
 
-/** Whether all letters are there, in this order. */
+/** Whether the text contains all letters in this order. */
 function isWithin(letters: string, text: string): boolean {
   let at = 0
   for (const letter of letters) {

@@ -1,24 +1,24 @@
 import { spawn } from 'node:child_process'
 import { ripgrepPath } from '@halting/agent'
 
-/** The files of a folder, as a person would complete them. */
+/** The files of a folder, for completion. */
 export interface FileList {
-  /** Paths from the folder with `/`, folders too, with a slash at their end. Asked again after a while, since files come and go. */
+  /** Paths relative to the folder, with `/` as separator; folders end with a slash. The list is refreshed after a while. */
   paths(signal: AbortSignal): Promise<readonly string[]>
 }
 
-/** A list that is older is made again. */
+/** An older list is read again. */
 const freshMs = 5_000
-const mostFiles = 50_000
+const maxFiles = 50_000
 const patienceMs = 10_000
 
-/** Lists by ripgrep: what `.gitignore` names is left out, and what is hidden is not, but for the folders of version control. */
+/** Lists files with ripgrep: without ignored files and version control folders, but with hidden files. */
 export function fileList(cwd: string, now: () => number): FileList {
   let known: { readonly at: number; readonly paths: Promise<readonly string[]> } | undefined
   return {
     async paths(signal) {
       if (known === undefined || now() - known.at > freshMs) {
-        const paths = listed(cwd)
+        const paths = listFiles(cwd)
         known = { at: now(), paths }
       }
       const paths = await known.paths
@@ -27,10 +27,10 @@ export function fileList(cwd: string, now: () => number): FileList {
   }
 }
 
-async function listed(cwd: string): Promise<readonly string[]> {
+async function listFiles(cwd: string): Promise<readonly string[]> {
   const program = await ripgrepPath()
   if (program === undefined) return []
-  const files = await namesFrom(program, cwd)
+  const files = await runRipgrep(program, cwd)
   const folders = new Set<string>()
   for (const file of files)
     for (let end = file.lastIndexOf('/'); end > 0; end = file.lastIndexOf('/', end - 1)) {
@@ -41,8 +41,8 @@ async function listed(cwd: string): Promise<readonly string[]> {
   return [...folders, ...files].toSorted()
 }
 
-/** As many as there are; what cannot be read is left out. */
-function namesFrom(program: string, cwd: string): Promise<readonly string[]> {
+/** The names that ripgrep lists, up to a maximum; unreadable folders are skipped. */
+function runRipgrep(program: string, cwd: string): Promise<readonly string[]> {
   return new Promise((resolve) => {
     const args = [
       '--no-config',
@@ -64,13 +64,13 @@ function namesFrom(program: string, cwd: string): Promise<readonly string[]> {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       const parts = (rest + text).split('\0')
       rest = parts.pop() ?? ''
-      // A name with controls is no name to be typed.
+      // A name with control characters cannot be typed.
       names.push(...parts.filter((name) => !/\p{Cc}/u.test(name)))
-      if (names.length >= mostFiles) child.kill('SIGKILL')
+      if (names.length >= maxFiles) child.kill('SIGKILL')
     })
     const end = (): void => {
       clearTimeout(timer)
-      resolve(names.slice(0, mostFiles).map((name) => name.replaceAll('\\', '/')))
+      resolve(names.slice(0, maxFiles).map((name) => name.replaceAll('\\', '/')))
     }
     child.once('error', end)
     child.once('close', end)

@@ -3,72 +3,72 @@ import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { messageOf } from '@halting/core/adapters'
 
-/** Something that a person said, in whatever session. */
-interface Said {
+/** A prompt of any session. */
+interface HistoryEntry {
   readonly text: string
-  /** Where it was said. */
+  /** The folder of its session. */
   readonly cwd: string
   /** ISO 8601. */
   readonly at: string
 }
 
-/** What was said before, over sessions: a file of the person's own. */
+/** Earlier prompts of all sessions, stored in a user file. */
 export interface PromptHistory {
-  /** The newest last; each text once. */
-  readonly all: readonly Said[]
+  /** Newest last, without duplicates. */
+  readonly all: readonly HistoryEntry[]
   add(text: string): void
-  /** What was added is on disk, or was told. */
+  /** Resolves when added prompts are on disk, or the failure was reported. */
   flush(): Promise<void>
 }
 
 interface HistoryOptions {
-  /** The person's own folder. */
+  /** The user's folder for files of the program. */
   readonly folder: string
   readonly cwd: string
-  /** Takes secrets out of what is written. */
+  /** Removes secrets before writing. */
   readonly redact: (text: string) => string
   readonly now: () => Date
-  /** Told once, when the file cannot be written. */
+  /** Called once, if the file cannot be written. */
   readonly onProblem: (message: string) => void
 }
 
-/** Of a file that has grown larger, the end is read, and what is in it is written anew. */
-const largestBytes = 4 * 1024 * 1024
-const mostEntries = 2_000
-/** What is longer is remembered until the program ends. */
-const longestText = 100_000
+/** Of a larger file, only the end is read, and the file is rewritten. */
+const maxBytes = 4 * 1024 * 1024
+const maxEntries = 2_000
+/** A longer prompt is remembered only until the program ends. */
+const maxTextLength = 100_000
 
 /**
- * H1: the file is the person's alone (0600), and a line each; another process may add to it meanwhile.
- * H2: a line that cannot be read is passed over: nothing keeps the program from starting.
- * H3: what cannot be written is told once, and is remembered until the program ends.
+ * H1: only the user can read the file (0600). It has one entry per line, and other processes may append to it.
+ * H2: unreadable lines are skipped, so that the program always starts.
+ * H3: a failed write is reported once, and entries are remembered until the program ends.
  */
 export async function openHistory(options: HistoryOptions): Promise<PromptHistory> {
   const path = join(options.folder, 'history.jsonl')
   const read = await readEnd(path)
-  const all = newestOfEach(read.text.split('\n').flatMap(entryOf)).slice(-mostEntries)
+  const all = withoutDuplicates(read.text.split('\n').flatMap(entryOf)).slice(-maxEntries)
   if (read.isCut) await rewrite(path, all)
-  let [writing, isTold] = [Promise.resolve(), false]
-  const write = async (said: Said): Promise<void> => {
+  let [writing, isReported] = [Promise.resolve(), false]
+  const write = async (entry: HistoryEntry): Promise<void> => {
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-      await append(path, `${JSON.stringify(said)}\n`)
+      await append(path, `${JSON.stringify(entry)}\n`)
     } catch (thrown) {
-      if (isTold) return
-      isTold = true
+      if (isReported) return
+      isReported = true
       options.onProblem(`Your prompts are not saved to the history: cannot write ${path} (${messageOf(thrown)}).`)
     }
   }
   return {
     all,
-    add(given) {
-      const text = options.redact(given).trimEnd()
+    add(prompt) {
+      const text = options.redact(prompt).trimEnd()
       if (text.trim() === '' || all.at(-1)?.text === text) return
-      const said = { text, cwd: options.cwd, at: options.now().toISOString() }
+      const entry = { text, cwd: options.cwd, at: options.now().toISOString() }
       const before = all.findIndex((one) => one.text === text)
       if (before >= 0) all.splice(before, 1)
-      all.push(said)
-      if (text.length <= longestText) writing = writing.then(() => write(said))
+      all.push(entry)
+      if (text.length <= maxTextLength) writing = writing.then(() => write(entry))
     },
     flush: () => writing,
   }
@@ -76,7 +76,7 @@ export async function openHistory(options: HistoryOptions): Promise<PromptHistor
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants
 
-/** @throws where it cannot be written, and for what is no file: a pipe of that name would be waited for. */
+/** @throws if the file cannot be written, or is not a regular file: opening a pipe would block. */
 async function append(path: string, line: string): Promise<void> {
   const file = await open(path, O_APPEND | O_CREAT | O_NONBLOCK | O_WRONLY, 0o600)
   try {
@@ -87,17 +87,17 @@ async function append(path: string, line: string): Promise<void> {
   }
 }
 
-/** The end of the file, from the beginning of a line. */
+/** The end of the file, starting at a complete line. */
 async function readEnd(path: string): Promise<{ readonly text: string; readonly isCut: boolean }> {
   try {
-    // A pipe of that name would be waited for.
+    // Opening a pipe would block.
     if (!(await stat(path)).isFile()) return { text: '', isCut: false }
     const file = await open(path, 'r')
     try {
       const info = await file.stat()
-      // Made by another program, or brought from elsewhere. One that is not ours to close is read all the same.
+      // The file may come from elsewhere. It is read even if its permissions cannot be changed.
       if ((info.mode & 0o077) !== 0) await file.chmod(0o600).catch(() => undefined)
-      const from = Math.max(0, info.size - largestBytes)
+      const from = Math.max(0, info.size - maxBytes)
       const { buffer, bytesRead } = await file.read(Buffer.alloc(info.size - from), 0, info.size - from, from)
       const text = buffer.toString('utf8', 0, bytesRead)
       return { text: from === 0 ? text : text.slice(text.indexOf('\n') + 1), isCut: from > 0 }
@@ -109,9 +109,9 @@ async function readEnd(path: string): Promise<{ readonly text: string; readonly 
   }
 }
 
-function entryOf(line: string): readonly Said[] {
+function entryOf(line: string): readonly HistoryEntry[] {
   try {
-    const { text, cwd, at } = JSON.parse(line) as Partial<Record<keyof Said, unknown>>
+    const { text, cwd, at } = JSON.parse(line) as Partial<Record<keyof HistoryEntry, unknown>>
     if (typeof text !== 'string' || text === '') return []
     return [{ text, cwd: typeof cwd === 'string' ? cwd : '', at: typeof at === 'string' ? at : '' }]
   } catch {
@@ -119,23 +119,23 @@ function entryOf(line: string): readonly Said[] {
   }
 }
 
-function newestOfEach(entries: readonly Said[]): Said[] {
-  const newest = new Map<string, Said>()
-  for (const said of entries) {
-    newest.delete(said.text)
-    newest.set(said.text, said)
+function withoutDuplicates(entries: readonly HistoryEntry[]): HistoryEntry[] {
+  const newest = new Map<string, HistoryEntry>()
+  for (const entry of entries) {
+    newest.delete(entry.text)
+    newest.set(entry.text, entry)
   }
   return [...newest.values()]
 }
 
-/** Whole or not at all: what is there stays until the new one is. */
-async function rewrite(path: string, all: readonly Said[]): Promise<void> {
+/** Replaces the file atomically. */
+async function rewrite(path: string, all: readonly HistoryEntry[]): Promise<void> {
   const next = `${path}.${process.pid}.part`
   try {
-    await writeFile(next, all.map((said) => `${JSON.stringify(said)}\n`).join(''), { mode: 0o600, flag: 'wx' })
+    await writeFile(next, all.map((entry) => `${JSON.stringify(entry)}\n`).join(''), { mode: 0o600, flag: 'wx' })
     await rename(next, path)
   } catch {
-    // It stays large, and is read from its end again.
+    // The file stays large, and its end is read again next time.
     await rm(next, { force: true }).catch(() => undefined)
   }
 }

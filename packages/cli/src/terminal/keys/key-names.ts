@@ -1,20 +1,20 @@
-/** Modifiers in the order in which a key is told. */
+/** Modifiers in the order of key names. */
 const modifiers = ['ctrl', 'shift', 'alt', 'super'] as const
 
-const named = new Set(
+const namedKeys = new Set(
   (
     'escape enter tab space backspace delete insert clear home end pageUp pageDown up down left right ' +
     'f1 f2 f3 f4 f5 f6 f7 f8 f9 f10 f11 f12'
   ).split(' '),
 )
-const otherNames: ReadonlyMap<string, string> = new Map([
+const aliases: ReadonlyMap<string, string> = new Map([
   ['esc', 'escape'],
   ['return', 'enter'],
   ['pageup', 'pageUp'],
   ['pagedown', 'pageDown'],
 ])
 
-/** Most terminals send the same for both: a key of the left would take that of the right. */
+/** Most terminals send the same code for both keys. */
 const sameKeys: { readonly [key: string]: string } = {
   'ctrl+i': 'tab',
   'ctrl+m': 'enter',
@@ -23,50 +23,53 @@ const sameKeys: { readonly [key: string]: string } = {
   'ctrl+alt+[': 'escape',
 }
 
-export type ReadKey = { readonly kind: 'key'; readonly key: string } | { readonly kind: 'wrong'; readonly why: string }
+export type ParsedKey =
+  | { readonly kind: 'key'; readonly key: string }
+  | { readonly kind: 'wrong'; readonly why: string }
 
-/** A key as a person writes it, in the one way that it is known by: `Shift+Ctrl+p` is `ctrl+shift+p`. */
-export function readKey(written: string): ReadKey {
-  const parts = written.trim().split(/\+(?=.)/)
+/** Parses a key as a person writes it into its canonical name: `Shift+Ctrl+p` becomes `ctrl+shift+p`. */
+export function parseKey(text: string): ParsedKey {
+  const parts = text.trim().split(/\+(?=.)/)
   const last = parts.pop() ?? ''
-  const given = parts.map((part) =>
+  const pressed = parts.map((part) =>
     part
       .toLowerCase()
       .replace(/^control$/, 'ctrl')
       .replace(/^(?:meta|option)$/, 'alt'),
   )
-  const stranger = given.find((part) => !modifiers.some((known) => known === part))
-  if (stranger !== undefined)
-    return { kind: 'wrong', why: `unknown modifier ${stranger}+ (modifiers: ${modifiers.join('+, ')}+)` }
+  const unknown = pressed.find((part) => !modifiers.some((known) => known === part))
+  if (unknown !== undefined)
+    return { kind: 'wrong', why: `unknown modifier ${unknown}+ (modifiers: ${modifiers.join('+, ')}+)` }
   const base = baseOf(last)
   if (base === undefined) return { kind: 'wrong', why: `unknown key "${last}"` }
-  if (given.length === 0 && base.length === 1 && base !== '?')
+  if (pressed.length === 0 && base.length === 1 && base !== '?')
     return { kind: 'wrong', why: `"${base}" alone types a character and cannot be assigned` }
-  const key = [...modifiers.filter((modifier) => given.includes(modifier)), base].join('+')
+  const key = [...modifiers.filter((modifier) => pressed.includes(modifier)), base].join('+')
   const same = sameKeys[key]
   if (same !== undefined) return { kind: 'wrong', why: `terminals send the same code for it as for ${same}` }
   return { kind: 'key', key }
 }
 
 function baseOf(last: string): string | undefined {
-  const name = otherNames.get(last.toLowerCase()) ?? last
-  if (named.has(name)) return name
+  const name = aliases.get(last.toLowerCase()) ?? last
+  if (namedKeys.has(name)) return name
   const lower = name.toLowerCase()
-  if (named.has(lower)) return lower
+  if (namedKeys.has(lower)) return lower
   return /^[\u0021-\u007E]$/.test(name) ? lower : undefined
 }
 
-/** As a person reads it: `Ctrl+Shift+P`, `Alt+↑`. */
-export function shownKey(key: string): string {
+/** A key as a person reads it: `Ctrl+Shift+P`, `Alt+↑`. */
+export function keyLabel(key: string): string {
   return key
     .split(/\+(?=.)/)
     .map(
-      (part) => signs[part] ?? (part.length === 1 ? part.toUpperCase() : part.charAt(0).toUpperCase() + part.slice(1)),
+      (part) =>
+        keySigns[part] ?? (part.length === 1 ? part.toUpperCase() : part.charAt(0).toUpperCase() + part.slice(1)),
     )
     .join('+')
 }
 
-const signs: { readonly [name: string]: string } = {
+const keySigns: { readonly [name: string]: string } = {
   up: '↑',
   down: '↓',
   left: '←',

@@ -1,34 +1,34 @@
 import { type KeyId, matchesKey } from '@earendil-works/pi-tui/dist/keys.js'
 import { KeybindingsManager, setKeybindings, TUI_KEYBINDINGS } from '@earendil-works/pi-tui/dist/keybindings.js'
 import { type Action, appActions, type AppAction } from './actions.ts'
-import { shownKey } from './key-names.ts'
+import { keyLabel } from './key-names.ts'
 import type { Keybindings } from './keybindings.ts'
 
-/** What the app does with a key; undefined for what is the editor's, or that of a list. */
+/** The program's action for a key; undefined if the key is for the editor or a list. */
 export type KeyTable = (data: string) => AppAction | undefined
 
 export function keyTable({ keysOf }: Keybindings): KeyTable {
   const rows = appActions.map((action) => ({ action, keys: keysOf[action].map(idOf) }))
   return (data) => {
-    // A line feed is Ctrl+J, and never Enter: a carriage return is that.
+    // A line feed is Ctrl+J and never Enter, which is a carriage return.
     if (data === '\n') return rows.find(({ keys }) => keys.includes('ctrl+j'))?.action
     return rows.find(({ keys }) => keys.some((key) => matchesKey(data, key)))?.action
   }
 }
 
-/** Whether a key is that of an action, whoever does it. */
+/** Whether a key is assigned to an action. */
 export function isKeyOf({ keysOf }: Keybindings, action: Action, data: string): boolean {
   if (data === '\n') return keysOf[action].includes('ctrl+j')
   return keysOf[action].some((key) => matchesKey(data, idOf(key)))
 }
 
-/** The first key of an action as a person reads it; '' for an action without one. */
+/** The first key of an action for display; '' if it has none. */
 export function keyName({ keysOf }: Keybindings, action: Action): string {
   const [first] = keysOf[action]
-  return first === undefined ? '' : shownKey(first)
+  return first === undefined ? '' : keyLabel(first)
 }
 
-/** Gives the editor its keys: it reads them from one place of its library. */
+/** Sets the keys of the editor, which the library reads from a global manager. */
 export function bindEditor({ keysOf }: Keybindings): void {
   const bindings = Object.fromEntries(
     Object.entries(editorKeys).map(([name, action]) => [name, action === undefined ? [] : keysOf[action].map(idOf)]),
@@ -38,7 +38,7 @@ export function bindEditor({ keysOf }: Keybindings): void {
 
 type EditorKey = keyof typeof TUI_KEYBINDINGS
 
-/** Every key of the library is that of one of our actions, or of none. */
+/** Each key binding of the library as one of our actions, or none. */
 const editorKeys: { readonly [name in EditorKey]: Action | undefined } = {
   'tui.editor.cursorUp': 'cursorUp',
   'tui.editor.cursorDown': 'cursorDown',
@@ -74,6 +74,6 @@ const editorKeys: { readonly [name in EditorKey]: Action | undefined } = {
 }
 
 function idOf(key: string): KeyId {
-  // True: `readKey` lets nothing else through, and the table of actions is held by a test.
+  // True: `parseKey` accepts nothing else, and a test checks the default keys.
   return key as KeyId
 }

@@ -2,7 +2,7 @@ import type { HighlightResult, HLJSApi, LanguageFn } from 'highlight.js'
 
 export type { HighlightResult } from 'highlight.js'
 
-/** Each is a file of its own, which is loaded when the first code in it comes. */
+/** Each grammar is a separate module, loaded when the first code in that language appears. */
 const loaders = {
   bash: () => import('highlight.js/lib/languages/bash'),
   c: () => import('highlight.js/lib/languages/c'),
@@ -33,7 +33,7 @@ const loaders = {
 
 type Language = keyof typeof loaders
 
-/** What people call them beside their names. */
+/** Alternative names. */
 const aliases: Readonly<Record<string, Language>> = {
   'c++': 'cpp',
   cc: 'cpp',
@@ -68,8 +68,8 @@ const aliases: Readonly<Record<string, Language>> = {
   zsh: 'bash',
 }
 
-/** What a language's code has in it. */
-const within: Readonly<Partial<Record<Language, readonly Language[]>>> = {
+/** Languages embedded in another one. */
+const embeddedLanguages: Readonly<Partial<Record<Language, readonly Language[]>>> = {
   xml: ['javascript', 'css'],
   php: ['xml'],
   markdown: ['xml'],
@@ -78,7 +78,7 @@ const within: Readonly<Partial<Record<Language, readonly Language[]>>> = {
 let highlighter: HLJSApi | undefined
 const loaded = new Map<Language, Promise<boolean>>()
 
-/** The name by which it is known here; undefined for a language that stays without colours. */
+/** The known name of a language; undefined if it is not highlighted. */
 export function languageOf(name: string): string | undefined {
   const known = name.toLowerCase()
   const language = aliases[known] ?? known
@@ -89,7 +89,7 @@ export function isLoaded(language: string): boolean {
   return highlighter?.getLanguage(language) !== undefined
 }
 
-/** False where it cannot be: its code stays without colours. */
+/** False if the grammar cannot be loaded. */
 export function loadLanguage(language: string): Promise<boolean> {
   if (!isLanguage(language)) return Promise.resolve(false)
   const known = loaded.get(language)
@@ -105,13 +105,13 @@ async function load(language: Language): Promise<boolean> {
     loaders[language](),
   ])
   highlighter = core
-  await Promise.all((within[language] ?? []).map(loadLanguage))
+  await Promise.all((embeddedLanguages[language] ?? []).map(loadLanguage))
   core.registerLanguage(language, grammar)
   return true
 }
 
-/** Undefined where its language is not loaded. */
-export function highlighted(language: string, code: string): HighlightResult | undefined {
+/** Undefined if the language is not loaded. */
+export function highlight(language: string, code: string): HighlightResult | undefined {
   if (highlighter?.getLanguage(language) === undefined) return undefined
   return highlighter.highlight(code, { language, ignoreIllegals: true })
 }

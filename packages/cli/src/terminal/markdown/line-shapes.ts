@@ -1,7 +1,7 @@
-/** What a line of Markdown is, by itself. */
+/** The opening line of a code fence. */
 export interface FenceMark {
   readonly indent: number
-  /** Backticks or tildes, as many as there are. */
+  /** The backticks or tildes. */
   readonly mark: string
   readonly info: string
 }
@@ -10,7 +10,7 @@ export function fenceMark(line: string): FenceMark | undefined {
   const found = /^( *)(`{3,}|~{3,})\s*(.*)$/.exec(line)
   if (found === null) return undefined
   const [, indent = '', mark = '', info = ''] = found
-  // Backticks behind backticks are code within a line.
+  // With backticks in the info string, this is inline code.
   return mark.startsWith('`') && info.includes('`') ? undefined : { indent: indent.length, mark, info: info.trim() }
 }
 
@@ -23,7 +23,7 @@ export function isHeading(line: string): boolean {
   return /^ {0,3}#{1,6}(?:\s|$)/.test(line)
 }
 
-/** Columns of an item's mark with the spaces before and after it: its text, and what belongs to it, stands there. Undefined for what is no item. */
+/** Columns of a list marker with surrounding spaces, where the text of the item starts. Undefined if the line is not an item. */
 export function itemIndent(line: string): number | undefined {
   const found = /^( *)([-*+]|\d{1,9}[.)])( +)\S/.exec(line)
   if (found === null || /^ *(?:(?:-\s*){3,}|(?:\*\s*){3,})$/.test(line)) return undefined
@@ -35,7 +35,7 @@ export function indentOf(line: string): number {
   return line.length - line.trimStart().length
 }
 
-/** The line under the head of a table. */
+/** Whether the line separates the head of a table. */
 export function isTableRule(line: string): boolean {
   return line.includes('|') && /^[ |:-]*-[ |:-]*$/.test(line)
 }

@@ -2,29 +2,29 @@ import { plainText } from '../screen/strip.ts'
 import type { Block, Component } from '../screen/screen-port.ts'
 import type { Theme } from '../theme.ts'
 import type { MarkdownStream } from '../view/stream-view.ts'
-import { codeBlock, fenceBlock } from './code-block.ts'
-import { type CodeLine, codeLines, type CodeLines } from './code-lines.ts'
+import { codeBlock, fenceBlock, type CodeLine, codeLines, type CodeLines } from './code-blocks.ts'
 import { isLoaded, languageOf, loadLanguage } from './languages.ts'
 import { closesFence, type FenceMark, fenceMark, indentOf, isHeading, isTableRule, itemIndent } from './line-shapes.ts'
 import { textBlock } from './text-block.ts'
 
-/** A block that becomes longer than this is ended, so that the tail costs no more. */
-const longestBlock = 8_000
-const longestTable = 64_000
+/** A longer block is split, so that redrawing the tail stays cheap. */
+const maxBlockLength = 8_000
+const maxTableLength = 64_000
 /** More rows than a screen has. */
-const mostTail = 100
+const maxTailLines = 100
 
 interface OpenFence extends FenceMark {
-  /** Undefined: without colours. */
+  /** Undefined: not highlighted. */
   language: string | undefined
   lines: CodeLines | undefined
-  /** Lines that wait for their language. */
-  held: string[]
+  /** Lines that wait until their language is loaded. */
+  pendingLines: string[]
 }
 
 /**
- * Markdown that comes in pieces: each block is given to be printed as soon as it is known to be whole (spec R-TERM-3, R-TERM-11). A block ends at an empty line, a
- * heading, a fence, the next item; a table with its last row; of code each line is a block.
+ * Renders Markdown as it arrives: each block is printed as soon as it is complete (spec R-TERM-3, R-TERM-11). A block ends at an empty line, a heading, a
+ * fence
+ * or the next item; a table after its last row. Each line of code is a block.
  */
 export function streamingMarkdown(theme: Theme): MarkdownStream {
   return new Stream(theme)
@@ -33,13 +33,13 @@ export function streamingMarkdown(theme: Theme): MarkdownStream {
 class Stream implements MarkdownStream {
   readonly tail: Component
   readonly #theme: Theme
-  /** The line that is not ended. */
+  /** The incomplete last line. */
   #line = ''
-  /** Lines of the block that is not ended. */
+  /** The lines of the incomplete block. */
   #lines: string[] = []
   #size = 0
   #fence: OpenFence | undefined
-  /** Where text stands that belongs to the item before; 0 outside a list. */
+  /** Where the text of the current list item starts; 0 outside a list. */
   #itemIndent = 0
   #hasGap = false
   #hasPrinted = false
@@ -53,26 +53,26 @@ class Stream implements MarkdownStream {
   append(text: string): readonly Block[] {
     const lines = (this.#line + text).split('\n')
     const last = lines.pop() ?? ''
-    for (const line of lines) this.#take(plainText(this.#parted(line)))
-    this.#line = this.#parted(last)
+    for (const line of lines) this.#takeLine(plainText(this.#splitLong(line)))
+    this.#line = this.#splitLong(last)
     this.#release()
     return this.#blocks.splice(0)
   }
 
   finish(): readonly Block[] {
-    if (this.#line !== '') this.#take(plainText(this.#line))
+    if (this.#line !== '') this.#takeLine(plainText(this.#line))
     this.#line = ''
-    this.#printHeld()
+    this.#printPending()
     this.#fence = undefined
     this.#endBlock()
     return this.#blocks.splice(0)
   }
 
-  #take(line: string): void {
+  #takeLine(line: string): void {
     const fence = this.#fence
     if (fence !== undefined) {
       if (closesFence(line, fence)) this.#closeFence(fence)
-      else fence.held.push(line.slice(Math.min(fence.indent, indentOf(line))))
+      else fence.pendingLines.push(line.slice(Math.min(fence.indent, indentOf(line))))
       this.#release()
       return
     }
@@ -85,20 +85,20 @@ class Stream implements MarkdownStream {
   }
 
   #takeText(line: string): void {
-    if (this.#lines.length > 0 && this.#begins(line)) this.#endBlock()
+    if (this.#lines.length > 0 && this.#startsBlock(line)) this.#endBlock()
     this.#lines.push(line)
     this.#size += line.length
-    if (isHeading(line) || this.#size > (this.#isTable() ? longestTable : longestBlock)) this.#endBlock()
+    if (isHeading(line) || this.#size > (this.#isTable() ? maxTableLength : maxBlockLength)) this.#endBlock()
   }
 
-  /** Whether the line cannot belong to the block that is open. */
-  #begins(line: string): boolean {
+  /** Whether the line starts a new block. */
+  #startsBlock(line: string): boolean {
     const first = this.#lines[0] ?? ''
     if (isHeading(line)) return true
     if (this.#isTable()) return !line.includes('|')
     const item = itemIndent(line)
     if (item === undefined) return false
-    // An item within an item stays with it.
+    // A nested item belongs to the outer item.
     return itemIndent(first) === undefined ? /^ *(?:[-*+]|1[.)]) /.test(line) : indentOf(line) <= indentOf(first)
   }
 
@@ -108,17 +108,17 @@ class Stream implements MarkdownStream {
 
   #endBlock(): void {
     if (this.#lines.length === 0) return
-    const { source, indent } = this.#placed(this.#lines)
+    const { source, indent } = this.#dedented(this.#lines)
     this.#print(textBlock({ source, indent, hasGap: this.#hasGap }, this.#theme))
     const [first = ''] = this.#lines
-    // What is not moved to the right, and is no item, ends the list.
+    // A block that is neither indented nor an item ends the list.
     this.#itemIndent = itemIndent(first) ?? (indentOf(first) >= 2 ? this.#itemIndent : 0)
     this.#lines = []
     this.#size = 0
   }
 
-  /** Within a list a block that stands to the right belongs to an item, and is no code. */
-  #placed(lines: readonly string[]): { readonly source: string; readonly indent: number } {
+  /** In a list, an indented block belongs to an item and is not code. */
+  #dedented(lines: readonly string[]): { readonly source: string; readonly indent: number } {
     const indent = this.#itemIndent > 0 ? indentOf(lines[0] ?? '') : 0
     if (indent < 2) return { source: lines.join('\n'), indent: 0 }
     return { source: lines.map((line) => line.slice(Math.min(indent, indentOf(line)))).join('\n'), indent }
@@ -128,7 +128,7 @@ class Stream implements MarkdownStream {
     this.#endBlock()
     const language = languageOf(/^[^\s{,]*/.exec(opening.info)?.[0] ?? '')
     this.#print(fenceBlock(opening.mark + opening.info, { indent: opening.indent, hasGap: this.#hasGap }, this.#theme))
-    const fence: OpenFence = { ...opening, language, lines: undefined, held: [] }
+    const fence: OpenFence = { ...opening, language, lines: undefined, pendingLines: [] }
     this.#fence = fence
     if (language === undefined) return
     void loadLanguage(language).then((isThere) => {
@@ -137,22 +137,22 @@ class Stream implements MarkdownStream {
   }
 
   #closeFence(fence: OpenFence): void {
-    this.#printHeld()
+    this.#printPending()
     this.#print(fenceBlock(fence.mark, { indent: fence.indent, hasGap: false }, this.#theme))
     this.#fence = undefined
   }
 
-  /** Prints lines of code whose language is there, or is none. */
+  /** Prints the pending lines of code once their language is loaded, or has none. */
   #release(): void {
     const { language } = this.#fence ?? {}
-    if (language === undefined || isLoaded(language)) this.#printHeld()
+    if (language === undefined || isLoaded(language)) this.#printPending()
   }
 
-  #printHeld(): void {
+  #printPending(): void {
     const fence = this.#fence
-    if (fence === undefined || fence.held.length === 0) return
-    const lines = fence.held.map((line) => this.#coloured(fence, line))
-    fence.held = []
+    if (fence === undefined || fence.pendingLines.length === 0) return
+    const lines = fence.pendingLines.map((line) => this.#coloured(fence, line))
+    fence.pendingLines = []
     this.#print(codeBlock(lines, fence.indent, this.#theme))
   }
 
@@ -168,13 +168,13 @@ class Stream implements MarkdownStream {
     this.#hasGap = false
   }
 
-  /** Of a line that does not end soon what is too long is a block of its own; gives the rest. */
-  #parted(line: string): string {
+  /** Splits a long incomplete line into blocks; returns the rest. */
+  #splitLong(line: string): string {
     let rest = line
-    while (rest.length > longestBlock) {
-      const space = this.#fence === undefined ? rest.lastIndexOf(' ', longestBlock) : -1
-      const end = space > 0 ? space : longestBlock
-      if (this.#fence !== undefined) this.#take(plainText(rest.slice(0, end)))
+    while (rest.length > maxBlockLength) {
+      const space = this.#fence === undefined ? rest.lastIndexOf(' ', maxBlockLength) : -1
+      const end = space > 0 ? space : maxBlockLength
+      if (this.#fence !== undefined) this.#takeLine(plainText(rest.slice(0, end)))
       else {
         this.#takeText(plainText(rest.slice(0, end)))
         this.#endBlock()
@@ -188,15 +188,17 @@ class Stream implements MarkdownStream {
     const line = plainText(this.#line)
     const fence = this.#fence
     if (fence !== undefined) {
-      const held = line === '' ? fence.held : [...fence.held, line.slice(Math.min(fence.indent, indentOf(line)))]
-      const lines = held.map((text) => [{ text, role: undefined }])
+      const pending =
+        line === '' ? fence.pendingLines : [...fence.pendingLines, line.slice(Math.min(fence.indent, indentOf(line)))]
+      const lines = pending.map((text) => [{ text, role: undefined }])
       return codeBlock(lines, fence.indent, this.#theme).render(width)
     }
     const lines = line.trim() === '' ? this.#lines : [...this.#lines, line]
     if (lines.length === 0) return []
-    // Of a long table the end is drawn until it is whole: each draws all of it.
-    const drawn = this.#isTable() && lines.length > mostTail ? [...lines.slice(0, 2), ...lines.slice(-mostTail)] : lines
-    const { source, indent } = this.#placed(drawn)
+    // Only the end of a long table is drawn until it is complete, because each frame renders all of it.
+    const drawn =
+      this.#isTable() && lines.length > maxTailLines ? [...lines.slice(0, 2), ...lines.slice(-maxTailLines)] : lines
+    const { source, indent } = this.#dedented(drawn)
     return textBlock({ source, indent, hasGap: this.#hasGap }, this.#theme).render(width)
   }
 }

@@ -3,20 +3,20 @@ import { setCapabilities } from '@earendil-works/pi-tui/dist/terminal-image.js'
 import type { Block } from '../screen/screen-port.ts'
 import type { Role, Theme } from '../theme.ts'
 import { foldedLines } from '../view/lines.ts'
-import { textOfModel } from '../view/of-model.ts'
+import { indentModelText } from '../view/model-text.ts'
 import { isTableRule } from './line-shapes.ts'
 
-/** A piece of Markdown that holds no streamed code: a paragraph, a heading, items, a table. */
+/** Markdown without streamed code: a paragraph, heading, items or table. */
 export interface TextPiece {
   readonly source: string
-  /** Columns it stands to the right: it belongs to an item. */
+  /** Columns of indentation within a list item. */
   readonly indent: number
-  /** An empty line stands before it. */
+  /** An empty line precedes it. */
   readonly hasGap: boolean
 }
 
 export function textBlock({ source, indent, hasGap }: TextPiece, theme: Theme): Block {
-  return textOfModel({
+  return indentModelText({
     render(width) {
       const room = Math.max(8, width - indent)
       const lines = markdownLines(source, room, theme).map((line) => (line === '' ? '' : ' '.repeat(indent) + line))
@@ -30,31 +30,31 @@ function markdownLines(source: string, width: number, theme: Theme): readonly st
   try {
     return renderedLines(source, width, theme)
   } catch {
-    // Whatever the library trips over, what the model wrote is seen.
+    // If the library fails, the plain text is shown.
     return foldedLines(source, width)
   }
 }
 
-/** More marks in one text, or deeper quotes, are no Markdown that somebody wrote to be read: the library would need seconds for them, or not end. */
-const mostMarks = 400
+/** More marks or deeper nesting make the library take seconds, or never finish. Such text is shown unrendered. */
+const maxMarks = 400
 const deepest = 32
 
 function isReadable(source: string): boolean {
   const lines = source.split('\n')
-  // Cells of a table are read one by one.
+  // Table cells are parsed one by one.
   const texts = isTableRule(lines[1] ?? '') ? lines : [source]
   const marks = (text: string): number => text.length - text.replaceAll(/[*_~`[\]<&!]/g, '').length
-  return texts.every((text) => marks(text) <= mostMarks) && lines.every((line) => depthOf(line) <= deepest)
+  return texts.every((text) => marks(text) <= maxMarks) && lines.every((line) => depthOf(line) <= deepest)
 }
 
-/** Quotes and items within one another. */
+/** The nesting depth of quotes and items. */
 function depthOf(line: string): number {
   const before = /^(?: |>|[-*+] |\d{1,9}[.)] )*/.exec(line)?.[0] ?? ''
   return before.replaceAll(/\d/g, '').replaceAll(' ', '').length + before.length / 8
 }
 
 function renderedLines(source: string, width: number, theme: Theme): readonly string[] {
-  // A link shows where it goes: a terminal that is told the address by a sequence would hide it.
+  // Links show their target; terminal hyperlinks would hide it.
   setCapabilities({ images: null, trueColor: false, hyperlinks: false })
   const lines = new Markdown(source, 0, 0, themeOf(theme)).render(width).map((line) => line.trimEnd())
   const [first, last] = [lines.findIndex((line) => line !== ''), lines.findLastIndex((line) => line !== '')]

@@ -2,7 +2,7 @@ import { fitted } from '../../io/columns.ts'
 import type { Style } from '../../io/style.ts'
 import type { Page } from '../app/context.ts'
 import type { Action } from '../keys/actions.ts'
-import { typedIn, withoutLast } from '../keys/typed.ts'
+import { typedText, withoutLastCharacter } from '../keys/typed-text.ts'
 import type { Component } from '../screen/screen-port.ts'
 
 interface PagerOptions extends Page {
@@ -13,7 +13,7 @@ interface PagerOptions extends Page {
   readonly done: () => void
 }
 
-/** A long text on the whole screen: arrows, pages, `g` and `G`, `/` to find, `q` or Esc to leave. */
+/** A long text on the whole screen: arrows, page keys, `g` and `G`, `/` to search, `q` or Esc to close. */
 export function pager(options: PagerOptions): Component {
   const { style, isKey, rows, changed, done } = options
   let at = options.startsAt === 'end' ? Infinity : 0
@@ -46,11 +46,11 @@ export function pager(options: PagerOptions): Component {
     else if (isKey('send', data)) {
       isTyping = false
       find(at, 1)
-    } else if (isKey('deleteLeft', data)) search = withoutLast(search)
-    else search += typedIn(data)
+    } else if (isKey('deleteLeft', data)) search = withoutLastCharacter(search)
+    else search += typedText(data)
   }
   const command = (data: string): void => {
-    const key = typedIn(data)
+    const key = typedText(data)
     if (key === 'q' || isKey('interrupt', data) || isKey('clear', data) || isKey('transcript', data)) return done()
     if (isKey('cursorUp', data) || key === 'k') go(at - 1)
     else if (isKey('cursorDown', data) || key === 'j' || isKey('send', data)) go(at + 1)

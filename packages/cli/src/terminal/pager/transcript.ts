@@ -3,7 +3,7 @@ import { isOfPerson, isToolResult, isToolUse, textOf } from '@halting/core/adapt
 import type { Style } from '../../io/style.ts'
 import type { Block } from '../screen/screen-port.ts'
 import { blockOf, foldedLines, hanging } from '../view/lines.ts'
-import { textOfModel } from '../view/of-model.ts'
+import { indentModelText } from '../view/model-text.ts'
 import { toolTitle } from '../view/tool-title.ts'
 
 interface Options {
@@ -12,7 +12,7 @@ interface Options {
   readonly cwd: string
 }
 
-/** All of a conversation: what was said, what was thought, calls with their input and the whole of their results. */
+/** The whole conversation: messages, thinking, and calls with their input and full results. */
 export function transcriptLines(entries: readonly TranscriptEntry[], options: Options): readonly string[] {
   return entries.flatMap((entry) => linesOf(entry, options))
 }
@@ -23,7 +23,7 @@ function linesOf(entry: TranscriptEntry, options: Options): readonly string[] {
     case 'assistant':
       return entry.message.content.flatMap((block) => {
         if (block.type === 'text' && typeof block.text === 'string')
-          return ['', ...toldByModel(block.text.trim()).render(width)]
+          return ['', ...modelTextBlock(block.text.trim()).render(width)]
         if (block.type === 'thinking' && typeof block.thinking === 'string')
           return ['', ...hanging('✻ ', block.thinking.trim(), width).map(style.dim)]
         return isToolUse(block) ? ['', ...callLines(block.name, block.input, options)] : []
@@ -39,8 +39,8 @@ function linesOf(entry: TranscriptEntry, options: Options): readonly string[] {
   }
 }
 
-function toldByModel(text: string): Block {
-  return textOfModel(blockOf((width) => foldedLines(text, width)))
+function modelTextBlock(text: string): Block {
+  return indentModelText(blockOf((width) => foldedLines(text, width)))
 }
 
 function userLines(
@@ -56,11 +56,11 @@ function userLines(
       )
     })
   const who = isOfPerson({ origin }) ? '> ' : `[${origin}] `
-  return ['', ...hanging(who, saidWhole(content).trim(), width).map(who === '> ' ? style.bold : style.dim)]
+  return ['', ...hanging(who, wholeText(content).trim(), width).map(who === '> ' ? style.bold : style.dim)]
 }
 
-/** Each text begins a line of its own: a file or the output of a command stands below what was said. */
-function saidWhole(content: MessageContent): string {
+/** Each text starts on a new line: attached files and outputs follow the message. */
+function wholeText(content: MessageContent): string {
   return typeof content === 'string' ? content : content.map((block) => textOf([block]).trim()).join('\n')
 }
 

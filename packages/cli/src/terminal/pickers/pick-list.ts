@@ -2,44 +2,44 @@ import { columnsOf, fitted } from '../../io/columns.ts'
 import { oneLine } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import type { Action } from '../keys/actions.ts'
-import { typedIn, withoutLast } from '../keys/typed.ts'
+import { typedText, withoutLastCharacter } from '../keys/typed-text.ts'
 import type { Component } from '../screen/screen-port.ts'
 
-/** Something to choose. */
+/** A choice in a list. */
 export interface Choice<T> {
   readonly value: T
   readonly label: string
-  /** Beside it, dim. */
+  /** Shown dim, next to the label. */
   readonly detail?: string
-  /** What is typed is looked for here too. */
+  /** Additional text that the filter matches. */
   readonly alsoFoundBy?: string
 }
 
-/** A list, or one that grows while it is shown: at its end, so that the chosen row stays where it is. */
+/** The choices, or a function for a list that grows at its end while it is shown. */
 export type Choices<T> = readonly Choice<T>[] | (() => readonly Choice<T>[])
 
 export interface PickOptions<T> {
   readonly title: string
   readonly choices: Choices<T>
-  /** Lines about the list, below it. */
+  /** Lines below the list. */
   readonly notes?: () => readonly string[]
-  /** The row that is chosen at first. */
+  /** The initially selected row. */
   readonly first?: number
-  /** What stands below: what Enter does, and other keys. */
+  /** The hint at the bottom: what Enter and other keys do. */
   readonly hint: string
   readonly style: Style
-  /** Whether a key is that of an action. */
+  /** Whether a key is assigned to an action. */
   readonly isKey: (action: Action, data: string) => boolean
-  /** Something of it is another. */
+  /** Something shown has changed. */
   readonly changed: () => void
-  /** Once; undefined for none. */
+  /** Called once with the choice; undefined if cancelled. */
   readonly done: (choice: T | undefined) => void
-  /** A key of the caller's, for the chosen row; true: it was one. */
+  /** Handles further keys for the selected row; returns true for a handled key. */
   readonly onKey?: (data: string, choice: T | undefined) => boolean
   readonly rows?: number
 }
 
-/** A list in the place of the editor: letters narrow it, Enter takes a row, Esc none. */
+/** A list in place of the editor: typing filters it, Enter chooses a row, Esc cancels. */
 export function pickList<T>(options: PickOptions<T>): Component {
   const { style, isKey, rows = 10, notes = () => [] } = options
   const all = (): readonly Choice<T>[] => (typeof options.choices === 'function' ? options.choices() : options.choices)
@@ -90,10 +90,10 @@ export function pickList<T>(options: PickOptions<T>): Component {
       else if (isKey('cursorDown', data)) move(1)
       else if (isKey('pageUp', data)) chosen = Math.max(0, chosen - rows)
       else if (isKey('pageDown', data)) chosen = Math.max(0, Math.min(found.length - 1, chosen + rows))
-      else if (isKey('deleteLeft', data)) type(withoutLast(filter))
+      else if (isKey('deleteLeft', data)) type(withoutLastCharacter(filter))
       else if (isKey('deleteToLineStart', data)) type('')
       else {
-        const text = typedIn(data)
+        const text = typedText(data)
         if (text === '') return
         type(filter + text)
       }

@@ -2,45 +2,46 @@ import { linesAt } from './lines-at.ts'
 import type { Block } from './screen-port.ts'
 import { rowText } from './row.ts'
 
-/** The blocks that were printed last, for a resize that prints a screenful anew; and how many rows above the region are ours. */
+/** The blocks printed last, for reprinting them after a resize, and the number of rows above the region that are ours. */
 export interface PrintedBlocks {
-  /** Lines of the block, ready to be written. */
+  /** The lines of a block, ready to write. */
   print(block: Block, width: number): readonly string[]
-  /** At least so many rows above the region are ours. */
+  /** At least this many rows above the region are ours. */
   readonly rows: number
   /**
-   * The last lines in another width: as many as fill `rows`, and all that stood in the last `visible` rows of a terminal that has so many columns now. Nothing
-   * of what such a terminal showed is left out; what scrolled out of it may be there twice.
+   * The last lines in another width: enough to fill `rows`, and all that stood in the last `visible` rows of the terminal, which now has `columns`
+   * columns.
+   * No visible line is lost; lines that scrolled out may appear twice.
    */
-  again(width: number, columns: number, rows: number, visible: number): readonly string[]
-  /** What is above was erased, but for what scrolled out: at least `scrolledOut` rows; and these lines were printed. */
+  reprint(width: number, columns: number, rows: number, visible: number): readonly string[]
+  /** The rows above were erased and these lines printed in their place. */
   replaced(erasedRows: number, lines: number): void
   forget(): void
 }
 
 interface Printed {
   readonly block: Block
-  /** As they stand on the terminal. */
+  /** The lines as they are on the terminal. */
   lines: readonly string[]
 }
 
-const fewestBlocks = 100
-const fewestLines = 500
+const minBlocks = 100
+const minLines = 500
 
 export function printedBlocks(widthOf: (line: string) => number): PrintedBlocks {
   let blocks: Printed[] = []
-  let kept = 0
+  let lineCount = 0
   let rows = 0
   return {
     print(block, width) {
       const lines = linesOf(block, width)
       blocks.push({ block, lines })
-      kept += lines.length
+      lineCount += lines.length
       rows += lines.length
       let unneeded = 0
       for (const { lines: oldest } of blocks) {
-        if (blocks.length - unneeded <= fewestBlocks || kept - oldest.length < fewestLines) break
-        kept -= oldest.length
+        if (blocks.length - unneeded <= minBlocks || lineCount - oldest.length < minLines) break
+        lineCount -= oldest.length
         unneeded++
       }
       if (unneeded > 0) blocks = blocks.slice(unneeded)
@@ -49,34 +50,34 @@ export function printedBlocks(widthOf: (line: string) => number): PrintedBlocks 
     get rows() {
       return rows
     },
-    again(width, columns, wanted, visible) {
+    reprint(width, columns, wanted, visible) {
       let found: readonly string[] = []
       let seen = 0
       for (const each of blocks.toReversed()) {
         if (found.length >= wanted && seen >= visible) break
         const before = each.lines
         each.lines = linesOf(each.block, width)
-        found = [...shareOf(each.lines, before, Math.max(wanted - found.length, visible - seen)), ...found]
+        found = [...lastLines(each.lines, before, Math.max(wanted - found.length, visible - seen)), ...found]
         for (const line of before) seen += Math.max(1, Math.ceil(widthOf(line) / columns))
       }
-      kept = blocks.reduce((sum, { lines }) => sum + lines.length, 0)
+      lineCount = blocks.reduce((sum, { lines }) => sum + lines.length, 0)
       return found
     },
     replaced(erasedRows, lines) {
       rows = Math.max(0, rows - erasedRows) + lines
     },
     forget() {
-      ;[blocks, kept, rows] = [[], 0, 0]
+      ;[blocks, lineCount, rows] = [[], 0, 0]
     },
   }
 }
 
-/** Lines that wrap another way take at most so many times the rows. */
-const mostPerRow = 3
+/** How many rows a line may take after rewrapping, for each row before. */
+const maxRowsPerRow = 3
 
-/** The last lines of a block: those that stood in so many rows, and a few more where it wraps another way now. */
-function shareOf(lines: readonly string[], before: readonly string[], rows: number): readonly string[] {
-  const count = lines.length === before.length ? rows : rows * mostPerRow
+/** The last lines of a block: those that stood in so many rows, and more if it wraps differently now. */
+function lastLines(lines: readonly string[], before: readonly string[], rows: number): readonly string[] {
+  const count = lines.length === before.length ? rows : rows * maxRowsPerRow
   return count >= lines.length ? lines : lines.slice(lines.length - count)
 }
 

@@ -2,7 +2,7 @@ import { StdinBuffer } from '@earendil-works/pi-tui/dist/stdin-buffer.js'
 import { plainText } from './strip.ts'
 import type { Timers } from './terminal-port.ts'
 
-/** Parts what comes from the terminal into keys, pastes and answers. A paste is one piece, between `pasteStart` and `pasteEnd`, and without sequences in it. */
+/** Splits terminal input into keys, pastes and reports. A paste is one piece between `pasteStart` and `pasteEnd`, without escape sequences in it. */
 export interface Input {
   feed(data: string): void
   close(): void
@@ -11,36 +11,36 @@ export interface Input {
 export const pasteStart = '\u001B[200~'
 export const pasteEnd = '\u001B[201~'
 
-/** What follows an escape within this time belongs to it; input methods and slow lines send it in two pieces (spec R-TERM-9). */
+/** Bytes within this time after an escape belong to it; input methods and slow lines split sequences (spec R-TERM-9). */
 const escapeMs = 50
-/** A paste whose text held the mark of its end goes on at once after that mark. */
+/** A paste that contains its end marker continues within this time. */
 const pasteMs = 25
-/** A paste that has been silent for so long has lost its end. */
+/** A paste that is silent for this long has lost its end marker. */
 const lostEndMs = 2_000
 
 export function createInput(timers: Timers, take: (piece: string) => void): Input {
   const buffer = new StdinBuffer({ timeout: escapeMs })
-  let held: { paste: string; keys: string[] } | undefined
+  let pendingPaste: { paste: string; keys: string[] } | undefined
   let callOff = (): void => {}
   let callOffEnd = (): void => {}
-  /** The last characters that came: a mark may come in two pieces. */
+  /** The last characters received, since a marker may arrive in two pieces. */
   let seam = ''
   let isInPaste = false
 
   const release = (): void => {
     callOff()
-    if (held === undefined) return
-    const { paste, keys } = held
-    held = undefined
+    if (pendingPaste === undefined) return
+    const { paste, keys } = pendingPaste
+    pendingPaste = undefined
     take(`${pasteStart}${plainText(withLineFeeds(paste))}${pasteEnd}`)
     for (const key of keys) takeKey(key)
   }
-  const hold = (paste: string): void => {
-    held = { paste, keys: [] }
+  const holdPaste = (paste: string): void => {
+    pendingPaste = { paste, keys: [] }
     callOff = timers.after(pasteMs, release)
   }
   const takeKey = (key: string): void => {
-    // Two escapes in one piece are the key, pressed twice.
+    // Two escapes in one piece are the key pressed twice.
     if (key === '\u001B\u001B') {
       take('\u001B')
       take('\u001B')
@@ -48,22 +48,22 @@ export function createInput(timers: Timers, take: (piece: string) => void): Inpu
   }
   buffer.on('paste', (paste) => {
     release()
-    hold(paste)
+    holdPaste(paste)
   })
   buffer.on('data', (key) => {
-    if (held === undefined) takeKey(key)
+    if (pendingPaste === undefined) takeKey(key)
     else if (key === pasteEnd) {
       callOff()
-      hold(held.paste + held.keys.join(''))
-    } else held.keys.push(key)
+      holdPaste(pendingPaste.paste + pendingPaste.keys.join(''))
+    } else pendingPaste.keys.push(key)
   })
   return {
     feed(data) {
       callOffEnd()
-      const seen = seam + data
-      const [start, end] = [seen.lastIndexOf(pasteStart), seen.lastIndexOf(pasteEnd)]
+      const recent = seam + data
+      const [start, end] = [recent.lastIndexOf(pasteStart), recent.lastIndexOf(pasteEnd)]
       if (start >= 0 || end >= 0) isInPaste = start > end
-      seam = seen.slice(1 - pasteStart.length)
+      seam = recent.slice(1 - pasteStart.length)
       buffer.process(data)
       if (isInPaste) callOffEnd = timers.after(lostEndMs, () => this.feed(pasteEnd))
     },
@@ -75,12 +75,12 @@ export function createInput(timers: Timers, take: (piece: string) => void): Inpu
   }
 }
 
-/** A terminal pastes line ends as the key Enter sends them. */
+/** Terminals paste line ends as the code of Enter. */
 function withLineFeeds(paste: string): string {
   return paste.replaceAll(/\r\n?/g, '\n')
 }
 
-/** Text of an input method, which ended a composition with an escape: that is no key of its own, and nothing of the text is lost. */
+/** Text from an input method that ended its composition with an escape, which is not a key press. */
 function isTextBehindEscape(key: string): boolean {
   return key.startsWith('\u001B') && key.charCodeAt(1) > 0x7f
 }

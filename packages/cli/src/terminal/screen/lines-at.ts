@@ -3,8 +3,8 @@ import type { Block } from './screen-port.ts'
 const notShown = '(cannot be displayed)'
 
 /**
- * The lines of a block or component, at a width of at least one column. What cannot be drawn is said in its place: it must never end the program, and with it
- * a run or a command (spec R-TERM-20a).
+ * The lines of a block or component, at a width of at least one column. A rendering failure is shown in its place, because it must not end the program
+ * and its run (spec R-TERM-20a).
  */
 export function linesAt(block: Block, width: number): readonly string[] {
   try {

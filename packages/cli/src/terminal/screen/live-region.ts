@@ -1,18 +1,18 @@
 import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import type { Row } from './row.ts'
 
-/** What stands below the printed lines, as it was drawn last, and where the terminal's cursor is in it. */
+/** The rows below the printed lines as they were last drawn, and the position of the cursor in them. */
 export interface Region {
   readonly rows: readonly string[]
   readonly cursorRow: number
-  /** What stands before the cursor in its row; undefined while it is hidden. */
+  /** The text before the cursor in its row; undefined while it is hidden. */
   readonly beforeCursor: string | undefined
 }
 
-/** Nothing is drawn; the cursor stands where the region will begin. */
-export const nothing: Region = { rows: [], cursorRow: 0, beforeCursor: undefined }
+/** Nothing is drawn; the cursor is where the region will start. */
+export const emptyRegion: Region = { rows: [], cursorRow: 0, beforeCursor: undefined }
 
-/** Lines do not wrap while they are drawn: a character that the terminal holds for wider than we do costs its end, and never a row. */
+/** Wrapping is off while drawing: a character that the terminal counts as wider loses its end, but does not add a row. */
 const begin = '\u001B[?2026h\u001B[?7l'
 const end = '\u001B[?7h\u001B[?2026l'
 
@@ -21,8 +21,8 @@ export interface Drawing {
   readonly region: Region
 }
 
-/** The bytes that print lines above the region and make it what it shall be; only what is another is written (spec R-TERM-2). */
-export function drawn(before: Region, printed: readonly string[], rows: readonly Row[], first = ''): Drawing {
+/** The bytes that print lines above the region and update it; only changes are written (spec R-TERM-2). */
+export function drawRegion(before: Region, printed: readonly string[], rows: readonly Row[], first = ''): Drawing {
   const texts = rows.map(({ text }) => text)
   const cursorRow = rows.findLastIndex(({ beforeCursor }) => beforeCursor !== undefined)
   const beforeCursor = rows[cursorRow]?.beforeCursor
@@ -46,11 +46,11 @@ function cursorShown(beforeCursor: string | undefined): string {
   return beforeCursor === undefined ? '\u001B[?25l' : '\u001B[?25h'
 }
 
-/** Writes rows; knows in which it stands, and what stands in those below. Rows are counted from the region's first. */
+/** Writes rows, and tracks the cursor row and the content of the rows below. Rows are counted from the first row of the region. */
 class Pen {
   bytes = ''
   row: number
-  /** What stands in the rows on the screen. */
+  /** The content of the rows on the screen. */
   #shown: string[]
 
   constructor({ rows, cursorRow }: Region) {
@@ -58,7 +58,7 @@ class Pen {
     this.row = cursorRow
   }
 
-  /** A line that stays: the region begins below it. */
+  /** Prints a line that stays; the region starts below it. */
   print(line: string): void {
     this.#moveTo(0)
     this.bytes += this.#shown.length > 0 && this.#shown[0] !== '' ? `\u001B[K${line}\r\n` : `${line}\r\n`
@@ -69,7 +69,7 @@ class Pen {
     const before = this.#shown[row]
     if (before === text) return
     this.#moveTo(row)
-    this.bytes += change(before ?? '', text)
+    this.bytes += lineChange(before ?? '', text)
     this.#shown[row] = text
   }
 
@@ -81,15 +81,15 @@ class Pen {
   }
 
   placeCursor(row: number, before: string | undefined): void {
-    // Hidden it waits below: a terminal that becomes smaller keeps the row of its cursor.
+    // A hidden cursor waits at the bottom, because a terminal that shrinks keeps the row of its cursor.
     this.#moveTo(before === undefined ? Math.max(0, this.#shown.length - 1) : row)
     if (before === undefined) return
-    // Where it is for certain how wide the text is, the cursor goes there; else the terminal finds out by writing it.
+    // For text of known width the cursor moves; otherwise writing the text lets the terminal decide.
     if (!isAscii(before)) this.bytes += before
     else if (visibleWidth(before) > 0) this.bytes += `\u001B[${visibleWidth(before)}C`
   }
 
-  /** To the first column of a row. A row that is not there yet is made; at the bottom the terminal scrolls for it. */
+  /** Moves to the first column of a row. A missing row is created; at the bottom the terminal scrolls. */
   #moveTo(row: number): void {
     const last = Math.max(0, this.#shown.length - 1)
     const there = Math.min(row, last)
@@ -101,9 +101,9 @@ class Pen {
   }
 }
 
-/** From the first column. */
-function change(before: string, text: string): string {
-  // The end of a line grows: most of what is streamed.
+/** The bytes that change a line, from its first column. */
+function lineChange(before: string, text: string): string {
+  // Appended text, the most common change while streaming.
   if (before !== '' && text.startsWith(before) && isPlainAscii(before)) {
     return `\u001B[${before.length}C${text.slice(before.length)}`
   }
@@ -114,7 +114,7 @@ function isPlainAscii(text: string): boolean {
   return /^[\u0020-\u007E]*$/.test(text)
 }
 
-/** Colours aside. */
+/** Ignoring colours. */
 function isAscii(text: string): boolean {
   // oxlint-disable-next-line no-control-regex -- colours are left out
   return isPlainAscii(text.replaceAll(/\u001B\[[\d;:]*m/g, ''))

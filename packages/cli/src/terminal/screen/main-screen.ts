@@ -1,88 +1,88 @@
 import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import { printedBlocks } from './history.ts'
 import { linesAt } from './lines-at.ts'
-import { type Drawing, drawn, nothing, type Region } from './live-region.ts'
-import { regionPlace } from './place.ts'
-import { unwrapped, type Wrapped, wrappedAt } from './reflow.ts'
+import { type Drawing, drawRegion, emptyRegion, type Region } from './live-region.ts'
+import { regionAsDrawn, type ReflowedRegion, reflowRegion } from './reflow.ts'
 import { type Row, rowOf } from './row.ts'
 import type { Block, Component } from './screen-port.ts'
 import type { ReflowKind, Size } from './terminal-port.ts'
 
 /**
- * The terminal's own screen: printed blocks, and the region below them. It gives the bytes, and knows what stands there once they are written.
+ * The main screen of the terminal: printed blocks and the region below them. It returns bytes, and tracks what they put on the screen.
  *
- * S1: a block is written once, where the region begins, and is the terminal's from there on. A redraw prints the last ones anew.
- * S2: the region never has more rows than the terminal less one, so that its first row can be reached.
- * S3: one column is left free: a line that fills the last one is joined with the next by a terminal that is resized.
+ * S1: a block is written once, where the region starts, and then belongs to the terminal. A redraw prints the last ones again.
+ * S2: the region has at most one row less than the terminal, so that its first row stays reachable.
+ * S3: one column stays free, because a resized terminal joins a full line with the next one.
  */
 export interface MainScreen {
   draw(blocks: readonly Block[], components: readonly Component[], size: Size): string
-  /** The terminal has another size, and has wrapped its lines anew; or somebody wants all of it anew (spec R-TERM-4). */
+  /** Redraws after a resize, when the terminal has rewrapped its lines, or on request (spec R-TERM-4). */
   redraw(components: readonly Component[], size: Size): string
-  /** The terminal has wrapped its lines for this size; another may follow before it is drawn for one. */
+  /** The terminal has rewrapped its lines to this size; another resize may follow before the next redraw. */
   resized(size: Size): void
   isDrawnFor(size: Size): boolean
-  /** Others have written: the region begins where the cursor is. */
+  /** Other programs have written: the region starts at the cursor. */
   forget(size: Size): string
-  /** The terminal's answer to what `forget` and `redraw` ask it. */
+  /** The report that `forget` and `redraw` request. */
   cursorIsIn(row: number): void
   readonly showsCursor: boolean
 }
 
 const askRow = '\u001B[6n'
 
-/** The row of the cursor, then from its second column on: tmux keeps in its history what is erased from the first column of the first row, as a whole screen. */
+/** Erases the cursor row, then from its second column on: tmux saves a screen erased from the first column of the first row in its history. */
 const eraseBelow = '\r\u001B[2K\u001B[C\u001B[J\r'
 
 export function mainScreen(first: Size, { reflow }: { readonly reflow: ReflowKind }): MainScreen {
   const blocks = printedBlocks(visibleWidth)
-  let region: Region = nothing
+  let region: Region = emptyRegion
   let drawnFor = first
-  const place = regionPlace()
-  /** The region as the terminal has wrapped it since it was drawn. */
-  let wrapped: Wrapped | undefined
-  const wrappedFor = (size: Size): Wrapped => wrappedAt(size, wrapped ?? unwrapped(region, drawnFor, place.top), reflow)
-  const shown = ({ bytes, region: next }: Drawing, printed: number, { rows }: Size): string => {
+  const place = trackRegionPosition()
+  /** The region as the terminal has rewrapped it since it was drawn. */
+  let reflowed: ReflowedRegion | undefined
+  const reflowedFor = (size: Size): ReflowedRegion =>
+    reflowRegion(size, reflowed ?? regionAsDrawn(region, drawnFor, place.top), reflow)
+  const commit = ({ bytes, region: next }: Drawing, printed: number, { rows }: Size): string => {
     region = next
-    place.drawn(printed, next.rows.length, rows)
+    place.onDrawn(printed, next.rows.length, rows)
     return bytes
   }
-  /** What is wrapped there hangs on the row: of other terminals it is not needed. */
-  const askedPlace = (): string => {
+  /** Requests the cursor row, on which the rewrapping of such a terminal depends; other terminals do not need it. */
+  const requestPosition = (): string => {
     if (reflow === 'usual') return ''
-    place.asked(region.cursorRow)
+    place.onRequested(region.cursorRow)
     return askRow
   }
   return {
     draw(printed, components, size) {
       const lines = printed.flatMap((block) => blocks.print(block, widthOf(size)))
-      return shown(drawn(region, lines, rowsOf(components, size)), lines.length, size)
+      return commit(drawRegion(region, lines, rowsOf(components, size)), lines.length, size)
     },
     redraw(components, size) {
-      const { cursor } = wrappedFor(size)
-      ;[drawnFor, wrapped] = [size, undefined]
+      const { cursor } = reflowedFor(size)
+      ;[drawnFor, reflowed] = [size, undefined]
       const live = rowsOf(components, size)
       const hidden = region.beforeCursor === undefined ? '' : '\u001B[?25l'
       if (blocks.rows + cursor >= size.rows - 1) {
-        // All that is seen is ours, also where the cursor is in the last row.
-        const above = blocks.again(widthOf(size), size.columns, size.rows - live.length, size.rows - 1 - cursor)
+        // All visible rows are ours, including a cursor in the last row.
+        const above = blocks.reprint(widthOf(size), size.columns, size.rows - live.length, size.rows - 1 - cursor)
         blocks.replaced(size.rows, above.length)
-        place.known(0)
-        return shown(drawn(nothing, above, live, `\u001B[H${eraseBelow}${hidden}`), above.length, size)
+        place.set(0)
+        return commit(drawRegion(emptyRegion, above, live, `\u001B[H${eraseBelow}${hidden}`), above.length, size)
       }
       const up = cursor === 0 ? '' : `\u001B[${cursor}A`
-      return shown(drawn(nothing, [], live, `${up}${eraseBelow}${hidden}`), 0, size) + askedPlace()
+      return commit(drawRegion(emptyRegion, [], live, `${up}${eraseBelow}${hidden}`), 0, size) + requestPosition()
     },
     resized(size) {
-      wrapped = wrappedFor(size)
+      reflowed = reflowedFor(size)
     },
-    cursorIsIn: (row) => place.answered(row),
+    cursorIsIn: (row) => place.onReport(row),
     isDrawnFor: ({ columns, rows }) => columns === drawnFor.columns && rows === drawnFor.rows,
     forget(size) {
-      region = nothing
-      ;[drawnFor, wrapped] = [size, undefined]
+      region = emptyRegion
+      ;[drawnFor, reflowed] = [size, undefined]
       blocks.forget()
-      return askedPlace()
+      return requestPosition()
     },
     get showsCursor() {
       return region.beforeCursor !== undefined
@@ -97,4 +97,49 @@ function rowsOf(components: readonly Component[], size: Size): readonly Row[] {
 
 function widthOf({ columns }: Size): number {
   return Math.max(1, columns - 1)
+}
+
+/**
+ * The screen row where the region starts, counted from 0. Requested from the terminal where necessary; drawing before the report arrives is taken into
+ * account.
+ */
+interface RegionPosition {
+  readonly top: number | undefined
+  /** The terminal was asked for its cursor row; the cursor is in this row of the region. */
+  onRequested(cursorRow: number): void
+  onReport(row: number): void
+  /** This many lines were printed, and the region has this many rows in a terminal of that many. */
+  onDrawn(printed: number, regionRows: number, rows: number): void
+  set(top: number | undefined): void
+}
+
+type Move = (top: number) => number
+
+function trackRegionPosition(): RegionPosition {
+  let top: number | undefined
+  let waiting: { readonly cursorRow: number; readonly moves: Move[] }[] = []
+  return {
+    get top() {
+      return top
+    },
+    onRequested(cursorRow) {
+      top = undefined
+      waiting = [...waiting, { cursorRow, moves: [] }]
+    },
+    onReport(row) {
+      const [first, ...others] = waiting
+      waiting = others
+      // An outdated report: the position was requested again, or is already known.
+      if (first === undefined || others.length > 0 || top !== undefined) return
+      top = first.moves.reduce((at, move) => move(at), Math.max(0, row - first.cursorRow))
+    },
+    onDrawn(printed, regionRows, rows) {
+      const move: Move = (at) => Math.max(0, Math.min(at + printed, rows - Math.max(1, regionRows)))
+      if (top !== undefined) top = move(top)
+      else waiting.at(-1)?.moves.push(move)
+    },
+    set(at) {
+      top = at
+    },
+  }
 }

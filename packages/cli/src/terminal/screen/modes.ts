@@ -2,35 +2,35 @@ import { setKittyProtocolActive } from '@earendil-works/pi-tui/dist/keys.js'
 
 export type Background = 'light' | 'dark'
 
-/** What an answer of the terminal, or a report, tells. */
+/** A report of the terminal, or the answer to a query. */
 export type Report =
   | { readonly type: 'focus'; readonly hasFocus: boolean }
   | { readonly type: 'background'; readonly background: Background }
-  /** It says which keyboard protocol it knows. */
+  /** The supported keyboard protocol. */
   | { readonly type: 'kitty' }
-  /** Its row, counted from 0. */
+  /** The cursor row, counted from 0. */
   | { readonly type: 'cursor'; readonly row: number }
-  /** Every terminal answers this, and last. */
+  /** Device attributes: every terminal reports these, after all other answers. */
   | { readonly type: 'attributes' }
   | { readonly type: 'other' }
 
-/** Title on the terminal's stack; pastes marked; focus told; then questions: the colour of the background, the keyboard protocol, what it is. */
+/** Saves the title; enables bracketed paste and focus reports; then queries the background colour, the keyboard protocol and the device attributes. */
 const on = '\u001B[22;2t\u001B[?2004h\u001B[?1004h\u001B[?25l'
 const questions = '\u001B]11;?\u0007\u001B[?u\u001B[c'
 const off = '\u001B[0m\u001B[?7h\u001B[?1004l\u001B[?2004l\u001B[?25h\u001B[23;2t'
 
-/** The modes of a terminal that the program needs: on, and off again however it ends (spec R-TERM-5). */
+/** The terminal modes that the program needs: set at the start, and reset however it ends (spec R-TERM-5). */
 export interface Modes {
-  /** The first time the terminal is asked what it can. */
+  /** Sets the modes; the first time, also queries the capabilities. */
   on(): string
   off(): string
-  /** What is to be written when it has answered. */
+  /** The bytes to write after an answer. */
   answered(report: Report): string
 }
 
 export function createModes(): Modes {
   let keyboard: 'unknown' | 'kitty' | 'other_keys' = 'unknown'
-  // Codes that tell keys apart, and keys of other layouts by their place; no releases, of which nothing is made.
+  // Enables key codes that distinguish keys, and base layout keys; not key releases, which are not used.
   const keyboardOn = { unknown: '', kitty: '\u001B[>5u', other_keys: '\u001B[>4;2m' }
   const keyboardOff = { unknown: '', kitty: '\u001B[<u', other_keys: '\u001B[>4;0m' }
   return {
@@ -45,7 +45,7 @@ export function createModes(): Modes {
   }
 }
 
-/** Undefined for what is a key. */
+/** Undefined for a key. */
 export function reportOf(data: string): Report | undefined {
   if (!data.startsWith('\u001B')) return undefined
   if (data === '\u001B[I' || data === '\u001B[O') return { type: 'focus', hasFocus: data === '\u001B[I' }
@@ -62,7 +62,7 @@ export function reportOf(data: string): Report | undefined {
   // oxlint-enable no-control-regex
 }
 
-/** Of an answer such as `rgb:ffff/ffff/dddd`. */
+/** Parses an answer such as `rgb:ffff/ffff/dddd`. */
 function backgroundOf(answer: string): Background | undefined {
   const parts = /rgba?:([\da-f]+)\/([\da-f]+)\/([\da-f]+)/i.exec(answer)
   if (parts === null) return undefined

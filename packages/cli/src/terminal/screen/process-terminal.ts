@@ -2,9 +2,9 @@ import type { EndSignal, ProcessGuard, TerminalPort } from './terminal-port.ts'
 
 const endSignals: readonly EndSignal[] = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT']
 
-/** The terminal that the process was started in. */
+/** The terminal of this process. */
 export function processTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream): TerminalPort {
-  // For good: where the window is closed, what is written at the very end fails too.
+  // Never removed: when the window is closed, even the last write fails.
   for (const stream of [stdin, stdout]) stream.on('error', () => undefined)
   return {
     get columns() {
@@ -29,11 +29,11 @@ export function processTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteSt
     },
     setRaw(isRaw) {
       try {
-        // Off first: after a stop the terminal is another than Node believes, and what Node believes to be so it does not set.
+        // Off first: after a suspension the terminal mode differs from what Node believes, and Node skips a mode that it believes is set.
         stdin.setRawMode(false)
         if (isRaw) stdin.setRawMode(true)
       } catch {
-        // Its window is closed: there is nothing to set, and what goes on is to be ended all the same.
+        // The window is closed: there is nothing to set, and cleaning up continues.
       }
       if (isRaw) stdin.resume()
       else stdin.pause()
@@ -45,11 +45,11 @@ export function processTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteSt
   }
 }
 
-/** A stop that has not begun after so long does not come: nobody could bring a process back that no shell looks after. */
+/** A suspension that has not started by then will not: without job control, nobody could resume the process. */
 const stopMs = 100
 
 function guardProcess(
-  { leave, comeBack, onSignal, isLent }: ProcessGuard,
+  { leave, resume: comeBack, onSignal, isLent }: ProcessGuard,
   streams: readonly (NodeJS.ReadStream | NodeJS.WriteStream)[],
 ): () => void {
   const remove: (() => void)[] = []
@@ -58,13 +58,13 @@ function guardProcess(
     remove.push(() => process.off(name, listener))
   }
   on('exit', leave)
-  let asked = false
+  let isReported = false
   const end = (signal: EndSignal): void => {
     if (isLent() && (signal === 'SIGINT' || signal === 'SIGQUIT')) return
-    // A terminal that closes tells it more than once: by the shell, by the system, and in what is read and written.
-    if (asked && signal === 'SIGHUP') return
-    if (onSignal !== undefined && !asked) {
-      asked = true
+    // A closing terminal is reported several times: by the shell, by the system, and by errors of the streams.
+    if (isReported && signal === 'SIGHUP') return
+    if (onSignal !== undefined && !isReported) {
+      isReported = true
       onSignal(signal)
       return
     }
@@ -73,14 +73,14 @@ function guardProcess(
     process.kill(process.pid, signal)
   }
   for (const signal of endSignals) on(signal, () => end(signal))
-  // The signal goes to the shell alone where that does not hand it on: then a terminal that is gone is known by its streams.
-  const gone = (): void => end('SIGHUP')
+  // If the shell does not forward the signal, a closed terminal is detected by its streams.
+  const onClosed = (): void => end('SIGHUP')
   for (const stream of streams)
     for (const name of ['end', 'error']) {
-      stream.on(name, gone)
-      remove.push(() => stream.off(name, gone))
+      stream.on(name, onClosed)
+      remove.push(() => stream.off(name, onClosed))
     }
-  // Windows knows no stops.
+  // Windows has no suspension.
   if (process.platform !== 'win32') guardStops(on, leave, comeBack)
   return () => {
     for (const each of remove.splice(0)) each()
@@ -95,16 +95,16 @@ function guardStops(
   let timer: NodeJS.Timeout | undefined
   const stop = (): void => {
     leave()
-    // Without a listener the signal does what it does; to the whole group, so that a shell sees who started the program stop too.
+    // Without a listener, the signal has its default effect. It is sent to the whole group, so that the parent stops, too.
     process.off('SIGTSTP', stop)
     process.kill(0, 'SIGTSTP')
-    timer = setTimeout(goOn, stopMs)
+    timer = setTimeout(resumeAfterStop, stopMs)
   }
-  const goOn = (): void => {
+  const resumeAfterStop = (): void => {
     clearTimeout(timer)
     if (!process.listeners('SIGTSTP').includes(stop)) process.on('SIGTSTP', stop)
     comeBack()
   }
   on('SIGTSTP', stop)
-  on('SIGCONT', goOn)
+  on('SIGCONT', resumeAfterStop)
 }

@@ -2,20 +2,24 @@ import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import type { Region } from './live-region.ts'
 import type { ReflowKind, Size } from './terminal-port.ts'
 
-/** The rows of a region as a terminal has them after it was resized: each a line of so many columns, in so many rows. */
-export interface Wrapped extends Size {
-  /** Rows of the terminal below the region; as few as there may be. */
+/** The rows of a region after the terminal rewrapped them: each line with its width and number of rows. */
+export interface ReflowedRegion extends Size {
+  /** Rows below the region; a lower bound. */
   readonly emptyRows: number
   readonly lines: readonly { readonly width: number; readonly rows: number }[]
-  /** Rows from the region's first to the one that the cursor is in. */
+  /** The row of the cursor, counted from the first row of the region. */
   readonly cursor: number
   readonly cursorLine: number
-  /** Columns before it there. */
+  /** Columns before the cursor in its line. */
   readonly beforeCursor: number
 }
 
-/** `top`: the row of the screen in which it begins, where that is known. */
-export function unwrapped({ rows, cursorRow, beforeCursor }: Region, size: Size, top: number | undefined): Wrapped {
+/** The region as it was drawn. `top`: the screen row where it starts, if known. */
+export function regionAsDrawn(
+  { rows, cursorRow, beforeCursor }: Region,
+  size: Size,
+  top: number | undefined,
+): ReflowedRegion {
   const emptyRows = top === undefined ? 0 : Math.max(0, size.rows - top - Math.max(1, rows.length))
   const lines = rows.map((text) => ({ width: visibleWidth(text), rows: 1 }))
   return {
@@ -28,37 +32,45 @@ export function unwrapped({ rows, cursorRow, beforeCursor }: Region, size: Size,
   }
 }
 
-function rowsOfAll(lines: Wrapped['lines']): number {
+function rowsOfAll(lines: ReflowedRegion['lines']): number {
   return lines.reduce((sum, { rows }) => sum + rows, 0)
 }
 
-/** The same after the terminal was resized. */
-export function wrappedAt(size: Size, before: Wrapped, kind: ReflowKind): Wrapped {
-  return kind === 'usual' ? usual(size.columns, before) : likeXtermJs(size.columns, withoutLost(size.rows, before))
+/** The region after a resize. */
+export function reflowRegion(size: Size, before: ReflowedRegion, kind: ReflowKind): ReflowedRegion {
+  return kind === 'usual'
+    ? reflowUsual(size.columns, before)
+    : reflowXtermJs(size.columns, withoutDroppedRows(size.rows, before))
 }
 
-/** Made lower, xterm.js drops what stands below the cursor, empty or not, before it scrolls. */
-function withoutLost(rows: number, before: Wrapped): Wrapped {
+/** When xterm.js becomes lower, it drops rows below the cursor, empty or not, before it scrolls. */
+function withoutDroppedRows(rows: number, before: ReflowedRegion): ReflowedRegion {
   const { lines, emptyRows } = before
   const below = rowsOfAll(lines) - 1 - before.cursor + emptyRows
   const lost = Math.max(0, Math.min(before.rows - rows, below))
   const left = Math.max(0, lost - emptyRows)
-  const kept = left === 0 ? lines : lines.slice(0, lines.length - left)
-  return { ...before, rows, lines: kept, emptyRows: Math.max(0, emptyRows - lost) + Math.max(0, rows - before.rows) }
+  const remaining = left === 0 ? lines : lines.slice(0, lines.length - left)
+  return {
+    ...before,
+    rows,
+    lines: remaining,
+    emptyRows: Math.max(0, emptyRows - lost) + Math.max(0, rows - before.rows),
+  }
 }
 
-/** Each line is wrapped, and the cursor stays with its character. */
-function usual(columns: number, before: Wrapped): Wrapped {
+/** Each line is rewrapped, and the cursor stays with its character. */
+function reflowUsual(columns: number, before: ReflowedRegion): ReflowedRegion {
   const lines = before.lines.map(({ width }) => ({ width, rows: rowsFor(width, columns) }))
   const above = rowsOfAll(lines.slice(0, before.cursorLine))
   return { ...before, columns, lines, cursor: above + Math.floor(before.beforeCursor / columns) }
 }
 
 /**
- * The line with the cursor is cut, and what other lines grow by moves the cursor down, also where they stand below it: made narrower it goes from the last
- * line to the first, and asks of each where the cursor is by then.
+ * xterm.js cuts the line with the cursor, and growth of other lines moves the cursor down, even if they are below it. When it becomes narrower, it goes
+ * from
+ * the last line to the first, and uses the cursor position at that moment.
  */
-function likeXtermJs(columns: number, before: Wrapped): Wrapped {
+function reflowXtermJs(columns: number, before: ReflowedRegion): ReflowedRegion {
   if (columns === before.columns) return before
   const isNarrower = columns < before.columns
   let { cursor } = before

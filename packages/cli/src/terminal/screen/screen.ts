@@ -1,22 +1,23 @@
 import type { NotificationChannel } from '@halting/policy/settings'
 import { isKeyRelease } from '@earendil-works/pi-tui/dist/keys.js'
-import { fullScreen } from './full-screen.ts'
 import { createInput, type Input } from './input.ts'
 import { mainScreen, type MainScreen } from './main-screen.ts'
 import { type Background, createModes, type Report, reportOf } from './modes.ts'
 import type { Block, Component, Screen } from './screen-port.ts'
 import { plainText } from './strip.ts'
 import { type EndSignal, type Size, systemTimers, type TerminalPort, type Timers } from './terminal-port.ts'
+import { linesAt } from './lines-at.ts'
+import { rowText } from './row.ts'
 
 export interface ScreenOptions {
   readonly timers?: Timers
-  /** Somebody wants the process to end. Absent: the terminal is left, and the signal does what it does. A second signal does that in any case. */
+  /** Called for a signal that ends the process. Absent: the terminal is restored, and the signal has its default effect, as a second signal always has. */
   readonly onSignal?: (signal: EndSignal) => void
 }
 
-/** What a screen of a terminal can beside the port. */
+/** What a terminal screen offers in addition to the port. */
 export interface TerminalScreen extends Screen {
-  /** What the terminal answers about its background; undefined for one that does not, after 100 ms at most. */
+  /** The background of the terminal; undefined if it does not report one within 100 ms. */
   readonly background: Promise<Background | undefined>
 }
 
@@ -24,7 +25,7 @@ const frameMs = 16
 const quietMs = 50
 const answerMs = 100
 const drain = { quietMs: 50, longestMs: 500 }
-/** Nothing is written while the terminal is another's: lent, stopped, or left. */
+/** Creates the screen. It writes nothing while another program has the terminal. */
 export function createScreen(terminal: TerminalPort, options: ScreenOptions = {}): TerminalScreen {
   return new RootScreen(terminal, options)
 }
@@ -44,18 +45,18 @@ class RootScreen implements TerminalScreen {
   readonly #pending: Block[] = []
   #live: readonly Component[] = []
   #focus: Component | undefined
-  /** The terminal is ours, and is written to. */
-  #isOurs = false
+  /** Whether the terminal is ours to write to. */
+  #hasTerminal = false
   #isStarted = false
   #isLent = false
-  /** The bytes that set it; '' while nobody set one. */
+  /** The bytes that set the title; '' before it is set. */
   #title = ''
   #lastFrame = Number.NEGATIVE_INFINITY
   #callOffFrame: (() => void) | undefined
   #callOffResize: (() => void) | undefined
   #unhook: (() => void)[] = []
   #stopped: Promise<void> | undefined
-  #tellBackground: (background?: Background) => void = () => {}
+  #resolveBackground: (background?: Background) => void = () => {}
 
   constructor(terminal: TerminalPort, { timers = systemTimers, onSignal }: ScreenOptions) {
     this.#terminal = terminal
@@ -63,7 +64,7 @@ class RootScreen implements TerminalScreen {
     this.#onSignal = onSignal
     this.#main = mainScreen(sizeOf(terminal), terminal)
     this.background = new Promise((resolve) => {
-      this.#tellBackground = resolve
+      this.#resolveBackground = resolve
     })
   }
 
@@ -86,27 +87,27 @@ class RootScreen implements TerminalScreen {
   }
 
   setFocus(component: Component | undefined): void {
-    if (this.#focus !== undefined) tellFocus(this.#focus, false)
+    if (this.#focus !== undefined) setFocused(this.#focus, false)
     this.#focus = component
-    if (component !== undefined) tellFocus(component, true)
+    if (component !== undefined) setFocused(component, true)
     this.requestFrame()
   }
 
   requestFrame(): void {
-    if (!this.#isOurs || this.#callOffFrame !== undefined || this.#callOffResize !== undefined) return
+    if (!this.#hasTerminal || this.#callOffFrame !== undefined || this.#callOffResize !== undefined) return
     const wait = Math.max(0, this.#lastFrame + frameMs - this.#timers.now())
     this.#callOffFrame = this.#timers.after(wait, () => this.#frame())
   }
 
   takeOver(component: Component): () => void {
     this.#overlays.push(component)
-    if (this.#overlays.length === 1 && this.#isOurs) this.#terminal.write(this.#full.enter())
+    if (this.#overlays.length === 1 && this.#hasTerminal) this.#terminal.write(this.#full.enter())
     this.requestFrame()
     return () => {
       const at = this.#overlays.indexOf(component)
       if (at < 0) return
       this.#overlays.splice(at, 1)
-      if (this.#overlays.length === 0 && this.#isOurs) this.#leaveFullScreen()
+      if (this.#overlays.length === 0 && this.#hasTerminal) this.#leaveFullScreen()
       this.requestFrame()
     }
   }
@@ -117,12 +118,12 @@ class RootScreen implements TerminalScreen {
   }
 
   notify(text: string, channel: NotificationChannel): void {
-    if (this.#isOurs) this.#write(notificationOf(titleOf(text), channel))
+    if (this.#hasTerminal) this.#write(notificationOf(titleOf(text), channel))
   }
 
   setTitle(text: string): void {
     this.#title = `\u001B]2;${titleOf(text)}\u0007`
-    if (this.#isOurs) this.#terminal.write(this.#title)
+    if (this.#hasTerminal) this.#terminal.write(this.#title)
   }
 
   async lend<T>(work: () => Promise<T>): Promise<T> {
@@ -132,16 +133,16 @@ class RootScreen implements TerminalScreen {
       return await work()
     } finally {
       this.#isLent = false
-      this.#comeBack()
+      this.#takeTerminal()
     }
   }
 
   copy(text: string): void {
-    if (this.#isOurs) this.#terminal.write(`\u001B]52;c;${Buffer.from(text).toString('base64')}\u0007`)
+    if (this.#hasTerminal) this.#terminal.write(`\u001B]52;c;${Buffer.from(text).toString('base64')}\u0007`)
   }
 
   redraw(): void {
-    if (!this.#isOurs) return
+    if (!this.#hasTerminal) return
     if (this.#overlays.length > 0) this.#redrawFull()
     else this.#redraw()
     this.requestFrame()
@@ -158,15 +159,15 @@ class RootScreen implements TerminalScreen {
     this.#unhook = [
       this.#terminal.guard({
         leave: () => this.#leave(),
-        comeBack: () => this.#comeBack(),
+        resume: () => this.#takeTerminal(),
         onSignal: this.#onSignal,
         isLent: () => this.#isLent,
       }),
       this.#terminal.onData((data) => this.#input?.feed(data)),
       this.#terminal.onResize(() => this.#resized()),
-      this.#timers.after(answerMs, () => this.#tellBackground()),
+      this.#timers.after(answerMs, () => this.#resolveBackground()),
     ]
-    this.#comeBack()
+    this.#takeTerminal()
   }
 
   stop(): Promise<void> {
@@ -177,15 +178,15 @@ class RootScreen implements TerminalScreen {
   async #stop(): Promise<void> {
     if (!this.#isStarted) return
     this.#writeLeave()
-    await this.#drained()
+    await this.#inputDrained()
     this.#terminal.setRaw(false)
     for (const each of this.#unhook.splice(0)) each()
     this.#input?.close()
-    this.#tellBackground()
+    this.#resolveBackground()
   }
 
-  /** What was typed for us, and answers that are on their way, are not for the shell. */
-  #drained(): Promise<void> {
+  /** Discards input meant for this program, and pending reports, which would otherwise reach the shell. */
+  #inputDrained(): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         callOff()
@@ -202,9 +203,9 @@ class RootScreen implements TerminalScreen {
     })
   }
 
-  /** At once: the process ends, stops, or another gets the terminal. */
+  /** Releases the terminal immediately: the process ends or stops, or another program gets the terminal. */
   #leave(): void {
-    if (!this.#isOurs) return
+    if (!this.#hasTerminal) return
     try {
       this.#writeLeave()
     } finally {
@@ -213,27 +214,27 @@ class RootScreen implements TerminalScreen {
   }
 
   #writeLeave(): void {
-    if (!this.#isOurs) return
+    if (!this.#hasTerminal) return
     this.#callOffFrame?.()
     this.#callOffResize?.()
     this.#callOffFrame = this.#callOffResize = undefined
     if (this.#overlays.length > 0) this.#terminal.write(this.#full.leave())
-    // Also where a block cannot be drawn.
+    // Also if a block cannot be rendered.
     try {
       if (!this.#main.isDrawnFor(sizeOf(this))) this.#write(this.#main.redraw([], sizeOf(this)))
       this.#write(this.#main.draw(this.#pending.splice(0), [], sizeOf(this)))
     } finally {
-      this.#isOurs = false
+      this.#hasTerminal = false
       this.#terminal.write(this.#modes.off())
     }
   }
 
-  #comeBack(): void {
+  #takeTerminal(): void {
     if (this.#stopped !== undefined || this.#isLent) return
     this.#writeLeave()
     this.#terminal.setRaw(true)
-    this.#isOurs = true
-    // Others have written since.
+    this.#hasTerminal = true
+    // Other programs may have written.
     this.#write(this.#main.forget(sizeOf(this)))
     this.#terminal.write(this.#modes.on() + this.#title)
     if (this.#overlays.length > 0) this.#terminal.write(this.#full.enter())
@@ -253,15 +254,15 @@ class RootScreen implements TerminalScreen {
 
   #report(report: Report): void {
     const bytes = this.#modes.answered(report)
-    if (bytes !== '' && this.#isOurs) this.#terminal.write(bytes)
+    if (bytes !== '' && this.#hasTerminal) this.#terminal.write(bytes)
     if (report.type === 'cursor') this.#main.cursorIsIn(report.row)
     if (report.type === 'focus') this.focus = report.hasFocus ? 'here' : 'away'
-    if (report.type === 'background') this.#tellBackground(report.background)
-    if (report.type === 'attributes') this.#tellBackground()
+    if (report.type === 'background') this.#resolveBackground(report.background)
+    if (report.type === 'attributes') this.#resolveBackground()
   }
 
   #key(data: string): void {
-    if (!this.#isOurs) return
+    if (!this.#hasTerminal) return
     for (const listener of Array.from(this.#listeners)) {
       if (listener(data)) {
         this.requestFrame()
@@ -274,7 +275,7 @@ class RootScreen implements TerminalScreen {
   }
 
   #resized(): void {
-    if (!this.#isOurs) return
+    if (!this.#hasTerminal) return
     this.#main.resized(sizeOf(this))
     this.#callOffFrame?.()
     this.#callOffFrame = undefined
@@ -303,7 +304,7 @@ class RootScreen implements TerminalScreen {
 
   #frame(): void {
     this.#callOffFrame = undefined
-    if (!this.#isOurs) return
+    if (!this.#hasTerminal) return
     this.#lastFrame = this.#timers.now()
     const overlay = this.#overlays.at(-1)
     this.#write(
@@ -316,7 +317,7 @@ class RootScreen implements TerminalScreen {
 
 const bell = '\u0007'
 
-/** The bytes that call a person. A terminal passes over what it does not know. */
+/** The bytes of a notification. Terminals ignore unknown sequences. */
 function notificationOf(text: string, channel: NotificationChannel): string {
   const byIterm = `\u001B]9;${text}${bell}`
   switch (channel) {
@@ -336,16 +337,50 @@ function notificationOf(text: string, channel: NotificationChannel): string {
   }
 }
 
-/** In one line, and not longer than a terminal takes. */
+/** On one line, limited to a length that terminals accept. */
 function titleOf(text: string): string {
   return plainText(text).replaceAll(/\s+/g, ' ').trim().slice(0, 200)
 }
 
 /** Components of the library that show a cursor have this field. */
-function tellFocus(component: Component, isFocused: boolean): void {
+function setFocused(component: Component, isFocused: boolean): void {
   if ('focused' in component) component.focused = isFocused
 }
 
 function sizeOf({ columns, rows }: Size): Size {
   return { columns, rows }
+}
+
+/** The alternate screen, for components that fill the terminal: the transcript, a diff. The main screen reappears after it. */
+interface FullScreen {
+  enter(): string
+  leave(): string
+  /** The bytes that show the component. */
+  draw(component: Component, columns: number, rows: number): string
+  /** The content of the screen is unknown. */
+  forget(): void
+}
+
+function fullScreen(): FullScreen {
+  let shown: readonly string[] = []
+  return {
+    enter() {
+      shown = []
+      return '\u001B[?1049h\u001B[2J\u001B[?25l'
+    },
+    leave: () => '\u001B[?1049l',
+    draw(component, columns, rows) {
+      const lines = linesAt(component, columns - 1).slice(0, rows)
+      const texts = Array.from({ length: rows }, (_, row) => rowText(lines[row] ?? '', columns - 1))
+      const changes = texts.map((text, row) =>
+        text === (shown[row] ?? '') ? '' : `\u001B[${row + 1};1H\u001B[K${text}`,
+      )
+      shown = texts
+      const bytes = changes.join('')
+      return bytes === '' ? '' : `\u001B[?2026h\u001B[?7l${bytes}\u001B[?7h\u001B[?2026l`
+    },
+    forget() {
+      shown = []
+    },
+  }
 }

@@ -5,10 +5,10 @@ const keepsColours = new RegExp(`(\\u001B\\[[\\d;:]*m)|${hostileSequences}`, 'g'
 const hasControls = /[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/
 
 /**
- * Text of models and tools as it may be printed: no control character and no sequence but colours and the like, tabs as four spaces, lines
- * parted by `\n`. What a carriage return wrote over is gone, as it is in a terminal (spec R-TERM-6).
+ * Text of models and tools, safe to print: without control characters and sequences other than colours, tabs as four spaces,
+ * lines separated by `\n`. Text overwritten after a carriage return is removed, as in a terminal (spec R-TERM-6).
  */
-export function stripped(text: string): string {
+export function stripToColours(text: string): string {
   if (!hasControls.test(text)) return text
   const spaced = withoutOverwritten(text).replaceAll('\t', '    ')
   return spaced.replaceAll(keepsColours, (_found, colours: string | undefined) =>
@@ -16,13 +16,13 @@ export function stripped(text: string): string {
   )
 }
 
-/** The same without colours: for text that gets those of the program. */
+/** The same without colours, for text that the program colours itself. */
 export function plainText(text: string): string {
   if (!hasControls.test(text)) return text
   return withoutOverwritten(text).replaceAll('\t', '    ').replaceAll(keepsColours, '')
 }
 
-/** What is shown of a text, to be taken elsewhere: `plainText` with its tabs. */
+/** The visible text for copying: like `plainText`, with its tabs. */
 export function copyableText(text: string): string {
   return hasControls.test(text) ? withoutOverwritten(text).replaceAll(keepsColours, '') : text
 }
@@ -33,16 +33,16 @@ function withoutOverwritten(text: string): string {
   return lines.map((line) => line.slice(line.lastIndexOf('\r') + 1)).join('\n')
 }
 
-/** Without what hides text or makes it blink. */
+/** Removes styles that hide text or make it blink. */
 function visibleColours(sequence: string): string {
   const codes = sequence.slice(2, -1).split(';')
-  const kept: string[] = []
+  const visible: string[] = []
   for (let at = 0; at < codes.length; at++) {
     const code = codes[at] ?? ''
-    // A colour by number, or by its parts, takes the numbers behind it with it.
+    // An indexed or RGB colour consumes the following numbers.
     const more = code === '38' || code === '48' ? (codes[at + 1] === '5' ? 2 : codes[at + 1] === '2' ? 4 : 0) : 0
-    if (!/^0*[568]$/.test(code)) kept.push(...codes.slice(at, at + more + 1))
+    if (!/^0*[568]$/.test(code)) visible.push(...codes.slice(at, at + more + 1))
     at += more
   }
-  return kept.length === 0 ? '' : `\u001B[${kept.join(';')}m`
+  return visible.length === 0 ? '' : `\u001B[${visible.join(';')}m`
 }

@@ -3,42 +3,42 @@ export interface Size {
   readonly rows: number
 }
 
-/** How a terminal wraps its lines anew when it becomes narrower or wider: as most do, or as xterm.js does, which is that of some editors. */
+/** How a terminal rewraps its lines after a resize: like most, or like xterm.js, which some editors embed. */
 export type ReflowKind = 'usual' | 'xterm.js'
 
-/** The terminal as the screen needs it: `processTerminal` is the real one, tests bring another. */
+/** The terminal as the screen needs it: `processTerminal` is the real one; tests provide another. */
 export interface TerminalPort extends Size {
   readonly reflow: ReflowKind
-  /** Whoever reads it sees it when this returns, or as soon as the terminal takes it. */
+  /** Writes data, buffered if the terminal is slow. */
   write(data: string): void
   onData(listener: (data: string) => void): () => void
   onResize(listener: () => void): () => void
-  /** Each key at once, without echo; and input flows. Off: as it was, and no input is taken from who comes next. */
+  /** Raw mode: keys arrive immediately, without echo. Off: restores the mode and stops reading input. */
   setRaw(isRaw: boolean): void
-  /** Tells what happens to the process. */
+  /** Reports what happens to the process. */
   guard(guard: ProcessGuard): () => void
-  /** Stops the process, as Ctrl+Z does; the guard is told. */
+  /** Suspends the process, like Ctrl+Z; the guard is notified. */
   suspend(): void
 }
 
-/** What the screen does where the process ends or is stopped. All of it at once, before anything else happens. */
+/** Synchronous reactions of the screen to the end or suspension of the process. */
 export interface ProcessGuard {
-  /** Called when the process ends, however, and before it is stopped. */
+  /** Called before the process ends, for any reason, and before it is suspended. */
   readonly leave: () => void
-  /** The process goes on after a stop. */
-  readonly comeBack: () => void
-  /** Somebody wants the process to end. Absent: the terminal is left, and the signal does what it does. */
+  /** Called when the process resumes. */
+  readonly resume: () => void
+  /** Called for a signal that ends the process. Absent: the terminal is restored, and the signal has its default effect. */
   readonly onSignal?: ((signal: EndSignal) => void) | undefined
-  /** The terminal is lent: its keys that end or stop a program are for who has it, and reach this process as signals beside. */
+  /** Whether another program has the terminal. Its Ctrl-C and Ctrl-\ reach this process as signals, too, and are ignored. */
   readonly isLent: () => boolean
 }
 
 export type EndSignal = 'SIGTERM' | 'SIGHUP' | 'SIGINT' | 'SIGQUIT'
 
-/** Time, as the screen needs it. */
+/** Time for the screen. */
 export interface Timers {
   now(): number
-  /** Gives the way to call it off. */
+  /** Returns a function that cancels the call. */
   after(ms: number, call: () => void): () => void
 }
 

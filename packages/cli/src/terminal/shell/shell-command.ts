@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
 import { BoundedOutput, whyNotStarted } from '@halting/agent'
 
-/** `!command` and `!!command` of a person. */
+/** `!command` or `!!command` of a person. */
 export interface ShellCommand {
   readonly command: string
-  /** What it prints goes to the model with the next message. */
+  /** The output goes to the model with the next message. */
   readonly isForModel: boolean
 }
 
-/** Undefined for what is no command. */
+/** Undefined if the text is not a shell command. */
 export function shellCommandIn(text: string): ShellCommand | undefined {
   const [, signs = '', command = ''] = /^\s*(!{1,2})([\s\S]*)$/.exec(text) ?? []
   if (signs === '' || command.trim() === '') return undefined
@@ -18,24 +18,24 @@ export function shellCommandIn(text: string): ShellCommand | undefined {
 export interface RunOptions {
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Ends it, with all that it started. */
+  /** Ends the command and all its processes. */
   readonly signal: AbortSignal
   readonly onOutput: (text: string) => void
 }
 
-export interface RanCommand {
-  /** Both streams, as they came; the middle of a long one is left out. */
+export interface CommandResult {
+  /** Both streams in order; the middle of a long output is left out. */
   readonly output: string
-  /** How it ended, where that was not with 0: `exit code 1`, `SIGTERM`, `stopped`. */
+  /** How it failed: `exit code 1`, `SIGTERM`, `stopped`; undefined for exit code 0. */
   readonly failed: string | undefined
 }
 
-const mostCharacters = 30_000
-/** What a process of the background keeps open is not waited for longer. */
+const maxCharacters = 30_000
+/** How long to wait for output of background processes. */
 const lingerMs = 500
 
-/** Runs it in bash, in a process group of its own; resolves when it has ended. Never rejects. */
-export function runShellCommand(command: string, { cwd, env, signal, onOutput }: RunOptions): Promise<RanCommand> {
+/** Runs a command in bash, in its own process group; resolves when it ends. Never rejects. */
+export function runShellCommand(command: string, { cwd, env, signal, onOutput }: RunOptions): Promise<CommandResult> {
   return new Promise((resolve) => {
     const child = spawn('bash', ['-c', command], {
       cwd,
@@ -43,23 +43,23 @@ export function runShellCommand(command: string, { cwd, env, signal, onOutput }:
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    const kept = new BoundedOutput(mostCharacters)
+    const captured = new BoundedOutput(maxCharacters)
     const end = (failed: string | undefined): void => {
       signal.removeEventListener('abort', kill)
-      resolve({ output: kept.toString(), failed })
+      resolve({ output: captured.toString(), failed })
     }
     const kill = (): void => {
       try {
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
       } catch {
-        // It has ended.
+        // The process has already ended.
       }
     }
     signal.addEventListener('abort', kill, { once: true })
     if (signal.aborted) kill()
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => {
-        kept.append(text)
+        captured.append(text)
         onOutput(text)
       })
     child.once('error', (error) => end(`could not start: ${whyNotStarted(error, cwd)}`))
@@ -74,8 +74,8 @@ export function runShellCommand(command: string, { cwd, env, signal, onOutput }:
   })
 }
 
-/** What the model is told of it. */
-export function toldToModel({ command }: ShellCommand, { output, failed }: RanCommand): string {
+/** The text for the model. */
+export function modelReport({ command }: ShellCommand, { output, failed }: CommandResult): string {
   const shown = output.trim() === '' ? '(it printed nothing)' : output.trimEnd()
   return `The user ran this command themselves:\n$ ${command}\n${shown}${failed === undefined ? '' : `\n(${failed})`}`
 }

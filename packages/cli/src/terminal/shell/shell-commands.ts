@@ -1,15 +1,15 @@
 import type { Style } from '../../io/style.ts'
 import { hanging, headOfLines, tailOfLines, foldedLines } from '../view/lines.ts'
 import type { Block, Component } from '../screen/screen-port.ts'
-import { type ShellCommand, type RanCommand, runShellCommand } from './shell-command.ts'
+import { type ShellCommand, type CommandResult, runShellCommand } from './shell-command.ts'
 
-/** The commands of the person, one after another. */
+/** Runs the shell commands of the person, one after another. */
 export interface ShellCommands {
-  /** Those that run or wait, with the end of what the first one prints. */
+  /** The running command with the end of its output, and the waiting ones. */
   readonly live: Component
   readonly isRunning: boolean
   run(command: ShellCommand): void
-  /** Ends the one that runs; those that wait do not begin. Gives their lines back. */
+  /** Ends the running command. Returns the lines of the waiting ones, which do not start. */
   stop(): readonly string[]
 }
 
@@ -17,7 +17,7 @@ interface Options {
   readonly style: Style
   readonly place: () => { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> }
   readonly print: (block: Block) => void
-  readonly ended: (command: ShellCommand, ran: RanCommand) => void
+  readonly ended: (command: ShellCommand, result: CommandResult) => void
   readonly changed: () => void
 }
 
@@ -33,7 +33,7 @@ export function createShellCommands({ style, place, print, ended, changed }: Opt
     const now = { command, tail: '', controller: new AbortController() }
     running = now
     changed()
-    const ran = await runShellCommand(command.command, {
+    const result = await runShellCommand(command.command, {
       ...place(),
       signal: now.controller.signal,
       onOutput(text) {
@@ -42,8 +42,8 @@ export function createShellCommands({ style, place, print, ended, changed }: Opt
       },
     })
     running = undefined
-    print(ranBlock(command, ran, style))
-    ended(command, ran)
+    print(resultBlock(command, result, style))
+    ended(command, result)
     changed()
     void next()
   }
@@ -76,7 +76,7 @@ export function createShellCommands({ style, place, print, ended, changed }: Opt
   }
 }
 
-function ranBlock({ command, isForModel }: ShellCommand, { output, failed }: RanCommand, style: Style): Block {
+function resultBlock({ command, isForModel }: ShellCommand, { output, failed }: CommandResult, style: Style): Block {
   const mark = isForModel ? '! ' : '!! '
   return {
     render(width) {

@@ -1,4 +1,4 @@
-// Loaded where a setting names a command, and only there.
+// Loaded only if a setting names a command.
 import type { StatusLineSettings } from '@halting/policy/settings'
 import { StatusLineCommand, type StatusLineSize } from '@halting/agent/hooks'
 import type { LiveSession } from '../../flags/open-session.ts'
@@ -8,9 +8,9 @@ import { createStatusLine, type StatusLine } from './status-line.ts'
 
 export type { StatusLine } from './status-line.ts'
 
-/** What the program has for it. */
-export interface StatusLineSurroundings {
-  /** Where the program was started. */
+/** What the program provides to the status line. */
+export interface StatusLineContext {
+  /** The folder where the program was started. */
   readonly projectDirectory: string
   readonly version: string
   readonly size: () => StatusLineSize
@@ -20,17 +20,17 @@ export interface StatusLineSurroundings {
   readonly now: () => number
 }
 
-/** The status line of a session of this machine, by the settings that count for it. */
+/** The status line of a session of this machine, according to its settings. */
 export function statusLineOf(
   { session, toolbox, run }: LiveSession,
   { command, padding, refreshInterval }: StatusLineSettings,
-  { projectDirectory, version, size, changed, note, now }: StatusLineSurroundings,
+  { projectDirectory, version, size, changed, note, now }: StatusLineContext,
 ): StatusLine {
   const { workspace } = toolbox
   const { file, cwd } = session.snapshot
   const openedAt = now()
-  const followed = followSession()
-  const shown = createStatusLine({
+  const activity = followSession()
+  const statusLine = createStatusLine({
     command: new StatusLineCommand({
       command,
       cwd,
@@ -45,7 +45,7 @@ export function statusLineOf(
       statusLineInput({
         sessionId: session.id,
         snapshot: session.snapshot,
-        followed,
+        followed: activity,
         projectDirectory,
         additionalDirectories: workspace.directories.slice(1),
         effort: run.choices.effort,
@@ -58,13 +58,13 @@ export function statusLineOf(
   })
   return {
     get isShown() {
-      return shown.isShown
+      return statusLine.isShown
     },
-    render: (width) => shown.render(width),
-    close: () => shown.close(),
+    render: (width) => statusLine.render(width),
+    close: () => statusLine.close(),
     onEvent(event: SessionEvent) {
-      followed.onEvent(event)
-      shown.onEvent(event)
+      activity.onEvent(event)
+      statusLine.onEvent(event)
     },
   }
 }

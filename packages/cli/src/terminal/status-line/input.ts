@@ -2,12 +2,12 @@ import type { HookFigures, JsonObject, RunEvent, Usage } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import type { SessionEvent, SessionSnapshot } from '@halting/core/session'
 
-/** A session as a status line command is told of it. */
+/** What a status line command receives about a session. */
 export interface StatusLineState {
   readonly sessionId: string
   readonly snapshot: SessionSnapshot
   readonly followed: Omit<FollowedSession, 'onEvent'>
-  /** Where the program was started. */
+  /** The folder where the program was started. */
   readonly projectDirectory: string
   readonly additionalDirectories: readonly string[]
   readonly effort: string | undefined
@@ -16,14 +16,14 @@ export interface StatusLineState {
   readonly openForMs: number
 }
 
-/** More tokens than this in the last request are worth a word, whatever the window is. */
+/** The token count that Claude Code reports as exceeded, whatever the window is. */
 const manyTokens = 200_000
 
-/** What the command reads on stdin: the fields that commands for Claude Code read, and ours (spec R-LIM-41). */
+/** The command's input on stdin: the fields that commands for Claude Code read, and our own (spec R-LIM-41). */
 export function statusLineInput(state: StatusLineState): JsonObject {
-  const { sessionId, snapshot, followed, projectDirectory, additionalDirectories, effort, version } = state
+  const { sessionId, snapshot, followed: activity, projectDirectory, additionalDirectories, effort, version } = state
   const { cwd, figures, limits, model, nextStop, permissionMode, thinking } = snapshot
-  const { usage } = followed
+  const { usage } = activity
   return {
     hook_event_name: 'Status',
     session_id: sessionId,
@@ -37,11 +37,11 @@ export function statusLineInput(state: StatusLineState): JsonObject {
     cost: {
       total_cost_usd: figures.sessionUsd,
       total_duration_ms: Math.round(state.openForMs),
-      total_api_duration_ms: Math.round(followed.apiMs),
-      total_lines_added: followed.linesAdded,
-      total_lines_removed: followed.linesRemoved,
+      total_api_duration_ms: Math.round(activity.apiMs),
+      total_lines_added: activity.linesAdded,
+      total_lines_removed: activity.linesRemoved,
     },
-    context_window: windowOf(usage, figures.contextWindow),
+    context_window: contextWindowFields(usage, figures.contextWindow),
     exceeds_200k_tokens: usage !== null && promptTokens(usage) + usage.output_tokens > manyTokens,
     ...(effort !== undefined && { effort: { level: effort } }),
     thinking: { enabled: thinking !== null && thinking.type !== 'disabled' },
@@ -52,10 +52,10 @@ export function statusLineInput(state: StatusLineState): JsonObject {
 }
 
 /**
- * The input without what passes by itself: two states that differ in nothing else look the same. A command that shows the time is run again by
+ * The input without elapsed times, to detect other changes. A command that shows the time is run again by
  * `refreshInterval`.
  */
-export function comparable(input: JsonObject): string {
+export function withoutTimes(input: JsonObject): string {
   return JSON.stringify(input, (name, value: unknown) => (timeFields.has(name) ? undefined : value))
 }
 
@@ -65,7 +65,7 @@ function promptTokens(usage: Usage): number {
   return usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens
 }
 
-function windowOf(usage: Usage | null, size: number | null): JsonObject {
+function contextWindowFields(usage: Usage | null, size: number | null): JsonObject {
   const tokens = usage === null ? 0 : promptTokens(usage)
   const isKnown = usage !== null && size !== null && size > 0
   const used = isKnown ? Math.min(100, Math.round((tokens / size) * 100)) : null
@@ -87,7 +87,7 @@ function windowOf(usage: Usage | null, size: number | null): JsonObject {
   }
 }
 
-/** Of the run, by the names that hooks read. */
+/** The figures of the run, by the names that hooks read. */
 function figuresOf({ figures, limits }: SessionSnapshot): HookFigures {
   const { turns, toolCalls, settledTokens, settledUsd, usedMs, leftUsd, leftTokens, leftMs } = figures
   const { maxTurns, maxToolCalls } = limits
@@ -107,7 +107,7 @@ function figuresOf({ figures, limits }: SessionSnapshot): HookFigures {
   }
 }
 
-/** `Sonnet 4.5` for `claude-sonnet-4-5-20250929`; any other id as it is. */
+/** `Sonnet 4.5` for `claude-sonnet-4-5-20250929`; any other id unchanged. */
 function displayNameOf(model: string): string {
   const found = /(?:^|[./])claude-([a-z]+)-(\d{1,2})(?:-(\d{1,2}))?(?:-\d{8})?(?:-v\d+(?::\d+)?)?(\[1m\])?$/.exec(model)
   if (found === null) return model
@@ -116,13 +116,13 @@ function displayNameOf(model: string): string {
   return large === undefined ? name : `${name} (1M context)`
 }
 
-/** What a status line shows of a session that no snapshot has: what was reported since it was opened. */
+/** What a status line shows that is not in a snapshot: totals since the session was opened. */
 export interface FollowedSession {
-  /** What the service counted with the last reply; null before the first, and after a compaction until the next. */
+  /** The usage of the last reply; null before the first, and after a compaction. */
   readonly usage: Usage | null
-  /** Milliseconds of requests, with those of subagents. */
+  /** Milliseconds spent in requests, including subagents. */
   readonly apiMs: number
-  /** Lines that tools added and removed, with those of subagents. */
+  /** Lines added and removed by tools, including subagents. */
   readonly linesAdded: number
   readonly linesRemoved: number
   onEvent(event: SessionEvent): void

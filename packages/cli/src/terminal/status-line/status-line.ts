@@ -3,35 +3,35 @@ import type { SessionEvent } from '@halting/core/session'
 import type { JsonObject } from '@halting/core'
 import { oneLine } from '../../io/figures.ts'
 import { rowText } from '../screen/row.ts'
-import { stripped } from '../screen/strip.ts'
-import { comparable } from './input.ts'
+import { stripToColours } from '../screen/strip.ts'
+import { withoutTimes } from './input.ts'
 
 interface Options {
   readonly command: Pick<StatusLineCommand, 'run' | 'end'>
   readonly padding?: number
-  /** Milliseconds after which it is run again although nothing changed. */
+  /** Milliseconds after which the command runs again without a change. */
   readonly refreshMs?: number
   readonly input: () => JsonObject
   readonly size: () => StatusLineSize
-  /** What is shown is another. */
+  /** Something shown has changed. */
   readonly changed: () => void
   readonly note: (text: string) => void
 }
 
-/** What the command of a person prints about a session, while that is shown. */
+/** The output of a status line command for a session. */
 export interface StatusLine {
-  /** The command printed something. */
+  /** Whether the command printed something. */
   readonly isShown: boolean
-  /** In lines of at most so many columns; none where it printed nothing, or failed. */
+  /** Lines of at most `width` columns; none if it printed nothing, or failed. */
   render(width: number): readonly string[]
   onEvent(event: SessionEvent): void
   close(): Promise<void>
 }
 
-/** Milliseconds from one run to the next, at least. */
+/** The least milliseconds between runs. */
 const everyMs = 300
-const mostLines = 3
-/** Where the terminal has fewer rows, one line is shown. */
+const maxLines = 3
+/** A terminal with fewer rows shows one line. */
 const rowsForAll = 16
 
 export function createStatusLine(options: Options): StatusLine {
@@ -39,26 +39,26 @@ export function createStatusLine(options: Options): StatusLine {
   let lines: readonly string[] = []
   let before = ''
   let isDue = true
-  let hasTold = false
+  let hasReported = false
   let drawnWidth = 0
 
   async function run(): Promise<void> {
     const input = options.input()
-    const now = `${comparable(input)}${JSON.stringify(size())}`
+    const now = `${withoutTimes(input)}${JSON.stringify(size())}`
     if (now === before && !isDue) return
     ;[before, isDue] = [now, false]
-    const ran = await command.run(input, size())
-    if (ran.kind === 'ended') return
-    if (ran.kind === 'failed') tell(ran.why)
-    const next = ran.kind === 'printed' ? linesOf(ran.text) : []
+    const result = await command.run(input, size())
+    if (result.kind === 'ended') return
+    if (result.kind === 'failed') reportFailure(result.why)
+    const next = result.kind === 'printed' ? linesOf(result.text) : []
     if (next.join('\n') === lines.join('\n')) return
     lines = next
     changed()
   }
-  /** Once in a session: a command that fails fails again with the next change. */
-  function tell(why: string): void {
-    if (hasTold) return
-    hasTold = true
+  /** Reported once per session, because the command would fail again with each change. */
+  function reportFailure(why: string): void {
+    if (hasReported) return
+    hasReported = true
     note(`The statusLine command failed (${oneLine(why, 300)}). Showing the default line.`)
   }
   const pace = createPace({ work: run, everyMs })
@@ -78,7 +78,7 @@ export function createStatusLine(options: Options): StatusLine {
         pace.ask()
       }
       const room = ' '.repeat(1 + Math.min(padding, Math.floor(width / 4)))
-      return lines.slice(0, size().rows < rowsForAll ? 1 : mostLines).map((line) => rowText(room + line, width))
+      return lines.slice(0, size().rows < rowsForAll ? 1 : maxLines).map((line) => rowText(room + line, width))
     },
     onEvent({ type }) {
       if (type !== 'message') pace.ask()
@@ -91,31 +91,31 @@ export function createStatusLine(options: Options): StatusLine {
   }
 }
 
-/** The first lines that show something; of sequences only colours are left. */
+/** The first visible lines, with colours as the only sequences. */
 function linesOf(text: string): readonly string[] {
-  const shown = stripped(text)
+  const shown = stripToColours(text)
     .split('\n')
     .map((line) => line.trimEnd())
   // oxlint-disable-next-line no-control-regex -- colours alone show nothing
-  return shown.filter((line) => line.replaceAll(/\u001B\[[\d;:]*m/g, '').trim() !== '').slice(0, mostLines)
+  return shown.filter((line) => line.replaceAll(/\u001B\[[\d;:]*m/g, '').trim() !== '').slice(0, maxLines)
 }
 
 interface PaceOptions {
-  /** Does it once. What it rejects with is its own affair. */
+  /** Does the work once. Rejections are ignored. */
   readonly work: () => Promise<void>
-  /** Milliseconds from one start to the next, at least. */
+  /** The least milliseconds between starts. */
   readonly everyMs: number
 }
 
-/** Work that is asked for more often than it may be done. */
+/** Limits how often work is done. */
 export interface Pace {
-  /** Has it done soon. What is asked for meanwhile is done once, with what stands then. */
+  /** Requests the work. Requests while it is running are combined into one. */
   ask(): void
-  /** Nothing begins any more. */
+  /** Starts no more work. */
   stop(): void
 }
 
-/** Does one at a time, and begins none sooner than `everyMs` after the one before (spec R-LIM-42). */
+/** Runs the work one at a time, and starts it at most once per `everyMs` (spec R-LIM-42). */
 export function createPace({ work, everyMs }: PaceOptions): Pace {
   let timer: NodeJS.Timeout | undefined
   let [isWorking, isAsked, isStopped] = [false, false, false]

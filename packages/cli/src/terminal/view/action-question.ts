@@ -1,16 +1,16 @@
 import { mcpNameOf } from '../../io/mcp-name.ts'
 import { everyCharacterInLine } from '../../io/seen.ts'
-import { shownPath } from '../../io/shown-path.ts'
+import { displayPath } from '../../io/display-path.ts'
 
-/** A longer name or path is cut here; what is asked about shows it in full. */
-export const longestAction = 200
+/** A longer name or path is cut here; the details of the request show it in full. */
+export const maxActionLength = 200
 
-/** The question about a call, as one sentence that names the action: `Edit src/parser.ts?`, `Run this command?` (spec R-TERM-30). */
+/** The question about a call in one sentence that names the action: `Edit src/parser.ts?`, `Run this command?` (spec R-TERM-30). */
 export function actionQuestion(toolName: string, input: { readonly [field: string]: unknown }, cwd: string): string {
   const raw = (name: string): string => (typeof input[name] === 'string' ? input[name] : '')
-  const named = (action: string, name: string, otherwise: string): string =>
-    name === '' ? `${otherwise}?` : `${action} ${everyCharacterInLine(name, longestAction)}?`
-  const path = (name: string): string => shownPath(raw(name), cwd)
+  const nameAction = (action: string, name: string, otherwise: string): string =>
+    name === '' ? `${otherwise}?` : `${action} ${everyCharacterInLine(name, maxActionLength)}?`
+  const path = (name: string): string => displayPath(raw(name), cwd)
   switch (toolName) {
     case 'Bash':
       return input['run_in_background'] === true ? 'Run this command in the background?' : 'Run this command?'
@@ -18,33 +18,33 @@ export function actionQuestion(toolName: string, input: { readonly [field: strin
       if (raw('command') === '') return 'Wait?'
       return `Run this command repeatedly until ${raw('pattern') === '' ? 'it succeeds' : 'its output matches'}?`
     case 'Edit':
-      return named('Edit', path('file_path'), 'Edit a file')
+      return nameAction('Edit', path('file_path'), 'Edit a file')
     case 'apply_patch':
       return 'Apply this patch?'
     case 'NotebookEdit':
-      return named('Edit', path('notebook_path'), 'Edit a notebook')
+      return nameAction('Edit', path('notebook_path'), 'Edit a notebook')
     case 'Write':
-      return named('Write', path('file_path'), 'Write a file')
+      return nameAction('Write', path('file_path'), 'Write a file')
     case 'Read':
-      return named('Read', path('file_path'), 'Read a file')
+      return nameAction('Read', path('file_path'), 'Read a file')
     case 'Grep':
-      return named('Search in', path('path'), 'Search in this folder')
+      return nameAction('Search in', path('path'), 'Search in this folder')
     case 'Glob':
-      return named('List files in', path('path'), 'List files in this folder')
+      return nameAction('List files in', path('path'), 'List files in this folder')
     case 'WebFetch':
-      return named('Fetch from', hostOf(raw('url')), 'Fetch this page')
+      return nameAction('Fetch from', hostOf(raw('url')), 'Fetch this page')
     case 'WebSearch':
       return 'Search the web?'
     case 'Agent':
     case 'Task':
-      return named('Start the agent', raw('subagent_type'), 'Start an agent')
+      return nameAction('Start the agent', raw('subagent_type'), 'Start an agent')
     case 'Skill':
-      return named('Use the skill', raw('skill'), 'Use a skill')
+      return nameAction('Use the skill', raw('skill'), 'Use a skill')
     default: {
       const called = mcpNameOf(toolName)
       return called === undefined
-        ? named('Use the tool', toolName, 'Use a tool')
-        : named(`Use ${everyCharacterInLine(called.tool, 60)} of the MCP server`, called.server, 'Use a tool')
+        ? nameAction('Use the tool', toolName, 'Use a tool')
+        : nameAction(`Use ${everyCharacterInLine(called.tool, 60)} of the MCP server`, called.server, 'Use a tool')
     }
   }
 }

@@ -1,19 +1,19 @@
-import { serviceWaitText, waitOfEvent, waitText } from '../../frontends/wait-text.ts'
+import { serviceWaitText, serviceWaitOf, waitText } from '../../frontends/wait-text.ts'
 import type { RunEvent, EndingReason } from '@halting/core'
 import { goalNames } from '../../frontends/goal-words.ts'
 import { stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import { dollars } from '../../io/dollars.ts'
-import { oneLineOf } from './lines.ts'
+import { displayLine } from './lines.ts'
 import { toolTitle } from './tool-title.ts'
 
-/** Subagents that work, one line each (spec R-TERM-22). */
+/** Working subagents, one line each (spec R-TERM-22). */
 export interface Agents {
-  /** Gives how one that worked in the background ended; undefined where it goes on, or is not known. */
+  /** Returns how a background agent ended; undefined if it did not, or is unknown. */
   onEvent(event: AgentEvent): EndedAgent | undefined
-  /** The call that it works for has its result; who works in the background goes on. */
-  over(callId: string): void
-  /** Of those that work now. */
+  /** The call of an agent has its result; background agents continue. */
+  onResult(callId: string): void
+  /** One line for each working agent. */
   lines(width: number, style: Style): readonly string[]
 }
 
@@ -32,12 +32,12 @@ interface Agent {
   readonly isBeside: boolean
   turn: number
   usd: number
-  /** What it does now. */
+  /** Its running calls. */
   readonly calls: Map<string, string>
   waits: string
 }
 
-/** What an agent waits for after an event, in words, '' for nothing; undefined where that is as it was. */
+/** What an agent waits for after an event, '' for nothing; undefined if the event does not change it. */
 function waitAfter(event: RunEvent): string | undefined {
   switch (event.type) {
     case 'retry':
@@ -45,7 +45,7 @@ function waitAfter(event: RunEvent): string | undefined {
     case 'budget_wait':
       return event.isWaiting ? waitText(event) : ''
     case 'service_wait':
-      return event.isWaiting ? serviceWaitText(waitOfEvent(event), Date.now()) : ''
+      return event.isWaiting ? serviceWaitText(serviceWaitOf(event), Date.now()) : ''
     case 'goal_start':
       return `checking ${goalNames(event.goals)}`
     case 'goal_end':
@@ -57,32 +57,71 @@ function waitAfter(event: RunEvent): string | undefined {
 }
 
 export function followAgents(now: () => number, cwd: string): Agents {
-  const agents = new Map<string, Agent>()
-  const agentOf = ({ agentType, description = '', inBackground }: AgentEvent, key: string, depth: number): Agent => {
-    const known = agents.get(key)
+  return new WorkingAgents(now, cwd)
+}
+
+class WorkingAgents implements Agents {
+  readonly #now: () => number
+  readonly #cwd: string
+  readonly #agents = new Map<string, Agent>()
+
+  constructor(now: () => number, cwd: string) {
+    this.#now = now
+    this.#cwd = cwd
+  }
+
+  onEvent(event: AgentEvent): EndedAgent | undefined {
+    this.#onEvent(event, '', 0)
+    return endedBy(event)
+  }
+
+  onResult(callId: string): void {
+    const own = `/${callId}`
+    if (this.#agents.get(own)?.isBeside === true) return
+    for (const key of this.#agents.keys()) if (key === own || key.startsWith(`${own}/`)) this.#agents.delete(key)
+  }
+
+  lines(width: number, style: Style): readonly string[] {
+    return [...this.#agents.values()].map(({ name, depth, since, turn, usd, calls, waits }) => {
+      const doing = waits !== '' ? waits : ([...calls.values()].at(-1) ?? 'thinking')
+      const parts = [
+        ...(turn > 0 ? [`turn ${turn}`] : []),
+        doing,
+        ...(usd > 0 ? [dollars(usd)] : []),
+        stopwatch(this.#now() - since),
+        name,
+      ]
+      const text = `${'  '.repeat(depth)}  ◦ ${parts.join(' · ')}`
+      return style.dim(`  ${displayLine(text, width - 2)}`)
+    })
+  }
+
+  #agentOf({ agentType, description = '', inBackground }: AgentEvent, key: string, depth: number): Agent {
+    const known = this.#agents.get(key)
     if (known !== undefined) return known
     const name = description === '' ? agentType : `${agentType}: ${description}`
-    const made = {
+    const created = {
       name,
       depth,
-      since: now(),
+      since: this.#now(),
       isBeside: inBackground === true,
       turn: 0,
       usd: 0,
       calls: new Map<string, string>(),
       waits: '',
     }
-    agents.set(key, made)
-    return made
+    this.#agents.set(key, created)
+    return created
   }
-  const onEvent = (told: AgentEvent, path: string, depth: number): void => {
-    const key = `${path}/${told.callId}`
-    const agent = agentOf(told, key, depth)
-    const { event } = told
+
+  #onEvent(agentEvent: AgentEvent, path: string, depth: number): void {
+    const key = `${path}/${agentEvent.callId}`
+    const agent = this.#agentOf(agentEvent, key, depth)
+    const { event } = agentEvent
     agent.waits = waitAfter(event) ?? agent.waits
     switch (event.type) {
       case 'agent':
-        return onEvent(event, key, depth + 1)
+        return this.#onEvent(event, key, depth + 1)
       case 'turn_start':
         agent.turn = event.turn
         return
@@ -90,7 +129,7 @@ export function followAgents(now: () => number, cwd: string): Agents {
         agent.usd += event.costUsd
         return
       case 'tool_start': {
-        const { name, about } = toolTitle(event.name, event.input, cwd)
+        const { name, about } = toolTitle(event.name, event.input, this.#cwd)
         agent.calls.set(event.callId, `${name} ${about}`.trimEnd())
         return
       }
@@ -98,34 +137,10 @@ export function followAgents(now: () => number, cwd: string): Agents {
         agent.calls.delete(event.callId)
         return
       case 'run_end':
-        agents.delete(key)
+        this.#agents.delete(key)
         return
       default:
     }
-  }
-  return {
-    onEvent(event) {
-      onEvent(event, '', 0)
-      return endedBy(event)
-    },
-    over(callId) {
-      const own = `/${callId}`
-      if (agents.get(own)?.isBeside === true) return
-      for (const key of agents.keys()) if (key === own || key.startsWith(`${own}/`)) agents.delete(key)
-    },
-    lines: (width, style) =>
-      [...agents.values()].map(({ name, depth, since, turn, usd, calls, waits }) => {
-        const doing = waits !== '' ? waits : ([...calls.values()].at(-1) ?? 'thinking')
-        const parts = [
-          ...(turn > 0 ? [`turn ${turn}`] : []),
-          doing,
-          ...(usd > 0 ? [dollars(usd)] : []),
-          stopwatch(now() - since),
-          name,
-        ]
-        const text = `${'  '.repeat(depth)}  ◦ ${parts.join(' · ')}`
-        return style.dim(`  ${oneLineOf(text, width - 2)}`)
-      }),
   }
 }
 

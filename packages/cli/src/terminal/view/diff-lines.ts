@@ -3,14 +3,14 @@ import { columnsOf } from '../../io/columns.ts'
 import type { Style } from '../../io/style.ts'
 import { foldedLines, headOfLines } from './lines.ts'
 
-/** Lines that were taken out, put in, or stay (`-`, `+`, ` `), with the number of the first in the file; null where it is not known. */
+/** Removed, added and unchanged lines (`-`, `+`, ` `), with the line number of the first one; null if unknown. */
 export interface Hunk {
   readonly oldStart: number | null
   readonly newStart: number | null
   readonly lines: readonly string[]
 }
 
-/** The hunks of a structured result of Edit or Write; none where it has none. */
+/** The hunks in a structured result of Edit or Write; none if it has none. */
 export function hunksOf(details: unknown): readonly Hunk[] {
   if (!isJsonObject(details) || !Array.isArray(details['structuredPatch'])) return []
   return (details['structuredPatch'] as readonly unknown[]).flatMap((hunk) => {
@@ -24,12 +24,12 @@ function numberOrNull(value: unknown): number | null {
   return typeof value === 'number' ? value : null
 }
 
-/** What takes the place of what, for a question: the file was not looked at, so no line has a number. */
+/** The difference of two texts for a question, without line numbers. */
 export function hunkOfTexts(
   before: string,
   after: string,
 ): Hunk & {
-  /** Lines at the beginning of both that are not in it. */
+  /** Common lines at the beginning that are left out. */
   readonly skipped: number
 } {
   const [old, now] = [linesOf(before), linesOf(after)]
@@ -38,16 +38,16 @@ export function hunkOfTexts(
   while (head < most && old[head] === now[head]) head += 1
   while (tail < most - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail += 1
   const around = 2
-  const kept = (lines: readonly string[]): readonly string[] => lines.map((line) => ` ${line}`)
+  const unchanged = (lines: readonly string[]): readonly string[] => lines.map((line) => ` ${line}`)
   return {
     skipped: Math.max(0, head - around),
     oldStart: null,
     newStart: null,
     lines: [
-      ...kept(old.slice(Math.max(0, head - around), head)),
+      ...unchanged(old.slice(Math.max(0, head - around), head)),
       ...old.slice(head, old.length - tail).map((line) => `-${line}`),
       ...now.slice(head, now.length - tail).map((line) => `+${line}`),
-      ...kept(old.slice(old.length - tail, old.length - tail + around)),
+      ...unchanged(old.slice(old.length - tail, old.length - tail + around)),
     ],
   }
 }
@@ -70,15 +70,15 @@ export function countOf(hunks: readonly Hunk[]): string {
 interface DiffOptions {
   readonly width: number
   readonly style: Style
-  /** Lines on the screen at most. */
+  /** The maximum number of lines. */
   readonly most: number
 }
 
 const indent = '    '
-/** Of what stays so many lines beside each change. */
+/** Unchanged lines shown around each change. */
 const context = 2
 
-/** A change as a person reads it: number, sign, line (spec R-TERM-21). */
+/** A change with line numbers, signs and text (spec R-TERM-21). */
 export function diffLines(hunks: readonly Hunk[], { width, style, most }: DiffOptions): readonly string[] {
   const rows = hunks.flatMap((hunk, index) => [...(index === 0 ? [] : [undefined]), ...rowsOf(hunk)])
   const digits = Math.max(0, ...rows.map((row) => (row?.number === undefined ? 0 : String(row.number).length)))
@@ -107,7 +107,7 @@ interface Row {
 function rowsOf({ oldStart, newStart, lines }: Hunk): readonly Row[] {
   let [old, now] = [oldStart, newStart]
   const rows: Row[] = lines
-    // `\ No newline at end of file` is no line.
+    // `\ No newline at end of file` is not a line.
     .filter((line) => !line.startsWith('\\'))
     .map((line) => {
       const sign = line.startsWith('+') || line.startsWith('-') ? line.slice(0, 1) : ' '

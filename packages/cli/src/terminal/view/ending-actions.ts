@@ -5,26 +5,26 @@ import { counted, stopwatch } from '../../io/figures.ts'
 import { pendingOf } from '@halting/analysis/transcript'
 import { dollars as dollarsText } from '../../io/dollars.ts'
 
-/** What one thing to do after an ending comes to, in terms of the session. */
+/** What an action after an ending does with the session. */
 type EndingEffect =
-  /** `session.resume(limits)`: the run goes on, with its counters. */
+  /** `session.resume(limits)`: continues the run with its counters. */
   | { readonly type: 'go_on'; readonly limits: LimitsChange }
   /** `session.prompt(text)`. */
   | { readonly type: 'prompt'; readonly text: string }
-  /** `session.approve(approvals)`: the calls that wait have their answers. */
+  /** `session.approve(approvals)`: answers the pending calls. */
   | { readonly type: 'approve'; readonly approvals: { readonly [callId: string]: PermissionDecision } }
   /** `session.set({ limits })`, then `session.lastAnswer()`. */
   | { readonly type: 'last_answer'; readonly limits: LimitsChange }
   | { readonly type: 'compact' }
-  /** A model is chosen; with it the run goes on as `go_on` has it. */
+  /** Lets the person choose a model, then continues like `go_on`. */
   | { readonly type: 'another_model'; readonly limits: LimitsChange }
-  /** Files go back to before the last prompt, once the person has seen which. */
+  /** Reverts files to before the last prompt, after confirmation. */
   | { readonly type: 'undo' }
   | { readonly type: 'why' }
 
-/** One thing to do next: what is typed (and sent) for it, and its words. */
+/** An action after an ending: what to type and send, and its label. */
 export interface OfferedAction {
-  /** '' for a line that is sent empty. */
+  /** '' for an empty line. */
   readonly typed: '' | 't' | 'w' | 'm' | 'u' | 'y' | 'allow' | 'deny'
   readonly label: string
   readonly effect: EndingEffect
@@ -34,7 +34,7 @@ export interface ActionContext {
   readonly limits: LimitsInForce
   /** `SessionSnapshot.canResume`. */
   readonly canResume: boolean
-  /** The run changed files, and they can go back. */
+  /** The run changed files that can be reverted. */
   readonly canUndo?: boolean
 }
 
@@ -43,28 +43,28 @@ const moreCalls = 50
 const moreUsd = 0.5
 const moreTries = 10
 
-export const why: OfferedAction = { typed: 'y', label: '/why', effect: { type: 'why' } }
+export const explainAction: OfferedAction = { typed: 'y', label: '/why', effect: { type: 'why' } }
 
-export function goOn(label: string, limits: LimitsChange = {}): OfferedAction {
+export function continueAction(label: string, limits: LimitsChange = {}): OfferedAction {
   return { typed: '', label, effect: { type: 'go_on', limits } }
 }
 
-function says(label: string, text: string): OfferedAction {
+function promptAction(label: string, text: string): OfferedAction {
   return { typed: '', label, effect: { type: 'prompt', text } }
 }
 
-/** What is offered after an ending (spec R-TERM-26): the actions of its row, with the keys and figures of this program. */
+/** The actions offered after an ending (spec R-TERM-26): those of its row, with the keys and amounts of this program. */
 export function endingActions(terminal: RunResult, context: ActionContext): readonly OfferedAction[] {
   const { actions } = endings[terminal.reason]
   const limit = limitOfResult(terminal)
-  // A budget that goes on beyond the session is not raised in it.
+  // A standing budget cannot be raised within the session.
   const isElsewhere = limit === null && endings[terminal.reason].limit !== null
   const own = limit === null ? undefined : raiseOf(limit, terminal, context.limits)
   const raise = isElsewhere ? 'unknown' : own
-  return actions.flatMap((action) => shownActions(action, terminal, context, raise))
+  return actions.flatMap((action) => actionsFor(action, terminal, context, raise))
 }
 
-function shownActions(
+function actionsFor(
   action: EndingAction,
   terminal: RunResult,
   { canResume, canUndo = false, limits }: ActionContext,
@@ -73,24 +73,24 @@ function shownActions(
   switch (action.kind) {
     case 'raise-limit':
       if (raise === undefined || raise === 'unknown') return []
-      return [goOn(`+${raise.more} and continue`, raise.limits), ...withTurns(raise.limits, limits)]
+      return [continueAction(`+${raise.more} and continue`, raise.limits), ...withTurns(raise.limits, limits)]
     case 'last-answer': {
-      // Past a limit that nobody knows there is no room for an answer.
+      // Without a known limit, there is no room for a final answer.
       if (raise === 'unknown') return []
       return [
         { typed: 'w', label: 'final answer', effect: { type: 'last_answer', limits: raise?.forOneRequest ?? {} } },
       ]
     }
     case 'prompt':
-      return [says(action.label, action.text)]
+      return [promptAction(action.label, action.text)]
     case 'retry':
-      return [canResume ? goOn('try again') : says('continue', 'Continue.')]
+      return [canResume ? continueAction('try again') : promptAction('continue', 'Continue.')]
     case 'compact':
       return [{ typed: '', label: '/compact', effect: { type: 'compact' } }]
     case 'approve':
       return approvals(terminal)
     case 'send-back':
-      return isRaised(raise) || !canResume ? [] : [goOn('send the answer back again')]
+      return isRaised(raise) || !canResume ? [] : [continueAction('send the answer back again')]
     case 'another-model':
       return [
         {
@@ -102,27 +102,27 @@ function shownActions(
     case 'undo':
       return canUndo ? [{ typed: 'u', label: 'undo its file changes', effect: { type: 'undo' } }] : []
     case 'explain':
-      return [why]
+      return [explainAction]
   }
 }
 
-/** How a limit is raised. */
+/** How to raise a limit. */
 interface Raise {
   /** `20 turns`. */
   readonly more: string
   readonly limits: LimitsChange
-  /** For one more request; none where that needs no room. */
+  /** The limit for one more request; absent if that needs no raise. */
   readonly forOneRequest?: LimitsChange
 }
 
-/** `unknown`: neither the session nor the signal has a figure to raise. */
+/** `unknown`: neither the session nor the signal has an amount to raise. */
 function raiseOf(limit: EndingLimit, { signal }: RunResult, inForce: LimitsInForce): Raise | 'unknown' | undefined {
   if (limit === 'noProgress') return undefined
   const figure = (name: string): number | undefined => {
     const value = signal.context[name]
     return typeof value === 'number' ? value : undefined
   }
-  // As it stands, or as the signal says, for one that a guard had.
+  // The current limit, or for a guard's limit the one in the signal.
   const max = (limit === 'maxGoalTries' ? undefined : inForce[limit]) ?? figure('limit')
   if (max === undefined) return 'unknown'
   switch (limit) {
@@ -133,7 +133,7 @@ function raiseOf(limit: EndingLimit, { signal }: RunResult, inForce: LimitsInFor
     case 'maxBudgetUsd':
     case 'maxRunUsd': {
       const needed = (figure('limitNeededUsd') ?? max) - max
-      // A limit that nobody may have typed is raised by half of it: less is soon used up again.
+      // A default limit is raised by half, because less would soon be used up again.
       const more = Math.max(limit === 'maxRunUsd' ? cents(max / 2) : moreUsd, cents(needed))
       return {
         more: dollarsText(more),
@@ -149,7 +149,7 @@ function raiseOf(limit: EndingLimit, { signal }: RunResult, inForce: LimitsInFor
     case 'maxDurationMs':
       return { more: stopwatch(max), limits: { maxDurationMs: 2 * max } }
     case 'maxGoalTries': {
-      // An answer that asks something, and one of a run that stalled, goes back without further tries.
+      // After a question of the model, or a stalled run, the answer goes back without further tries.
       if ((figure('used') ?? max) < max) return undefined
       const more = Math.min(moreTries, mostGoalTries - max)
       return more <= 0 ? 'unknown' : { more: `${more} tries`, limits: { maxGoalTries: max + more } }
@@ -165,7 +165,7 @@ function cents(usd: number): number {
   return Math.ceil(usd * 100 - 1e-6) / 100
 }
 
-/** After a raise of another limit, more turns beside: where there is a limit of turns. A prompt begins a run with turns of its own. */
+/** An additional action that also adds turns, if turns are limited. A new prompt starts with turns of its own. */
 function withTurns(raised: LimitsChange, { maxTurns }: LimitsInForce): readonly OfferedAction[] {
   if (maxTurns === null || raised.maxTurns !== undefined) return []
   return [
@@ -177,7 +177,7 @@ function withTurns(raised: LimitsChange, { maxTurns }: LimitsInForce): readonly 
   ]
 }
 
-/** The calls that wait are named in the message. No key that is pressed by habit lets them run. */
+/** Answers for the pending calls, which the message names. Approving needs a typed word, not a habitual key. */
 function approvals({ signal }: RunResult): readonly OfferedAction[] {
   const ids = pendingOf(signal.context).map(({ id }) => id)
   if (ids.length === 0) return []
@@ -196,7 +196,7 @@ function approvals({ signal }: RunResult): readonly OfferedAction[] {
   ]
 }
 
-/** What was typed after an ending, and sent: one of its actions, if it is nothing else than that. */
+/** The offered action that a sent line selects, if it is nothing else. */
 export function actionFor(typed: string, offered: readonly OfferedAction[]): OfferedAction | undefined {
   return offered.find((action) => action.typed === typed.trim())
 }

@@ -1,19 +1,26 @@
 import { endings, type RunResult } from '@halting/core'
 import { type EndingDetail, limitOfResult, sharedBudgetOf } from '@halting/core/adapters'
 import { endingMessage } from '../../frontends/wait-text.ts'
-import { standingAdvice } from '../../headless/limit-advice.ts'
-import { goalRemarks, metText } from '../../frontends/goal-words.ts'
+import { standingBudgetAdvice } from '../../headless/limit-advice.ts'
+import { goalRemarks, goalMetText } from '../../frontends/goal-words.ts'
 import { uncheckedSentence } from '../../frontends/unchecked-text.ts'
 import { counted, many, oneLine, stopwatch, tokensCounted } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import type { Block } from '../screen/screen-port.ts'
-import { actionFor, endingActions, goOn, why, type ActionContext, type OfferedAction } from './ending-actions.ts'
+import {
+  actionFor,
+  endingActions,
+  continueAction,
+  explainAction,
+  type ActionContext,
+  type OfferedAction,
+} from './ending-actions.ts'
 import { dollars, dollarsAndMore, dollarsAtMost } from '../../io/dollars.ts'
 import { blockOf, foldedLines, hanging } from './lines.ts'
 import type { TodoItem } from '../../frontends/todos.ts'
-import { undoneOf } from './todos.ts'
+import { unfinishedTodos } from './todos.ts'
 
-/** What a run left behind, for its last line. */
+/** What is printed about the end of a run. */
 export interface EndingInput extends ActionContext {
   readonly terminal: RunResult
   /** `2 files changed +12 −3`; '' for none. */
@@ -21,7 +28,7 @@ export interface EndingInput extends ActionContext {
   readonly todos: readonly TodoItem[]
 }
 
-/** What is printed after a run, and what can be done next. */
+/** The block printed after a run, and the offered actions. */
 export interface EndingShown {
   readonly block: Block
   readonly actions: readonly OfferedAction[]
@@ -29,7 +36,7 @@ export interface EndingShown {
 
 export { actionFor }
 
-/** The ending of every run is told (spec R-TERM-24): a success in one dim line, anything else with why, figures and what to do next. */
+/** Reports the ending of a run (spec R-TERM-24): a success in one dim line, anything else with reason, figures and what to do next. */
 export function endingShown(input: EndingInput, style: Style): EndingShown {
   const { terminal } = input
   const actions = endingActions(terminal, input)
@@ -37,27 +44,27 @@ export function endingShown(input: EndingInput, style: Style): EndingShown {
   return { actions, block: isPlain ? doneBlock(input, style) : stoppedBlock(input, actions, style) }
 }
 
-/** A run that has no ending: the program was gone before it could have one. It can be gone on with where it was. */
+/** For a run without an ending, because the program ended before it. It can be resumed. */
 export function unendedShown(style: Style): EndingShown {
-  const actions = [goOn('continue where it stopped'), why]
-  const said =
+  const actions = [continueAction('continue where it stopped'), explainAction]
+  const cutOffText =
     'The last run was cut off: the program ended before it did. The outcome of its unfinished tool calls is unknown.'
   return {
     actions,
     block: blockOf((width) => [
-      ...hanging('■ ', said, width).map(style.yellow),
+      ...hanging('■ ', cutOffText, width).map(style.yellow),
       ...actionLines(actions, width).map((line) => style.bold(line)),
     ]),
   }
 }
 
 function doneBlock({ terminal, changes, todos }: EndingInput, style: Style): Block {
-  // What a compaction says of itself, say; 'done' says the rest.
-  const said = saysMore(terminal) ? ` (${oneLine(terminal.signal.message, 200)})` : ''
-  const undone = undoneText(todos)
-  const met = metText(terminal.goal)
+  // For example, what a compaction reports about itself.
+  const detail = hasDetail(terminal) ? ` (${oneLine(terminal.signal.message, 200)})` : ''
+  const undone = unfinishedTodosText(todos)
+  const met = goalMetText(terminal.goal)
   const parts = [
-    `✓ done${said}`,
+    `✓ done${detail}`,
     ...(met === '' ? [] : [met]),
     ...shortFigures(terminal),
     ...(changes === '' ? [] : [changes]),
@@ -70,8 +77,8 @@ function doneBlock({ terminal, changes, todos }: EndingInput, style: Style): Blo
   ])
 }
 
-/** A guard that ended it says why; a goal that held at a limit names the limit. */
-function saysMore({ reason, signal }: RunResult): boolean {
+/** Whether the message adds to the reason: from a guard, or a goal that was met at a limit. */
+function hasDetail({ reason, signal }: RunResult): boolean {
   return endings[reason].detail.kind !== 'none' || signal.source === 'goal'
 }
 
@@ -93,7 +100,7 @@ function stoppedBlock(
   const paint = announcement === 'failed' ? style.red : announcement === 'interrupted' ? style.bold : style.yellow
   const done = [
     figuresLine(terminal, changes),
-    undoneText(todos),
+    unfinishedTodosText(todos),
     uncheckedSentence(terminal),
     ...goalRemarks(terminal.goal),
   ]
@@ -125,30 +132,33 @@ function figuresLine(terminal: RunResult, changes: string): string {
   return `${parts.join(', ')}.`
 }
 
-function undoneText(todos: readonly TodoItem[]): string {
-  const [first, ...others] = undoneOf(todos)
+function unfinishedTodosText(todos: readonly TodoItem[]): string {
+  const [first, ...others] = unfinishedTodos(todos)
   if (first === undefined) return ''
   return `Not done: "${oneLine(first.content, 80)}"${others.length === 0 ? '' : ` and ${many(others.length, 'more todo')}`}.`
 }
 
-/** `Stopped: the dollar budget is used up. $0.97 of $1.00, the next request could cost $0.08.` (spec R-TERM-25). A run that ended by itself was not stopped. */
+/**
+ * `Stopped: the dollar budget is used up. $0.97 of $1.00, the next request could cost $0.08.` (spec R-TERM-25). Also says `Ended` for runs that were not
+ * stopped.
+ */
 function endingSentence(terminal: RunResult): string {
   const { detail, announcement } = endings[terminal.reason]
   const sentence = limitSentence(terminal)
   const how = announcement === 'unanswered' ? 'Ended' : 'Stopped'
   const { message } = terminal.signal
-  // It says the same, and more: `The goal is not met after 3 tries`.
+  // The message repeats the sentence with details: `The goal is not met after 3 tries`.
   if (detail.kind === 'message' && message.toLowerCase().startsWith(sentence))
     return `${how}: ${sentence}${message.slice(sentence.length).replace(/[.\s]+$/, '')}.`
   const more = detailText(detail, terminal)
     .trim()
     .replace(/[.\s]+$/, '')
-  // Who interrupted it is known to the person who did.
+  // The person who interrupted the run knows it.
   if (announcement === 'interrupted' && more === 'Interrupted by the user') return `${how}: ${sentence}.`
   return `${how}: ${sentence}.${more === '' ? '' : ` ${more}.`}`
 }
 
-/** Which limit of dollars it was: the session's, that of the run, or a budget of the person. */
+/** The sentence for the limit: of the session, of the run, or a standing budget. */
 function limitSentence({ reason, signal }: RunResult): string {
   const { sentence } = endings[reason]
   const shared = sharedBudgetOf(signal)
@@ -157,11 +167,11 @@ function limitSentence({ reason, signal }: RunResult): string {
   return limitOfResult({ reason, signal }) === 'maxRunUsd' ? 'the dollar limit of the run is reached' : sentence
 }
 
-/** What raising the limit of dollars of the run means, and where it is set; when a budget of the person resets. */
+/** What raising the dollar limit of the run does, and where to set it; or when a standing budget resets. */
 function raiseAdvice(terminal: RunResult, actions: readonly OfferedAction[]): string {
   if (limitOfResult(terminal) !== 'maxRunUsd') {
     const resetsAt = sharedBudgetOf(terminal.signal)?.resetsAt ?? null
-    return `${resetsAt === null ? '' : `It resets at ${resetsAt}. `}${standingAdvice(terminal)}`
+    return `${resetsAt === null ? '' : `It resets at ${resetsAt}. `}${standingBudgetAdvice(terminal)}`
   }
   const raised = actions.find(({ effect }) => effect.type === 'go_on')?.effect
   const to = raised?.type === 'go_on' ? raised.limits.maxRunUsd : undefined
@@ -186,7 +196,7 @@ function detailText(detail: EndingDetail, terminal: RunResult): string {
       const { used, limit } = signal.context
       const needed = next === undefined ? undefined : signal.context[next.figure]
       const request = typeof needed === 'number' ? `, the next request could ${next?.words(needed)}` : ''
-      // A hook or a tool may raise any reason: without figures the message says it.
+      // A hook or tool may raise any reason without figures; then the message is shown.
       if (typeof used !== 'number') return signal.message + request
       const unit = name === '' ? '' : ` ${name}${limit === 1 ? '' : 's'}`
       const figures = typeof limit === 'number' ? `${text(used)} of ${text(limit)}` : signal.message
@@ -195,10 +205,10 @@ function detailText(detail: EndingDetail, terminal: RunResult): string {
   }
 }
 
-/** The figures of a limit: `40 of 40 turns`, and what the next request needs where that did not fit. */
+/** How to show the figures of a limit: `40 of 40 turns`, and what the next request needs. */
 interface Unit {
   readonly text: (value: number) => string
-  /** The word behind the figures; '' for none. */
+  /** The unit after the figures; '' for none. */
   readonly name: string
   readonly next?: { readonly figure: string; readonly words: (value: number) => string }
 }
@@ -212,7 +222,7 @@ const units: { readonly [unit in Extract<EndingDetail, { readonly kind: 'figures
   tries: { text: counted, name: 'try' },
 }
 
-/** Each action stays whole: one that does not fit stands on the next line. */
+/** Actions are not split; one that does not fit goes on the next line. */
 function actionLines(actions: readonly OfferedAction[], width: number): readonly string[] {
   const parts = [...actions.map(({ typed, label }) => `${typed}↵ ${label}`), 'or type a prompt']
   const lines: string[] = []

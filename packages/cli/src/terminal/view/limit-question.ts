@@ -9,35 +9,35 @@ import { hanging } from './lines.ts'
 import { choiceLines, ruler, type Choice, type QuestionView, writingKeys, writtenLines } from './question-parts.ts'
 import { isPressed, textField, typedCharacter, type TextField } from './text-field.ts'
 
-/** What a question at a limit needs to be put to a person. */
+/** What a question at a limit needs. */
 export interface LimitQuestionOptions {
   readonly request: LimitRequest
-  /** `session.answerLimit`. @throws ConfigurationError for what is no answer. */
+  /** `session.answerLimit`. @throws ConfigurationError for an invalid answer. */
   readonly answer: (answer: LimitAnswer) => void
   /** Milliseconds since 1970. */
   readonly wallTime: () => number
-  /** What is shown is another. */
+  /** Something shown has changed. */
   readonly changed: () => void
   readonly style: Style
 }
 
 /**
- * Asks whether a limit is raised at which the run pauses (spec R-PAUSE-14). Enter does nothing: money is not spent by a habit. Esc ends the run as the
- * limit says.
+ * Asks whether to raise the limit at which a run paused (spec R-PAUSE-14). Enter does nothing, so that money is not spent by habit. Esc ends the run
+ * at the limit.
  */
 export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
   const { request, answer, changed, style } = options
   const { limit, offers } = request
   let writing: { readonly field: TextField; problem: string } | undefined
-  const say = (given: LimitAnswer): void => {
+  const answerWith = (limitAnswer: LimitAnswer): void => {
     writing = undefined
-    answer(given)
+    answer(limitAnswer)
   }
   const choices: readonly Choice[] = [
     ...offers.map(({ to }, index) => ({
       key: String(index + 1),
       label: offerLabel(request, to),
-      choose: () => say({ raise: { [limit]: to } }),
+      choose: () => answerWith({ raise: { [limit]: to } }),
     })),
     {
       key: 'o',
@@ -47,7 +47,7 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
         changed()
       },
     },
-    { key: 'n', label: 'stop here', choose: () => say({ end: true }) },
+    { key: 'n', label: 'stop here', choose: () => answerWith({ end: true }) },
   ]
   const handleWriting = (now: NonNullable<typeof writing>, data: string): void => {
     if (isPressed(data, 'escape')) writing = undefined
@@ -55,9 +55,9 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
     else now.field.handleInput(data)
     changed()
   }
-  /** Gives what is wrong with it; '' where it is taken. */
-  const raiseTo = (given: string): string => {
-    const read = settableLimits[limit].read(given.trim())
+  /** Returns a problem with the value; '' if it was accepted. */
+  const raiseTo = (text: string): string => {
+    const read = settableLimits[limit].parse(text.trim())
     if (!('value' in read)) return `Enter ${read.expected}.`
     try {
       answer({ raise: { [limit]: read.value } })
@@ -75,7 +75,7 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
     ]
   }
   return {
-    written: '',
+    unsentText: '',
     isAnswerKey: (data) => writing === undefined && choices.some(({ key }) => key === typedCharacter(data)),
     render(width) {
       if (writing === undefined) return [...headLines(width), ...choiceLines(choices, width, style)]
@@ -89,7 +89,7 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
     },
     handleInput(data) {
       if (writing !== undefined) return handleWriting(writing, data)
-      if (isPressed(data, 'escape')) return say({ end: true })
+      if (isPressed(data, 'escape')) return answerWith({ end: true })
       const typed = typedCharacter(data)
       choices.find(({ key }) => key === typed)?.choose()
     },

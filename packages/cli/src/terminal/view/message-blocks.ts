@@ -1,51 +1,51 @@
 import type { RunEvent, MessageContent } from '@halting/core'
 import { goalLine } from '../../frontends/goal-words.ts'
 import { many, oneLine } from '../../io/figures.ts'
-import { roomNews } from '../../headless/room.ts'
+import { contextChangeOf } from '../../headless/context-changes.ts'
 import type { Style } from '../../io/style.ts'
 import type { Block } from '../screen/screen-port.ts'
 import { blockOf, foldedLines, hanging, headOfLines } from './lines.ts'
-import { broughtIn, saidText } from './said-text.ts'
-import { textOf } from '../../frontends/result-figure.ts'
+import { attachmentLabels, promptText } from './prompt-text.ts'
+import { resultText } from '../../frontends/result-figure.ts'
 
-const mostPromptLines = 30
+const maxPromptLines = 30
 
-/** What the person said. `tag` says how it came in, where it was in the middle of a run. */
+/** A message of the person. `tag`: how it was delivered, if during a run. */
 export function promptBlock(content: MessageContent, style: Style, tag = ''): Block {
-  const text = saidText(content)
-  const also = broughtIn(content)
+  const text = promptText(content)
+  const also = attachmentLabels(content)
   return blockOf((width) => {
-    const lines = headOfLines(foldedLines(text, width - 2), mostPromptLines, width - 2)
+    const lines = headOfLines(foldedLines(text, width - 2), maxPromptLines, width - 2)
     const shown = lines.map((line, index) => (index === 0 ? `${style.bold('>')} ${line}` : `  ${line}`.trimEnd()))
     const last = tag === '' ? [] : hanging('  ', tag, width).map(style.dim)
     const more = also.flatMap((what) => hanging('  + ', what, width).map(style.dim))
-    // It begins something new.
+    // Preceded by an empty line, because it starts something new.
     return ['', ...shown, ...more, ...last]
   })
 }
 
-const mostThinkingLines = 2
+const maxThinkingLines = 2
 
-/** What the model thought, short. */
+/** Thinking of the model, shortened. */
 export function thinkingBlock(text: string, style: Style): Block {
   return blockOf((width) =>
-    headOfLines(foldedLines(text.trim().replaceAll(/\n\s*\n/g, '\n'), width - 2), mostThinkingLines + 1, width - 2).map(
+    headOfLines(foldedLines(text.trim().replaceAll(/\n\s*\n/g, '\n'), width - 2), maxThinkingLines + 1, width - 2).map(
       (line, index) => style.dim((index === 0 ? '✻ ' : '  ') + line),
     ),
   )
 }
 
-/** Something that a person should know. */
+/** A notice for the person. */
 export function noticeBlock(text: string, style: Style): Block {
   return blockOf((width) => hanging('! ', text, width).map(style.yellow))
 }
 
-/** Something that happened, of no weight. */
+/** A minor event, dim. */
 export function dimBlock(mark: string, text: string, style: Style): Block {
   return blockOf((width) => hanging(mark, text, width).map(style.dim))
 }
 
-/** What a round of checks of the goals came to. Where it is not met, a line of weight; files that the checks changed are named. */
+/** The result of a round of goal checks; highlighted if it is not met. Names files that the checks changed. */
 export function goalBlocks(
   goals: readonly string[],
   event: Extract<RunEvent, { readonly type: 'goal_end' }>,
@@ -63,41 +63,41 @@ export function goalBlocks(
   ]
 }
 
-const mostReportLines = 4
+const maxReportLines = 4
 
-/** The end of what a check said. */
+/** The end of a check's output. */
 function reportBlock(report: string, style: Style): Block {
   return blockOf((width) =>
     foldedLines(report, width - 2)
-      .slice(-mostReportLines)
+      .slice(-maxReportLines)
       .map((line) => style.dim(`  ${line}`.trimEnd())),
   )
 }
 
-/** What failed. */
+/** An error. */
 export function errorBlock(text: string, style: Style): Block {
   return blockOf((width) => hanging('✗ ', text, width).map(style.red))
 }
 
-const mostHookLines = 4
+const maxHookLines = 4
 
-/** What a hook, or the loop, said to the model. */
-export function toldBlock(who: string, content: MessageContent, style: Style): Block {
+/** What a hook or the loop sent to the model. */
+export function modelMessageBlock(who: string, content: MessageContent, style: Style): Block {
   return blockOf((width) =>
-    headOfLines(foldedLines(`${who}: ${textOf(content).trim()}`, width - 2), mostHookLines, width - 2).map(
+    headOfLines(foldedLines(`${who}: ${resultText(content).trim()}`, width - 2), maxHookLines, width - 2).map(
       (line, index) => style.dim((index === 0 ? '· ' : '  ') + line),
     ),
   )
 }
 
-/** What was done about a window that fills up; undefined for other events. */
-export function roomBlock(event: RunEvent, style: Style): Block | undefined {
-  const news = roomNews(event)
+/** A change of the context window; undefined for other events. */
+export function contextChangeBlock(event: RunEvent, style: Style): Block | undefined {
+  const news = contextChangeOf(event)
   if (news === undefined) return undefined
   return news.kind === 'not compacted' ? noticeBlock(news.text, style) : dimBlock('↻ ', news.text, style)
 }
 
-/** Signals in spite of which a hook had the run go on. */
+/** The stop signals that a hook overrode. */
 export function overriddenText({ by, signals }: Extract<RunEvent, { readonly type: 'signals_overridden' }>): string {
   const named = signals.map((signal) => (signal.message === '' ? signal.reason : signal.message)).join('; ')
   return `${by} let the run continue despite ${many(signals.length, 'stop signal')}: ${named}`

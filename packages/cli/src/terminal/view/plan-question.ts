@@ -2,8 +2,8 @@ import type { PermissionAnswer } from '@halting/core/adapters'
 import { hanging } from './lines.ts'
 import {
   choiceLines,
-  giveOther,
-  interrupting,
+  otherInstructionsLabel,
+  interruptAnswer,
   ruler,
   type Choice,
   type QuestionOptions,
@@ -17,80 +17,115 @@ const begins = 'Start implementing this plan?'
 const planFirst = 'Enter plan mode? The agent explores and plans, and changes nothing until you approve the plan.'
 
 /**
- * Asks about a plan (ExitPlanMode), or whether one comes first (EnterPlanMode); the plan itself was printed (spec R-TERM-35). Enter does nothing: a yes
- * begins the work.
+ * Asks about a plan (ExitPlanMode), which was printed, or whether to plan first (EnterPlanMode) (spec R-TERM-35). Enter does nothing, because approval
+ * starts the work.
  */
-export function planQuestion({ question, answer, changed, style }: QuestionOptions): QuestionView {
-  const isPlan = question.toolName === 'ExitPlanMode'
-  let field: TextField | undefined
-  const say = (given: PermissionAnswer): void => {
-    field = undefined
-    answer(question.id, given)
+export function planQuestion(options: QuestionOptions): QuestionView {
+  return new PlanQuestionView(options)
+}
+
+class PlanQuestionView implements QuestionView {
+  readonly #question: QuestionOptions['question']
+  readonly #answer: QuestionOptions['answer']
+  readonly #changed: QuestionOptions['changed']
+  readonly #style: QuestionOptions['style']
+  readonly #isPlan: boolean
+  #field: TextField | undefined
+  readonly #modes: string[]
+  readonly #instead: Choice
+  readonly #choices: readonly Choice[]
+
+  constructor({ question, answer, changed, style }: QuestionOptions) {
+    this.#question = question
+    this.#answer = answer
+    this.#changed = changed
+    this.#style = style
+    this.#isPlan = question.toolName === 'ExitPlanMode'
+    this.#modes = question.suggestions.flatMap((update) => (update.type === 'setMode' ? [update.mode] : []))
+    this.#instead = {
+      key: 'i',
+      label: this.#isPlan ? 'no, and say what to change' : otherInstructionsLabel,
+      choose: () => {
+        this.#field = textField('')
+        changed()
+      },
+    }
+    this.#choices = this.#isPlan
+      ? [
+          {
+            key: 'y',
+            label: 'yes, and ask before edits',
+            choose: () =>
+              this.#isOffered('default') ? this.#allow('default') : this.#answerWith({ behavior: 'allow' }),
+          },
+          ...(this.#isOffered('acceptEdits')
+            ? [{ key: 'a', label: 'yes, and accept edits', choose: () => this.#allow('acceptEdits') }]
+            : []),
+          {
+            key: 'n',
+            label: 'no, keep planning',
+            choose: () => this.#deny('The person did not approve the plan: keep planning.'),
+          },
+          this.#instead,
+        ]
+      : [
+          { key: 'y', label: 'yes, plan first', choose: () => this.#answerWith({ behavior: 'allow' }) },
+          { key: 'n', label: 'no, start now', choose: () => this.#deny('The person wants no plan first: begin.') },
+          this.#instead,
+        ]
   }
-  const allow = (mode: string): void =>
-    say({
-      behavior: 'allow',
-      updatedPermissions: question.suggestions.filter((update) => update.type === 'setMode' && update.mode === mode),
-    })
-  const modes = question.suggestions.flatMap((update) => (update.type === 'setMode' ? [update.mode] : []))
-  const isOffered = (mode: string): boolean => modes.includes(mode)
-  const deny = (message: string): void => say({ behavior: 'deny', message })
-  const instead: Choice = {
-    key: 'i',
-    label: isPlan ? 'no, and say what to change' : giveOther,
-    choose() {
-      field = textField('')
-      changed()
-    },
+
+  get unsentText(): QuestionView['unsentText'] {
+    return this.#field?.text ?? ''
   }
-  const choices: readonly Choice[] = isPlan
-    ? [
-        {
-          key: 'y',
-          label: 'yes, and ask before edits',
-          choose: () => (isOffered('default') ? allow('default') : say({ behavior: 'allow' })),
-        },
-        ...(isOffered('acceptEdits')
-          ? [{ key: 'a', label: 'yes, and accept edits', choose: () => allow('acceptEdits') }]
-          : []),
-        {
-          key: 'n',
-          label: 'no, keep planning',
-          choose: () => deny('The person did not approve the plan: keep planning.'),
-        },
-        instead,
-      ]
-    : [
-        { key: 'y', label: 'yes, plan first', choose: () => say({ behavior: 'allow' }) },
-        { key: 'n', label: 'no, start now', choose: () => deny('The person wants no plan first: begin.') },
-        instead,
-      ]
-  return {
-    get written() {
-      return field?.text ?? ''
-    },
-    isAnswerKey(data) {
+
+  isAnswerKey(data: string): boolean {
+    const typed = typedCharacter(data)
+    return this.#field === undefined && this.#choices.some(({ key }) => key === typed)
+  }
+
+  render(width: number): readonly string[] {
+    return [
+      ruler(width, this.#style),
+      ...hanging('? ', this.#isPlan ? begins : planFirst, width).map(this.#style.bold),
+      ...(this.#field === undefined
+        ? choiceLines(this.#choices, width, this.#style)
+        : [...writtenLines(this.#field, width), ...choiceLines(writingKeys('send'), width, this.#style)]),
+    ]
+  }
+
+  handleInput(data: string): void {
+    if (this.#field === undefined) {
+      if (isPressed(data, 'escape')) return this.#answerWith(interruptAnswer)
       const typed = typedCharacter(data)
-      return field === undefined && choices.some(({ key }) => key === typed)
-    },
-    render: (width) => [
-      ruler(width, style),
-      ...hanging('? ', isPlan ? begins : planFirst, width).map(style.bold),
-      ...(field === undefined
-        ? choiceLines(choices, width, style)
-        : [...writtenLines(field, width), ...choiceLines(writingKeys('send'), width, style)]),
-    ],
-    handleInput(data) {
-      if (field === undefined) {
-        if (isPressed(data, 'escape')) return say(interrupting)
-        const typed = typedCharacter(data)
-        return choices.find(({ key }) => key === typed)?.choose()
-      }
-      if (data !== '\n' && isPressed(data, 'enter') && field.text.trim() !== '')
-        return deny(`The person says: ${field.text.trim()}`)
-      if (isPressed(data, 'escape', 'enter')) field = undefined
-      else field.handleInput(data)
-      changed()
-    },
+      return this.#choices.find(({ key }) => key === typed)?.choose()
+    }
+    if (data !== '\n' && isPressed(data, 'enter') && this.#field.text.trim() !== '')
+      return this.#deny(`The person says: ${this.#field.text.trim()}`)
+    if (isPressed(data, 'escape', 'enter')) this.#field = undefined
+    else this.#field.handleInput(data)
+    this.#changed()
+  }
+
+  #answerWith(permissionAnswer: PermissionAnswer): void {
+    this.#field = undefined
+    this.#answer(this.#question.id, permissionAnswer)
+  }
+
+  #allow(mode: string): void {
+    return this.#answerWith({
+      behavior: 'allow',
+      updatedPermissions: this.#question.suggestions.filter(
+        (update) => update.type === 'setMode' && update.mode === mode,
+      ),
+    })
+  }
+
+  #isOffered(mode: string): boolean {
+    return this.#modes.includes(mode)
+  }
+
+  #deny(message: string): void {
+    return this.#answerWith({ behavior: 'deny', message })
   }
 }

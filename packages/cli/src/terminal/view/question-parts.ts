@@ -4,49 +4,50 @@ import type { Explanation } from '@halting/policy'
 import { columnsOf } from '../../io/columns.ts'
 import type { Style } from '../../io/style.ts'
 import type { Component } from '../screen/screen-port.ts'
-import { foldedLines } from './lines.ts'
-import type { TextField } from './text-field.ts'
+import { foldedLines, displayLine } from './lines.ts'
+import { type TextField, isPressed } from './text-field.ts'
+import { many } from '../../io/figures.ts'
 
-/** What a question of the session needs to be put to a person. */
+/** What a permission request needs to be shown. */
 export interface QuestionOptions {
   readonly question: Question
-  /** All that wait now, this one too: others come while it stands there. */
+  /** All open requests, including this one; others may arrive while it is shown. */
   readonly waiting: () => readonly Question[]
   /** `session.answer`. */
   readonly answer: (questionId: string, answer: PermissionAnswer) => void
-  /** Milliseconds, by a clock that only goes on. */
+  /** Milliseconds, by a monotonic clock. */
   readonly now: () => number
-  /** What is shown is another. */
+  /** Something shown has changed. */
   readonly changed: () => void
   readonly style: Style
   readonly cwd: string
-  /** Rows of the screen: what is asked about is cut so that the keys stay to be seen. */
+  /** Rows of the screen: the subject is cut so that the keys stay visible. */
   readonly rows: () => number
-  /** What the rules say of a command of bash, part by part (`RulePermissions.explain`). */
+  /** What the rules say about each part of a Bash command (`RulePermissions.explain`). */
   readonly explain?: (command: string) => Pick<Explanation, 'parts'>
-  /** A file as it is; undefined where it cannot be read. For diffs with the numbers of lines. */
+  /** The content of a file, for diffs with line numbers; undefined if it cannot be read. */
   readonly fileText?: (path: string) => string | undefined
 }
 
-/** A question as it is on the screen. */
+/** A question on the screen. */
 export interface QuestionView extends Component {
-  /** A message that is being written in it, and was not sent; '' for none. */
-  readonly written: string
-  /** Whether the key would answer it, or begin an answer. */
+  /** An unsent message that is being written in it; '' for none. */
+  readonly unsentText: string
+  /** Whether the key would answer it, or start an answer. */
   isAnswerKey(data: string): boolean
 }
 
-/** What can be answered, by its key. */
+/** An answer with its key. */
 export interface Choice {
   readonly key: string
   readonly label: string
   readonly choose: () => void
 }
 
-/** The label of the answer that denies a call and says what to do. */
-export const giveOther = 'no, and give other instructions'
+/** The label of the answer that denies a call and gives instructions. */
+export const otherInstructionsLabel = 'no, and give other instructions'
 
-/** Choices side by side, each whole: `y yes · n no`. */
+/** Choices side by side, without splitting any: `y yes · n no`. */
 export function choiceLines(
   choices: readonly Pick<Choice, 'key' | 'label'>[],
   width: number,
@@ -66,17 +67,17 @@ export function choiceLines(
   return lines.map(({ shown }) => ` ${shown}`)
 }
 
-/** A text that is being written, behind the sign of the editor. */
+/** The text being written, after the prompt sign. */
 export function writtenLines(field: Pick<TextField, 'render'>, width: number): readonly string[] {
   return field.render(width - 4).map((line, index) => `  ${index === 0 ? '>' : ' '} ${line}`)
 }
 
-/** A line between what was printed and the question. */
+/** A line between printed text and the question. */
 export function ruler(width: number, style: Style): string {
   return style.dim('─'.repeat(Math.max(0, width)))
 }
 
-/** The keys below a text that is being written. */
+/** The keys below a text field. */
 export function writingKeys(enter: string): readonly Pick<Choice, 'key' | 'label'>[] {
   return [
     { key: 'Enter', label: enter },
@@ -84,9 +85,61 @@ export function writingKeys(enter: string): readonly Pick<Choice, 'key' | 'label
   ]
 }
 
-/** A person who stops the run by Esc, as at any other time. */
-export const interrupting: PermissionAnswer = {
+/** The answer for Esc, which stops the run. */
+export const interruptAnswer: PermissionAnswer = {
   behavior: 'deny',
   message: userStoppedRun,
   interrupt: true,
+}
+
+/** Lines that scroll if there is no room for all. */
+export interface ScrollableLines {
+  /** At most `most` lines; with fewer than two, one line that says there are more. */
+  lines(width: number, most: number): readonly string[]
+  /** Whether all lines have been visible. */
+  readonly isSeen: boolean
+  /** Whether the key was handled. */
+  handleInput(data: string): boolean
+}
+
+export function scrollableLines(linesFor: (width: number) => readonly string[], style: Style): ScrollableLines {
+  let rendered: { readonly width: number; readonly lines: readonly string[] } | undefined
+  let [from, page, seen] = [0, 1, 0]
+  const all = (width: number): readonly string[] => {
+    // At another width the lines differ, so they count as unseen.
+    if (rendered?.width !== width) [rendered, seen, from] = [{ width, lines: linesFor(width) }, 0, 0]
+    return rendered.lines
+  }
+  const moves: readonly (readonly [Parameters<typeof isPressed>[1], () => number])[] = [
+    ['down', () => 1],
+    ['up', () => -1],
+    ['pageDown', () => page],
+    ['pageUp', () => -page],
+  ]
+  return {
+    lines(width, most) {
+      const whole = all(width)
+      if (whole.length <= most) {
+        ;[from, seen] = [0, whole.length]
+        return whole
+      }
+      page = Math.max(1, most - 1)
+      from = Math.max(0, Math.min(from, whole.length - page))
+      const to = from + page
+      // Skipped lines do not count as seen, nor lines without room.
+      if (from <= seen && most >= 2) seen = Math.max(seen, to)
+      const left = whole.length - to
+      const where = left > 0 ? `${many(left, 'more line')} below: ↓ PgDn` : 'the end: ↑ PgUp'
+      return [...(most < 2 ? [] : whole.slice(from, to)), style.bold(`  ${displayLine(`… ${where}`, width - 2)}`)]
+    },
+    get isSeen() {
+      return rendered !== undefined && seen >= rendered.lines.length
+    },
+    handleInput(data) {
+      const move = moves.find(([key]) => isPressed(data, key))?.[1]
+      if (move === undefined || rendered === undefined || rendered.lines.length <= page) return false
+      from = Math.max(0, Math.min(from + move(), rendered.lines.length - page))
+      return true
+    },
+  }
 }

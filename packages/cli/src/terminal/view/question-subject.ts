@@ -2,14 +2,14 @@ import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { Question } from '@halting/core/session'
 import type { Style } from '../../io/style.ts'
 import { everyCharacter, everyControl } from '../../io/seen.ts'
-import { shownPath } from '../../io/shown-path.ts'
-import { longestAction } from './action-question.ts'
+import { displayPath } from '../../io/display-path.ts'
+import { maxActionLength } from './action-question.ts'
 import { diffLines, hunkOfTexts, type Hunk } from './diff-lines.ts'
 import { foldedLines, hanging, headOfLines } from './lines.ts'
 import type { QuestionOptions } from './question-parts.ts'
-import { patchFileTitle, patchToolName, shownPatchFiles } from '../../frontends/patch-files.ts'
+import { patchFileTitle, patchToolName, patchFileViews } from '../../frontends/patch-files.ts'
 
-/** What a call is about, in full as far as there is room: the command part by part, the change, the input (spec R-TERM-30). */
+/** The subject of a call in full, as far as there is room: the parts of a command, the change, the input (spec R-TERM-30). */
 export function subjectLines(
   { question, cwd, explain, fileText, style }: QuestionOptions,
   width: number,
@@ -18,23 +18,23 @@ export function subjectLines(
   const { toolName, input } = question
   const raw = (name: string): string => (typeof input[name] === 'string' ? input[name] : '')
   const text = (name: string): string => everyCharacter(raw(name))
-  // What is waited for by a command runs it as Bash does.
+  // A command to wait for runs like one of Bash.
   switch (toolName === 'Wait' && typeof input['command'] === 'string' ? 'Bash' : toolName) {
     case 'Bash':
       return [
         ...commandLines(raw('command'), { explain, style }, width, most),
-        ...described(text('description'), width, style),
+        ...descriptionLines(text('description'), width, style),
         ...furtherLines(input, ['command', 'description'], width),
       ]
     case 'Edit':
     case 'Write': {
       const path = raw('file_path')
-      // The question names it, cut where it is longer.
-      const named = shownPath(path, cwd)
+      // The question names the path, but cuts a long one.
+      const shownName = displayPath(path, cwd)
       const hunk = toolName === 'Edit' ? editHunk(input, fileText?.(path)) : writeHunk(raw('content'), fileText?.(path))
       const further = furtherLines(input, ['file_path', 'old_string', 'new_string', 'content'], width)
       return [
-        ...(everyCharacter(named).length > longestAction ? hanging('  ', everyCharacter(named), width) : []),
+        ...(everyCharacter(shownName).length > maxActionLength ? hanging('  ', everyCharacter(shownName), width) : []),
         ...further,
         ...diffLines([hunk], { width, style, most: Math.max(2, most - 1 - further.length) }),
       ]
@@ -46,17 +46,17 @@ export function subjectLines(
   }
 }
 
-/** Each file of a patch with its changes; the last of many lines are left out. */
+/** The changes of each file of a patch; the last of many lines are left out. */
 function patchQuestionLines(
   input: Question['input'],
   { cwd, style, width, most }: Pick<QuestionOptions, 'cwd' | 'style'> & { width: number; most: number },
 ): readonly string[] {
-  const files = shownPatchFiles(input)
+  const files = patchFileViews(input)
   if (files.length === 0) return headOfLines(inputLines(Object.entries(input), width), most, width)
   const titles = files.map((file) =>
-    hanging('  ', everyCharacter(patchFileTitle(file, (path) => shownPath(path, cwd))), width),
+    hanging('  ', everyCharacter(patchFileTitle(file, (path) => displayPath(path, cwd))), width),
   )
-  // No file is left out: nobody says yes to a change that they have not seen the name of.
+  // Every file is named, because nobody should approve a change of an unnamed file.
   const each = Math.max(2, Math.floor((most - titles.flat().length) / files.length))
   return files.flatMap(({ hunks }, index) => {
     const shown = hunks.map((lines) => ({ oldStart: null, newStart: null, lines: lines.map(everyControl) }))
@@ -70,20 +70,20 @@ function inputLines(entries: readonly (readonly [string, unknown])[], width: num
   )
 }
 
-/** What else the input says, such as that every place is changed, or that nobody waits for the command. What is off says nothing. */
+/** Further fields of the input, such as `replace_all`. False values are left out. */
 function furtherLines(input: Question['input'], shown: readonly string[], width: number): readonly string[] {
-  const isSaid = ([name, value]: readonly [string, unknown]): boolean =>
+  const isShown = ([name, value]: readonly [string, unknown]): boolean =>
     !shown.includes(name) && value !== undefined && value !== false
-  return inputLines(Object.entries(input).filter(isSaid), width)
+  return inputLines(Object.entries(input).filter(isShown), width)
 }
 
-function described(description: string, width: number, style: Style): readonly string[] {
+function descriptionLines(description: string, width: number, style: Style): readonly string[] {
   return description === '' ? [] : hanging('  ', description, width).slice(0, 2).map(style.dim)
 }
 
 const marks = { allow: '✓', ask: '?', deny: '✗' } as const
 
-/** The command, which says what joins its parts and what they read; then one part a line, and what nothing allows is marked. */
+/** The whole command, then one part per line with the verdict of the rules. */
 function commandLines(
   command: string,
   { explain, style }: Pick<QuestionOptions, 'explain' | 'style'>,
@@ -95,17 +95,17 @@ function commandLines(
   const whole = headOfLines(foldedLines(everyCharacter(command), width - 4), most, width - 4).map(
     (line, index) => `  ${index === 0 ? '$' : ' '} ${line}`,
   )
-  // One part is the command: why it is asked about is said above.
+  // A single part is the command itself, whose reason is shown above.
   if (parts.length < 2) return whole
-  const told = parts.flatMap(({ part, behavior, because }) =>
+  const partLines = parts.flatMap(({ part, behavior, because }) =>
     hanging(`  ${marks[behavior]} `, `${everyCharacter(part)}  (${everyCharacter(because)})`, width).map(
       paints[behavior],
     ),
   )
-  return headOfLines([...whole, ...told], most, width)
+  return headOfLines([...whole, ...partLines], most, width)
 }
 
-/** Where the file is known, with the numbers of its lines. */
+/** With line numbers, if the content of the file is known. */
 function editHunk(input: Question['input'], file: string | undefined): Hunk {
   const [before, after] = [input['old_string'], input['new_string']].map((text) =>
     typeof text === 'string' ? text : '',
@@ -122,14 +122,14 @@ function writeHunk(content: string, file: string | undefined): Hunk {
   return { ...hunk, oldStart: hunk.skipped + 1, newStart: hunk.skipped + 1 }
 }
 
-/** The part of an input that a person would change as text, and the input with another text in its place. */
+/** The part of an input that a person edits as text. */
 export interface EditableInput {
   readonly text: string
-  /** The input that the text stands for; in words what is wrong with it. */
+  /** The input for an edited text; a string describes a problem. */
   read(text: string): Question['input'] | string
 }
 
-const telling: { readonly [tool: string]: string | undefined } = {
+const editableFields: { readonly [tool: string]: string | undefined } = {
   Bash: 'command',
   Wait: 'command',
   [patchToolName]: 'input',
@@ -138,7 +138,7 @@ const telling: { readonly [tool: string]: string | undefined } = {
 }
 
 export function editableInput({ toolName, input }: Question): EditableInput {
-  const name = Object.hasOwn(telling, toolName) ? telling[toolName] : undefined
+  const name = Object.hasOwn(editableFields, toolName) ? editableFields[toolName] : undefined
   const value = name === undefined ? undefined : input[name]
   if (name !== undefined && typeof value === 'string')
     return { text: value, read: (text) => ({ ...input, [name]: text }) }

@@ -7,7 +7,7 @@ export type { QuestionOptions } from './question-parts.ts'
 export { limitQuestionView } from './limit-question.ts'
 export { serverQuestionView } from './server-question.ts'
 
-/** A question of the session as a person is asked it, with keys of its own. It takes the editor's place; whoever shows it waits until nobody types. */
+/** The view of a permission request, in place of the editor. The caller waits until nobody is typing. */
 export function questionView(options: QuestionOptions): QuestionView {
   switch (options.question.toolName) {
     case 'AskUserQuestion':

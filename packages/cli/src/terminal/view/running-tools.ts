@@ -7,11 +7,11 @@ import { foldedLines } from './lines.ts'
 import { headLines } from './tool-block.ts'
 import { toolTitle, type ToolTitle } from './tool-title.ts'
 
-/** Calls of the main loop that run now, with what they wrote last (spec R-TERM-22). */
+/** Running calls of the main loop, with the end of their output (spec R-TERM-22). */
 export interface RunningTools {
   onEvent(event: RunEvent): void
-  /** The call has its result. Its end is not told where records alone tell of it. */
-  over(callId: string): void
+  /** The call has its result. A replayed record may have no end event. */
+  onResult(callId: string): void
   lines(width: number, style: Style): readonly string[]
 }
 
@@ -19,12 +19,12 @@ interface Running {
   readonly title: ToolTitle
   readonly since: number
   tail: string
-  /** For what it waits, and when it waits no longer, on the clock of this view. */
+  /** What the call waits for, and until when on the clock of this view. */
   wait?: { readonly what: string; readonly untilMs: number }
 }
 
-const mostShown = 4
-const mostTail = 3
+const maxShown = 4
+const maxTailLines = 3
 
 export function followTools(now: () => number, cwd: string): RunningTools {
   const running = new Map<string, Running>()
@@ -51,23 +51,23 @@ export function followTools(now: () => number, cwd: string): RunningTools {
         default:
       }
     },
-    over: (callId) => void running.delete(callId),
+    onResult: (callId) => void running.delete(callId),
     lines(width, style) {
       const calls = [...running.values()]
       const shown = calls
-        .slice(0, mostShown)
+        .slice(0, maxShown)
         .flatMap(({ title, since, tail, wait }) => [
           ...headLines(title, stopwatch(now() - since), style.dim('⏺'), width, style),
           ...waitLines(wait, now(), width).map(style.dim),
           ...tailLines(tail, width).map(style.dim),
         ])
-      const more = calls.length - mostShown
+      const more = calls.length - maxShown
       return more > 0 ? [...shown, style.dim(`  and ${more} more`)] : shown
     },
   }
 }
 
-/** A countdown: `waits for bash_1 to end, 9:48 left`. */
+/** A countdown: `waiting for bash_1 to end, 9:48 left`. */
 function waitLines(wait: Running['wait'], now: number, width: number): readonly string[] {
   if (wait === undefined) return []
   return foldedLines(countdownText(wait.what, wait.untilMs - now), width - 2).map((line) => `  ${line}`)
@@ -76,6 +76,6 @@ function waitLines(wait: Running['wait'], now: number, width: number): readonly 
 function tailLines(tail: string, width: number): readonly string[] {
   if (tail.trim() === '') return []
   return foldedLines(tail.trimEnd(), width - 2)
-    .slice(-mostTail)
+    .slice(-maxTailLines)
     .map((line) => `  ${line}`)
 }

@@ -3,9 +3,9 @@ import {
   type Form,
   type FormField,
   type FormOption,
-  fits,
-  pageQuestion,
-  seenText,
+  isValidValue,
+  pageQuestionText,
+  visibleText,
 } from '../../frontends/elicitation-form.ts'
 import { everyCharacterInLine } from '../../io/seen.ts'
 import type { Style } from '../../io/style.ts'
@@ -14,10 +14,10 @@ import { foldedLines, hanging } from './lines.ts'
 import { type Choice, choiceLines, type QuestionView, ruler, writingKeys, writtenLines } from './question-parts.ts'
 import { isPressed, textField, typedCharacter, type TextField } from './text-field.ts'
 
-/** What a question of an MCP server needs to be put to a person. */
+/** What a question of an MCP server needs to be shown. */
 export interface ServerQuestionOptions {
   readonly question: ServerQuestion
-  /** A key has answered it. */
+  /** Called when a key answers it. */
   readonly answered: () => void
   /** Milliseconds, by a monotonic clock. */
   readonly now: () => number
@@ -25,13 +25,13 @@ export interface ServerQuestionOptions {
   readonly style: Style
 }
 
-/** A key that comes so soon after the next field was shown was meant for the one before it. */
+/** A key this soon after the next field appeared was meant for the previous one. */
 const freshMs = 400
 
 type Value = NonNullable<ElicitationAnswer['content']>[string]
 
-/** A field that is being answered. */
-interface Open {
+/** The field being answered. */
+interface OpenField {
   readonly name: string
   readonly field: FormField
   /** For fields without options. */
@@ -43,16 +43,16 @@ interface Open {
 }
 
 /**
- * Puts a form or a page of an MCP server to a person (spec R-TERM-91): first what is asked and by whom, then one field after another. Enter alone accepts
- * nothing, an address is opened by the person, and each value fits its field.
+ * Shows a form or page of an MCP server (spec R-TERM-91): first what is asked and by whom, then one field after another. Enter alone accepts
+ * nothing, the person opens an address, and values are validated.
  */
 export function serverQuestionView(options: ServerQuestionOptions): QuestionView {
   const { question, answered, changed, style, now } = options
   const { server, request, form } = question
   const values = new Map<string, Value>()
-  let open: Open | undefined
+  let open: OpenField | undefined
   let nextAt = -Infinity
-  const say = (answer: ElicitationAnswer): void => {
+  const answerWith = (answer: ElicitationAnswer): void => {
     answered()
     question.answer(answer)
   }
@@ -60,59 +60,60 @@ export function serverQuestionView(options: ServerQuestionOptions): QuestionView
   const show = (at: number): void => {
     const name = names[at]
     nextAt = now()
-    if (form === undefined) return say({ action: 'accept' })
-    if (name === undefined) return say({ action: 'accept', content: Object.fromEntries(values) })
-    open = opened(name, form)
+    if (form === undefined) return answerWith({ action: 'accept' })
+    if (name === undefined) return answerWith({ action: 'accept', content: Object.fromEntries(values) })
+    open = openField(name, form)
     changed()
   }
   const isRequired = (name: string): boolean => form?.required?.includes(name) === true
-  const take = (now_: Open, value: Value | undefined): void => {
-    const at = names.indexOf(now_.name)
-    if (value === undefined && isRequired(now_.name)) now_.problem = 'An answer is required.'
-    else if (value !== undefined && !fits(now_.field, value)) now_.problem = `Give ${expected(now_.field)}.`
+  const take = (current: OpenField, value: Value | undefined): void => {
+    const at = names.indexOf(current.name)
+    if (value === undefined && isRequired(current.name)) current.problem = 'An answer is required.'
+    else if (value !== undefined && !isValidValue(current.field, value))
+      current.problem = `Give ${expectedValueText(current.field)}.`
     else {
-      if (value === undefined) values.delete(now_.name)
-      else values.set(now_.name, value)
+      if (value === undefined) values.delete(current.name)
+      else values.set(current.name, value)
       return show(at + 1)
     }
     changed()
   }
-  const back = (now_: Open): void => {
-    const at = names.indexOf(now_.name)
+  const back = (current: OpenField): void => {
+    const at = names.indexOf(current.name)
     open = undefined
     if (at > 0) show(at - 1)
     else changed()
   }
   const start: readonly Choice[] = [
     { key: 'y', label: request.mode === 'url' ? 'I will open it' : 'answer', choose: () => show(0) },
-    { key: 'n', label: 'decline', choose: () => say({ action: 'decline' }) },
+    { key: 'n', label: 'decline', choose: () => answerWith({ action: 'decline' }) },
   ]
   const isEarly = (data: string): boolean =>
     now() - nextAt <= freshMs &&
     (isPressed(data, 'enter') || (open?.text === undefined && typedCharacter(data) !== undefined))
   return {
-    written: '',
+    unsentText: '',
     isAnswerKey: (data) => open === undefined && start.some(({ key }) => key === typedCharacter(data)),
     render(width) {
       const head = [ruler(width, style), ...hanging('? ', headOf(question), width).map(style.bold)]
       if (open !== undefined) return [...head, ...fieldLines(open, isRequired(open.name), width, style)]
       const url =
-        request.mode === 'url' ? foldedLines(seenText(request.url ?? ''), width - 2).map((line) => `  ${line}`) : []
+        request.mode === 'url' ? foldedLines(visibleText(request.url ?? ''), width - 2).map((line) => `  ${line}`) : []
       const keys = [...start, { key: 'Esc', label: 'no answer' }]
       return [...head, ...url, ...choiceLines(keys, width, style)]
     },
     handleInput(data) {
       if (isEarly(data)) return
       if (open !== undefined) return handleField(open, data, { take, back, changed })
-      if (isPressed(data, 'escape')) return say({ action: 'cancel' })
+      if (isPressed(data, 'escape')) return answerWith({ action: 'cancel' })
       const typed = typedCharacter(data)
       start.find(({ key }) => key === typed)?.choose()
     },
   }
 
   function headOf({ server: name }: ServerQuestion): string {
-    if (request.mode === 'url') return pageQuestion(server, request)
-    return `The server ${everyCharacterInLine(name, 100)} asks: ${seenText(request.message)}`
+    if (request.mode === 'url') return pageQuestionText(server, request)
+    return `The server ${everyCharacterInLine(name, 100)} asks: ${visibleText(request.message)}`
   }
 }
 
@@ -121,7 +122,7 @@ const yesOrNo: readonly FormOption[] = [
   { const: 'false', title: 'No' },
 ]
 
-function opened(name: string, { properties }: Form): Open {
+function openField(name: string, { properties }: Form): OpenField {
   const field: FormField = properties[name] ?? { type: 'string' }
   const options = optionsOf(field)
   const { default: preset } = field
@@ -146,16 +147,16 @@ function optionsOf(field: FormField): readonly FormOption[] {
 }
 
 interface FieldActions {
-  readonly take: (open: Open, value: Value | undefined) => void
-  readonly back: (open: Open) => void
+  readonly take: (open: OpenField, value: Value | undefined) => void
+  readonly back: (open: OpenField) => void
   readonly changed: () => void
 }
 
-function handleField(open: Open, data: string, { take, back, changed }: FieldActions): void {
+function handleField(open: OpenField, data: string, { take, back, changed }: FieldActions): void {
   const { text, options, field } = open
   if (isPressed(data, 'escape')) return back(open)
   if (text !== undefined) {
-    if (data !== '\n' && isPressed(data, 'enter')) return take(open, writtenValue(field, text.text))
+    if (data !== '\n' && isPressed(data, 'enter')) return take(open, typedValue(field, text.text))
     text.handleInput(data)
     return changed()
   }
@@ -185,16 +186,16 @@ function optionValue(field: FormField, option: FormOption | undefined): Value | 
   return field.type === 'boolean' ? option?.const === 'true' : option?.const
 }
 
-function writtenValue(field: FormField, text: string): Value | undefined {
+function typedValue(field: FormField, text: string): Value | undefined {
   if (text.trim() === '') return undefined
   if (field.type !== 'number' && field.type !== 'integer') return text
   const number = Number(text)
-  // What is not a number does not fit.
+  // Text that is not a number fails validation.
   return Number.isFinite(number) ? number : text
 }
 
 /** `a whole number from 1 to 10` */
-function expected(field: FormField): string {
+function expectedValueText(field: FormField): string {
   switch (field.type) {
     case 'number':
     case 'integer':
@@ -224,7 +225,7 @@ function bounds(least: number | undefined, most: number | undefined, from: strin
   return most === undefined ? ` at least ${least}` : `${from} ${least} to ${most}`
 }
 
-function fieldLines(open: Open, isRequired: boolean, width: number, style: Style): readonly string[] {
+function fieldLines(open: OpenField, isRequired: boolean, width: number, style: Style): readonly string[] {
   const { name, field, text, options, row, chosen, problem } = open
   const { title = name, description } = field
   const label = `${everyCharacterInLine(title, 200)}${isRequired ? ' (required)' : ''}`

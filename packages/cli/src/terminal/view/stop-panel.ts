@@ -2,7 +2,7 @@ import type { SessionSnapshot } from '@halting/core/session'
 import { columnsOf } from '../../io/columns.ts'
 import { many, oneLine, rounded, stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
-import { goalNames, goalStanding } from '../../frontends/goal-words.ts'
+import { goalNames, goalStatus } from '../../frontends/goal-words.ts'
 import { nextStopText } from '../../frontends/next-stop-text.ts'
 import type { Component } from '../screen/screen-port.ts'
 import { dollars, dollarsAndMore } from '../../io/dollars.ts'
@@ -15,55 +15,55 @@ export interface PanelSnapshot extends Pick<
   'activity' | 'figures' | 'goal' | 'limits' | 'nextStop' | 'status'
 > {
   readonly usualLimits?: UsualLimits | undefined
-  /** Standing budgets. They are named when half of one is used (spec R-LIM-12). */
+  /** Standing budgets, shown once half of one is used (spec R-LIM-12). */
   readonly standing?: readonly StandingFigures[] | undefined
 }
 
-/** Limits that nobody set: they are named when more than half of one is used (spec R-LIM-12). */
+/** Default limits, shown once more than half of one is used (spec R-LIM-12). */
 export interface UsualLimits {
   readonly maxTurns?: readonly number[]
   readonly maxRunUsd?: readonly number[]
 }
 
 /**
- * One line: what the run has used and may use, and what would stop it next (spec R-TERM-23). `now`: the clock of the session, by which a retry says
- * when it comes. Parts go from the right where there is no room, the next stop last of all.
+ * One line: what the run has used and may use, and what stops it next (spec R-TERM-23). `now`: the clock of the session, for the countdown of
+ * a retry. Without room, parts are left out from the right, the next stop last.
  */
 export function stopPanel(snapshot: () => PanelSnapshot, style: Style, now: () => number): Component {
   const activeMs = runningClock(now)
   return {
     render(width) {
-      const given = snapshot()
-      const { activity } = given
-      const figures = { ...given.figures, usedMs: activeMs(given) }
-      const limits = namedLimits(given)
+      const current = snapshot()
+      const { activity } = current
+      const figures = { ...current.figures, usedMs: activeMs(current) }
+      const limits = shownLimits(current)
       const doing = activityText(activity, now())
-      const stop = stopText(given, limits)
+      const stop = stopText(current, limits)
       const parts = [
         turnsText(figures, limits),
-        given.goal === null ? '' : goalStanding(given.goal),
+        current.goal === null ? '' : goalStatus(current.goal),
         dollarsText(figures, limits),
-        ...(given.standing ?? []).filter(isHalfUsed).map(standingText),
+        ...(current.standing ?? []).filter(isHalfUsed).map(standingText),
         contextText(figures),
         timeText(figures, limits),
         tokensText(figures, limits),
         callsText(figures, limits),
       ]
-      const told = parts.filter((part) => part !== '')
-      const { doing: recovery, figures: rest } = laidOut(doing, told, stop, width - 1)
-      // What is coloured takes no columns: the parts are laid out before.
+      const texts = parts.filter((part) => part !== '')
+      const { doing: recovery, figures: rest } = layOut(doing, texts, stop, width - 1)
+      // The layout is computed without colours.
       const shown = [...(recovery === '' ? [] : [style.yellow(recovery)]), ...(rest === '' ? [] : [style.dim(rest)])]
       return shown.length === 0 ? [] : [` ${shown.join(style.dim(separator))}`]
     },
   }
 }
 
-/** Figures come with requests: between them the time goes on, while a run does and no person is waited for. */
+/** Figures arrive with requests. In between, time advances while a run works and does not wait for a person. */
 function runningClock(now: () => number): (snapshot: PanelSnapshot) => number {
-  let [usedMs, passedMs, lookedAt] = [0, 0, now()]
+  let [usedMs, passedMs, lastReadAt] = [0, 0, now()]
   return ({ figures, status }) => {
-    const sinceMs = now() - lookedAt
-    lookedAt += sinceMs
+    const sinceMs = now() - lastReadAt
+    lastReadAt += sinceMs
     if (figures.usedMs !== usedMs || status === 'idle') [usedMs, passedMs] = [figures.usedMs, 0]
     else if (status === 'running') passedMs += Math.max(0, sinceMs)
     return usedMs + passedMs
@@ -72,27 +72,27 @@ function runningClock(now: () => number): (snapshot: PanelSnapshot) => number {
 
 const separator = ' · '
 
-/** `retry 2/10`: what goes on is not cut to less. */
-const fewestColumns = 10
+/** `retry 2/10`: an activity is not cut below this. */
+const minColumns = 10
 
-/** What goes on, as many of the figures as there is room for, and the next stop, which gives way last. */
-function laidOut(
+/** The activity, as many figures as fit, and the next stop, which is cut last. */
+function layOut(
   doing: string,
   parts: readonly string[],
   stop: string,
   width: number,
 ): { readonly doing: string; readonly figures: string } {
   const before = doing === '' ? 0 : columnsOf(doing) + separator.length
-  for (let kept = parts.length; kept >= 0; kept -= 1) {
-    const figures = [...parts.slice(0, kept), ...(stop === '' ? [] : [stop])].join(separator)
+  for (let count = parts.length; count >= 0; count -= 1) {
+    const figures = [...parts.slice(0, count), ...(stop === '' ? [] : [stop])].join(separator)
     if (before + columnsOf(figures) <= width) return { doing, figures }
   }
   const room = width - columnsOf(stop) - separator.length
-  if (doing !== '' && room >= fewestColumns) return { doing: oneLine(doing, room), figures: stop }
+  if (doing !== '' && room >= minColumns) return { doing: oneLine(doing, room), figures: stop }
   return { doing: '', figures: oneLine(columnsOf(stop) <= width ? stop : stop.replace('next stop: ', ''), width) }
 }
 
-/** What a run does that is no plain turn: which recovery it is, and how often that may still happen. */
+/** An activity other than a normal turn: which recovery, and how often it may still happen. */
 function activityText(activity: PanelSnapshot['activity'], now: number): string {
   switch (activity.type) {
     case 'retry': {
@@ -126,29 +126,33 @@ function activityText(activity: PanelSnapshot['activity'], now: number): string 
 type Figures = PanelSnapshot['figures']
 type Limits = PanelSnapshot['limits']
 
-/** Without those that nobody set, and of which less than half is used. */
-function namedLimits({ limits, figures, usualLimits = {} }: PanelSnapshot): Limits {
-  const named = (limit: number | null, used: number, usual: readonly number[] = []): number | null =>
+/** The limits without defaults of which less than half is used. */
+function shownLimits({ limits, figures, usualLimits = {} }: PanelSnapshot): Limits {
+  const shownLimit = (limit: number | null, used: number, usual: readonly number[] = []): number | null =>
     limit !== null && usual.includes(limit) && used * 2 < limit ? null : limit
   return {
     ...limits,
-    maxTurns: named(limits.maxTurns, figures.turns, usualLimits.maxTurns),
-    maxRunUsd: named(limits.maxRunUsd, figures.settledUsd, usualLimits.maxRunUsd),
+    maxTurns: shownLimit(limits.maxTurns, figures.turns, usualLimits.maxTurns),
+    maxRunUsd: shownLimit(limits.maxRunUsd, figures.settledUsd, usualLimits.maxRunUsd),
   }
 }
 
-/** The next stop, where it is by a limit that is named; else the turns that are left, where those are. */
-function stopText({ limits, figures, nextStop }: PanelSnapshot, named: Limits): string {
-  const isUnnamed = (limit: 'maxTurns' | 'maxRunUsd'): boolean => limits[limit] !== null && named[limit] === null
+/** The next stop, if its limit is shown; else the remaining turns, if those are shown. */
+function stopText({ limits, figures, nextStop }: PanelSnapshot, shownLimit: Limits): string {
+  const isUnnamed = (limit: 'maxTurns' | 'maxRunUsd'): boolean => limits[limit] !== null && shownLimit[limit] === null
   const isHidden =
     (nextStop?.reason === 'max_turns' && isUnnamed('maxTurns')) ||
     (nextStop?.reason === 'max_budget_usd' && isUnnamed('maxRunUsd') && isOfRun(limits, figures))
   if (!isHidden) return isUnnamed('maxTurns') && nextStop === null ? '' : nextStopText(nextStop)
-  if (named.maxTurns === null) return ''
-  return nextStopText({ reason: 'max_turns', turns: Math.max(0, named.maxTurns - figures.turns), isEstimate: false })
+  if (shownLimit.maxTurns === null) return ''
+  return nextStopText({
+    reason: 'max_turns',
+    turns: Math.max(0, shownLimit.maxTurns - figures.turns),
+    isEstimate: false,
+  })
 }
 
-/** The dollar limit of the run leaves less than that of the session. */
+/** Whether the dollar limit of the run leaves less than that of the session. */
 function isOfRun({ maxRunUsd, maxBudgetUsd }: Limits, { settledUsd, sessionUsd }: Figures): boolean {
   if (maxRunUsd === null) return false
   return maxBudgetUsd === null || maxRunUsd - settledUsd < maxBudgetUsd - sessionUsd
@@ -158,7 +162,7 @@ function turnsText({ turns }: Figures, { maxTurns }: Limits): string {
   return maxTurns === null ? many(turns, 'turn') : `turn ${turns}/${maxTurns}`
 }
 
-/** `$0.31 of $1.00 (+$0.05 reserved)`: of the session's dollars or the run's, whichever leave less. */
+/** `$0.31 of $1.00 (+$0.05 reserved)`: for the session or the run, whichever leaves less. */
 function dollarsText(figures: Figures, limits: Limits): string {
   const { settledUsd, unknownUsd, reservedUsd, sessionUsd, waitingRequests } = figures
   const { maxBudgetUsd, maxRunUsd } = limits
@@ -185,7 +189,7 @@ function isHalfUsed({ settledUsd, limitUsd }: StandingFigures): boolean {
   return settledUsd * 2 >= limitUsd
 }
 
-/** `$12.40 of $20 a day`. The name may be long: it has a folder in it, or a model. */
+/** `$12.40 of $20 a day`. The name may be long, because it can contain a folder or model. */
 function standingText({ name, settledUsd }: StandingFigures): string {
   return `${dollars(settledUsd)} of ${oneLine(name, 40)}`
 }

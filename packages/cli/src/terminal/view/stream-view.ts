@@ -6,7 +6,7 @@ import { followChanges } from '../../headless/file-changes.ts'
 import { elapsed } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import type { Block, Component } from '../screen/screen-port.ts'
-import { type EndedAgent, followAgents } from './agents.ts'
+import { type Agents, type EndedAgent, followAgents } from './agents.ts'
 import {
   dimBlock,
   errorBlock,
@@ -14,18 +14,18 @@ import {
   noticeBlock,
   overriddenText,
   promptBlock,
-  roomBlock,
+  contextChangeBlock,
   thinkingBlock,
-  toldBlock,
+  modelMessageBlock,
 } from './message-blocks.ts'
 import { iterationText } from '../../frontends/iteration-text.ts'
-import { followTools } from './running-tools.ts'
+import { followTools, type RunningTools } from './running-tools.ts'
 import { replyExtras } from '../../frontends/reply-extras.ts'
 import { todosAfter, type TodoItem } from '../../frontends/todos.ts'
 import { toolBlock } from './tool-block.ts'
 import { toolTitle } from './tool-title.ts'
 
-/** What the model writes, as it comes: finished blocks to print, and what is not finished. */
+/** Renders the model's Markdown as it arrives: finished blocks to print, and an unfinished tail. */
 export interface MarkdownStream {
   append(text: string): readonly Block[]
   finish(): readonly Block[]
@@ -34,25 +34,25 @@ export interface MarkdownStream {
 
 export interface StreamViewOptions {
   readonly style: Style
-  /** Paths below it are shown from there. */
+  /** Paths inside it are shown relative to it. */
   readonly cwd: string
-  /** One for each text of the model. */
+  /** Creates a stream for each text of the model. */
   readonly markdown: () => MarkdownStream
-  /** Milliseconds, for how long something takes. */
+  /** Milliseconds, for durations. */
   readonly now?: () => number
 }
 
 /**
- * What a session tells, as blocks to print once, in order, and what stands below while it is not finished (spec R-TERM-20 to R-TERM-23).
- * It draws nothing and keeps nothing that the session has.
+ * Translates the events of a session into blocks that are printed once, in order, and a live component for unfinished parts (spec R-TERM-20 to R-TERM-23).
+ * It draws nothing itself, and stores nothing that the session has.
  */
 export interface StreamView {
   see(event: SessionEvent): readonly Block[]
-  /** The tail of what the model writes, calls and agents that work. */
+  /** The unfinished text of the model, running calls and agents. */
   readonly live: Component
-  /** The list of things to do, as it was written last. */
+  /** The current todo list. */
   readonly todos: readonly TodoItem[]
-  /** Files that were changed since the run began, or since the last prompt where a run of before is told: `2 files changed +12 −3`; '' for none. */
+  /** The files changed since the run started, or in a replayed run since the last prompt: `2 files changed +12 −3`; '' for none. */
   readonly changes: string
 }
 
@@ -65,291 +65,328 @@ interface Call {
 
 type Entry<Kind extends TranscriptEntry['kind']> = Extract<TranscriptEntry, { readonly kind: Kind }>
 
-export function createStreamView({
-  style,
-  cwd,
-  markdown,
-  now = () => performance.now(),
-}: StreamViewOptions): StreamView {
-  const calls = new Map<string, Call>()
-  // An event that is not live comes again where a run is resumed.
-  const seen = new Set<string>()
-  /** Calls whose plan was printed. */
-  const plans = new Set<string>()
-  const tools = followTools(now, cwd)
-  const agents = followAgents(now, cwd)
-  let changes = followChanges()
-  let todos: readonly TodoItem[] = []
-  /** Undefined while what is told is from before: an entry does not name its turn. */
-  let turn: number | undefined
-  let writing: MarkdownStream | undefined
-  let thinking = ''
-  let thinkingSince: number | undefined
-  let retryTold = ''
-  const goals = followGoals(style)
-  /** The reply that is coming was told as it came. */
-  let isStreamed = false
-  /** Of it: how many texts are whole, and what came of the next one. */
-  let streamed = { texts: 0, text: '' }
+export function createStreamView(options: StreamViewOptions): StreamView {
+  return new SessionStreamView(options)
+}
 
-  const endThinking = (): readonly Block[] => {
-    const text = thinking.trim()
-    ;[thinking, thinkingSince] = ['', undefined]
-    return text === '' ? [] : [thinkingBlock(text, style)]
+class SessionStreamView implements StreamView {
+  readonly #style: StreamViewOptions['style']
+  readonly #cwd: StreamViewOptions['cwd']
+  readonly #markdown: StreamViewOptions['markdown']
+  readonly #now: NonNullable<StreamViewOptions['now']>
+  readonly #calls = new Map<string, Call>()
+  // Recorded events are repeated when a run is resumed.
+  readonly #seenEntries = new Set<string>()
+  /** Calls whose plan was printed. */
+  readonly #plans = new Set<string>()
+  readonly #tools: RunningTools
+  readonly #agents: Agents
+  #changes = followChanges()
+  #todos: readonly TodoItem[] = []
+  /** Undefined during a replay, because entries have no turn number. */
+  #turn: number | undefined
+  #writing: MarkdownStream | undefined
+  #thinking = ''
+  #thinkingSince: number | undefined
+  #lastRetryMessage = ''
+  readonly #goals: Goals
+  /** The current reply was streamed. */
+  #isStreamed = false
+  /** How many texts of it are complete, and the streamed part of the next one. */
+  #streamed = { texts: 0, text: '' }
+  /** The error message of a service. The ending of the run reports it; without an ending, it is printed before the next entry. */
+  #failure: Block | undefined
+  readonly live: StreamView['live']
+
+  constructor({ style, cwd, markdown, now = () => performance.now() }: StreamViewOptions) {
+    this.#style = style
+    this.#cwd = cwd
+    this.#markdown = markdown
+    this.#now = now
+    this.#tools = followTools(now, cwd)
+    this.#agents = followAgents(now, cwd)
+    this.#goals = followGoals(style)
+    this.live = {
+      render: (width) => [
+        ...(this.#thinkingSince === undefined
+          ? []
+          : [style.dim(`✻ thinking · ${elapsed(now() - this.#thinkingSince)}`.slice(0, width))]),
+        ...(this.#writing?.tail.render(width) ?? []),
+        ...this.#tools.lines(width, style),
+        ...this.#agents.lines(width, style),
+      ],
+    }
   }
-  const write = (text: string): readonly Block[] => {
-    const before = endThinking()
-    writing ??= markdown()
-    return [...before, ...writing.append(text)]
+
+  see(event: SessionEvent): readonly Block[] {
+    switch (event.type) {
+      case 'run_start':
+        this.#changes = followChanges()
+        ;[this.#lastRetryMessage, this.#failure] = ['', undefined]
+        return []
+      case 'loop':
+        return this.#onEvent(event.event)
+      case 'question':
+        return this.#planBlocks(event.question.callId, event.question.toolName, event.question.input)
+      case 'note':
+        return [noticeBlock(event.text, this.#style)]
+      case 'failed':
+        if (event.isAfterRun === true) return [noticeBlock(messageOf(event.error), this.#style)]
+        return [...this.#endWriting(), errorBlock(messageOf(event.error), this.#style)]
+      case 'run_end':
+        this.#failure = undefined
+        return this.#endWriting()
+      default:
+        return []
+    }
   }
-  const endWriting = (): readonly Block[] => {
-    const rest = [...endThinking(), ...(writing?.finish() ?? [])]
-    writing = undefined
+
+  get todos(): StreamView['todos'] {
+    return this.#todos
+  }
+
+  get changes(): StreamView['changes'] {
+    return this.#changes.summary
+  }
+
+  #endThinking(): readonly Block[] {
+    const text = this.#thinking.trim()
+    ;[this.#thinking, this.#thinkingSince] = ['', undefined]
+    return text === '' ? [] : [thinkingBlock(text, this.#style)]
+  }
+
+  #write(text: string): readonly Block[] {
+    const before = this.#endThinking()
+    this.#writing ??= this.#markdown()
+    return [...before, ...this.#writing.append(text)]
+  }
+
+  #endWriting(): readonly Block[] {
+    const rest = [...this.#endThinking(), ...(this.#writing?.finish() ?? [])]
+    this.#writing = undefined
     return rest
   }
 
-  const hearUpdate = (update: ModelUpdate): readonly Block[] => {
+  #onModelUpdate(update: ModelUpdate): readonly Block[] {
     switch (update.type) {
       case 'text_delta':
-        isStreamed = true
-        streamed.text += update.text
-        return write(update.text)
+        this.#isStreamed = true
+        this.#streamed.text += update.text
+        return this.#write(update.text)
       case 'thinking_delta': {
-        isStreamed = true
-        const before = writing === undefined ? [] : endWriting()
-        thinkingSince ??= now()
-        thinking += update.text
+        this.#isStreamed = true
+        const before = this.#writing === undefined ? [] : this.#endWriting()
+        this.#thinkingSince ??= this.#now()
+        this.#thinking += update.text
         return before
       }
       case 'block':
         if (update.block.type !== 'text') return []
-        // The next text is one of its own.
-        streamed = { texts: streamed.texts + 1, text: '' }
-        return endWriting()
+        // The next text starts a new block.
+        this.#streamed = { texts: this.#streamed.texts + 1, text: '' }
+        return this.#endWriting()
       default:
         return []
     }
   }
 
-  /** What the service said in the place of a reply: the ending of the run says it; where none is shown, it stands before what comes next. */
-  let failure: Block | undefined
-  const failureBefore = (): readonly Block[] => {
-    const told = failure === undefined ? [] : [failure]
-    failure = undefined
-    return told
+  #failureBefore(): readonly Block[] {
+    const blocks = this.#failure === undefined ? [] : [this.#failure]
+    this.#failure = undefined
+    return blocks
   }
 
-  const seeReply = ({ message, error, aborted }: Entry<'assistant'>): readonly Block[] => {
+  #seeReply({ message, error, aborted }: Entry<'assistant'>): readonly Block[] {
     for (const block of message.content)
-      if (isToolUse(block)) calls.set(block.id, { ...calls.get(block.id), name: block.name, input: block.input })
+      if (isToolUse(block))
+        this.#calls.set(block.id, { ...this.#calls.get(block.id), name: block.name, input: block.input })
     if (error !== undefined) {
-      failure = errorBlock(textsOf(message.content), style)
-      return endWriting()
+      this.#failure = errorBlock(textsOf(message.content), this.#style)
+      return this.#endWriting()
     }
-    const told = isStreamed
-      ? restOf(message.content)
-      : message.content.flatMap((block) => [...said(block), ...endWriting()])
-    beginReply()
-    const before = [...endWriting(), ...told]
-    const extras = replyExtras(message.content).flatMap((extra) => [...write(extra), ...endWriting()])
-    return [...before, ...extras, ...(aborted === true ? [dimBlock('  ', '(cut off here)', style)] : [])]
+    const replyBlocks = this.#isStreamed
+      ? this.#missedText(message.content)
+      : message.content.flatMap((block) => [...this.#writeBlock(block), ...this.#endWriting()])
+    this.#beginReply()
+    const before = [...this.#endWriting(), ...replyBlocks]
+    const extras = replyExtras(message.content).flatMap((extra) => [...this.#write(extra), ...this.#endWriting()])
+    return [...before, ...extras, ...(aborted === true ? [dimBlock('  ', '(cut off here)', this.#style)] : [])]
   }
-  const beginReply = (): void => {
-    isStreamed = false
-    streamed = { texts: 0, text: '' }
+
+  #beginReply(): void {
+    this.#isStreamed = false
+    this.#streamed = { texts: 0, text: '' }
   }
-  /** What went by where the connection to a session was cut in the middle of a reply. */
-  const restOf = (content: readonly ContentBlock[]): readonly Block[] => {
-    let { text: came } = streamed
+
+  /** The part of a reply that was missed while the connection was interrupted. */
+  #missedText(content: readonly ContentBlock[]): readonly Block[] {
+    let { text: streamedText } = this.#streamed
     return writtenTexts(content)
-      .slice(streamed.texts)
+      .slice(this.#streamed.texts)
       .flatMap((text) => {
-        if (came.startsWith(text)) {
-          came = came.slice(text.length)
+        if (streamedText.startsWith(text)) {
+          streamedText = streamedText.slice(text.length)
           return []
         }
-        const isGoneOnWith = text.startsWith(came)
-        const rest = isGoneOnWith ? text.slice(came.length) : ''
-        came = isGoneOnWith ? '' : came
-        return rest === '' ? [] : [...write(rest), ...endWriting()]
+        const isGoneOnWith = text.startsWith(streamedText)
+        const rest = isGoneOnWith ? text.slice(streamedText.length) : ''
+        streamedText = isGoneOnWith ? '' : streamedText
+        return rest === '' ? [] : [...this.#write(rest), ...this.#endWriting()]
       })
   }
-  const said = (block: ContentBlock): readonly Block[] => {
-    if (block.type === 'text' && typeof block.text === 'string') return write(block.text)
-    if (block.type === 'thinking' && typeof block.thinking === 'string') thinking = block.thinking
+
+  #writeBlock(block: ContentBlock): readonly Block[] {
+    if (block.type === 'text' && typeof block.text === 'string') return this.#write(block.text)
+    if (block.type === 'thinking' && typeof block.thinking === 'string') this.#thinking = block.thinking
     return []
   }
 
-  /** A plan is printed whole, once: the question about it has no room for it. A session that goes on has none. */
-  const planBlocks = (callId: string, tool: string, input: unknown): readonly Block[] => {
-    if (tool !== 'ExitPlanMode' || plans.has(callId)) return []
-    plans.add(callId)
+  /** A plan is printed completely, once, because the question has no room for it. */
+  #planBlocks(callId: string, tool: string, input: unknown): readonly Block[] {
+    if (tool !== 'ExitPlanMode' || this.#plans.has(callId)) return []
+    this.#plans.add(callId)
     if (!isJsonObject(input) || typeof input['plan'] !== 'string') return []
-    return [...endWriting(), dimBlock('⏺ ', 'Plan', style), ...write(input['plan']), ...endWriting()]
+    return [
+      ...this.#endWriting(),
+      dimBlock('⏺ ', 'Plan', this.#style),
+      ...this.#write(input['plan']),
+      ...this.#endWriting(),
+    ]
   }
 
-  const seeResults = ({ message, details = {} }: Entry<'user'>): readonly Block[] => {
+  #seeResults({ message, details = {} }: Entry<'user'>): readonly Block[] {
     const blocks = typeof message.content === 'string' ? [] : message.content.filter(isToolResult)
     return blocks.flatMap((block) => {
-      const call = calls.get(block.tool_use_id) ?? { name: 'call', input: {} }
+      const call = this.#calls.get(block.tool_use_id) ?? { name: 'call', input: {} }
       const result = details[block.tool_use_id]
       const { name, input, durationMs, status = block.is_error === true ? 'failed' : 'done' } = call
-      calls.delete(block.tool_use_id)
-      tools.over(block.tool_use_id)
-      agents.over(block.tool_use_id)
-      todos = (status === 'done' ? todosAfter(name, result) : undefined) ?? todos
-      if (result !== undefined) changes.add(result)
-      const title = toolTitle(name, input, cwd)
+      this.#calls.delete(block.tool_use_id)
+      this.#tools.onResult(block.tool_use_id)
+      this.#agents.onResult(block.tool_use_id)
+      this.#todos = (status === 'done' ? todosAfter(name, result) : undefined) ?? this.#todos
+      if (result !== undefined) this.#changes.add(result)
+      const title = toolTitle(name, input, this.#cwd)
       const shown = { tool: name, title, status, content: block.content, details: result, durationMs }
-      return [...planBlocks(block.tool_use_id, name, input), toolBlock(shown, style)]
+      return [...this.#planBlocks(block.tool_use_id, name, input), toolBlock(shown, this.#style)]
     })
   }
 
-  const seeUser = (entry: Entry<'user'>): readonly Block[] => {
+  #seeUser(entry: Entry<'user'>): readonly Block[] {
     const { content } = entry.message
     switch (entry.origin) {
       case 'prompt':
-        changes = followChanges()
-        return [promptBlock(content, style)]
+        this.#changes = followChanges()
+        return [promptBlock(content, this.#style)]
       case 'steer':
       case 'follow_up':
-        return [promptBlock(content, style, takenText(entry.origin, turn))]
+        return [promptBlock(content, this.#style, takenText(entry.origin, this.#turn))]
       case 'tool_results':
-        return seeResults(entry)
+        return this.#seeResults(entry)
       case 'hook':
-        // Of the program itself: a person knows the folder. The pager shows it.
-        return entry.hook !== undefined && isBuiltinHook(entry.hook) ? [] : [toldBlock('hook', content, style)]
+        // Built-in hooks are not shown; the pager shows them.
+        return entry.hook !== undefined && isBuiltinHook(entry.hook)
+          ? []
+          : [modelMessageBlock('hook', content, this.#style)]
       case 'loop':
-        return goals.hasTold() ? [] : [toldBlock('sent to the model', content, style)]
+        return this.#goals.takeReported() ? [] : [modelMessageBlock('sent to the model', content, this.#style)]
       case 'interruption':
-        // The ending tells it.
+        // The ending reports it.
         return []
     }
   }
 
-  const seeEntry = (entry: TranscriptEntry): readonly Block[] => {
-    if (seen.has(entry.id)) return []
-    seen.add(entry.id)
-    return [...failureBefore(), ...seeNew(entry)]
+  #seeEntry(entry: TranscriptEntry): readonly Block[] {
+    if (this.#seenEntries.has(entry.id)) return []
+    this.#seenEntries.add(entry.id)
+    return [...this.#failureBefore(), ...this.#seeNew(entry)]
   }
 
-  const seeNew = (entry: TranscriptEntry): readonly Block[] => {
+  #seeNew(entry: TranscriptEntry): readonly Block[] {
     switch (entry.kind) {
       case 'assistant':
-        return seeReply(entry)
+        return this.#seeReply(entry)
       case 'user':
-        return [...endWriting(), ...seeUser(entry), ...taskBlocks(entry.tasks, style)]
+        return [...this.#endWriting(), ...this.#seeUser(entry), ...taskBlocks(entry.tasks, this.#style)]
       case 'attachment': {
         const { attachment, tasks } = entry
-        // What is left at the end is told one by one, and not in a sentence too.
-        const isTold = attachment.type === 'max_turns_reached' || tasks?.some(({ type }) => type === 'left') === true
-        return [...(isTold ? [] : [noticeBlock(attachment.message, style)]), ...taskBlocks(tasks, style)]
+        // Remaining tasks are reported one by one, without the summary.
+        const isReported =
+          attachment.type === 'max_turns_reached' || tasks?.some(({ type }) => type === 'left') === true
+        return [
+          ...(isReported ? [] : [noticeBlock(attachment.message, this.#style)]),
+          ...taskBlocks(tasks, this.#style),
+        ]
       }
       case 'media_removed':
-        return [noticeBlock(entry.note, style)]
+        return [noticeBlock(entry.note, this.#style)]
       default:
         return []
     }
   }
 
-  const onEvent = (event: RunEvent): readonly Block[] => {
-    tools.onEvent(event)
-    const room = event.type === 'message' && seen.has(event.entry.id) ? undefined : roomBlock(event, style)
-    const before = room === undefined ? [] : [...endWriting(), room]
+  #onEvent(event: RunEvent): readonly Block[] {
+    this.#tools.onEvent(event)
+    const room =
+      event.type === 'message' && this.#seenEntries.has(event.entry.id)
+        ? undefined
+        : contextChangeBlock(event, this.#style)
+    const before = room === undefined ? [] : [...this.#endWriting(), room]
     switch (event.type) {
       case 'run_start': {
         const continues = event.isResumed === true ? undefined : event.run.continues
-        return continues === undefined ? [] : [dimBlock('↻ ', `continuing ${continues}, with its counters`, style)]
+        return continues === undefined
+          ? []
+          : [dimBlock('↻ ', `continuing ${continues}, with its counters`, this.#style)]
       }
       case 'turn_start':
-        turn = event.turn
-        goals.hasTold()
+        this.#turn = event.turn
+        this.#goals.takeReported()
         return before
       case 'model_start': {
-        // Whoever was asked is gone: another worker of a cluster asks again.
-        const cut = isStreamed ? [...endWriting(), dimBlock('  ', '(interrupted here)', style)] : []
-        beginReply()
+        // A reply was interrupted: another worker of the cluster repeats the request.
+        const cut = this.#isStreamed ? [...this.#endWriting(), dimBlock('  ', '(interrupted here)', this.#style)] : []
+        this.#beginReply()
         return [...cut, ...before]
       }
       case 'model_update':
-        return hearUpdate(event.update)
+        return this.#onModelUpdate(event.update)
       case 'message':
-        retryTold = ''
-        return [...before, ...seeEntry(event.entry)]
+        this.#lastRetryMessage = ''
+        return [...before, ...this.#seeEntry(event.entry)]
       case 'tool_start':
-        calls.set(event.callId, { ...calls.get(event.callId), name: event.name, input: event.input })
+        this.#calls.set(event.callId, { ...this.#calls.get(event.callId), name: event.name, input: event.input })
         return []
       case 'tool_end': {
-        const call = calls.get(event.callId)
+        const call = this.#calls.get(event.callId)
         if (call !== undefined) [call.status, call.durationMs] = [event.status, event.durationMs]
         return []
       }
       case 'retry': {
         const { message } = event.error
-        const told = message === retryTold ? [] : [noticeBlock(`${message} (${retryText(event)})`, style)]
-        retryTold = message
-        // What came of the reply stays where it is, and comes again.
-        const cut = isStreamed ? [dimBlock('  ', '(interrupted here)', style)] : []
-        beginReply()
-        return [...endWriting(), ...cut, ...told]
+        const notice =
+          message === this.#lastRetryMessage ? [] : [noticeBlock(`${message} (${retryText(event)})`, this.#style)]
+        this.#lastRetryMessage = message
+        // The partial reply stays visible, and is repeated.
+        const cut = this.#isStreamed ? [dimBlock('  ', '(interrupted here)', this.#style)] : []
+        this.#beginReply()
+        return [...this.#endWriting(), ...cut, ...notice]
       }
       case 'notice':
-        return [...before, noticeBlock(event.message, style)]
+        return [...before, noticeBlock(event.message, this.#style)]
       case 'background':
-        return event.error === null ? [] : [noticeBlock(`${event.name} failed: ${event.error}`, style)]
+        return event.error === null ? [] : [noticeBlock(`${event.name} failed: ${event.error}`, this.#style)]
       case 'goal_start':
       case 'goal_end':
-        return [...endWriting(), ...goals.see(event)]
+        return [...this.#endWriting(), ...this.#goals.see(event)]
       case 'signals_overridden':
-        return [dimBlock('↻ ', overriddenText(event), style)]
+        return [dimBlock('↻ ', overriddenText(event), this.#style)]
       case 'lap':
-        return lapBlocks(event, style)
+        return lapBlocks(event, this.#style)
       case 'agent':
-        return agentBlocks(agents.onEvent(event), style)
+        return agentBlocks(this.#agents.onEvent(event), this.#style)
       default:
         return before
     }
-  }
-
-  return {
-    see(event) {
-      switch (event.type) {
-        case 'run_start':
-          changes = followChanges()
-          ;[retryTold, failure] = ['', undefined]
-          return []
-        case 'loop':
-          return onEvent(event.event)
-        case 'question':
-          return planBlocks(event.question.callId, event.question.toolName, event.question.input)
-        case 'note':
-          return [noticeBlock(event.text, style)]
-        case 'failed':
-          if (event.isAfterRun === true) return [noticeBlock(messageOf(event.error), style)]
-          return [...endWriting(), errorBlock(messageOf(event.error), style)]
-        case 'run_end':
-          failure = undefined
-          return endWriting()
-        default:
-          return []
-      }
-    },
-    live: {
-      render: (width) => [
-        ...(thinkingSince === undefined
-          ? []
-          : [style.dim(`✻ thinking · ${elapsed(now() - thinkingSince)}`.slice(0, width))]),
-        ...(writing?.tail.render(width) ?? []),
-        ...tools.lines(width, style),
-        ...agents.lines(width, style),
-      ],
-    },
-    get todos() {
-      return todos
-    },
-    get changes() {
-      return changes.summary
-    },
   }
 }
 
@@ -361,7 +398,7 @@ function writtenTexts(content: readonly ContentBlock[]): readonly string[] {
   return content.flatMap((block) => (block.type === 'text' && typeof block.text === 'string' ? [block.text] : []))
 }
 
-/** What is steered is taken when a turn has begun; what follows up, before one does. */
+/** A steering message is taken at the start of a turn; a follow-up before one. */
 function takenText(origin: 'steer' | 'follow_up', turn: number | undefined): string {
   if (origin === 'steer') return turn === undefined ? 'delivered during a run' : `delivered at turn ${turn}`
   return turn === undefined
@@ -390,24 +427,24 @@ type GoalEvent = Extract<RunEvent, { readonly type: 'goal_start' | 'goal_end' }>
 
 interface Goals {
   see(event: GoalEvent): readonly Block[]
-  /** True once after a round: the next words of the loop say to the model what the line of the round says to people. */
-  hasTold(): boolean
+  /** True once after a round: the next message of the loop repeats what the line of the round says. */
+  takeReported(): boolean
 }
 
-/** The rounds of checks: what each came to is told when it is over. */
+/** Rounds of goal checks, reported when they end. */
 function followGoals(style: Style): Goals {
   let goals: readonly string[] = []
-  let isTold = false
+  let wasReported = false
   return {
     see(event) {
-      isTold = event.type === 'goal_end'
+      wasReported = event.type === 'goal_end'
       if (event.type === 'goal_end') return goalBlocks(goals, event, style)
       goals = event.goals
       return []
     },
-    hasTold() {
-      const was = isTold
-      isTold = false
+    takeReported() {
+      const was = wasReported
+      wasReported = false
       return was
     },
   }

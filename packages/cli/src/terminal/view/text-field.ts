@@ -3,14 +3,14 @@ import { CURSOR_MARKER } from '@earendil-works/pi-tui/dist/tui.js'
 import { columnsOf } from '../../io/columns.ts'
 import { inert } from '../../io/inert.ts'
 import { everyControl, numbered } from '../../io/seen.ts'
-import { pastedIn, textOfKey } from '../keys/typed.ts'
+import { pastedText, textOfKey } from '../keys/typed-text.ts'
 
-/** A small text that is written in a question: a reason, a command that is changed. Enter and Esc are for whoever shows it. */
+/** A text field in a question: for a reason, or a changed command. Enter and Esc are left to the caller. */
 export interface TextField {
   readonly text: string
   /** Lines of at most `width` columns, with the cursor. */
   render(width: number): readonly string[]
-  /** Whether the key was one for it. */
+  /** Whether the key was handled. */
   handleInput(data: string): boolean
 }
 
@@ -19,13 +19,13 @@ export function isPressed(data: string, ...keys: readonly KeyId[]): boolean {
   return keys.some((key) => matchesKey(data, key))
 }
 
-/** The one character that a key types. */
+/** The single character that a key types. */
 export function typedCharacter(data: string): string | undefined {
   const text = textOfKey(data)
   return text !== undefined && /^.$/u.test(text) ? text : undefined
 }
 
-/** A character with what combines with it. */
+/** A character with its combining marks. */
 const lastCharacter = /(?:[^\p{M}]|^)\p{M}*$/su
 const firstCharacter = /^[\s\S]\p{M}*/u
 
@@ -60,7 +60,7 @@ export function textField(initial: string): TextField {
     },
     render: (width) => fieldLines(before, after, width),
     handleInput(data) {
-      const pasted = pastedIn(data)
+      const pasted = pastedText(data)
       const typed = pasted === undefined ? textOfKey(data) : inert(pasted.replaceAll('\r', '\n'), { styled: false })
       if (typed !== undefined) {
         insert(typed)
@@ -74,20 +74,20 @@ export function textField(initial: string): TextField {
   }
 }
 
-/** What would steer the terminal, or end the line, is shown by its number: it is part of the text. */
-function seen(character: string): string {
+/** Control characters are shown by their code point, because they are part of the text. */
+function visibleCharacter(character: string): string {
   return /[\u2028\u2029]/.test(character) ? numbered(character) : everyControl(character)
 }
 
-/** The text as it is, parted where a line is full: what is written is to be seen to the last blank. */
+/** The text unchanged, split where a line is full, so that every space is visible. */
 function fieldLines(before: string, after: string, width: number): readonly string[] {
-  // The cursor may stand behind the last character of a line.
+  // The cursor may be after the last character of a line.
   const room = Math.max(2, width - 1)
   const lines = ['']
   let columns = 0
   const add = (text: string): void => {
     for (const character of text) {
-      const shown = character === '\t' ? '    ' : seen(character)
+      const shown = character === '\t' ? '    ' : visibleCharacter(character)
       const needed = columnsOf(shown)
       if (character === '\n' || columns + needed > room) {
         lines.push('')

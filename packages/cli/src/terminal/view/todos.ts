@@ -2,8 +2,8 @@ import type { TodoItem } from '../../frontends/todos.ts'
 import type { Style } from '../../io/style.ts'
 import { hanging } from './lines.ts'
 
-/** What is left of the list. */
-export function undoneOf(todos: readonly TodoItem[]): readonly TodoItem[] {
+/** The unfinished todos. */
+export function unfinishedTodos(todos: readonly TodoItem[]): readonly TodoItem[] {
   return todos.filter(({ status }) => status !== 'completed')
 }
 

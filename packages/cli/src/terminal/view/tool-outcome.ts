@@ -2,14 +2,14 @@ import type { ContentBlock, ToolStatus } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import type { Style } from '../../io/style.ts'
 import { everyCharacter } from '../../io/seen.ts'
-import { resultFigure, textOf } from '../../frontends/result-figure.ts'
+import { resultFigure, resultText } from '../../frontends/result-figure.ts'
 import { changeCount, countOf, diffLines, hunksOf } from './diff-lines.ts'
 import { foldedLines, hanging, headOfLines, tailOfLines } from './lines.ts'
 import { todosOf } from '../../frontends/todos.ts'
 import { todoLines } from './todos.ts'
 import { patchToolName } from '../../frontends/patch-files.ts'
 
-/** A call that has its result. */
+/** A finished call. */
 export interface ToolResultShown {
   readonly tool: string
   readonly status: ToolStatus
@@ -18,20 +18,20 @@ export interface ToolResultShown {
   readonly details: unknown
 }
 
-/** How a call went: what stands behind its name, and what stands below. */
+/** The outcome of a call: a figure after its name, and lines below it. */
 export interface ToolOutcome {
   readonly figure: string
   body(width: number, style: Style): readonly string[]
 }
 
-const mostLines = { output: 5, diff: 40, failure: 6, answer: 4, pages: 5 } as const
+const maxLines = { output: 5, diff: 40, failure: 6, answer: 4, pages: 5 } as const
 const indent = '  '
-const nothing = (): readonly string[] => []
+const emptyBody = (): readonly string[] => []
 
-/** What a person is shown of a result (spec R-TERM-21). */
+/** The part of a result that a person sees (spec R-TERM-21). */
 export function toolOutcome(result: ToolResultShown): ToolOutcome {
   const { tool, status, content, details } = result
-  if (status !== 'done') return unhappy(result)
+  if (status !== 'done') return failedOutcome(result)
   const fields = isJsonObject(details) ? details : {}
   const figure = inBrackets(resultFigure(result))
   switch (tool) {
@@ -39,19 +39,19 @@ export function toolOutcome(result: ToolResultShown): ToolOutcome {
     case 'Grep':
     case 'Glob':
     case 'WebFetch':
-      return { figure, body: nothing }
+      return { figure, body: emptyBody }
     case 'WebSearch':
       return { figure, body: foundPages(fields) }
     case 'Edit':
     case 'Write':
     case 'NotebookEdit':
-      return changed(fields)
+      return editOutcome(fields)
     case patchToolName:
-      return patched(fields)
+      return patchOutcome(fields)
     case 'Bash':
       return { figure, body: commandBody(fields, content) }
     case 'TaskCreate':
-      return { figure, body: nothing }
+      return { figure, body: emptyBody }
     case 'TaskUpdate': {
       const task = (todosOf(fields) ?? []).filter(({ id }) => id === fields['taskId'])
       return { figure, body: (width, style) => todoLines(task, width, style, indent) }
@@ -62,27 +62,27 @@ export function toolOutcome(result: ToolResultShown): ToolOutcome {
       return { figure: '', body: (width, style) => todoLines(todos, width, style, indent) }
     }
     case 'EnterPlanMode':
-      return { figure: '(plan first)', body: nothing }
+      return { figure: '(plan first)', body: emptyBody }
     case 'ExitPlanMode':
-      return { figure: '(approved)', body: nothing }
+      return { figure: '(approved)', body: emptyBody }
     case 'AskUserQuestion':
-      return answers(fields)
+      return answersOutcome(fields)
     case 'Agent':
     case 'Task':
-      return { figure, body: dimHead(textOf(content), mostLines.answer) }
+      return { figure, body: dimHead(resultText(content), maxLines.answer) }
     default:
-      return { figure, body: dimHead(textOf(content), 2) }
+      return { figure, body: dimHead(resultText(content), 2) }
   }
 }
 
-/** The pages that a search names: who reads along sees where an answer is from. */
+/** The pages that a search found, so that the source of an answer is visible. */
 function foundPages({ results }: Fields): ToolOutcome['body'] {
   const pages = Array.isArray(results) ? results.filter(isJsonObject) : []
   const lines = pages.flatMap(({ title, url }) => {
     if (typeof title !== 'string' || typeof url !== 'string') return []
     return [everyCharacter(title === url ? url : `${title}: ${url}`)]
   })
-  return dimHead(lines.join('\n'), mostLines.pages)
+  return dimHead(lines.join('\n'), maxLines.pages)
 }
 
 function inBrackets(figure: string): string {
@@ -91,22 +91,22 @@ function inBrackets(figure: string): string {
 
 type Fields = { readonly [name: string]: unknown }
 
-function changed(fields: Fields): ToolOutcome {
+function editOutcome(fields: Fields): ToolOutcome {
   const hunks = hunksOf(fields)
   const [added, removed] = [fields['linesAdded'], fields['linesRemoved']]
-  const told = typeof added === 'number' && typeof removed === 'number' ? changeCount(added, removed) : ''
-  const figure = hunks.length > 0 ? countOf(hunks) : told
+  const reportedCount = typeof added === 'number' && typeof removed === 'number' ? changeCount(added, removed) : ''
+  const figure = hunks.length > 0 ? countOf(hunks) : reportedCount
   return {
     figure: fields['type'] === 'create' ? `${figure} (new file)`.trimStart() : figure,
-    body: (width, style) => diffLines(hunks, { width, style, most: mostLines.diff }),
+    body: (width, style) => diffLines(hunks, { width, style, most: maxLines.diff }),
   }
 }
 
 /** The changes of each file of a patch. */
-function patched({ files }: Fields): ToolOutcome {
+function patchOutcome({ files }: Fields): ToolOutcome {
   const parts = (Array.isArray(files) ? files.filter(isJsonObject) : []).map((file) => ({
     file,
-    outcome: changed(file),
+    outcome: editOutcome(file),
   }))
   const sum = (name: string): number =>
     parts.reduce((total, { file }) => total + (typeof file[name] === 'number' ? file[name] : 0), 0)
@@ -127,24 +127,24 @@ function nameOfFile({ filePath }: Fields): string {
 }
 
 function commandBody(fields: Fields, content: ToolResultShown['content']): ToolOutcome['body'] {
-  if (typeof fields['backgroundTaskId'] === 'string') return nothing
-  return tailBody(typeof fields['stdout'] === 'string' ? fields['stdout'] : textOf(content))
+  if (typeof fields['backgroundTaskId'] === 'string') return emptyBody
+  return tailBody(typeof fields['stdout'] === 'string' ? fields['stdout'] : resultText(content))
 }
 
 function tailBody(output: string): ToolOutcome['body'] {
-  if (output.trim() === '') return nothing
+  if (output.trim() === '') return emptyBody
   return (width, style) =>
-    tailOfLines(foldedLines(output, width - indent.length), mostLines.output, width - indent.length).map((line) =>
+    tailOfLines(foldedLines(output, width - indent.length), maxLines.output, width - indent.length).map((line) =>
       style.dim(indent + line),
     )
 }
 
-function answers(fields: Fields): ToolOutcome {
-  const given = isJsonObject(fields['answers']) ? Object.entries(fields['answers']) : []
+function answersOutcome(fields: Fields): ToolOutcome {
+  const answered = isJsonObject(fields['answers']) ? Object.entries(fields['answers']) : []
   return {
-    figure: given.length === 0 ? '(not answered)' : '',
+    figure: answered.length === 0 ? '(not answered)' : '',
     body: (width, style) =>
-      given.flatMap(([question, answer]) => [
+      answered.flatMap(([question, answer]) => [
         ...hanging(indent, question, width, style.dim),
         ...hanging(`${indent}→ `, answerText(answer), width),
       ]),
@@ -157,14 +157,14 @@ function answerText(answer: unknown): string {
 }
 
 function dimHead(text: string, most: number): ToolOutcome['body'] {
-  if (text.trim() === '') return nothing
+  if (text.trim() === '') return emptyBody
   return (width, style) =>
     headOfLines(foldedLines(text.trim(), width - indent.length), most, width - indent.length).map((line) =>
       style.dim(indent + line),
     )
 }
 
-/** Why a call did not come to a result of its own. */
+/** Why a call has no result of its own. */
 const words: { readonly [status in Exclude<ToolStatus, 'done'>]: string } = {
   failed: 'failed',
   invalid: 'invalid call',
@@ -174,11 +174,11 @@ const words: { readonly [status in Exclude<ToolStatus, 'done'>]: string } = {
   unknown: 'outcome unknown',
 }
 
-function unhappy({ tool, status, content, details }: ToolResultShown): ToolOutcome {
-  if (status === 'done') return { figure: '', body: nothing }
+function failedOutcome({ tool, status, content, details }: ToolResultShown): ToolOutcome {
+  if (status === 'done') return { figure: '', body: emptyBody }
   const fields = isJsonObject(details) ? details : {}
-  const text = textOf(content).trim()
-  // A command that reacts to the abort ends by itself, as one that failed.
+  const text = resultText(content).trim()
+  // A command that handles the abort ends by itself, like a failed one.
   if (tool === 'Bash' && fields['interrupted'] === true)
     return {
       figure: `(${words.interrupted})`,
@@ -195,7 +195,7 @@ function unhappy({ tool, status, content, details }: ToolResultShown): ToolOutco
     body: (width, style) =>
       text === '' || status === 'not_run'
         ? []
-        : headOfLines(foldedLines(text, width - indent.length), mostLines.failure, width - indent.length).map((line) =>
+        : headOfLines(foldedLines(text, width - indent.length), maxLines.failure, width - indent.length).map((line) =>
             paintOf(style)(indent + line),
           ),
   }

@@ -1,23 +1,23 @@
 import { isJsonObject } from '@halting/core/adapters'
 import { inputSummary } from '@halting/analysis/words'
 import { mcpNameOf } from '../../io/mcp-name.ts'
-import { patchFileTitle, patchToolName, shownPatchFiles } from '../../frontends/patch-files.ts'
-import { shownPath } from '../../io/shown-path.ts'
+import { patchFileTitle, patchToolName, patchFileViews } from '../../frontends/patch-files.ts'
+import { displayPath } from '../../io/display-path.ts'
 
-/** What a call is, as its line begins: the name of the tool for people, and what the call is about. */
+/** The title of a call: the display name of the tool, and the subject of the call. */
 export interface ToolTitle {
   readonly name: string
   readonly about: string
 }
 
-/** `cwd`: paths below it are shown from there. */
+/** `cwd`: paths inside it are shown relative to it. */
 export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle {
   const fields = isJsonObject(input) ? input : {}
   const text = (name: string): string | undefined => {
     const value = fields[name]
     return typeof value === 'string' && value !== '' ? value : undefined
   }
-  const path = (name: string): string => shownPath(text(name) ?? '', cwd)
+  const path = (name: string): string => displayPath(text(name) ?? '', cwd)
   switch (tool) {
     case 'Read':
       return { name: tool, about: path('file_path') + rangeOf(fields['offset'], fields['limit']) }
@@ -27,8 +27,8 @@ export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle 
     case patchToolName:
       return {
         name: 'Patch',
-        about: shownPatchFiles(input)
-          .map((file) => patchFileTitle(file, (each) => shownPath(each, cwd)))
+        about: patchFileViews(input)
+          .map((file) => patchFileTitle(file, (each) => displayPath(each, cwd)))
           .join(', '),
       }
     case 'NotebookEdit':
@@ -61,7 +61,7 @@ export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle 
     case 'TaskStop':
       return { name: tool, about: text('task_id') ?? '' }
     case 'Wait':
-      return { name: tool, about: waitedFor(fields, path) }
+      return { name: tool, about: waitSubject(fields, path) }
     default: {
       const called = mcpNameOf(tool)
       const shown = called === undefined ? tool : `${called.server} ${called.tool}`
@@ -75,8 +75,8 @@ function taskNumber(id: unknown): string {
   return isId ? `#${String(id).replace(/^\s*#\s*/, '')}` : ''
 }
 
-/** What a call of Wait names: a task, a command, a file or a time. */
-function waitedFor(fields: { readonly [name: string]: unknown }, path: (name: string) => string): string {
+/** The subject of a call of Wait: a task, command, file or time. */
+function waitSubject(fields: { readonly [name: string]: unknown }, path: (name: string) => string): string {
   const { task_id: task, command, pattern, seconds } = fields
   const subject = typeof task === 'string' ? task : typeof command === 'string' ? command : path('file_path')
   const words = subject === '' && typeof seconds === 'number' ? `${seconds} s` : subject

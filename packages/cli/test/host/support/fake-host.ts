@@ -3,50 +3,50 @@ import { Control } from '../../../src/host/control.ts'
 
 interface FakeHost {
   readonly control: Control
-  /** What it was asked, in order. */
-  readonly asked: () => readonly JsonObject[]
+  /** The requests that it received, in order. */
+  readonly sentRequests: () => readonly JsonObject[]
   readonly ids: () => readonly string[]
-  /** Ids of the requests that were taken back. */
+  /** Ids of the requests that were cancelled. */
   readonly cancelled: () => readonly unknown[]
-  /** What it was told, in order. */
-  readonly told: () => readonly JsonObject[]
-  /** Answers the request of this place. */
+  /** The system messages that it received, in order. */
+  readonly notices: () => readonly JsonObject[]
+  /** Answers the request at this index. */
   readonly answer: (at: number, response: JsonObject) => void
   readonly refuse: (at: number, error: string) => void
 }
 
-/** A host at the other end of the lines, which says what the test has it say. */
-export function hostOf(reply?: (request: JsonObject) => JsonObject | undefined): FakeHost {
+/** A host at the other end of the protocol, which answers as the test says. */
+export function fakeHost(reply?: (request: JsonObject) => JsonObject | undefined): FakeHost {
   const lines: JsonObject[] = []
   const requests = (): readonly JsonObject[] => lines.filter(({ type }) => type === 'control_request')
   const ids = (): readonly string[] => requests().map((line) => JSON.stringify(line['request_id']).slice(1, -1))
   const control: Control = new Control({
     write(line) {
       lines.push(line)
-      // A request holds an object.
+      // `request` is always an object.
       const response = line['type'] === 'control_request' ? reply?.(line['request'] as JsonObject) : undefined
       if (response === undefined) return
       const id = line['request_id'] ?? null
       setImmediate(() =>
-        control.take({ type: 'control_response', response: { subtype: 'success', request_id: id, response } }),
+        control.receive({ type: 'control_response', response: { subtype: 'success', request_id: id, response } }),
       )
     },
     serve: () => ({}),
-    tell: (line) => void lines.push(line),
+    emit: (line) => void lines.push(line),
     warn: () => undefined,
   })
-  const say = (at: number, response: JsonObject): void => {
+  const respond = (at: number, response: JsonObject): void => {
     const id = ids()[at] ?? 'none'
-    control.take({ type: 'control_response', response: { request_id: id, ...response } })
+    control.receive({ type: 'control_response', response: { request_id: id, ...response } })
   }
   return {
     control,
     ids,
-    // True: as above.
-    asked: () => requests().map(({ request }) => request as JsonObject),
+    // As above: `request` is always an object.
+    sentRequests: () => requests().map(({ request }) => request as JsonObject),
     cancelled: () => lines.filter(({ type }) => type === 'control_cancel_request').map(({ request_id: id }) => id),
-    told: () => lines.filter(({ type }) => type === 'system'),
-    answer: (at, response) => say(at, { subtype: 'success', response }),
-    refuse: (at, error) => say(at, { subtype: 'error', error }),
+    notices: () => lines.filter(({ type }) => type === 'system'),
+    answer: (at, response) => respond(at, { subtype: 'success', response }),
+    refuse: (at, error) => respond(at, { subtype: 'error', error }),
   }
 }

@@ -12,38 +12,38 @@ import { type SeenRequest, startScriptedServer } from '@halting/models/scripted'
 import { afterEach, inject } from 'vitest'
 import { here, programPath } from '../../support/program.ts'
 
-// The official SDK drives the program by its executable option, unchanged; the model is a script on this machine.
+// The unchanged official SDK starts the program as its executable; a script on this machine is the model.
 
-export interface Told {
+export interface QueryOutcome {
   readonly messages: readonly SDKMessage[]
   readonly results: readonly SDKResultMessage[]
-  /** What the `for await` of the host's program threw. */
+  /** The error that the `for await` loop of the host threw. */
   readonly thrown: string | undefined
   readonly stderr: string
-  /** What the model was asked. */
+  /** Requests to the model. */
   readonly requests: readonly SeenRequest[]
   readonly cwd: string
 }
 
-export interface Asked {
+export interface QueryInput {
   readonly options?: Options
-  /** Told of every message, with the query that it came from. */
+  /** Called with every message, and with the query that it came from. */
   readonly during?: (message: SDKMessage, query: Query) => void | Promise<void>
-  /** Once the query is there. */
+  /** Called once the query exists. */
   readonly begun?: (query: Query) => void | Promise<void>
 }
 
 const folders: string[] = []
 
-/** Folders of a test go with it. */
-export function endFolders(): void {
+/** Removes the folders that `sessionFolder` made after each test. */
+export function removeFoldersAfterEach(): void {
   afterEach(() => {
     for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
   })
 }
 
-/** An empty folder for a session. */
-export function folderOfSession(): string {
+/** Makes an empty folder for a session. */
+export function sessionFolder(): string {
   const folder = realpathSync(mkdtempSync(join(here(), 'sdk-')))
   folders.push(folder)
   return folder
@@ -52,17 +52,17 @@ export function folderOfSession(): string {
 export const model = 'claude-sonnet-5-5'
 
 /** Runs one query to its end. */
-export async function asking(
+export async function runQuery(
   prompt: string | AsyncIterable<SDKUserMessage>,
   replies: readonly unknown[],
-  { options = {}, during, begun }: Asked = {},
-): Promise<Told> {
+  { options = {}, during, begun }: QueryInput = {},
+): Promise<QueryOutcome> {
   const service = await startScriptedServer({ replies })
-  const cwd = options.cwd ?? folderOfSession()
+  const cwd = options.cwd ?? sessionFolder()
   const messages: SDKMessage[] = []
   let stderr = ''
   let thrown: string | undefined
-  const asked = query({
+  const running = query({
     prompt,
     options: {
       pathToClaudeCodeExecutable: programPath(),
@@ -79,7 +79,7 @@ export async function asking(
         ANTHROPIC_API_KEY: 'k',
         ANTHROPIC_BASE_URL: service.url,
         HALTING_MCP_WAIT_MS: '60000',
-        // Without it the SDK keeps what it reads of states to itself.
+        // Without it the SDK does not forward state messages.
         CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: '1',
         ...options.env,
       },
@@ -87,33 +87,33 @@ export async function asking(
     },
   })
   try {
-    const beginning = begun?.(asked)
-    for await (const message of asked) {
+    const beginning = begun?.(running)
+    for await (const message of running) {
       messages.push(message)
-      await during?.(message, asked)
+      await during?.(message, running)
     }
     await beginning
   } catch (error) {
     thrown = error instanceof Error ? error.message : String(error)
   } finally {
-    asked.close()
+    running.close()
     await service.close()
   }
   const results = messages.filter((message) => message.type === 'result')
   return { messages, results, thrown, stderr, requests: service.requests, cwd }
 }
 
-/** What the last result says, where it is a success. */
-export function answerOf({ results }: Told): string | undefined {
+/** The text of the last result, if it is a success. */
+export function answerOf({ results }: QueryOutcome): string | undefined {
   const last = results.at(-1)
   return last?.subtype === 'success' ? last.result : undefined
 }
 
-/** Results of tools in what the model was asked last, as texts. */
-export function toolResults({ requests }: Told): readonly string[] {
+/** The tool results in the last request to the model, as texts. */
+export function toolResults({ requests }: QueryOutcome): readonly string[] {
   const { messages } = requests.at(-1)?.body ?? {}
   if (!Array.isArray(messages)) return []
-  // What the program sends is in the shape of the Messages API.
+  // The program sends requests of the Messages API.
   return (messages as readonly { readonly content: unknown }[]).flatMap(({ content }) =>
     Array.isArray(content)
       ? (content as readonly { readonly type: string; readonly content?: unknown }[])
@@ -130,28 +130,28 @@ function textOf(content: unknown): string {
     : ''
 }
 
-/** Names of the tools that the model was shown. */
-export function shownTools({ requests }: Told, at = -1): readonly string[] {
+/** Names of the tools in a request to the model. */
+export function shownTools({ requests }: QueryOutcome, at = -1): readonly string[] {
   const { tools } = requests.at(at)?.body ?? {}
   return Array.isArray(tools) ? (tools as readonly { readonly name: string }[]).map(({ name }) => name) : []
 }
 
-/** The system prompt that the model was given, as one text. */
-export function systemOf({ requests }: Told): string {
+/** The system prompt in the first request to the model, as one text. */
+export function systemPromptOf({ requests }: QueryOutcome): string {
   return textOf(requests[0]?.body['system'] ?? '')
 }
 
-/** Messages of a person, handed in one after another when the test says so. */
-export class Said implements AsyncIterable<SDKUserMessage> {
+/** User messages that the test adds one after another. */
+export class PromptStream implements AsyncIterable<SDKUserMessage> {
   readonly #waiting: SDKUserMessage[] = []
   #isOver = false
   #wake: () => void = () => undefined
 
   constructor(...texts: readonly string[]) {
-    for (const text of texts) this.say(text)
+    for (const text of texts) this.push(text)
   }
 
-  say(text: string, more: Partial<SDKUserMessage> = {}): void {
+  push(text: string, more: Partial<SDKUserMessage> = {}): void {
     this.#waiting.push({
       type: 'user',
       message: { role: 'user', content: text },

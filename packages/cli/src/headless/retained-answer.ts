@@ -1,0 +1,30 @@
+import type { RunEvent } from '@halting/core'
+import { answerStands } from '@halting/core/steps'
+
+type Entry = Extract<RunEvent, { readonly type: 'message' }>['entry']
+
+// Spec R-VERI-4.
+/** Tracks whether the answer before a request to verify the last change remains the answer of the run. */
+export class RetainedAnswer {
+  /** Entries since that request; empty if there was none, or the answer is superseded. */
+  #entries: Entry[] = []
+
+  get isRetained(): boolean {
+    return this.#entries.length > 0
+  }
+
+  /** How the event changes that. */
+  onEvent(event: RunEvent): 'begins' | 'ends' | undefined {
+    if (event.type !== 'message') return undefined
+    const { entry } = event
+    if (!this.isRetained) {
+      if (entry.kind !== 'user' || entry.keepsAnswer !== true) return undefined
+      this.#entries = [entry]
+      return 'begins'
+    }
+    this.#entries.push(entry)
+    if (answerStands(this.#entries)) return undefined
+    this.#entries = []
+    return 'ends'
+  }
+}
