@@ -11,7 +11,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Described } from '@halting/policy'
 import { BoundedOutput } from '../src/tools/bounded-output.ts'
 import { tellingProgress } from '../src/tools/telling-progress.ts'
-import { tellingTail } from '../src/tools/telling-tail.ts'
+import { tellingTail } from '../src/tools/bash.ts'
 import {
   commandEnded,
   earlierEnded,

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { modeOfAgent } from '../src/agents/mode-of-agent.ts'
 import { settingsHooks } from '../src/hooks/index.ts'
-import { readPluginHooks } from '../src/hooks/plugin-hooks.ts'
+import { readPluginHooks } from '../src/hooks/settings-hooks.ts'
 import { createPermissions } from '../src/index.ts'
 import {
   expanded,

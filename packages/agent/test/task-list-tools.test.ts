@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { codingAgent, createAgentTool, type CodingAgentOptions } from '@halting/agent'
 import type { SdkMessage } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
-import { taskListToolsOf } from '../src/open-session/task-list-tools.ts'
+import { taskListToolsOf } from '../src/open-session/toolbox.ts'
 
 const tasks = ['TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet']
 const sdk = (version: string) => ({ CLAUDE_CODE_ENTRYPOINT: 'sdk-ts', CLAUDE_AGENT_SDK_VERSION: version })

@@ -4,7 +4,6 @@ import { dirname, join, resolve } from 'node:path'
 import { askForFilters, filtersIn, gitOutput, settingsWithout } from '../tools/git-output.ts'
 import type { Environment } from '../tools/limits.ts'
 import type { FileChange } from './change-log.ts'
-import { readObjects } from './git-objects.ts'
 import type { KeptContents } from './kept-contents.ts'
 import { absent, isSameState, sha256Of, sizeText, stampOf, statsAt, type KeptState } from './kept-state.ts'
 import {
@@ -16,6 +15,7 @@ import {
   namesThatAreNoText,
   type ProjectLook,
 } from './project-look.ts'
+import { spawn } from 'node:child_process'
 
 /** A file as the index has it. */
 interface Indexed {
@@ -285,4 +285,36 @@ export function isInRepository(root: string): boolean {
     if (existsSync(join(folder, '.git'))) return true
     if (dirname(folder) === folder) return false
   }
+}
+
+/** Contents of objects of git's store, as they are: no filter is run. What is not there is left out. */
+async function readObjects(
+  cwd: string,
+  git: readonly string[],
+  env: Environment,
+  objects: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, Buffer>> {
+  if (objects.size === 0) return new Map()
+  const told = await new Promise<Buffer>((resolve) => {
+    const child = spawn('git', [...git, 'cat-file', '--batch'], { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] })
+    const chunks: Buffer[] = []
+    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+    child.once('error', () => resolve(Buffer.alloc(0)))
+    child.once('close', () => resolve(Buffer.concat(chunks)))
+    child.stdin.on('error', () => undefined)
+    child.stdin.end([...objects].join('\n') + '\n')
+  })
+  const found = new Map<string, Buffer>()
+  for (let at = 0; at < told.length;) {
+    const end = told.indexOf(10, at)
+    if (end < 0) break
+    const [object = '', type, size] = told.toString('latin1', at, end).split(' ')
+    at = end + 1
+    // `<object> missing` has nothing behind it.
+    if (type === 'missing' || size === undefined) continue
+    const length = Number(size)
+    if (type === 'blob' && at + length <= told.length) found.set(object, told.subarray(at, at + length))
+    at += length + 1
+  }
+  return found
 }

@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { type JsonObject, type Model, noProgress, outputSchema, type OutputSchema } from '@halting/core'
+import {
+  type JsonObject,
+  type Model,
+  noProgress,
+  outputSchema,
+  type OutputSchema,
+  ConfigurationError,
+  type Prices,
+} from '@halting/core'
 import { AgentBuilder, type AgentConfiguration } from '@halting/core/compat'
-import { contextLayers, sharedAbort, usualMaxTurns } from '@halting/core/adapters'
+import { contextLayers, sharedAbort, usualMaxTurns, messageOf } from '@halting/core/adapters'
 import { verificationOf } from '../checks/verification.ts'
 import { createCarryOver } from '../context/carry-over.ts'
 import type { SettingsHooks } from '../hooks/settings-hooks.ts'
@@ -9,7 +17,7 @@ import type { SessionTotals } from '../hooks/session-totals.ts'
 import type { BriefingPlaces } from '../instructions/places.ts'
 import type { McpServerConfig } from '../mcp/config.ts'
 import { homeFolder } from '@halting/journal/files'
-import { type LoadedSettings, loadSettings } from '@halting/policy/settings'
+import { type LoadedSettings, loadSettings, type Settings } from '@halting/policy/settings'
 import type { SessionAgents } from '../agents/session-agents.ts'
 import type { SessionChoices } from '../open-session/choices.ts'
 import type { ChosenSession } from '../open-session/chosen-session.ts'
@@ -28,15 +36,16 @@ import { chosenSettings, type RunSettings } from '../open-session/run-settings.t
 import type { SessionFrontend } from '../open-session/session-options.ts'
 import { CodingAgentBuilder, type OpenedSession } from './builder.ts'
 import { checkedFolder } from './check-options.ts'
-import { optionsOfTheLoop } from './options-of-the-loop.ts'
 import type { SessionWorkspace } from './open-workspace.ts'
 import type { AnswerOf, AnswerSchema, CodingAgentOptions, GivenServer } from './options.ts'
 import { RunsGoingOn } from './session-agent.ts'
 import { sessionOptions } from './session-options.ts'
-import { modelOf, pricesOf } from './models-of.ts'
 import { namedSession, type NamedSession, SessionOnDisk, unkeptFolder } from './session-of.ts'
 import { nameOfOption, noticeText } from './notice-text.ts'
 import { environmentWith, trustedBy, untrusted, withoutStore } from './settings-of.ts'
+import type { Environment } from '../tools/limits.ts'
+import type { AiSdkModels } from '../providers/ai-sdk-models.ts'
+import { withFormerName } from '../agents/former-name.ts'
 
 /**
  * A coding agent in a folder, as the terminal program is one: its tools, permission rules, hooks, servers, instructions and session, by the
@@ -377,4 +386,81 @@ async function outputOf(schema: AnswerSchema | undefined): Promise<OutputSchema 
 function wholeServer(server: GivenServer): McpServerConfig {
   if ('command' in server) return { args: [], env: {}, ...server, type: 'stdio' }
   return 'url' in server ? { type: 'http', headers: {}, ...server } : server
+}
+
+type AiSdkLoader = Pick<AiSdkModels, 'has' | 'load'>
+
+/**
+ * The model that is given, or that of this name, of the environment or of the settings.
+ * @throws ConfigurationError for one that cannot be reached.
+ */
+async function modelOf(
+  { model: given }: Pick<CodingAgentOptions, 'model'>,
+  env: Environment,
+  settings: Settings,
+  packages: AiSdkLoader,
+): Promise<Model> {
+  if (typeof given === 'object') return given
+  const { model: ofSettings, apiKeyHelper } = settings
+  const { modelFromEnvironment } = await import('@halting/models')
+  const isSaid = given !== undefined || (env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
+  // Another program writes the window behind the name.
+  const named = ofSettings === 'default' ? undefined : ofSettings?.replace(/\[\d+m\]$/, '')
+  const name = isSaid ? (given ?? env['ANTHROPIC_MODEL']?.trim()) : named
+  if (name !== undefined && packages.has(name)) return packages.load(name)
+  try {
+    return modelFromEnvironment(name, env, modelSettingsOf({ settings, env }))
+  } catch (thrown) {
+    if (apiKeyHelper === undefined) throw thrown
+    throw new ConfigurationError(
+      `${messageOf(thrown)} apiKeyHelper of the settings is not run from code: give a model that has its key, such as by commandCredentials of @halting/models.`,
+    )
+  }
+}
+
+/** Prices with those of the settings. */
+async function pricesOf(settings: Settings): Promise<Prices> {
+  const { createPrices } = await import('@halting/models')
+  const { priceOverridesOf } = await import('../providers/ai-sdk-models.ts')
+  return createPrices(priceOverridesOf(settings))
+}
+
+/** What is no option of the loop has been used up by then. */
+function optionsOfTheLoop<Schema extends AnswerSchema>(
+  options: CodingAgentOptions<Schema>,
+  tools: AgentConfiguration['tools'] = [],
+): Partial<AgentConfiguration> {
+  const {
+    cwd: _cwd,
+    model: _model,
+    system: _system,
+    tools: _tools,
+    codingTools: _codingTools,
+    toolProfile: _toolProfile,
+    appendSystem: _appendSystem,
+    outputSchema: _outputSchema,
+    settingSources: _settingSources,
+    settings: _settings,
+    trust: _trust,
+    permissionMode: _permissionMode,
+    allowedTools: _allowedTools,
+    disallowedTools: _disallowedTools,
+    additionalDirectories: _additionalDirectories,
+    until: _until,
+    protect: _protect,
+    verification: _verification,
+    sandbox: _sandbox,
+    ignoreStandingBudgets: _ignoreStandingBudgets,
+    background: _background,
+    agents: _agents,
+    mcpServers: _mcpServers,
+    elicit: _elicit,
+    sessionId: _sessionId,
+    resume: _resume,
+    persistSession: _persistSession,
+    env: _env,
+    onNote: _onNote,
+    ...loop
+  } = options
+  return { ...loop, ...withFormerName(tools, loop.toolAliases) }
 }

@@ -4,7 +4,7 @@ import { realPath } from '@halting/journal/files'
 import type { Environment } from '@halting/policy/files'
 import type { ReadOnlyGit } from '../tools/inert-git.ts'
 import { quotedName } from '../checkpoints/quoted-name.ts'
-import type { SeenChanges } from '../checkpoints/project-look.ts'
+import { type SeenChanges, HeldFiles, lookLimits, type ProjectLook } from '../checkpoints/project-look.ts'
 import { type CheckedCommand, definitionsOf, type DefinitionPlace } from './definitions.ts'
 import { definitionState, definitionText, isAccepted } from './definition-state.ts'
 import { FileHashes, type FileState, nothing, shortHash } from './file-hashes.ts'
@@ -12,7 +12,9 @@ import { type Baseline, baselineOf, type FileStatesByPath, type HeldDefinition, 
 import { filesThatFit, type ProtectedFiles, protectedGlobs, type ProtectedGlobs } from './protected-globs.ts'
 import { mostTestFiles, testFilesIn, type TestFiles } from './test-files.ts'
 import { gitAround } from './git-around.ts'
-import { WorkspaceLook } from './workspace-look.ts'
+import { lookAtFolder } from '../checkpoints/folder-look.ts'
+import { GitProject, isInRepository } from '../checkpoints/git-look.ts'
+import { KeptContents } from '../checkpoints/kept-contents.ts'
 
 /** Which files of a workspace are protected, and who learns of what checks change. */
 export interface GoalFilesOptions {
@@ -260,4 +262,29 @@ function afterChecks(baseline: FileStatesByPath, before: FileStatesByPath, after
     else next.set(path, state)
   }
   return next
+}
+
+/** Looks at a workspace before and after checks, by git where it is in a repository. No content is stored. */
+class WorkspaceLook {
+  readonly #root: string
+  readonly #env: Environment
+  readonly #contents: KeptContents
+  readonly #files: HeldFiles
+  #git: GitProject | undefined
+
+  constructor(cwd: string, env: Environment) {
+    this.#root = realPath(cwd)
+    this.#env = env
+    // It is never opened, so that it stores nothing.
+    this.#contents = new KeptContents(this.#root)
+    this.#files = new HeldFiles(this.#contents, [])
+  }
+
+  async look(): Promise<ProjectLook> {
+    // A repository may be made, and removed, in the middle of a session.
+    if (!isInRepository(this.#root)) this.#git = undefined
+    else this.#git ??= await GitProject.of(this.#root, this.#env)
+    const look = await this.#git?.look(this.#files, this.#contents, lookLimits)
+    return look ?? lookAtFolder(this.#root, this.#files, lookLimits)
+  }
 }

@@ -1,8 +1,7 @@
 import type { QueryOptions } from '@halting/core'
 import type { RulePermissions, HookSettings } from '@halting/policy'
 import type { Plugin } from '../plugins/plugin.ts'
-import { readPluginHooks } from './plugin-hooks.ts'
-import { joinedHooks, readHooks, type ShellHookTable } from './settings.ts'
+import { joinedHooks, readHooks, type ShellHookTable, type ReadHooks, type ShellHook } from './settings.ts'
 import { ShellHooks, type ShellHooksOptions } from './shell-hooks.ts'
 
 /** Options of hooks from settings and plugins. */
@@ -48,4 +47,24 @@ export function settingsHooks(
       permissions: shell.permissions(shell.has('PermissionRequest') ? permissions.asking : permissions, whenAsked),
     },
   }
+}
+
+// Spec R-PLUGIN-6.
+/** The hooks of plugins, in the order of the plugins: each knows the folder of its own. */
+export function readPluginHooks(plugins: readonly Pick<Plugin, 'name' | 'path' | 'hooks'>[]): ReadHooks {
+  const warnings: string[] = []
+  const tables = plugins.flatMap(({ name, path, hooks }) =>
+    hooks.map((given) => {
+      const read = readHooks(given)
+      warnings.push(...read.warnings.map((warning) => `the plugin ${name}: ${warning}`))
+      return withRoot(read.hooks, path)
+    }),
+  )
+  return { hooks: joinedHooks(tables), warnings }
+}
+
+function withRoot(table: ShellHookTable, pluginRoot: string): ShellHookTable {
+  return Object.fromEntries(
+    Object.entries(table).map(([event, hooks]) => [event, hooks.map((hook): ShellHook => ({ ...hook, pluginRoot }))]),
+  )
 }

@@ -14,7 +14,6 @@ import { type ShownSchema, shownSchemaOf } from './schema/shown-schema.ts'
 import type { StdioTransport } from './stdio-transport.ts'
 import { timeLimit } from '../time-limit.ts'
 import { unlessAborted } from './unless-aborted.ts'
-import { watchLists } from './watch-lists.ts'
 
 /** A tool as its server offers it, with its input schema as a model is shown it. */
 export type ServerTool = Tool & { readonly shown: ShownSchema }
@@ -172,4 +171,52 @@ function problemOf(
 /** Whether the time for an answer is over, by our clock and not by the server's words. */
 export function isTimedOut(thrown: unknown): boolean {
   return thrown instanceof SdkError && thrown.code === SdkErrorCode.RequestTimeout
+}
+
+/**
+ * Listens for changed lists. In the revisions before 2026-07-28 servers send them unasked; from then on they have to be asked for. A
+ * subscription that ends is made again, each later than the one before. Never rejects.
+ */
+async function watchLists(
+  client: Client,
+  { connectMs, reconnectMs, stableMs }: McpLimits,
+  onChange: () => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { tools, prompts, resources } = client.getServerCapabilities() ?? {}
+  const filter = {
+    ...(tools?.listChanged === true && { toolsListChanged: true }),
+    ...(prompts?.listChanged === true && { promptsListChanged: true }),
+    ...(resources?.listChanged === true && { resourcesListChanged: true }),
+  }
+  if (client.getProtocolEra() !== 'modern' || Object.keys(filter).length === 0) return
+  for (let tries = 0; !signal.aborted; tries++) {
+    const begun = performance.now()
+    try {
+      const subscription = await client.listen(filter, { timeout: connectMs, signal })
+      // What changed in between was not told.
+      if (tries > 0) onChange()
+      await subscription.closed
+    } catch {
+      // It is tried again, like one that ended.
+    }
+    if (performance.now() - begun > stableMs) tries = 0
+    const delay = reconnectMs[tries]
+    if (delay === undefined) return
+    await pause(delay, signal)
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    // Does not keep the process running: nobody waits for what comes of it.
+    const timer = setTimeout(done, ms).unref()
+    signal.addEventListener('abort', done, { once: true })
+    if (signal.aborted) done()
+  })
 }

@@ -8,12 +8,14 @@ import {
   SdkHttpError,
   SSEClientTransport,
   type Transport,
+  type JSONRPCMessage,
+  StreamableHTTPClientTransport,
+  type TransportSendOptions,
 } from '@modelcontextprotocol/client'
 import { messageOf } from '@halting/core/adapters'
 import { boundedFetch } from './bounded-fetch.ts'
 import type { HttpServer, McpServerConfig } from './config.ts'
 import type { ConnectionPlace } from './connection-place.ts'
-import { HttpTransport } from './http-transport.ts'
 import { moreScopeAdvice, signInAdvice } from './connection-texts.ts'
 import { NeedsSignIn } from './needs-sign-in.ts'
 import { Reports } from './repair/reports.ts'
@@ -21,6 +23,27 @@ import { TolerantTransport } from './repair/tolerant-transport.ts'
 import { tokenSource } from './sign-in/token-source.ts'
 import { StdioTransport } from './stdio-transport.ts'
 import { settledWithin } from '../time-limit.ts'
+import { connectionEnded } from './mcp-texts.ts'
+
+/** Streamable HTTP, where a request whose stream ended without an answer is answered: nobody would wait for less than the time of a call. */
+class HttpTransport extends StreamableHTTPClientTransport {
+  override async send(message: JSONRPCMessage | JSONRPCMessage[], options: TransportSendOptions = {}): Promise<void> {
+    const onRequestStreamEnd = (): void => {
+      options.onRequestStreamEnd?.()
+      for (const { id } of requestsIn(message))
+        // An answer that has come is the one that counts: the client passes over a second one.
+        this.onmessage?.({ jsonrpc: '2.0', id, error: { code: connectionClosed, message: connectionEnded } })
+    }
+    return super.send(message, { ...options, onRequestStreamEnd })
+  }
+}
+
+const connectionClosed = -32_000
+
+function requestsIn(message: JSONRPCMessage | JSONRPCMessage[]): readonly { readonly id: string | number }[] {
+  const all = Array.isArray(message) ? message : [message]
+  return all.flatMap((one) => ('method' in one && 'id' in one ? [{ id: one.id }] : []))
+}
 
 interface OpenOptions {
   readonly signal: AbortSignal

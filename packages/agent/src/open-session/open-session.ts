@@ -4,17 +4,15 @@ import type { SessionChoices } from './choices.ts'
 import type { SessionNotice, SessionPorts } from './ports.ts'
 import type { SessionJournal } from '@halting/journal'
 import { backgroundOf } from '../tools/background.ts'
-import type { Session, SessionParts } from '@halting/core/session'
-import type { Model, QueryOptions } from '@halting/core'
-import { type CanUseTool, isOfferedTo } from '@halting/core/adapters'
-import { wantedAfter } from './after.ts'
+import type { Session, SessionParts, SessionEvent } from '@halting/core/session'
+import type { Model, QueryOptions, Hook, SdkMessage } from '@halting/core'
+import { type CanUseTool, isOfferedTo, isBuiltinHook } from '@halting/core/adapters'
+import { wantedAfter, backgroundOptions, verifyChangesOf } from './after.ts'
 import type { AfterTheRun } from './after-run.ts'
-import { backgroundOptions } from './background.ts'
 import type { SessionFrontend, SessionOptions } from './session-options.ts'
 import type { SessionSpending } from '../hooks/session-totals.ts'
 import type { HookSession, SessionHooks } from './hooks.ts'
 import { goalOptions } from './goals.ts'
-import { initOf } from './init-of.ts'
 import { heldToManaged, pauseOptions, resumedWithin } from './chosen-limits.ts'
 import { type ChosenSession, closeJournalOf, forkOf, openJournalOf } from './chosen-session.ts'
 import { PartsOpening } from './parts.ts'
@@ -24,17 +22,17 @@ import type { Models } from './models.ts'
 import { MoreTools } from './more-tools.ts'
 import { queryOptionsOf } from './query-options.ts'
 import { followModels, RunLimit } from './run-limit.ts'
-import { ownHooks, withoutOwnHooks } from './own-hooks.ts'
 import { preparedWith } from './prepare.ts'
-import { pluginsInit, pluginsWithHooks } from './plugins.ts'
+import { pluginsInit, pluginsWithHooks, pluginRow } from './plugins.ts'
 import { type RunSettings, settingsOf } from './run-settings.ts'
 import { sessionOver } from './session-over.ts'
 import { standingOptions } from './standing.ts'
 import { followMode, type Toolbox } from './toolbox.ts'
-import { noticeUnconfined } from './unconfined-notice.ts'
-import { verifyChangesOf } from './verify-changes.ts'
 import { whose } from './whose.ts'
 import type { Written } from './written.ts'
+import { planModeHook } from '@halting/policy'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 /**
  * Opens a session in a folder: the one place where choices, settings and the environment become tools, permission rules, models, servers, hooks,
@@ -338,4 +336,118 @@ function optionsOfFrontend({
   clock,
 }: SessionFrontend): Pick<QueryOptions, 'unmetWithoutWork' | 'clock'> {
   return { ...(unmetWithoutWork !== undefined && { unmetWithoutWork }), ...(clock !== undefined && { clock }) }
+}
+
+interface Moment {
+  readonly permissionMode: () => string
+  readonly servers: SessionServers | undefined
+  readonly written: Written
+}
+
+/** What `init` tells, with the servers that are there: their prompts are commands beside those that people wrote. The mode is that of the moment. */
+function initOf(
+  { capabilities, ownCommands = [] }: Pick<SessionFrontend, 'capabilities' | 'ownCommands'>,
+  [init, ofServers]: readonly [session: QueryOptions['init'], servers: QueryOptions['init']],
+  { permissionMode, servers, written }: Moment,
+): NonNullable<QueryOptions['init']> {
+  const { plugin_errors: errors, ...others } = init ?? {}
+  const told: NonNullable<QueryOptions['init']> = {
+    ...others,
+    ...ofServers,
+    get plugins() {
+      return written.plugins.all.map(pluginRow)
+    },
+    get slash_commands() {
+      const names = [...ownCommands, ...(written.briefing?.init.slash_commands ?? [])]
+      return [...new Set(names), ...(servers?.prompts() ?? []).map(({ name }) => name)]
+    },
+    get skills() {
+      return written.briefing?.init.skills ?? []
+    },
+    get agents() {
+      return written.agents?.names ?? []
+    },
+    ...(capabilities !== undefined && { capabilities }),
+    get permissionMode() {
+      return permissionMode()
+    },
+    get mcp_servers() {
+      return servers?.statuses().map(({ name, status }) => ({ name, status })) ?? []
+    },
+  }
+  // Where there was none the key is absent.
+  return errors === undefined ? told : Object.defineProperty(told, 'plugin_errors', errorsOf(written))
+}
+
+function errorsOf(written: Written): PropertyDescriptor {
+  return { enumerable: true, get: () => written.plugins.problems.map((problem) => ({ ...problem })) }
+}
+
+/** Hooks of the program itself: words about plan mode, and summaries of what subagents do. `mode`: that of the moment. */
+async function ownHooks(frontend: SessionFrontend, toolbox: Toolbox, mode: () => string): Promise<readonly Hook[]> {
+  const { agentSummaries } = frontend
+  const ofPlan = planHooks(frontend, toolbox, mode)
+  if (agentSummaries === undefined) return ofPlan
+  const { agentSummaryHook } = await import('../after/index.ts')
+  return [...ofPlan, agentSummaryHook(agentSummaries)]
+}
+
+/** Where the session plans, or may come to: what it is told of that. */
+function planHooks(
+  { planInstructions: instructions }: SessionFrontend,
+  { tools, permissions }: Toolbox,
+  mode: () => string,
+): readonly Hook[] {
+  const hasExit = tools.some(({ name }) => name === 'ExitPlanMode')
+  const mayPlan = hasExit || instructions !== undefined || permissions.mode === 'plan'
+  return mayPlan ? [planModeHook(mode, { instructions, hasExit })] : []
+}
+
+/** The program's own hooks are no hooks of a person's. */
+function withoutOwnHooks(tell: (message: SdkMessage) => void): (message: SdkMessage) => void {
+  return (message) => {
+    if (message.type === 'system' && 'hook_id' in message && isBuiltinHook(message.hook_id)) return
+    tell(message)
+  }
+}
+
+// Spec R-EFRONT-4.
+/**
+ * Tells a person what is missing when the first command asks in `acceptEdits` that could run confined: once a session, and once for each reason on a machine.
+ * What a setting or a program turned off is not told.
+ */
+function noticeUnconfined(
+  session: Pick<Session, 'listen'>,
+  { permissions, workspace }: Pick<Toolbox, 'permissions' | 'workspace'>,
+  notify: (notices: readonly SessionNotice[]) => void,
+): void {
+  const stop = session.listen((event) => {
+    if (permissions.mode !== 'acceptEdits' || !asksAboutCommand(event)) return
+    stop()
+    const { wall } = workspace
+    const edits = wall?.edits()
+    if (wall === undefined || edits?.kind !== 'off' || edits.todo === undefined) return
+    if (isKnown(join(dirname(wall.memory), 'confinement-notice'), edits.why)) return
+    notify([{ kind: 'edits_unconfined', why: edits.why, todo: edits.todo }])
+  })
+}
+
+function asksAboutCommand(event: SessionEvent): boolean {
+  if (event.type === 'question') return event.question.toolName === 'Bash'
+  return event.type === 'loop' && event.event.type === 'permission_denied' && event.event.name === 'Bash'
+}
+
+/** Whether it was told before, and puts down that it was. Without a folder of this program nothing is put down. */
+function isKnown(file: string, why: string): boolean {
+  try {
+    if (readFileSync(file, 'utf8').trim() === why) return true
+  } catch {
+    // It was told of nothing yet.
+  }
+  try {
+    writeFileSync(file, `${why}\n`, { mode: 0o600 })
+  } catch {
+    // The next session tells it again.
+  }
+  return false
 }

@@ -3,7 +3,6 @@ import { endSession } from '../coding-agent/end-session.ts'
 import type { SessionAgents } from '../agents/session-agents.ts'
 import { agentsOf } from './agents.ts'
 import { briefingOf } from './briefing.ts'
-import { checkpointsOf } from './checkpoints.ts'
 import type { SessionChoices } from './choices.ts'
 import { type ChosenSession, keptElsewhere } from './chosen-session.ts'
 import type { SessionHooks } from './hooks.ts'
@@ -18,7 +17,15 @@ import type { RunSettings } from './run-settings.ts'
 import { confineCommands } from './sandbox.ts'
 import type { SessionFrontend, SessionListener } from './session-options.ts'
 import { openToolbox, type Toolbox } from './toolbox.ts'
-import { webSearchOf } from './web-search.ts'
+import { createKeyRedactor } from '@halting/models'
+import { absolutePath } from '@halting/policy/files'
+import type { Settings } from '@halting/policy/settings'
+import { checkpointsFolder, hiddenFromCheckpoints } from '../checkpoints/checkpoints-folder.ts'
+import { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
+import { toolEnvironment } from './tool-environment.ts'
+import { whose } from './whose.ts'
+import { mcpToolName, type RulePermissions } from '@halting/policy'
+import { searchServerNames, type SearchServer, type WebSearchPort } from '../web/search-port.ts'
 
 /** What a session consists of, before anything of it is on disk and before it has hooks. */
 export interface SessionPieces {
@@ -195,5 +202,64 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
   get isAnswered(): boolean {
     const { answersQuestions, canUseTool, permissionTool } = this.frontend
     return answersQuestions || canUseTool !== undefined || permissionTool !== undefined
+  }
+}
+
+/** Who keeps what files were before they are changed; nobody where the person wants none, or nothing of the session is kept. */
+function checkpointsOf(
+  {
+    choices: { noFileCheckpoints, addDir = [] },
+    settings: { permissions },
+  }: {
+    /** The choices of the session. */
+    readonly choices: Pick<SessionChoices, 'noFileCheckpoints' | 'addDir'>
+    /** The settings of the session. */
+    readonly settings: Pick<Settings, 'permissions'>
+  },
+  { sessionId, kind }: ChosenSession,
+  ports: SessionPorts,
+): FileCheckpoints | undefined {
+  const { cwd, env, hiddenVariables, wordNotice, note } = ports
+  if (
+    noFileCheckpoints === true ||
+    kind === 'unkept' ||
+    kind === 'elsewhere' ||
+    (noFileCheckpoints === undefined && env['CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING'] === '1')
+  )
+    return undefined
+  const place = { ...whose(ports), sessionId }
+  return new FileCheckpoints({
+    folder: checkpointsFolder(place),
+    hidden: hiddenFromCheckpoints(place),
+    cwd,
+    directories: [...addDir, ...(permissions?.additionalDirectories ?? [])].map((path) => absolutePath(path, cwd)),
+    // Git may run what a project configures.
+    env: toolEnvironment(env, hiddenVariables),
+    redact: createKeyRedactor(env),
+    onProblem: (problem) => note(wordNotice({ kind: 'checkpoints_stopped', problem })),
+  })
+}
+
+/** Who searches the web for a session, as the setting `webSearch` says. */
+function webSearchOf(
+  setting: Settings['webSearch'] = 'auto',
+  permissions: Pick<RulePermissions, 'searchBounds'>,
+  servers: Pick<SessionServers, 'options' | 'ask'> | undefined,
+): WebSearchPort {
+  const bounds: WebSearchPort['bounds'] = (rights) => permissions.searchBounds(rights)
+  if (typeof setting === 'object') return { by: searchServerOf(setting.mcp, servers), bounds }
+  return { by: setting === 'off' ? 'off' : 'service', bounds }
+}
+
+function searchServerOf(name: string, servers: Pick<SessionServers, 'options' | 'ask'> | undefined): SearchServer {
+  const { server, tool } = searchServerNames(name)
+  const toolName = mcpToolName(server, tool)
+  return {
+    name,
+    schema: () => servers?.options.moreTools(toolName)?.inputSchema,
+    async ask(input, signal) {
+      if (servers === undefined) throw new Error('the session has no MCP servers')
+      return servers.ask(toolName, input, signal)
+    },
   }
 }

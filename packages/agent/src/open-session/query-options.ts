@@ -3,16 +3,16 @@ import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { SessionAgents } from '../agents/session-agents.ts'
 import { sessionOptions } from '../coding-agent/session-options.ts'
-import type { Model, QueryOptions } from '@halting/core'
+import { type Model, type QueryOptions, ConfigurationError, type JsonObject, type OutputSchema } from '@halting/core'
 import { createKeyRedactor } from '@halting/models'
 import type { Briefing } from './read-briefing.ts'
 import { contextOf } from './context.ts'
 import { limitsOf } from './limits.ts'
 import { RunLimit } from './run-limit.ts'
 import type { Models } from './models.ts'
-import { readAnswerSchema } from './output-schema.ts'
 import { trustInit } from './run-settings.ts'
 import type { Toolbox } from './toolbox.ts'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
 
 /**
  * The choices as options of a query.
@@ -79,4 +79,36 @@ async function promptFile(
   { cwd, nameOf }: Pick<SessionPorts, 'cwd' | 'nameOf'>,
 ): Promise<string | undefined> {
   return path === undefined ? undefined : givenFile(path, cwd, `${nameOf(name)} takes a file`)
+}
+
+/**
+ * Reads the schema of answers: the schema itself, or a file that holds it.
+ * @throws ConfigurationError when it is no JSON Schema that answers can be checked against.
+ */
+async function readAnswerSchema(
+  given: string,
+  { cwd, nameOf }: Pick<SessionPorts, 'cwd' | 'nameOf'>,
+): Promise<OutputSchema> {
+  const isSchema = given.trimStart().startsWith('{')
+  const name = nameOf('jsonSchema')
+  const takes = `${name} takes a JSON Schema or a file that contains one`
+  const schema = parseSchema(isSchema ? given : await givenFile(given, cwd, takes), name)
+  // Loaded when used: it is the largest thing in this program.
+  const { jsonSchemaOutput } = await import('../json-schema/index.ts')
+  try {
+    return jsonSchemaOutput(schema)
+  } catch (thrown) {
+    throw new ConfigurationError(`${name}: ${messageOf(thrown)}`)
+  }
+}
+
+function parseSchema(text: string, name: string): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (thrown) {
+    throw new ConfigurationError(`${name} is not valid JSON: ${messageOf(thrown)}.`)
+  }
+  if (!isJsonObject(value)) throw new ConfigurationError(`${name} must be a JSON object, such as {"type":"object"}.`)
+  return value
 }

@@ -1,8 +1,9 @@
-import { homeFolder } from '@halting/journal/files'
+import { homeFolder, configFolder } from '@halting/journal/files'
 import type { Settings } from '@halting/policy/settings'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { Toolbox } from './toolbox.ts'
+import { SessionWall, whyEditsOff } from '@halting/policy'
 
 /**
  * Confines the commands of a session in a sandbox, where its choices or the settings want that.
@@ -33,5 +34,29 @@ export async function confineCommands(
     env,
     onMade: (path) => note(wordNotice({ kind: 'sandbox_file_created', path })),
     onRefused: (host, why) => note(wordNotice({ kind: 'sandbox_network_refused', host, why })),
+  })
+}
+
+/** What would confine the commands of a session here that the terminal or `-p` shows. */
+export function wallOf(
+  {
+    cwd,
+    env,
+    home,
+  }: Pick<SessionPorts, 'cwd' | 'env'> & {
+    /** The person's own folder. */
+    readonly home: string
+  },
+  { confineJudged = 'auto', sandbox, tryReadOnly }: Pick<Settings, 'confineJudged' | 'sandbox' | 'tryReadOnly'> = {},
+): SessionWall {
+  return new SessionWall({
+    home,
+    configFolder: configFolder('halting', { cwd, home, env }),
+    path: env['PATH'] ?? '',
+    writable: [cwd],
+    setting: confineJudged,
+    isSandboxed: () => false,
+    tries: tryReadOnly,
+    editsOff: whyEditsOff({ sandbox, isDefault: true }),
   })
 }

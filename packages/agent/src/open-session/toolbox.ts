@@ -18,9 +18,9 @@ import type { PermissionUpdate } from '@halting/core/adapters'
 import { nearest } from '../nearest.ts'
 import { signInVariables } from '../providers/ai-sdk-models.ts'
 import { placesOf } from './briefing-places.ts'
-import { taskListToolsOf } from './task-list-tools.ts'
 import { toolEnvironment } from './tool-environment.ts'
 import { whose } from './whose.ts'
+import { isInRange } from '../version-range.ts'
 
 /** The tools of a session, the rules about them, and what they work on. */
 export interface Toolbox extends SessionWorkspace {
@@ -204,4 +204,31 @@ export function followMode(session: Session, permissions: Toolbox['permissions']
     const mode = permissionModes.find((known) => known === session.snapshot.permissionMode)
     if (mode !== undefined && mode !== permissions.mode) permissions.setMode(mode)
   })
+}
+
+/** How a model writes the task list: task by task, or the list as a whole with TodoWrite. */
+type TaskListTools = 'tasks' | 'todos' | 'both'
+
+const listTools = ['TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet', 'TodoWrite']
+const off = new Set(['0', 'false', 'no', 'off'])
+
+// Spec R-TODO-5, decision 0088.
+/**
+ * Which tools for the task list a model is shown. Named ones are shown as they are named; else the environment decides, and an Agent SDK whose programs
+ * know TodoWrite alone.
+ */
+export function taskListToolsOf(named: readonly string[] | undefined, env: SessionPorts['env']): TaskListTools {
+  if (named?.some((name) => listTools.includes(name)) === true) return 'both'
+  const chosen = env['CLAUDE_CODE_ENABLE_TASKS']?.trim().toLowerCase() ?? ''
+  if (chosen !== '') return off.has(chosen) ? 'todos' : 'tasks'
+  return isOldSdk(env) ? 'todos' : 'tasks'
+}
+
+/** Versions of the SDK for TypeScript whose programs know TodoWrite alone. That for Python has versions of its own. */
+const withTodosAlone = '<0.3.142'
+
+function isOldSdk(env: SessionPorts['env']): boolean {
+  const version = env['CLAUDE_AGENT_SDK_VERSION']?.trim() ?? ''
+  const isReadable = /^\d{1,6}\.\d{1,6}\.\d{1,6}/.test(version)
+  return env['CLAUDE_CODE_ENTRYPOINT'] === 'sdk-ts' && isReadable && isInRange(withTodosAlone, version)
 }

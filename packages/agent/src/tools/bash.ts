@@ -1,5 +1,5 @@
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
-import { codeOf } from '@halting/core/adapters'
+import { codeOf, tailOf } from '@halting/core/adapters'
 import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
 import { realPath } from '@halting/journal/files'
 import { SandboxError } from '@halting/policy'
@@ -26,9 +26,9 @@ import {
 } from './shell-texts.ts'
 import type { ShellCommand, ShellEnd } from './shell-command.ts'
 import { goneNote, startFolder } from './start-folder.ts'
-import { tellingTail } from './telling-tail.ts'
 import { withCommandWork, workOfTask } from './telling-work.ts'
 import { agentIdOf, type CommandInput, type Workspace } from './workspace.ts'
+import type { BoundedOutput } from './bounded-output.ts'
 
 /** Input of the Bash tool. */
 export interface BashInput {
@@ -314,4 +314,23 @@ function directoryNote({ directory }: ShellEnd, workspace: Workspace, isAgent: b
   if (workspace.moveShell(directory) === 'moved') return goneNote(workspace)
   const gone = goneNote(workspace)
   return gone === undefined ? outside(directory, workspace.cwd) : outsideAndGone(directory, gone)
+}
+
+const everyMs = 1_000
+const tailCharacters = 1_000
+
+// Spec R-BACK-9a.
+/** Tells while a command runs what it wrote last, once a second where there is more: for people to look at. Call the result to end it. */
+export function tellingTail(output: BoundedOutput, { progress }: Pick<ToolContext, 'progress'>): () => void {
+  const began = performance.now()
+  let told = 0
+  const timer = setInterval(() => {
+    if (output.length === told) return
+    told = output.length
+    const elapsedSeconds = Math.round((performance.now() - began) / 1_000)
+    progress({ elapsedSeconds, tail: tailOf(output.toString(), tailCharacters) })
+  }, everyMs)
+  // It keeps nothing alive.
+  timer.unref()
+  return () => clearInterval(timer)
 }

@@ -3,7 +3,6 @@ import { patchToolName } from '@halting/policy/files'
 import type { ToolProfile } from '@halting/policy/settings'
 import type { HasTool } from './available-tools.ts'
 import { schemaOfSome } from './input.ts'
-import { smallTools } from './small-tools.ts'
 
 /** Whether a session offers a tool. `wanted`: the names that were given, `default` for all of the profile. */
 export function isInProfile(name: string, wanted: ReadonlySet<string>, profile: ToolProfile): boolean {
@@ -73,4 +72,55 @@ function offeredOf(names: string, has: HasTool): string {
   const offered = names.split(/, | and | or /).filter((each) => has(each.replace(/ .*/, '')))
   const last = offered.pop() ?? ''
   return offered.length === 0 ? last : `${offered.join(', ')}${link}${last}`
+}
+
+/** What a small model is told of a tool: its description, and the fields that it is offered. */
+interface SmallTool {
+  readonly description: string
+  readonly fields: Readonly<Record<string, { readonly description?: string }>>
+}
+
+/** The tools of the profile `small`, in short texts. */
+const smallTools: Readonly<Record<string, SmallTool | undefined>> = {
+  Read: {
+    description: 'Read a file. Returns numbered lines. The number and the tab are not part of the file.',
+    fields: {
+      file_path: {},
+      offset: { description: 'First line (default: 1)' },
+      limit: { description: 'Number of lines' },
+    },
+  },
+  Write: {
+    description: 'Create a file, or replace all of it. Read an existing file first.',
+    fields: { file_path: {}, content: { description: 'The whole file' } },
+  },
+  Edit: {
+    description: 'Replace text in a file. Read the file first.',
+    fields: {
+      file_path: {},
+      old_string: { description: 'Text to replace, copied exactly, without line numbers. Must be in the file once.' },
+      new_string: { description: 'Replacement' },
+      replace_all: { description: 'Replace every occurrence (default: false)' },
+    },
+  },
+  Bash: {
+    description: 'Run a shell command. Returns its output and exit code. Commands cannot read input.',
+    fields: { command: {} },
+  },
+  Glob: {
+    description: 'Find files by name.',
+    fields: {
+      pattern: { description: 'For example src/**/*.ts' },
+      path: { description: 'Directory (default: working directory)' },
+    },
+  },
+  Grep: {
+    description: 'Search file contents by regular expression. Returns paths, or matching lines.',
+    fields: {
+      pattern: {},
+      path: { description: 'File or directory (default: working directory)' },
+      glob: { description: 'For example *.ts' },
+      output_mode: { description: 'content returns lines (default: files_with_matches)' },
+    },
+  },
 }

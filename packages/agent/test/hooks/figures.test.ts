@@ -20,7 +20,7 @@ import { codingAgent } from '../../src/index.ts'
 import { hookEvents, readCallbackHooks, readHooks, ShellHooks, type HookEvent } from '../../src/hooks/index.ts'
 import { SessionTotals } from '../../src/hooks/session-totals.ts'
 import { joinedHooks } from '../../src/hooks/settings.ts'
-import { readPluginHooks } from '../../src/hooks/plugin-hooks.ts'
+import { readPluginHooks } from '../../src/hooks/settings-hooks.ts'
 
 const call = (name: string, id: string, input: object = {}): ScriptedReply => ({ toolCalls: [{ name, id, input }] })
 
