@@ -1,8 +1,8 @@
 type Version = readonly [number, number, number]
 
 /**
- * Whether a version is in a range as npm writes them: comparators, `^`, `~`, `x`, and alternatives by `||`.
- * A range or a version that cannot be read excludes nothing.
+ * Whether a version is in a range in npm's syntax: comparators, `^`, `~`, `x`, and alternatives by `||`. An invalid
+ * range or version excludes nothing.
  */
 export function isInRange(range: string, version: string): boolean {
   const given = versionOf(version)

@@ -3,21 +3,21 @@ import { isJsonObject, textOf } from '@halting/core/adapters'
 import { lastSaid, suggestionOf } from './prompt-suggestion.ts'
 import { conversationBlock, summaryPrompt } from './after-texts.ts'
 
-/** Options of the summaries of background agents. */
+/** Options of the progress summaries of background agents. */
 export interface AgentSummaryOptions {
-  /** Milliseconds that an agent works between two of them; 30,000 when absent. */
+  /** Minimum time between two summaries of an agent, in milliseconds (default: 30,000). */
   readonly everyMs?: number
 }
 
 const id = 'halting:agent-summary'
-/** In the metadata of the agent: it goes with its record. */
+/** Key in the agent's metadata, which is recorded with the agent. */
 const key = 'halting:progress'
 const timeoutMs = 15_000
 
 // Spec R-HOST-16.
 /**
- * Has the model of a subagent say in a line what the agent is doing, at most so often and only after it did something. The question goes
- * through the run: it is in its budget, figures and record. The agent waits for the answer.
+ * Asks the model of a subagent for a one-line progress summary, at most once per interval and only after new work. The
+ * request is part of the agent's run: it counts against its budget and is recorded. The agent waits for the reply.
  */
 export function agentSummaryHook({ everyMs = 30_000 }: AgentSummaryOptions = {}): Hook {
   return {
@@ -46,7 +46,7 @@ export function agentSummaryHook({ everyMs = 30_000 }: AgentSummaryOptions = {})
   }
 }
 
-/** What an event of an agent tells of what it is doing; undefined for nothing. */
+/** The progress summary in an event of an agent; undefined if it has none. */
 export function agentSummaryIn(event: RunEvent): string | undefined {
   if (event.type !== 'hook_end' || event.hook !== id || !('metadata' in event.outcome)) return undefined
   const { summary } = toldIn(event.outcome.metadata?.[key])

@@ -10,14 +10,14 @@ const longest = 200
 
 // Spec R-AFTER-8.
 /**
- * Asks what the person may say next: a `prompt_suggestion` message with one line. The model is shown what the person and the agent said
- * at last, and no results of tools: what it costs does not grow with the conversation.
+ * Asks a model what the user may say next and emits it as a one-line `prompt_suggestion` message. The model sees only
+ * the latest texts of user and agent, without tool results, so the cost does not grow with the conversation.
  */
 export function promptSuggestion(
   given: {
-    /** The model to ask. Default: that of the list of stages. */
+    /** The model to ask. Default: the model of the list of stages. */
     readonly model?: Model
-    /** Bounds that replace the usual ones. */
+    /** Limits that replace the defaults. */
     readonly limits?: StageLimits
   } = {},
 ): Stage {
@@ -37,7 +37,7 @@ export function promptSuggestion(
   }
 }
 
-/** What persons and the agent said at last, each shortened; with the calls of the agent where they are wanted. */
+/** The latest texts of user and agent, each shortened; optionally with the agent's tool calls. */
 export function lastSaid(transcript: Transcript, shows: Shown = 'text'): string {
   const said: string[] = []
   const entries = transcript.since(0)
@@ -55,7 +55,7 @@ type Shown = 'text' | 'text+calls'
 function line(who: 'Agent' | 'User', content: string | readonly ContentBlock[], shows: Shown = 'text'): string {
   const texts = typeof content === 'string' ? [content] : content.flatMap((block) => textIn(block, shows))
   const text = texts.join('\n').trim()
-  // Nobody else closes the frame.
+  // No text of the conversation may close the frame around it.
   return text === '' ? '' : speaker(who, headOf(text, mostOfAnEntry).replaceAll(/<\/?conversation/gi, '[conversation'))
 }
 
@@ -64,13 +64,13 @@ function textIn(block: ContentBlock, shows: Shown): readonly string[] {
   return 'text' in block && block.type === 'text' && typeof block.text === 'string' ? [block.text] : []
 }
 
-/** Sequences of a terminal, with all that belongs to them. */
+/** Terminal escape sequences, with their parameters. */
 // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
 const sequences = /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?)/g
-/** Controls, what turns the direction of text, and what nobody sees. */
+/** Control characters, bidirectional controls and invisible characters. */
 const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu
 
-/** One line that does nothing by itself; '' for none. */
+/** The suggestion as one line of plain text; '' if there is none. */
 export function suggestionOf(answer: string): string {
   const [first = ''] = answer
     .trim()
@@ -83,6 +83,6 @@ export function suggestionOf(answer: string): string {
     .trim()
     .replace(/^(["'`])(.*)\1$/, '$2')
     .trim()
-  // A line that goes on and on is no suggestion.
+  // A very long line is not a suggestion.
   return /^NONE\b/.test(text) || text.length > longest ? '' : text
 }

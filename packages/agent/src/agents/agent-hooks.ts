@@ -3,20 +3,20 @@ import { isJsonObject } from '@halting/core/adapters'
 import { nearest } from '../nearest.ts'
 import { hookEvents } from '@halting/policy'
 
-/** What the hooks of an agent mean for it, where they are not called. */
+/** What hooks of an agent that are not called mean for its tools. */
 export interface UncalledHooks {
-  /** Matchers of hooks that may deny a call: without them the agent does not have the tools that fit. */
+  /** Matchers of hooks that may deny a call. The agent does not get the tools that they match. */
   readonly guards: readonly string[]
   readonly notes: readonly string[]
 }
 
 interface EventOfHooks {
   readonly event: string
-  /** One for each group of hooks; an empty one is for every tool. */
+  /** One matcher per group of hooks; an empty one matches every tool. */
   readonly matchers: readonly string[]
 }
 
-/** Of hooks that cannot be read nothing is known: any of them may guard any tool. */
+/** Unreadable hooks may guard any tool. */
 const unread: UncalledHooks = {
   guards: [''],
   notes: [
@@ -24,14 +24,14 @@ const unread: UncalledHooks = {
   ],
 }
 
-/** Of the lines below `hooks:` in a file, or of the text behind it. */
+/** Reads hooks from the lines below `hooks:` in a file, or from the text after it. */
 export function uncalledHooks(text: string, below: readonly string[]): UncalledHooks {
   if (text !== '') return unread
   const events = eventsIn(below)
   return events === undefined ? unread : uncalled(events)
 }
 
-/** The same of hooks as JSON. */
+/** The same for hooks as JSON. */
 export function uncalledHooksOf(hooks: Json): UncalledHooks {
   if (!isJsonObject(hooks)) return unread
   return uncalled(
@@ -55,7 +55,7 @@ function uncalled(events: readonly EventOfHooks[]): UncalledHooks {
     const meant = known ?? nearest(event, hookEvents)
     if (known === undefined)
       notes.push(`hooks: unknown event ${event}.${meant === undefined ? '' : ` Did you mean ${meant}?`}`)
-    // A slip of the pen makes no guard fall silent.
+    // A misspelled event name must not disable a guard.
     if (meant === 'PreToolUse') guards.push(...matchers)
   }
   const shown = guards.map((guard) => (guard === '' || guard === '*' ? 'all' : guard)).join(', ')
@@ -64,7 +64,7 @@ function uncalled(events: readonly EventOfHooks[]): UncalledHooks {
   return { guards, notes: [`hooks of an agent are not supported.${without}`, ...notes] }
 }
 
-/** Events with the matchers below them; undefined for what is not written as people write it. */
+/** Events with their matchers; undefined if the lines do not have the usual form. */
 function eventsIn(below: readonly string[]): readonly EventOfHooks[] | undefined {
   const lines = below.filter((line) => !/^\s*(?:#|$)/.test(line))
   const [first] = lines
@@ -87,7 +87,7 @@ function eventsIn(below: readonly string[]): readonly EventOfHooks[] | undefined
   return events.map(({ event, lines: inner }) => ({ event, matchers: matchersIn(inner) }))
 }
 
-/** One for every group. Where it cannot be told of each which it is, one that fits all. */
+/** One matcher per group. If they cannot be assigned to their groups, one that matches everything. */
 function matchersIn(lines: readonly string[]): readonly string[] {
   const least = Math.min(...lines.map(indentOf))
   const groups = lines.filter((line) => indentOf(line) === least && /^\s*-(?:\s|$)/.test(line)).length

@@ -2,7 +2,7 @@ import { durationMs, longestDurationMs } from '@halting/core/adapters'
 import type { AgentDefinition } from './definition.ts'
 import { isAbsent } from './is-absent.ts'
 
-/** What one says of the limits of an agent, of any type, by the names of the flags. */
+/** Limits of an agent as written, of any type, by the names of the flags. */
 export interface SaidOfLimits {
   readonly maxTurns?: unknown
   readonly maxBudgetUsd?: unknown
@@ -11,12 +11,12 @@ export interface SaidOfLimits {
   readonly maxToolCalls?: unknown
 }
 
-/** The names, as they are written. */
+/** The names as users write them. */
 export const limitNames = ['maxTurns', 'maxBudgetUsd', 'maxTokens', 'maxDuration', 'maxToolCalls'] as const
 
 type Limits = Pick<AgentDefinition, 'maxTurns' | 'maxBudgetUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'maxToolCalls'>
 
-/** The limits, or in words what is wrong with one: without it the agent would be looser. */
+/** The limits, or a message about an invalid one. An ignored limit would leave the agent unbounded. */
 export function limitsOf(said: SaidOfLimits): Limits | string {
   const { maxTurns, maxBudgetUsd, maxTokens, maxDuration, maxToolCalls } = said
   const [turns, usd, tokens] = [numberOf(maxTurns), numberOf(maxBudgetUsd), numberOf(maxTokens)]
@@ -37,7 +37,7 @@ export function limitsOf(said: SaidOfLimits): Limits | string {
   }
 }
 
-/** NaN for what is no number. */
+/** NaN if it is not a number. */
 function numberOf(given: unknown): number | undefined {
   if (isAbsent(given)) return undefined
   return typeof given === 'number' || typeof given === 'string' ? Number(given) : NaN
@@ -47,7 +47,7 @@ function isCount(given: number): boolean {
   return Number.isSafeInteger(given) && given >= 1
 }
 
-/** NaN for what is no time. */
+/** NaN if it is not a duration. */
 function millisecondsOf(given: unknown): number {
   const value = typeof given === 'string' ? durationMs(given) : undefined
   return value !== undefined && value >= 1 && value <= longestDurationMs ? value : NaN

@@ -22,17 +22,17 @@ import { limitNames } from './agent-limits.ts'
 import { definitionOf } from './define-agent.ts'
 import { type AgentDefinition, generalAgent } from './definition.ts'
 
-/** Agents as they were read from files, with warnings. */
+/** Agents read from files, with warnings. */
 export interface AgentDefinitions {
-  /** Each name once, the one that counts. */
+  /** The effective definitions, one per name. */
   readonly all: readonly AgentDefinition[]
-  /** What a person should know: files that are broken, and what does not count. */
+  /** Notes for the user: broken files and ignored fields. */
   readonly notes: readonly string[]
 }
 
 export type AgentReading = BriefingPlaces &
   Pick<ReadingRules, 'mayRead' | 'trust'> & {
-    /** Those of `--agents`, which go before all files. */
+    /** Agents of `--agents`, which precede those of files. */
     readonly given?: readonly AgentDefinition[]
   }
 
@@ -42,9 +42,8 @@ const deepest = 6
 
 // Spec R-AGENT-4.
 /**
- * The agents of the folders: those that were given go before those of the project, these before the person's own, ours before those of others, and
- * those of plugins last.
- * A project that is not trusted takes no name of the person's own or of ours.
+ * The agents of all folders. Precedence: given agents, the project, the user, built-in agents, other programs,
+ * plugins. A project that is not trusted cannot replace agents of the user or built-in ones.
  */
 export async function readAgentDefinitions(options: AgentReading): Promise<AgentDefinitions> {
   const { given = [], trust } = options
@@ -72,7 +71,7 @@ export async function readAgentDefinitions(options: AgentReading): Promise<Agent
 
 const untrusted = 'the folder was not trusted with it. halting trust shows it and has it count.'
 
-/** A model costs what the person did not choose, and a goal runs a command. */
+/** A model of a project costs money, and a goal runs commands: both need trust. */
 async function asTrusted(
   definition: AgentDefinition,
   trust: AgentReading['trust'],
@@ -90,7 +89,7 @@ async function asTrusted(
   }
 }
 
-/** Exactly this agent: what the file says later was not trusted with the name. */
+/** Trust covers exactly this definition; a later version of the file needs new trust. */
 function nameOffer(definition: AgentDefinition): Offer {
   const { name, path = '' } = definition
   return briefingOffer('agents', `in place of your agent ${name}: ${path}`, JSON.stringify(definition))
@@ -104,7 +103,7 @@ function untilOffer({ until = [], path = '' }: AgentDefinition): Offer {
   return briefingOffer('agents', `until: ${until.join(', ')} in ${path}`, ...until)
 }
 
-/** Bounded, whatever lies there. A plugin may name a single file. */
+/** The definition files of a folder, bounded in number. A plugin may name a single file. */
 async function filesIn(folder: string, notes: string[]): Promise<readonly string[]> {
   if (folder.endsWith('.md') && statOf(folder)?.isFile() === true) return [folder]
   const files: string[] = []
@@ -183,35 +182,35 @@ async function readOne(
   return counted
 }
 
-/** Behind its name alone stands nothing: then the lines below are read. */
+/** If the field has no text after its name, the lines below it are read. */
 function hooksIn(fields: FrontMatter, below: WithFrontMatter['below']): UncalledHooks {
   const lines = below.get('hooks')
   return uncalledHooks(lines === undefined ? textField(fields, 'hooks') : '', lines ?? [])
 }
 
-/** Without the marks of a heading. */
+/** The first line, without heading marks. */
 function firstLineOf(body: string): string {
   return headOf(body.split('\n', 1)[0]?.replace(/^#+\s*/, '') ?? '', 200)
 }
 
-/** The names of fields in a file come without capitals. */
+/** Field names in files are case-insensitive. */
 function isSameInFile(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
-/** A text is one command, with the commas in it. */
+/** A text is one command, including its commas. */
 function commandsIn(fields: FrontMatter): readonly string[] | undefined {
   const said = fields.get('until')
   const commands = typeof said === 'string' ? [said] : said
   return commands?.map((command) => command.trim()).filter((command) => command !== '')
 }
 
-/** Absent is all; there and empty is none. */
+/** Undefined (absent) means all; an empty list means none. */
 function list(fields: FrontMatter, name: string): readonly string[] | undefined {
   return fields.has(name) ? listField(fields, name) : undefined
 }
 
-/** A rule that cannot be read would deny nothing. */
+/** The first rule that cannot be parsed: it would deny nothing. */
 function ruleProblem({ disallowedTools }: AgentDefinition, cwd: string): string | undefined {
   try {
     parseRules({ deny: disallowedTools.filter((entry) => entry !== '*') }, cwd)

@@ -29,19 +29,19 @@ import {
   type Waiter,
 } from './ledger-state.ts'
 
-/** What the standing budgets of a session are made of. */
+/** Options of `StandingLedger`. */
 export interface StandingLedgerOptions {
   readonly file: LedgerFile
-  /** Those that count in the folder of the session. */
+  /** The budgets that count in the folder of the session. */
   readonly rules: readonly BudgetRule[]
-  /** Names of what spends, for the entries of the ledger. */
+  /** Labels of the ledger entries: who spends. */
   readonly session: string
   readonly repository: string
-  /** The person's word: nothing is refused, and what is spent is counted as far as it can be written. */
+  /** The user ignores the budgets: nothing is refused, and spending is counted as far as it can be written. */
   readonly ignored?: boolean
-  /** Whether a model has a price. Only one with a price can be counted. */
+  /** Whether a model has a price. Only models with a price can be counted. */
   readonly isPriced?: (model: string) => boolean
-  /** Called once where the ledger cannot be written and that is ignored. */
+  /** Called once when the ledger cannot be written and that is ignored. */
   readonly onUncounted?: (why: string) => void
   readonly now?: () => Date
 }
@@ -50,13 +50,13 @@ type Taken = { readonly kind: 'taken'; readonly id: string; readonly nanos: numb
 type Short = { readonly kind: 'short'; readonly wait: StandingWait; readonly budget: StandingBudget }
 type Answer = Taken | StandingRefused | Short
 
-/** So often a request that waits looks whether the ledger has changed. */
+/** How often a waiting request checks whether the ledger has changed. */
 const pauseMs = 10
-/** So often it looks whether a process has died that has reserved something, or waits before it. */
+/** How often it checks whether a process that has reserved something, or waits before it, has died. */
 const lookForDeadMs = 100
-/** A wait asks again after so long in any case, and so does what could not be written. */
+/** Longest pause before a wait checks again, or a failed write is retried. */
 const longestPauseMs = 1_000
-/** A process of another host name on the same disk: no request takes longer. */
+/** For a process of another host name on the same disk: no request takes longer. */
 const longestRequestMs = 3_600_000
 
 /** Standing budgets on a ledger file, which all processes of a person share. */
@@ -66,7 +66,7 @@ export class StandingLedger implements StandingBudgets {
   readonly #own: ProcessIdentity = ownProcess()
   readonly #instance = randomUUID().slice(0, 8)
   #requests = 0
-  /** What requests came to, and could not be written yet. */
+  /** Costs of requests that could not be written yet. */
   #unwritten: readonly Settlement[] = []
   #retry: NodeJS.Timeout | undefined
   #retries = 0
@@ -77,12 +77,15 @@ export class StandingLedger implements StandingBudgets {
     this.names = options.rules.map(({ name }) => name)
   }
 
-  /** Looks whether the ledger can be read and written, and settles what dead processes have reserved. @throws LedgerProblem */
+  /**
+   * Checks that the ledger can be read and written, and settles reservations of dead processes.
+   * @throws LedgerProblem
+   */
   async open(signal?: AbortSignal): Promise<void> {
     const { file, ignored } = this.#options
     try {
       await file.open()
-      // Written also where nothing changes: a full disk is found before anything is spent.
+      // Writes even an unchanged state: a full disk must be found before anything is spent.
       await file.change(
         (state) => ({ state: { ...settleDead(state, isDead(this.#now())) }, result: undefined }),
         signal,
@@ -121,7 +124,7 @@ export class StandingLedger implements StandingBudgets {
     )
   }
 
-  /** Rejects with nothing taken when it is aborted. */
+  /** Rejects when aborted; nothing is reserved then. */
   async #wait(
     asked: Asked,
     signal: AbortSignal,
@@ -148,13 +151,13 @@ export class StandingLedger implements StandingBudgets {
         await this.#pause(asked, signal)
       }
     } catch (error) {
-      // Where that is not possible, others see that this process does not wait any more once it has ended.
+      // If that fails, other processes notice when this process has ended.
       await file.change((state) => ({ state: leave(state, asked.id), result: undefined })).catch(() => {})
       throw error
     }
   }
 
-  /** Until the request may have its answer, by what can be read without the lock; others hold that all the time where many wait. */
+  /** Waits until the request may be answered, judged without the lock, which is always taken when many wait. */
   async #pause(asked: Asked, signal: AbortSignal): Promise<void> {
     const { file } = this.#options
     let stamp: string | undefined
@@ -170,7 +173,7 @@ export class StandingLedger implements StandingBudgets {
     }
   }
 
-  /** What dead processes have reserved is looked at only where it is missing. */
+  /** Checks for dead processes only if their reservations are needed. */
   #answer(state: LedgerState, asked: Asked): LedgerChange<Answer> {
     const first = this.#weigh(state, asked)
     if (first.result.kind !== 'short') return first
@@ -215,7 +218,7 @@ export class StandingLedger implements StandingBudgets {
         },
       }
     }
-    // Budgets of one scope with several limits count in it once.
+    // Several limits of one scope count once in it.
     const places = [...new Map(budgets.map(({ place }) => [place.scope, place])).values()]
     const { session, repository } = this.#options
     const reservation: Reservation = {
@@ -254,7 +257,7 @@ export class StandingLedger implements StandingBudgets {
     this.#write()
   }
 
-  /** Changes the ledger at once, with what requests came to that could not be written before. */
+  /** Changes the ledger now, together with costs that could not be written before. */
   #attempt<T>(change: ChangeLedger<T>): Attempt<T> {
     const written = this.#unwritten
     const attempt = this.#options.file.attempt((state) => change(this.#withUnwritten(state)))
@@ -262,18 +265,18 @@ export class StandingLedger implements StandingBudgets {
     return attempt
   }
 
-  /** Writes what requests came to; where that is not possible at this moment it is tried again, at the latest when the process ends. */
+  /** Writes costs of requests. If that fails now, retries, at the latest when the process ends. */
   #write(): boolean {
     if (this.#unwritten.length === 0) return true
     try {
       if (this.#attempt((state) => ({ state, result: undefined })).kind === 'done') return true
     } catch {
-      // It stays reserved meanwhile, which is more.
+      // The reservation stays meanwhile, which is more than the cost.
     }
     if (this.#retry === undefined) process.on('exit', this.#atExit)
     clearTimeout(this.#retry)
     this.#retries += 1
-    // A lock is free within a millisecond, a disk not so soon.
+    // A lock is free within a millisecond; a disk takes longer to recover.
     this.#retry = setTimeout(() => this.#write(), Math.min(2 ** this.#retries, longestPauseMs)).unref()
     return false
   }
@@ -327,12 +330,18 @@ interface Asked {
   readonly id: string
 }
 
-/** Whether a process that waits goes on as soon as it may: one that a person has stopped does not, for hours perhaps. */
+/**
+ * Whether a waiting process continues as soon as it may. A process that was stopped (SIGSTOP) may not continue for
+ * hours.
+ */
 function isRunning({ process: identity }: Waiter): boolean {
   return !isStopped(identity)
 }
 
-/** Whether the process of an entry has ended. One that cannot be looked at is taken for dead when no request takes so long. */
+/**
+ * Whether the process of an entry has ended. A process that cannot be observed counts as dead once no request takes
+ * that long.
+ */
 export function isDead(now: Date): (entry: Reservation | Waiter) => boolean {
   return ({ process: identity, since }) => {
     const liveness = livenessOnOneDisk(identity)
@@ -340,7 +349,7 @@ export function isDead(now: Date): (entry: Reservation | Waiter) => boolean {
   }
 }
 
-/** A budget as it is in the period of a moment. */
+/** The state of a budget in the period of a moment. */
 export function standingBudget(rule: BudgetRule, sum: ReturnType<typeof sumFrom>, now: Date): StandingBudget {
   return {
     name: rule.name,

@@ -6,7 +6,7 @@ import { quotedName } from './quoted-name.ts'
 
 const longestWorkMs = 2_000
 
-/** A change as a unified diff, in the words that git has for what is no text. */
+/** A change as a unified diff, in git's wording for binary content. */
 export async function changeText(
   { path, before, after }: FileChange,
   from: string,
@@ -17,7 +17,7 @@ export async function changeText(
   const [old, next] = [await textOf(before, path, contents), await textOf(after, path, contents)]
   if (old === next) return head
   if (old === undefined || next === undefined) return `${head}Binary files differ\n`
-  // Loaded when used: 15 to 40 ms.
+  // Loaded on demand: takes 15 to 40 ms.
   const { createTwoFilesPatch } = await import('diff')
   const [oldName, newName] = [nameOf('a', name, before), nameOf('b', name, after)]
   const options = { context: 3, timeout: longestWorkMs }
@@ -53,7 +53,7 @@ function modeOf(state: KeptState): string | undefined {
   }
 }
 
-/** Undefined for what is no text. */
+/** Undefined if it is not text. */
 async function textOf(state: KeptState, path: string, contents: KeptContents): Promise<string | undefined> {
   if (state.kind === 'link') return state.target
   if (state.kind !== 'file') return state.kind === 'unkept' ? undefined : ''

@@ -6,7 +6,7 @@ import { type KeptState, stateAt } from './kept-state.ts'
 const largestBytes = 1024 * 1024
 const mostFiles = 50
 
-/** Counts the lines of changes, without regard to their order. Call it at once: what a file has now is read. */
+/** Counts changed lines, without regard to their order. Reads the current files, so call it at once. */
 export async function changedLines(
   changes: readonly FileChange[],
   contents: KeptContents,
@@ -31,7 +31,7 @@ function namedChange({ path, before, after }: FileChange): CommandChange {
 }
 
 async function linesOf({ path, before, after }: FileChange, contents: KeptContents): Promise<number> {
-  // Only the rights were changed.
+  // Only the mode was changed.
   if (before.kind === 'file' && after.kind === 'file' && before.sha256 === after.sha256) return 0
   const [old, now] = [await textBefore(before, contents), textNow(path, after)]
   return old === undefined || now === undefined ? 1 : Math.max(1, differingLines(old, now))
@@ -52,7 +52,7 @@ function textOf(content: Buffer | undefined): string | undefined {
   return content === undefined || content.includes(0) ? undefined : content.toString('utf8')
 }
 
-/** Lines that one text has and the other has not. */
+/** Lines that one text has and the other does not. */
 function differingLines(old: string, now: string): number {
   const counts = new Map<string, number>()
   for (const line of linesIn(old)) counts.set(line, (counts.get(line) ?? 0) - 1)

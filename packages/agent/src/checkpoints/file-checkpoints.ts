@@ -17,45 +17,44 @@ export type CallOf = Pick<ToolContext, 'callId' | 'toolName' | 'idempotencyKey'>
 
 /** Options of `FileCheckpoints`. */
 export interface CheckpointOptions {
-  /** Where they are kept: see `checkpointsFolder`. */
+  /** Folder of the stored contents: see `checkpointsFolder`. */
   readonly folder: string
-  /** Where the agent works: what commands change in it is looked for. */
+  /** Working folder of the agent. Changes that commands make in it are detected. */
   readonly cwd: string
-  /** Further folders of the workspace, absolute: what commands change in them is looked for, too. */
+  /** Further folders of the workspace, absolute. Changes that commands make in them are detected too. */
   readonly directories?: readonly string[]
-  /** The environment of git. Default: that of this process. */
+  /** The environment of git (default: that of this process). */
   readonly env?: Environment
-  /** Folders within it that are not looked at: the program's own. */
+  /** Folders within it that are not inspected: those of this program. */
   readonly hidden?: readonly string[]
-  /** Bounds of the search for changes. What is left out has its default. */
+  /** Bounds of the change detection. Omitted ones have their defaults. */
   readonly limits?: Partial<LookLimits>
-  /** Takes keys out of commands, which stand in the log as words for a person. */
+  /** Removes keys from commands, which are logged for users to read. */
   readonly redact?: (text: string) => string
-  /** Told once, when files can no longer be kept. The work goes on. */
+  /** Called once when files can no longer be stored. The run continues. */
   readonly onProblem?: (problem: string) => void
 }
 
-/** A folder that is looked at. */
+/** A folder in which changes are detected. */
 interface Project {
   readonly path: string
   readonly files: HeldFiles
   git: GitProject | undefined
 }
 
-/** What a tool is about to write. */
+/** The content that a tool is about to write. */
 export interface NextContent {
   readonly content: Uint8Array
-  /** Undefined for a new file: then the system decides. */
+  /** Undefined for a new file: the system decides. */
   readonly mode: number | undefined
 }
 
 /**
- * Keeps what files were before the tools of a session change them.
- *
- * C1: what a file was, and what a tool makes of it, is on disk before the tool writes. A crash between the two leaves nothing wrong.
- * C2: what cannot be kept never stops the work. It is told; and as every file is compared before it is put back, nothing wrong comes of it.
- * C3: what two calls that run side by side see of one change is kept once: what is looked at and what goes on record of it is one step, and
- *     steps follow one another.
+ * Stores file contents before the tools of a session change them. C1: the state before a change and the state that a
+ * tool writes are on disk before the tool writes, so a crash in between loses nothing. C2: a content that cannot be
+ * stored never stops the run. It is reported; since every file is compared before it is restored, nothing wrong is
+ * restored. C3: a change that two parallel calls both see is recorded once: inspecting and recording are one step, and
+ * steps run one after another.
  */
 export class FileCheckpoints {
   readonly #options: CheckpointOptions
@@ -63,7 +62,7 @@ export class FileCheckpoints {
   readonly #contents: KeptContents
   #log: ChangeLog
   #projects: readonly Project[]
-  /** The last that is on record of a path, and when that came. */
+  /** The last recorded state of each path, and when it was recorded. */
   readonly #latest = new Map<string, { readonly at: number; readonly after: KeptState }>()
   #moment = 0
   #isOff = false
@@ -86,19 +85,19 @@ export class FileCheckpoints {
     }))
   }
 
-  /** Files were put back, which is on record: what was held of them from before is not what they are. While no call goes on. */
+  /** Invalidates contents held since before a restore. Must not be called while a call is running. */
   lookAnew(): void {
     this.#latest.clear()
     this.#log = new ChangeLog(this.#options.folder)
     this.#projects = this.#openProjects()
   }
 
-  /** From now on nothing is kept. */
+  /** Stops storing contents. */
   turnOff(): void {
     this.#isOff = true
   }
 
-  /** Runs `save`, which writes this at a real path, or deletes the file there. */
+  /** Runs `save`, which writes this content to a real path or deletes the file. */
   async around<T>(call: CallOf, path: string, next: NextContent | 'deleted', save: () => Promise<T>): Promise<T> {
     await this.#inTurn(async () => {
       const { state: before, content } = stateAt(path)
@@ -112,7 +111,10 @@ export class FileCheckpoints {
     return save()
   }
 
-  /** Runs a command, which may change anything in the folder. `onChanges` is given what it changed, where all of that was seen. */
+  /**
+   * Runs a command, which may change anything in the folder. Calls `onChanges` with its changes if all of them were
+   * seen.
+   */
   async aroundCommand<T>(
     call: CallOf,
     command: string,
@@ -145,7 +147,7 @@ export class FileCheckpoints {
     }
   }
 
-  /** A command begins that runs beside the conversation: what it changes, and when, is not known. */
+  /** Records the start of a background command, whose changes and their times are unknown. */
   async background(call: CallOf, command: string): Promise<void> {
     await this.#inTurn(async () => {
       const of = await this.#log.append(
@@ -157,7 +159,7 @@ export class FileCheckpoints {
     })
   }
 
-  /** Takes away what was held for commands and not needed. */
+  /** Deletes contents that were held for commands and not needed. */
   async dispose(): Promise<void> {
     await this.#contents.close().catch(() => {})
   }
@@ -172,7 +174,7 @@ export class FileCheckpoints {
   async #lookAt(project: Project): Promise<ProjectLook> {
     const { env = process.env } = this.#options
     const root = realPath(project.path)
-    // A repository may be made, and taken away, in the middle of a session.
+    // A repository may be created and removed during a session.
     if (!isInRepository(root)) project.git = undefined
     else project.git ??= await GitProject.of(root, env)
     const look = await project.git?.look(project.files, this.#contents, this.#limits)
@@ -192,7 +194,7 @@ export class FileCheckpoints {
     })
   }
 
-  /** Looks and records when those before it have. */
+  /** Inspects and records after all earlier steps have finished. */
   #inTurn<T>(work: () => Promise<T>): Promise<T | undefined> {
     const step = this.#step.then(() => this.#trying(work))
     this.#step = step
@@ -211,7 +213,7 @@ export class FileCheckpoints {
   }
 }
 
-/** A folder may lie in another one: each path once. */
+/** One folder may contain another: returns each path once. */
 async function changesOfAll(looks: readonly ProjectLook[]): Promise<SeenChanges> {
   const changes = new Map<string, FileChange>()
   const unseen: string[] = []
@@ -228,13 +230,15 @@ function stateOf({ content, mode }: NextContent): KeptState {
   return { kind: 'file', sha256: sha256Of(content), bytes: content.length, mode: permissions }
 }
 
-/** Keys are `session/run/…`, and below the run name the calls that lead to it: the first is one of the main loop. */
+/**
+ * Keys are `session/run/…`, followed by the calls from the run down to this one; the first is a call of the main loop.
+ */
 function callOf({ callId, toolName, idempotencyKey }: CallOf): ChangeCall {
   const [, run = '', call = callId] = /^[^/]*\/([^/]*)\/(?:(?:tool|agent):\d+:\d+:([^/]*))?/.exec(idempotencyKey) ?? []
   return { run, call, tool: toolName }
 }
 
-/** Folders that are missing above a path, the outermost first. */
+/** Folders above a path that do not exist, the outermost first. */
 function missingAbove(path: string): readonly string[] {
   const missing: string[] = []
   for (

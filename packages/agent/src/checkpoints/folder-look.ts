@@ -12,7 +12,7 @@ import {
 } from './project-look.ts'
 import { absent, type KeptState } from './kept-state.ts'
 
-/** Folders that other programs fill and fill again. */
+/** Folders that other programs fill repeatedly. */
 export const passedOver: ReadonlySet<string> = new Set([
   '.git',
   '.hg',
@@ -26,12 +26,12 @@ export const passedOver: ReadonlySet<string> = new Set([
 
 interface Walked {
   readonly paths: readonly string[]
-  /** Why not all of it was seen. */
+  /** Why not everything was seen. */
   readonly cut: string | undefined
   readonly hasNoText: boolean
 }
 
-/** Looks at a folder without git: every file and folder in it, up to the limits. Links are seen, and not followed. */
+/** Snapshots a folder without git: every file and folder, up to the limits. Links are recorded, not followed. */
 export async function lookAtFolder(root: string, files: HeldFiles, limits: LookLimits): Promise<ProjectLook> {
   const before = await walk(root, files, limits)
   const held = await files.hold(before.paths)
@@ -39,7 +39,7 @@ export async function lookAtFolder(root: string, files: HeldFiles, limits: LookL
     async changes() {
       const now = await walk(root, files, limits)
       const cut = before.cut ?? now.cut
-      // Of a folder that was not seen whole, what was not seen before may have been there.
+      // If the folder was not fully seen before, an unknown file may have existed then.
       const isNew = (path: string): boolean => before.cut === undefined || held.has(path)
       const paths = new Set([...held.keys(), ...now.paths.filter(isNew)])
       const beforeOf = (): KeptState => absent
@@ -87,7 +87,7 @@ function entriesOf(folder: string, most: number): FirstEntries {
   try {
     return firstEntries(folder, most)
   } catch {
-    // It went away, or is not ours to read: then no command of ours changes it either.
+    // It was removed, or cannot be read: then no command changes it either.
     return { entries: [], isAll: true }
   }
 }

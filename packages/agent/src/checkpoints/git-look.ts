@@ -17,19 +17,19 @@ import {
 } from './project-look.ts'
 import { spawn } from 'node:child_process'
 
-/** A file as the index has it. */
+/** A file as recorded in the index. */
 interface Indexed {
   readonly object: string
   readonly mode: number
-  /** Of the file in its folder, when git last looked. */
+  /** Size of the working file when git last read it. */
   readonly bytes: number
-  /** Of the file in its folder, when the index was read; git itself knows only whether it may be executed. */
+  /** Mode of the working file when the index was read. Git itself records only the executable bit. */
   readonly fileMode: number | null
 }
 
 type Index = ReadonlyMap<string, Indexed>
 
-/** What was there before a command. */
+/** The state before a command. */
 interface Looked {
   readonly index: Index
   readonly held: ReadonlyMap<string, unknown>
@@ -37,15 +37,15 @@ interface Looked {
   readonly limits: LookLimits
 }
 
-/** The folder of all files, the index, and files of the configuration. */
+/** The top folder, the index and the configuration files. */
 type PlacesOfGit = readonly [top: string, indexFile: string, ...configFiles: readonly string[]]
 
 const plain: readonly string[] = ['--no-optional-locks', '-c', 'core.fsmonitor=false']
 
 /**
- * Looks at a folder of a git repository: what the index has is in git's own store, so only what differs from it is read and held.
- * G1: nothing of the repository is written, no lock is taken, and nothing that its configuration names is run.
- * G2: what git ignores is not seen.
+ * Snapshots a folder of a git repository. Git's object store has what the index lists, so only files that differ from
+ * it are read and held. G1: nothing in the repository is written, no lock is taken, and no program that its
+ * configuration names is run. G2: files that git ignores are not seen.
  */
 export class GitProject {
   readonly #root: string
@@ -64,15 +64,15 @@ export class GitProject {
     this.#env = env
   }
 
-  /** Undefined where there is no git, no repository, or one that ignores the folder. */
+  /** Undefined without git, without a repository, or if the repository ignores the folder. */
   static async of(root: string, env: Environment): Promise<GitProject | undefined> {
     const quiet: Environment = {
       ...env,
-      // Nor is git taken from the project: a command could have put it there, as in node_modules/.bin.
+      // Git must not be taken from the project: a command could have put it there, as in node_modules/.bin.
       PATH: pathOutside(root, env['PATH']),
       GIT_OPTIONAL_LOCKS: '0',
       GIT_NO_LAZY_FETCH: '1',
-      // Older versions fetch what is missing all the same, by programs that the repository names.
+      // Older versions fetch missing objects anyway, with programs that the repository names.
       GIT_ALLOW_PROTOCOL: 'none',
       GIT_SSH_COMMAND: 'false',
       GIT_TERMINAL_PROMPT: '0',
@@ -88,7 +88,7 @@ export class GitProject {
     return new GitProject(root, [top, indexFile, ...configFiles], quiet)
   }
 
-  /** Undefined where git cannot tell, or not in time. */
+  /** Undefined if git fails or takes too long. */
   async look(files: HeldFiles, contents: KeptContents, limits: LookLimits): Promise<ProjectLook | undefined> {
     const git = await this.#git()
     if (git === undefined) return undefined
@@ -101,7 +101,7 @@ export class GitProject {
     const startedMs = Date.now()
     return {
       changes: async () => {
-        // The command may have named filters.
+        // The command may have configured filters.
         const after = await this.#git()
         const now = after === undefined ? undefined : await this.#readIndex(after, limits)
         const nowDifferent = after === undefined ? undefined : await this.#different(after, files, limits)
@@ -117,7 +117,7 @@ export class GitProject {
     }
   }
 
-  /** What stood in the index is taken out of git's store, if it is what stood in the folder. */
+  /** Reads earlier contents from git's object store, if they equal what the working folder had. */
   async #withContents(
     git: readonly string[],
     changes: readonly FileChange[],
@@ -136,14 +136,14 @@ export class GitProject {
       const content = found.get(wanted.get(change.path)?.object ?? '')
       const before = indexed === undefined ? change.before : stateOf(indexed, content, change.before)
       if (before.kind === 'file' && content !== undefined) contents.hold(before.sha256, content)
-      // The mode of the index is x or not x: the rest of it is what it is now.
+      // The index records only the executable bit: other mode bits are those of the file now.
       const exact = withModeOf(before, change.after, indexed)
       if (!isSameState(exact, change.after)) completed.push({ ...change, before: exact })
     }
     return completed
   }
 
-  /** How git is called so that no filter is run: each is a command. Undefined where one cannot be switched off. */
+  /** Git arguments that disable all filters, since each filter is a command. Undefined if one cannot be disabled. */
   async #git(): Promise<readonly string[] | undefined> {
     const stamp = this.#configFiles.map(stampAt).join()
     if (this.#filters?.stamp !== stamp) this.#filters = { stamp, off: await this.#filtersOff() }
@@ -153,12 +153,12 @@ export class GitProject {
 
   async #filtersOff(): Promise<readonly string[] | undefined> {
     const filters = filtersIn((await output(this.#root, [...plain, ...askForFilters], this.#env)) ?? '')
-    // For `-c` the name ends there.
+    // In `-c`, the name would end at the `=`.
     if (filters.some((name) => name.includes('='))) return undefined
     return settingsWithout(filters).flatMap(([key, value]) => ['-c', `${key}=${value}`])
   }
 
-  /** Files that a filter changes on their way: what stands in the folder is not what git has, whatever the index says. */
+  /** Files that a filter changes on checkout: the working file differs from git's object, whatever the index says. */
   async #filtered(git: readonly string[]): Promise<readonly string[] | undefined> {
     if (git.length === plain.length) return []
     const args = ['ls-files', '-z', '--full-name', '--', '.', ':(exclude,attr:!filter)']
@@ -176,12 +176,12 @@ export class GitProject {
     const unwatched: string[] = []
     const entries = /([A-Za-z?]) (\d+) ([0-9a-f]+) (\d)\t([^\0]*)\0[\s\S]*?size: (\d+)\tflags: [0-9a-f]+\n/g
     for (const [, tag, mode = '', object = '', stage, name = '', bytes] of text.matchAll(entries)) {
-      // Others belong to a repository of their own, or are in conflict, which status tells.
+      // Others belong to another repository or are in conflict, which `status` reports.
       if (stage !== '0' || mode === '160000') continue
       const path = join(this.#top, name)
-      // An index may be made so that its paths lead elsewhere.
+      // An index can be crafted so that its paths lead outside.
       if (!isInside(path, this.#top)) continue
-      // Git was told not to look at these; of a sparse folder most are not there.
+      // Git was configured to ignore changes of these files; most files of a sparse checkout do not exist.
       if (tag !== 'H' && unwatched.length <= limits.files && statsAt(path) !== undefined) unwatched.push(path)
       if (tag !== 'H') continue
       files.set(path, {
@@ -195,7 +195,7 @@ export class GitProject {
     return files
   }
 
-  /** Paths that differ from the index, and those that it does not know. */
+  /** Paths that differ from the index, and untracked ones. */
   async #different(git: readonly string[], files: HeldFiles, limits: LookLimits): Promise<Set<string> | undefined> {
     const args = ['status', '--porcelain=v2', '-z', '--untracked-files=all', '--no-renames', '--ignore-submodules=all']
     const bounds = { timeoutMs: limits.ms * 2, mostBytes: limits.files * bytesOfLine }
@@ -206,7 +206,7 @@ export class GitProject {
       const fields = fieldsBefore[entry.charAt(0)]
       if (fields === undefined) continue
       const path = join(this.#top, entry.split(' ').slice(fields).join(' '))
-      // A repository within this one is named with a slash behind it.
+      // A nested repository is listed with a trailing slash.
       if (!path.endsWith('/') && isInside(path, this.#top) && !files.isHidden(path)) paths.add(path)
       if (paths.size > limits.files) return undefined
     }
@@ -214,10 +214,10 @@ export class GitProject {
   }
 }
 
-/** What git says of one path takes so much at most, by and large: of more than the bound there is more than is looked at. */
+/** Upper estimate of git's output per path. More output than the limit means more paths than are inspected. */
 const bytesOfLine = 512
 
-/** Fields of a line of `status --porcelain=v2` before its path, by how the line begins. */
+/** Number of fields before the path in a line of `status --porcelain=v2`, by the first character of the line. */
 const fieldsBefore: { readonly [sign: string]: number | undefined } = { '1': 8, u: 10, '?': 1 }
 
 function* differentIn(before: Index, now: Index): Iterable<string> {
@@ -229,7 +229,7 @@ function* differentIn(before: Index, now: Index): Iterable<string> {
   for (const path of now.keys()) if (!before.has(path)) yield path
 }
 
-/** Told apart from every other state until the content is there. */
+/** A placeholder that differs from every other state until the content is loaded. */
 function indexedState(indexed: Indexed | undefined): KeptState {
   return indexed === undefined ? absent : { kind: 'unkept', why: 'is stored in git', stamp: indexed.object }
 }
@@ -255,7 +255,7 @@ function fileModeAt(path: string): number | null {
   return stats?.isFile() === true ? Number(stats.mode) & 0o7777 : null
 }
 
-/** Without the mode of the file there is only whether it may be executed. */
+/** Without the file's mode only the executable bit is known. */
 function withModeOf(before: KeptState, after: KeptState, indexed: Indexed | undefined): KeptState {
   if (indexed === undefined || indexed.fileMode !== null || before.kind !== 'file') return before
   if (after.kind !== 'file' || after.mode === null) return { ...before, mode: before.mode === 0o755 ? 0o755 : null }
@@ -269,7 +269,7 @@ function withFolders(change: FileChange, root: string, startedMs: number): FileC
   return madeFolders.length === 0 ? change : { ...change, madeFolders }
 }
 
-/** What git says; undefined when it fails or takes too long. */
+/** Output of git; undefined if it fails or takes too long. */
 async function output(
   cwd: string,
   args: readonly string[],
@@ -287,7 +287,7 @@ export function isInRepository(root: string): boolean {
   }
 }
 
-/** Contents of objects of git's store, as they are: no filter is run. What is not there is left out. */
+/** Contents of objects in git's store, unfiltered. Missing objects are omitted. */
 async function readObjects(
   cwd: string,
   git: readonly string[],
@@ -310,7 +310,7 @@ async function readObjects(
     if (end < 0) break
     const [object = '', type, size] = told.toString('latin1', at, end).split(' ')
     at = end + 1
-    // `<object> missing` has nothing behind it.
+    // `<object> missing` has no content after it.
     if (type === 'missing' || size === undefined) continue
     const length = Number(size)
     if (type === 'blob' && at + length <= told.length) found.set(object, told.subarray(at, at + length))

@@ -5,8 +5,8 @@ import { makeFolder, makeDurableFolder, writeWhole } from '@halting/journal/file
 import { sha256Of } from './kept-state.ts'
 
 /**
- * Contents of files by their hash, each once, for the person alone.
- * `contents` holds what a record names. The file `waiting` holds what a command may change: most of it is never needed, and goes with the process.
+ * File contents by hash, each stored once, readable only by the user. `contents` has what records refer to. The file
+ * `waiting` has contents that a command may change; most are never needed and are deleted when the process ends.
  */
 export class KeptContents {
   readonly #folder: string
@@ -24,7 +24,7 @@ export class KeptContents {
   async keep(sha256: string, content: Uint8Array): Promise<void> {
     if (this.#kept.has(sha256)) return
     const path = join(this.#contents, sha256)
-    // What a command changed is not synced: a power failure may have left a part of it.
+    // Contents that a command changed are not synced: a power failure may have truncated them.
     if (!existsSync(path) || (await this.read(sha256)) === undefined) {
       await makeDurableFolder(this.#contents)
       await writeWhole(path, content)
@@ -32,14 +32,14 @@ export class KeptContents {
     this.#kept.add(sha256)
   }
 
-  /** Begins to hold. */
+  /** Opens the file of held contents. */
   async open(): Promise<void> {
     await makeFolder(this.#folder, 0o700)
-    // Of two commands that begin at once, one opens it.
+    // If two commands start at once, one opens it.
     this.#waiting ??= { file: openSync(join(this.#folder, 'waiting'), 'w+', 0o600), bytes: 0 }
   }
 
-  /** Until `close`. Call `open` before. */
+  /** Holds a content until `close`. Call `open` first. */
   hold(sha256: string, content: Uint8Array): void {
     if (this.#waiting === undefined || this.#kept.has(sha256) || this.#held.has(sha256)) return
     const at = this.#waiting.bytes
@@ -49,7 +49,10 @@ export class KeptContents {
     this.#held.set(sha256, { at, bytes: content.length })
   }
 
-  /** What was held is needed: a command changed it. A kill takes nothing of it; a power failure may, and then it is told as not kept. */
+  /**
+   * Stores a held content because a command changed the file. It survives a kill but not a power failure, after which
+   * it is reported as missing.
+   */
   async keepHeld(sha256: string): Promise<void> {
     const place = this.#held.get(sha256)
     if (this.#kept.has(sha256) || place === undefined || this.#waiting === undefined) return
@@ -66,13 +69,13 @@ export class KeptContents {
     this.#kept.add(sha256)
   }
 
-  /** Undefined for what is missing, or is not what was kept. */
+  /** Undefined if it is missing or damaged. */
   async read(sha256: string): Promise<Buffer | undefined> {
     const content = await readFile(join(this.#contents, sha256)).catch(() => undefined)
     return content !== undefined && sha256Of(content) === sha256 ? content : undefined
   }
 
-  /** Nothing that no record names is left. */
+  /** Leaves nothing that no record refers to. */
   async close(): Promise<void> {
     if (this.#waiting === undefined) return
     closeSync(this.#waiting.file)

@@ -14,28 +14,31 @@ import { dirname } from 'node:path'
 import { inFolderSync, isOpenAt } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
 
-/** What stands at a path, as far as it can be brought back. */
+/** The state of a path, as far as it can be restored. */
 export type KeptState =
   | { readonly kind: 'absent' }
-  /** `mode` is null where it was not known in advance; then it is not compared. */
+  /** `mode` is null if it was not known in advance; it is not compared then. */
   | { readonly kind: 'file'; readonly sha256: string; readonly bytes: number; readonly mode: number | null }
   | { readonly kind: 'link'; readonly target: string }
   | { readonly kind: 'folder' }
-  /** It is there and its content is not kept; `stamp` tells whether it is still the same. */
+  /** The content is not stored; `stamp` shows whether the file is unchanged. */
   | { readonly kind: 'unkept'; readonly why: string; readonly stamp: string }
 
 export const absent: KeptState = Object.freeze({ kind: 'absent' })
 
-/** A state, and the content of a file. */
+/** A state, with the content of a file. */
 export interface SeenState {
   readonly state: KeptState
   readonly content?: Buffer
 }
 
-/** Files larger than this are not kept. */
+/** Larger files are not stored. */
 const largestKeptBytes: number = 64 * 1024 * 1024
 
-/** What is at a real path now. No link is followed: not the last part of it, and none that comes in the place of a folder above meanwhile. */
+/**
+ * The current state of a real path. Follows no link: neither in the last component nor in a folder above that is
+ * replaced meanwhile.
+ */
 export function stateAt(path: string, largestBytes: number = largestKeptBytes): SeenState {
   return stateBy(path, largestBytes, {
     isIt: (file) => isOpenAt(file, path),
@@ -43,13 +46,13 @@ export function stateAt(path: string, largestBytes: number = largestKeptBytes): 
   })
 }
 
-/** The same of a name in a folder that is held: `HeldFolder.pathOf`. */
+/** The same for a name in a folder that is held open: `HeldFolder.pathOf`. */
 export function stateInFolder(at: string): SeenState {
   return stateBy(at, largestKeptBytes, { isIt: () => true, targetOf: () => readlinkSync(at) })
 }
 
 interface Ways {
-  /** Whether what was opened is what is asked about. */
+  /** Whether the opened file is the requested one. */
   readonly isIt: (file: number) => boolean
   readonly targetOf: () => string | undefined
 }
@@ -63,14 +66,14 @@ function stateBy(path: string, largestBytes: number, { isIt, targetOf }: Ways): 
   }
   if (stats.isDirectory()) return { state: { kind: 'folder' } }
   const unkept = (why: string): SeenState => ({ state: { kind: 'unkept', why, stamp: stampOf(stats) } })
-  // Opening a pipe or a device may wait for ever, or do something.
+  // Opening a pipe or device may block for ever or have effects.
   if (!stats.isFile()) return unkept('is not a regular file')
   if (stats.size > largestBytes)
     return unkept(
       largestBytes < 0 ? 'exceeded the size limit for saved files' : `is larger than ${sizeText(largestBytes)}`,
     )
   try {
-    // Thousands of small files are read at once: the way there and back of a promise would be most of it.
+    // Thousands of small files are read at once: promises would take most of the time.
     const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
       if (!isIt(file)) return { state: absent }
@@ -86,18 +89,18 @@ function stateBy(path: string, largestBytes: number, { isIt, targetOf }: Ways): 
   }
 }
 
-/** The same, where a link among the folders above leads elsewhere: then nothing is at this path. */
+/** The same, but if a folder above is a link, the path counts as absent. */
 export function stateInPlace(path: string, largestBytes?: number): SeenState {
   return isInPlace(path) ? stateAt(path, largestBytes) : { state: absent }
 }
 
-/** Whether no folder above is a link. The path is one that was real when it was recorded. */
+/** Whether no folder above is a link. The path was real when it was recorded. */
 export function isInPlace(path: string): boolean {
   const folder = dirname(path)
   return realPath(folder) === folder
 }
 
-/** Undefined where nothing is, also where something above it is no folder. */
+/** Undefined if nothing exists there, also if something above is not a folder. */
 export function statsAt(path: string): BigIntStats | undefined {
   try {
     return lstatSync(path, { bigint: true, throwIfNoEntry: false })
@@ -107,7 +110,7 @@ export function statsAt(path: string): BigIntStats | undefined {
   }
 }
 
-/** Differs for a file that was written, moved or given another mode, as far as the file system tells. */
+/** Changes when a file is written, moved or given another mode, as far as the file system reports it. */
 export function stampOf({ mtimeNs, ctimeNs, size, ino, mode }: BigIntStats): string {
   return `${mtimeNs} ${ctimeNs} ${size} ${ino} ${mode}`
 }

@@ -5,18 +5,18 @@ import type { FileChange } from './change-log.ts'
 import type { KeptContents } from './kept-contents.ts'
 import { absent, isInPlace, isSameState, stampOf, stateAt, statsAt, type KeptState } from './kept-state.ts'
 
-/** What a command came upon, and what it made of it. */
+/** The state before a command, and the changes that it made. */
 export interface ProjectLook {
   changes(): Promise<SeenChanges>
 }
 
 export interface SeenChanges {
   readonly changes: readonly FileChange[]
-  /** What may have changed and was not looked at. */
+  /** What may have changed but was not inspected. */
   readonly unseen: readonly string[]
 }
 
-/** How much is looked at, and kept in advance, for one command. */
+/** How much is inspected and stored in advance for one command. */
 export interface LookLimits {
   readonly files: number
   readonly fileBytes: number
@@ -31,29 +31,29 @@ export const lookLimits: LookLimits = Object.freeze({
   ms: 2_000,
 })
 
-/** A state, and by what it is known again without reading the file. */
+/** A state, with a stamp that identifies it without reading the file. */
 export interface HeldState {
   readonly stamp: string
   readonly state: KeptState
 }
 
-/** How long the program may be busy with nothing else. */
+/** Longest time that the program blocks on this work, in milliseconds. */
 export const longestBusyMs = 20
 
-/** A clock of a file system may stand still for some milliseconds: a stamp this young may be that of a later content, too. */
+/** File system clocks may be coarse: a stamp this young may also belong to a later content. */
 const youngMs = 50
 
-/** Files as they are before a command, with their contents held. What was held and has not changed is not read again. */
+/** The files before a command, with their contents held. Unchanged files that were held before are not read again. */
 export class HeldFiles {
   readonly #contents: KeptContents
   readonly #limits: LookLimits
   readonly #hidden: readonly string[]
   #known = new Map<string, HeldState>()
 
-  /** What lies in `hidden` is not looked at: the program's own. */
+  /** Paths inside `hidden` are not inspected: they belong to this program. */
   constructor(contents: KeptContents, hidden: readonly string[], limits: LookLimits = lookLimits) {
     this.#contents = contents
-    // What is looked at has real paths.
+    // Inspected paths are real paths.
     this.#hidden = hidden.flatMap(bothEnds)
     this.#limits = limits
   }
@@ -62,7 +62,7 @@ export class HeldFiles {
     return this.#hidden.some((folder) => isInside(path, folder))
   }
 
-  /** Takes what is at these paths. What is beyond the limits is told in its state. */
+  /** Reads the states of these paths. States beyond the limits say so. */
   async hold(paths: Iterable<string>): Promise<ReadonlyMap<string, HeldState>> {
     const held = new Map<string, HeldState>()
     const places = new RealFolders()
@@ -76,7 +76,7 @@ export class HeldFiles {
         continue
       }
       const size = stats.isFile() ? Number(stats.size) : 0
-      // What is too large by itself takes no room.
+      // A file that is too large takes no room.
       const isSmall = size <= this.#limits.fileBytes
       if (isSmall) bytes += size
       const stamp = stampOf(stats)
@@ -90,7 +90,7 @@ export class HeldFiles {
         await pause()
         busySince = performance.now()
       }
-      // What there is no time or room for is told as not kept, if a command changes it.
+      // Files beyond the limits of time or room are reported as not stored if a command changes them.
       const isRoom = !isSmall || (bytes <= this.#limits.totalBytes && now - began < this.#limits.ms)
       const { state, content } = stateAt(path, isRoom ? this.#limits.fileBytes : -1)
       if (state.kind === 'file' && content !== undefined) this.#contents.hold(state.sha256, content)
@@ -102,15 +102,15 @@ export class HeldFiles {
   }
 }
 
-/** What is told of names that Node gives as other names: under those nothing is found. */
+/** Reported for names that Node decodes to other names: nothing is found under those. */
 export const namesThatAreNoText = 'files whose names are not valid UTF-8 are skipped'
 
-/** Whether nothing is found under a name because it is not the one on disk. */
+/** Whether nothing is found under a name because it is not the name on disk. */
 export function isNoText(path: string): boolean {
   return path.includes('\uFFFD') && statsAt(path) === undefined
 }
 
-/** Where a folder above is a link, what that leads to is not what stands at the path. Each folder is asked for once. */
+/** If a folder above is a link, its target is not what is at the path. Each folder is checked once. */
 class RealFolders {
   readonly #asked = new Map<string, boolean>()
 
@@ -122,7 +122,7 @@ class RealFolders {
   }
 }
 
-/** Compares what was held with what is there now. `beforeOf` tells what stood where nothing was held. */
+/** Compares held states with the current ones. `beforeOf` returns the earlier state of paths that were not held. */
 export async function changesAt(
   paths: Iterable<string>,
   held: ReadonlyMap<string, HeldState>,
@@ -142,7 +142,7 @@ export async function changesAt(
   return changes
 }
 
-/** Folders that a command made for its files: those younger than it in which nothing was known. */
+/** Folders that a command created for its files: those younger than the command in which nothing was known before. */
 export function madeFoldersOf(path: string, root: string, startedMs: number): readonly string[] {
   const made: string[] = []
   const parts = path

@@ -10,7 +10,7 @@ const letters: { readonly [code: number]: string | undefined } = {
   92: '\\',
 }
 
-/** A name as git writes it in a diff: what would end the line, or steer a terminal, is told by its number. */
+/** A name as git writes it in a diff: control characters are escaped by their code. */
 export function quotedName(name: string): string {
   // oxlint-disable-next-line no-control-regex -- these are what is quoted
   if (!/[^\u0020-\u007E]|["\\]/.test(name)) return name

@@ -13,11 +13,9 @@ import type { LeftFile, TakeBack } from './take-back.ts'
 type RestoreStart = Extract<ChangeRecord, { readonly type: 'restore_start' }>
 
 /**
- * Puts files back.
- *
- * U1: what is there now is kept first, and what is to be done is on disk before the first file is touched. A kill in the middle leaves
- * what `completeRestore` completes, and each file whole: the old one or the new one.
- * U2: a file is looked at right before it is touched; what is not what was expected is left as it is.
+ * Restores files. U1: the current contents are stored first, and the plan is on disk before the first file is changed.
+ * A kill in between leaves what `completeRestore` completes, and each file whole: either the old or the new one. U2:
+ * each file is checked right before it is changed; one in an unexpected state is left unchanged.
  */
 export async function restore(
   kind: RestoreStart['kind'],
@@ -28,7 +26,7 @@ export async function restore(
   const begun: RestoreStart = { type: 'restore_start', kind, takes, ...(of !== undefined && { of }), changes }
   for (const { path, before } of changes) {
     const { state, content } = stateInPlace(path)
-    // What changed in the meantime is seen once more before it is touched.
+    // A change in the meantime is detected once more before the file is changed.
     if (before.kind === 'file' && content !== undefined && isSameState(state, before))
       await contents.keep(before.sha256, content)
   }
@@ -36,14 +34,14 @@ export async function restore(
   return perform(begun, number, log, contents)
 }
 
-/** The restore that began and did not end: it is the last. */
+/** The last restore if it began and did not end. */
 export function cutOffIn(records: readonly ChangeRecord[]): number | undefined {
   const number = records.findLastIndex(({ type }) => type === 'restore_start')
   const isComplete = records.some((record) => record.type === 'restore_end' && record.of === number)
   return number < 0 || isComplete ? undefined : number
 }
 
-/** Completes what a kill cut off. Undefined where nothing was. */
+/** Completes an interrupted restore. Undefined if there was none. */
 export async function completeRestore(
   records: readonly ChangeRecord[],
   log: ChangeLog,
@@ -65,11 +63,11 @@ async function perform(
     const why = await put(change, number, contents).catch((thrown: unknown) => messageOf(thrown))
     if (why !== undefined) left.push({ path: change.path, why })
   }
-  // What goes away goes first, the deepest before its folder; then folders come before what is in them.
+  // Removals come first, deepest first; then folders come before their contents.
   const gone = changes.filter(({ after }) => after.kind === 'absent')
   for (const change of gone.toReversed()) await attempt(change)
   const folders = new Set(gone.flatMap(({ madeFolders = [] }) => madeFolders))
-  // What another file takes the place of is its business.
+  // A file that replaces another handles it itself.
   for (const { path } of changes) folders.delete(path)
   for (const folder of [...folders].toSorted().toReversed()) await removeIfEmpty(folder)
   for (const change of changes) if (change.after.kind !== 'absent') await attempt(change)
@@ -77,11 +75,11 @@ async function perform(
   return left
 }
 
-/** Gives why it did not. */
+/** Returns why it could not be restored. */
 async function put(change: FileChange, number: number, contents: KeptContents): Promise<string | undefined> {
   const { path, after } = change
   const { state: now } = stateInPlace(path)
-  // Nothing is made for what is left as it is.
+  // No draft is made for a file that stays unchanged.
   const isDone = isSameState(now, after)
   if (isDone && after.kind === 'absent') return undefined
   if (!isDone && !isExpected(now, change)) return changedSince
@@ -97,7 +95,7 @@ async function put(change: FileChange, number: number, contents: KeptContents): 
     }
   } catch (thrown) {
     if (thrown instanceof PathMovedError) return 'a folder above it is now a symbolic link'
-    // With its folder it is gone itself.
+    // It is gone together with its folder.
     if (after.kind === 'absent' && /^(?:ENOENT|ENOTDIR)$/.test(codeOf(thrown) ?? '')) return undefined
     throw errorNaming(thrown, path)
   }
@@ -106,12 +104,12 @@ async function put(change: FileChange, number: number, contents: KeptContents): 
 const changedSince = 'it was changed outside of halting since then'
 
 function isExpected(now: KeptState, { before, after }: FileChange): boolean {
-  // Between a folder and what takes its place there is nothing for a moment: a kill may have come then.
+  // Between a folder and its replacement the path is briefly absent: a kill may have happened then.
   const isBetween = now.kind === 'absent' && (before.kind === 'folder' || after.kind === 'folder')
   return isBetween || isSameState(now, before)
 }
 
-/** In the folder that is held, whatever comes to stand in its place. */
+/** Works in the folder that is held open, whatever replaces it meanwhile. */
 async function putIn(
   folder: HeldFolder,
   change: FileChange,
@@ -125,7 +123,7 @@ async function putIn(
   await folder.check()
   const { state: now } = stateInFolder(at)
   if (isSameState(now, after)) {
-    // A kill may have come right before its draft took its place once more.
+    // A kill may have happened just before the draft was renamed into place.
     if (after.kind === 'file' || after.kind === 'link') await rm(draft, { force: true }).catch(() => {})
     return undefined
   }
@@ -142,7 +140,7 @@ async function putIn(
       await symlink(after.target, draft)
       return replace(at, draft, now)
     case 'file':
-      // It has come to be needed since it was looked at.
+      // It became necessary after the check.
       if (content === undefined) return changedSince
       await writeDraft(draft, content, after.mode, at)
       await folder.check()
@@ -163,7 +161,7 @@ async function writeDraft(draft: string, content: Uint8Array, mode: number | nul
   try {
     try {
       await file.writeFile(content)
-      // Creation is subject to the umask; a mode that was there is not.
+      // Creation is subject to the umask; a restored mode is not.
       if (mode !== null)
         await (there?.isFile() === true
           ? takeOverRights(file, { uid: there.uid, gid: there.gid, mode })
@@ -212,7 +210,7 @@ async function isRemovedEmpty(at: string): Promise<boolean> {
     return true
   } catch (thrown) {
     if (codeOf(thrown) === 'ENOENT') return true
-    // It holds what somebody else put there, or is none any more.
+    // It contains a file of another program, or is no longer a folder.
     if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(codeOf(thrown) ?? '')) return false
     throw thrown
   }

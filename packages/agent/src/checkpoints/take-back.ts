@@ -4,7 +4,7 @@ import type { ChangeRecord, FileChange } from './change-log.ts'
 import type { KeptContents } from './kept-contents.ts'
 import { absent, isSameState, stateInPlace, statsAt, type KeptState } from './kept-state.ts'
 
-/** A file that is not put back, and why. */
+/** A file that is not restored, and why. */
 export interface LeftFile {
   /** Path of the file. */
   readonly path: string
@@ -12,19 +12,19 @@ export interface LeftFile {
   readonly why: string
 }
 
-/** What is to be done so that files are what they were. */
+/** The changes that restore earlier file states. */
 export interface TakeBack {
-  /** From what is there now to what is to be there, in the order of paths. */
+  /** From the current to the wanted states, ordered by path. */
   readonly changes: readonly FileChange[]
-  /** Files that somebody else has changed, or whose content is not kept. */
+  /** Files that someone else has changed, or whose content is not stored. */
   readonly left: readonly LeftFile[]
-  /** What may have changed and is not known. */
+  /** What may have changed but is not known. */
   readonly unknown: readonly string[]
-  /** Numbers of the records that this takes back. */
+  /** Numbers of the records that this reverts. */
   readonly takes: readonly number[]
 }
 
-/** The runs that changed files and were not taken back, in their order, with the first record of each. */
+/** A run with file changes that were not reverted, and its first record. */
 export interface ChangedRun {
   /** Id of the run. */
   readonly run: string
@@ -47,14 +47,14 @@ export function changedRuns(records: readonly ChangeRecord[]): readonly ChangedR
   return [...runs.values()].map(({ run, first, paths }) => ({ run, first, paths: [...paths].toSorted() }))
 }
 
-/** The last undo or rewind of files that nobody took back: what a redo is about. */
+/** The last undo or rewind of files that was not redone: the target of a redo. */
 export function lastRestore(records: readonly ChangeRecord[]): number | undefined {
   const restores = restoresIn(records)
   const redone = new Set(restores.map(({ record }) => record.of))
   return restores.findLast(({ record, at }) => record.kind !== 'redo' && !redone.has(at))?.at
 }
 
-/** What it takes to have the files as they were before this record. */
+/** The plan that restores the files as they were before this record. */
 export async function takeBackFrom(
   records: readonly ChangeRecord[],
   first: number,
@@ -75,7 +75,7 @@ export async function takeBackFrom(
   return { ...found, unknown: [...new Set(unknown)], takes }
 }
 
-/** What it takes to have the files as they were before this restore. */
+/** The plan that restores the files as they were before this restore. */
 export async function redoOf(records: readonly ChangeRecord[], at: number, contents: KeptContents): Promise<TakeBack> {
   const histories = new Map<string, readonly Step[]>()
   for (const change of changesOf(records, at)) histories.set(change.path, [{ ...change, isInAdvance: false }])
@@ -84,7 +84,7 @@ export async function redoOf(records: readonly ChangeRecord[], at: number, conte
   return { ...found, unknown: [], takes: record?.type === 'restore_start' ? record.takes : [] }
 }
 
-/** Those that put something back, or had nothing to put back. One that turned out to leave every file as it is can be done again. */
+/** Restores that changed something or had nothing to change. One that left every file as it is can be repeated. */
 function restoresIn(
   records: readonly ChangeRecord[],
 ): readonly { readonly record: Extract<ChangeRecord, { readonly type: 'restore_start' }>; readonly at: number }[] {
@@ -95,7 +95,7 @@ function restoresIn(
   })
 }
 
-/** Records that were taken back, and not given back since. */
+/** Records that were reverted and not redone since. */
 function takenIn(records: readonly ChangeRecord[]): ReadonlySet<number> {
   const taken = new Set<number>()
   for (const { record } of restoresIn(records)) {
@@ -107,14 +107,17 @@ function takenIn(records: readonly ChangeRecord[]): ReadonlySet<number> {
   return taken
 }
 
-/** One change of a path. What is written down in advance may not have happened: the disk was full, or a kill came. */
+/**
+ * One change of a path. A change recorded in advance may not have happened: the disk was full, or the process was
+ * killed.
+ */
 interface Step extends FileChange {
   readonly isInAdvance: boolean
-  /** Of a folder that came or went with a file in it. */
+  /** For a folder that was created or removed with a file in it. */
   readonly isAside?: boolean
 }
 
-/** What became of each path since then, step by step. */
+/** The changes of each path since then, in order. */
 function historiesSince(records: readonly ChangeRecord[], first: number): ReadonlyMap<string, readonly Step[]> {
   const histories = new Map<string, Step[]>()
   const add = (step: Step): void => {
@@ -133,19 +136,19 @@ function historiesSince(records: readonly ChangeRecord[], first: number): Readon
   return histories
 }
 
-/** A folder comes with the first file in it, and goes with the last one if nothing else is in it. */
+/** A folder is created with its first file and removed with its last one. */
 function stepAside(path: string, file: KeptState): Step {
   const folder: KeptState = { kind: 'folder' }
   const [before, after] = file.kind === 'absent' ? [folder, absent] : [absent, folder]
   return { path, before, after, isInAdvance: true, isAside: true }
 }
 
-/** Whether a step may have left this. */
+/** Whether this step may have produced this state. */
 function mayLeave({ before, after, isInAdvance }: Step, state: KeptState): boolean {
   return isSameState(state, after) || (isInAdvance && isSameState(state, before))
 }
 
-/** What a record changed: of a restore, what was not left as it was. */
+/** The changes of a record; of a restore, without those that were left. */
 function changesOf(records: readonly ChangeRecord[], index: number): readonly FileChange[] {
   const record = records[index]
   switch (record?.type) {
@@ -187,7 +190,7 @@ async function compare(
   return withoutFull(...withGround(changes, left))
 }
 
-/** A file comes back only where all above it are folders by then: what stays there may be a file now. */
+/** A file is restored only if everything above it will be a folder: what stays there may be a file now. */
 function withGround(
   changes: readonly FileChange[],
   left: readonly LeftFile[],
@@ -209,14 +212,14 @@ function withGround(
   return [standing, [...left, ...groundless]]
 }
 
-/** A folder goes away only if all that is in it does. */
+/** Removes a folder only if everything in it is removed. */
 function withoutFull(
   changes: readonly FileChange[],
   left: readonly LeftFile[],
 ): { readonly changes: readonly FileChange[]; readonly left: readonly LeftFile[] } {
   const kept = new Map(changes.map((change) => [change.path, change]))
   const full: LeftFile[] = []
-  // The deepest first: what stays in a folder keeps the one above it.
+  // Deepest first: what stays in a folder keeps the folders above it.
   for (const { path, before, after } of changes.toReversed()) {
     if (before.kind !== 'folder' || after.kind === 'folder') continue
     const staying = namesIn(path).find(
@@ -230,7 +233,7 @@ function withoutFull(
   return { changes: [...kept.values()], left: all }
 }
 
-/** A folder that a change made, and that goes with it when nothing else is in it. */
+/** A folder that a change created, and that is removed with it if nothing else is in it. */
 function isMade(path: string, changes: ReadonlyMap<string, FileChange>): boolean {
   const made = [...changes.values()].some(
     ({ after, madeFolders }) => after.kind === 'absent' && madeFolders?.includes(path) === true,
@@ -279,7 +282,7 @@ async function whyNot(
   return undefined
 }
 
-/** The first of the folders above that is a link. */
+/** The first folder above that is a link. */
 function linkAbove(path: string): string | undefined {
   return foldersAbove(path).find((folder) => statsAt(folder)?.isSymbolicLink())
 }

@@ -8,7 +8,7 @@ const always =
   () =>
     kind
 
-/** By the first word that is no option. */
+/** Judges by the first word that is not an option. */
 function byVerb(kinds: { readonly [kind in CheckKind]?: string }, without?: CheckKind): Judge {
   const verbs = new Map(
     Object.entries(kinds).flatMap(([kind, names]) =>
@@ -22,12 +22,12 @@ function byVerb(kinds: { readonly [kind in CheckKind]?: string }, without?: Chec
   }
 }
 
-/** Any of the options has to be there. */
+/** Requires one of the options. */
 function withOption(options: RegExp, kind: CheckKind, without?: CheckKind): Judge {
   return (args) => (args.some((word) => options.test(word)) ? kind : without)
 }
 
-/** Names of tasks: `make test lint`, `just check`; `without` is what it does without a name. */
+/** Judges by task names: `make test lint`, `just check`. `without`: the kind of a call without a task. */
 function byTask(without: CheckKind | undefined, values?: RegExp): Judge {
   return (args) => {
     const names: string[] = []
@@ -301,11 +301,11 @@ function testFile(args: Words, pattern: RegExp): CheckKind | undefined {
   return file !== undefined && pattern.test(programName(file)) ? 'tests' : undefined
 }
 
-/** It only prints of itself, lists what it would do, or does not end. */
+/** Options that only print information, only list, or never end. */
 const notRun =
   /^(?:--version|--help|--list|--list-tests|--listTests|--list-files|--collect-only|--co|--dry-run|--just-print|--recon|--print-config|--showConfig|--show-config|--init|--watch|--watchAll|--ui|--no-run|--setup-plan|--fixtures|--markers|--list-suites|--show-files|--show-settings|--serve|--tasks|--show-only)(?:=|$)/
 
-/** What they find does not show in how they end, or they end before the work does. */
+/** Whether the exit code reflects the findings, and comes after the work is done. */
 function endsWell(given: Words, name: string, args: Words): boolean {
   if (/^(?:docker|podman|docker-compose)$/.test(programName(given[0] ?? '')))
     return given.some((word) => /^(?:-d|--detach)$/.test(word))
@@ -319,7 +319,10 @@ function endsWell(given: Words, name: string, args: Words): boolean {
   return args.some((word) => /^(?:--exit-zero|--noCheck)$/.test(word))
 }
 
-/** What a command checks: tests, types, style, or that it can be built; undefined for what is no check. `words`: '' for what only the shell knows. */
+/**
+ * What a command checks: tests, types, style or the build; undefined if it checks nothing. `words`: '' for a word that
+ * only the shell knows.
+ */
 export function kindOfCheck(given: Words): CheckKind | undefined {
   const words = peeled(given)
   const [first = '', ...args] = words
@@ -331,7 +334,7 @@ export function kindOfCheck(given: Words): CheckKind | undefined {
   return kindOfScript(name, first, args) ?? kindOfNamedTask(given)
 }
 
-/** Tools of Python run tasks and programs by the same word. */
+/** Tools of Python run tasks and programs with the same verb. */
 function kindOfNamedTask([first = '', verb, ...names]: Words): CheckKind | undefined {
   return /^(?:hatch|pdm|rye|poe)$/.test(programName(first)) && verb === 'run' ? firstKind(names) : undefined
 }
@@ -361,7 +364,7 @@ const formatters: { readonly [name: string]: RegExp } = {
   ktlint: /^-F$/,
 }
 
-/** Whether a command only brings files into form: what they mean stays. */
+/** Whether a command only formats files, without changing their meaning. */
 export function onlyFormats(given: Words): boolean {
   const [first = '', ...args] = peeled(given)
   const name = programName(first)
@@ -393,7 +396,7 @@ function isOnlyWords(name: string, args: Words): boolean {
 const helpsByLetter =
   /^(?:pytest|py\.test|unittest|tsc|eslint|mypy|ruff|flake8|pylint|jest|vitest|mocha|npm|pnpm|yarn)$/
 
-/** Alone, `-v` has them tell more. */
+/** Programs whose `-v` alone means verbose. */
 const mayBeLoud: ReadonlySet<string> = new Set([
   'pytest',
   'py.test',

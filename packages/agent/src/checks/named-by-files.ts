@@ -2,7 +2,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { ProjectFolder } from './project-folder.ts'
 import { type CheckKind, isPlainName, kindOfTask, taskNames } from './task-names.ts'
 
-/** A check that a file of the project names. */
+/** A check that a project file declares. */
 export interface NamedCheck {
   readonly kind: CheckKind | 'all'
   readonly command: string
@@ -12,7 +12,7 @@ type Names = ReadonlySet<string>
 
 const order = ['tests', 'all', 'types', 'lint', 'build'] as const
 
-/** The tasks of a file that are checks by their names: of each kind the best. */
+/** The tasks of a file whose names denote checks: the best of each kind. */
 function bestTasks(given: Iterable<string>, commandOf: (name: string) => string): readonly NamedCheck[] {
   const names = [...given].filter(isPlainName)
   const known = new Set(names)
@@ -37,7 +37,9 @@ function keysOf(value: unknown): readonly string[] {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : []
 }
 
-/** The scripts of package.json, by the package manager whose lock file is there; else the test runner that is installed. */
+/**
+ * The scripts of package.json, run by the package manager whose lock file exists; otherwise the installed test runner.
+ */
 export async function checksOfPackage(folder: ProjectFolder, names: Names): Promise<readonly NamedCheck[]> {
   if (!names.has('package.json')) return []
   const { scripts, packageManager, devDependencies, dependencies } = objectOf(await folder.text('package.json'))
@@ -45,7 +47,7 @@ export async function checksOfPackage(folder: ProjectFolder, names: Names): Prom
   const texts: { readonly [name: string]: unknown } = isJsonObject(scripts) ? scripts : {}
   const written = keysOf(scripts).filter((name) => {
     const text = texts[name]
-    // What npm writes of itself.
+    // The default that npm writes.
     return typeof text === 'string' && text.trim() !== '' && !text.includes('no test specified')
   })
   const found = bestTasks(written, (name) => {
@@ -81,7 +83,7 @@ const justfiles = ['justfile', 'Justfile', '.justfile'] as const
 const miseFiles = ['mise.toml', '.mise.toml'] as const
 const taskfiles = ['Taskfile.yml', 'Taskfile.yaml', 'taskfile.yml'] as const
 
-/** Targets of make, recipes of just, tasks of mise, of Task, of Deno and of Composer. */
+/** Targets of make, recipes of just, and tasks of mise, Task, Deno and Composer. */
 export async function checksOfTaskFiles(folder: ProjectFolder, names: Names): Promise<readonly NamedCheck[]> {
   const read = async (list: readonly string[]): Promise<string> => {
     const name = list.find((one) => names.has(one))
@@ -112,7 +114,7 @@ export async function checksOfTaskFiles(folder: ProjectFolder, names: Names): Pr
 
 const longestLine = 500
 
-/** The first group of each line that fits, split at spaces. */
+/** The first group of each matching line, split at spaces. */
 function linesOf(text: string, pattern: RegExp): readonly string[] {
   return text.split(/\r?\n/).flatMap((line) => {
     const [, names] = line.length > longestLine ? [] : (pattern.exec(line) ?? [])
@@ -172,7 +174,7 @@ export async function checksOfPython(folder: ProjectFolder, names: Names): Promi
   ]
 }
 
-/** Files whose mere presence says how their project is checked, with the commands. */
+/** Files whose existence alone determines the check command. */
 const fixed: readonly (readonly [file: RegExp, kind: NamedCheck['kind'], command: string, unless?: string])[] = [
   [/^Cargo\.toml$/, 'tests', 'cargo test'],
   [/^Cargo\.toml$/, 'build', 'cargo check'],
@@ -201,7 +203,7 @@ const fixed: readonly (readonly [file: RegExp, kind: NamedCheck['kind'], command
   [/^run_?tests?\.sh$/, 'tests', 'bash run_tests.sh'],
 ]
 
-/** Files that are there or not: of Rust, Go, Java, .NET, Ruby and others, and scripts that run tests. */
+/** Checks by the existence of files: Rust, Go, Java, .NET, Ruby and others, and test scripts. */
 export async function checksOfFixedFiles(folder: ProjectFolder, names: Names): Promise<readonly NamedCheck[]> {
   const found: NamedCheck[] = []
   for (const [file, kind, command, unless] of fixed) {

@@ -1,18 +1,18 @@
 /** The words of a command; '' for one that only the shell knows. */
 export type Words = readonly string[]
 
-/** The name of a program without its folder and the ending of Windows. */
+/** The name of a program without folder and Windows extension. */
 export function programName(word: string): string {
   return word.slice(word.lastIndexOf('/') + 1).replace(/\.(?:exe|cmd)$/, '')
 }
 
-/** Runners: how many words to take off them, and which of their options take a value. */
+/** Runners: how many words to remove, and which of their options take a value. */
 interface Runner {
-  /** Words behind the name that belong to it, such as `run` of `poetry run`. */
+  /** Words after the name that belong to it, such as `run` of `poetry run`. */
   readonly verbs?: readonly string[]
   /** Options with a value in the next word. */
   readonly values?: RegExp
-  /** Operands of its own before the command, such as the container of `docker exec`. */
+  /** Number of operands before the command, such as the container of `docker exec`. */
   readonly operands?: number
 }
 
@@ -66,7 +66,7 @@ const runners: { readonly [name: string]: readonly Runner[] } = {
 
 const mostRunners = 6
 
-/** The command inside programs that only run it, such as `npx`, `poetry run` and `env A=b`; `python -m x` is x. */
+/** The command inside programs that only run it, such as `npx`, `poetry run` and `env A=b`. `python -m x` becomes x. */
 export function peeled(words: Words, left: number = mostRunners): Words {
   const [first = '', ...args] = words
   const name = programName(first)

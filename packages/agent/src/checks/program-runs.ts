@@ -5,7 +5,7 @@ import { peeled, programName, type Words } from './peel.ts'
 const interpreters =
   /^(?:node|nodejs|tsx|ts-node|deno|bun|python[\d.]*|pypy3?|ruby|php|perl|lua[\d.]*|luajit|Rscript|julia|bash|sh|zsh|dash|ksh|elixir|escript|groovy|kotlin|scala|swift|dart|crystal|tclsh|osascript|pwsh|runghc|racket|guile|sbcl|ocaml)$/
 
-/** Programs that compile and run what is in the folder, by the endings of its sources. */
+/** Programs that compile and run the sources in the folder, by source extension. */
 const runners: { readonly [name: string]: { readonly verb: string; readonly sources: RegExp } } = {
   go: { verb: 'run', sources: /\.go$/ },
   cargo: { verb: 'run', sources: /\.rs$/ },
@@ -22,7 +22,7 @@ const runners: { readonly [name: string]: { readonly verb: string; readonly sour
 const compiled = /\.(?:c|cc|cpp|cxx|rs|go|zig|f90|asm|s|S|hs|d|nim|ml)$/
 
 // Spec R-VERI-10.
-/** Whether a program of a line is one that the run had changed, or a script in the line that loads such a one. */
+/** Whether the line runs a program that the run had changed, or an inline script that loads one. */
 export function runsChanged(step: CommandStep, changedFiles: readonly string[]): boolean {
   if (changedFiles.length === 0) return false
   const written = step.words.map((word) => word ?? '')
@@ -59,7 +59,7 @@ function modulePaths(name: string): Words {
   return [`${path}.py`, `${path}/__main__.py`, `${path}/__init__.py`, `src/${path}.py`, `src/${path}/__main__.py`]
 }
 
-/** Scripts by whose names they change other files: that they ran says nothing of what they made. */
+/** Scripts whose names say that they change other files: running them proves nothing about their own result. */
 const changesOthers =
   /^(?:apply|patch|fix|edit|update|modify|rewrite|replace|refactor|migrate|insert|add|remove|delete|convert|transform|rename|revert|cleanup|clean|format|install|setup|deploy)(?:[-_.]|$)/i
 
@@ -77,14 +77,14 @@ function interpreted(
   const script = args[at]
   if (script === undefined || script === '-') return input !== '' && loadsChanged(input, changedFiles)
   if (changesOthers.test(programName(script))) return false
-  // An option may have a value in the next word: `node --import x.js src/main.js`.
+  // An option may have its value in the next word: `node --import x.js src/main.js`.
   return args.slice(at, at + 3).some((word) => /[./]/.test(word) && isChanged(word)) || isChanged(script)
 }
 
 const longestScript = 20_000
 const loading = /^.*\b(?:import|from|require|source|use|load|include)\b.*$/gm
 
-/** A text that loads a changed file by the name that the file has without its ending. */
+/** Whether a text loads a changed file by its name without extension. */
 function loadsChanged(script: string, changedFiles: readonly string[]): boolean {
   const lines = script.slice(0, longestScript).match(loading) ?? []
   if (lines.length === 0) return false

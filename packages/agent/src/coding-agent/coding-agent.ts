@@ -48,13 +48,13 @@ import type { AiSdkModels } from '../providers/ai-sdk-models.ts'
 import { withFormerName } from '../agents/former-name.ts'
 
 /**
- * A coding agent in a folder, as the terminal program is one: its tools, permission rules, hooks, servers, instructions and session, by the
- * settings files that are there. Of a folder that nobody trusted, deny and ask rules and instructions count, and nothing that runs or loosens;
- * `notes` say what does not count. Without `canUseTool` nobody is asked: a call that no rule or mode allows is denied. Commands are
- * held in a sandbox where `sandbox` or the settings want that, and only there.
- *
- * @throws ConfigurationError for settings that are not right, a session that is not there, and values that cannot be served.
- * @throws SandboxError where a sandbox is wanted and cannot be had.
+ * Creates a coding agent for a folder, like the one of the terminal program: its tools, permission rules, hooks,
+ * servers, instructions and session come from the existing settings files. In an untrusted folder, deny rules, ask
+ * rules and instructions apply, but nothing that runs commands or loosens rules; `notes` list what is ignored. Without
+ * `canUseTool` nobody is asked: a call that no rule or mode allows is denied. Commands run in a sandbox only if
+ * `sandbox` or the settings request it.
+ * @throws ConfigurationError for invalid settings or options and for an unknown session.
+ * @throws SandboxError if a requested sandbox is not available.
  */
 export async function codingAgent<const Schema extends AnswerSchema = JsonObject>(
   options: CodingAgentOptions<Schema>,
@@ -79,12 +79,12 @@ export async function codingAgent<const Schema extends AnswerSchema = JsonObject
     await opened.undo()
     throw thrown
   } finally {
-    // Also where it could not be opened: what was noted until then may say why.
+    // Also after a failure to open: the notes so far may explain it.
     for (const note of notes) onNote(note)
   }
 }
 
-/** Whether runs look after changes that nobody checked. */
+/** Whether runs check changes that nobody verified. */
 function verifying(
   { verification: mode = 'tell' }: Pick<CodingAgentOptions, 'verification'>,
   toolbox: Toolbox,
@@ -93,13 +93,13 @@ function verifying(
   return verification === undefined ? {} : { verification }
 }
 
-/** What a listener throws is its own affair. */
+/** Errors of a listener do not affect the session. */
 function listening(onNote: CodingAgentOptions['onNote']): (note: string) => void {
   return (note) => {
     try {
       onNote?.(note)
     } catch {
-      // The session goes on.
+      // The session continues.
     }
   }
 }
@@ -111,7 +111,7 @@ interface Given<Schema extends AnswerSchema> {
   readonly notes: string[]
 }
 
-/** Opens the parts as `openSession` does, and makes a builder of them in place of a session. */
+/** Opens the parts like `openSession`, and creates a builder from them instead of a session. */
 class Opening<Schema extends AnswerSchema> {
   readonly #given: Given<Schema>
   readonly #opening: PartsOpening
@@ -134,7 +134,7 @@ class Opening<Schema extends AnswerSchema> {
     const ports: SessionPorts = {
       cwd,
       env,
-      // What servers are told where a program says none.
+      // The client version for servers, if the program does not set one.
       version: () => '0',
       trustedBy: trust,
       hiddenVariables: [],
@@ -220,7 +220,7 @@ class Opening<Schema extends AnswerSchema> {
     return new CodingAgentBuilder<AnswerOf<Schema>>(configuration, opened)
   }
 
-  /** Limits of the options, and those of the settings where the options say nothing. */
+  /** Limits of the options, with those of the settings as defaults. */
   #limits(models: Models, agents: SessionAgents | undefined): Partial<AgentConfiguration> {
     const { run } = this.#opening
     const { limitCeilings } = this.#given.options
@@ -234,7 +234,7 @@ class Opening<Schema extends AnswerSchema> {
     }
   }
 
-  /** What differs from the terminal program: whose model, tools and servers they are, and who is asked. */
+  /** What differs from the terminal program: the source of model, tools and servers, and who is asked. */
   #frontend(): SessionFrontend {
     const { options } = this.#given
     const { tools = [], codingTools, canUseTool, onAsk, elicit } = options
@@ -243,7 +243,7 @@ class Opening<Schema extends AnswerSchema> {
       server: wholeServer(server),
     }))
     return {
-      // Who answers is said with `toolset`: what a person allows is not stored in settings.
+      // Who answers is set with `toolset`: permissions that a user grants are not stored in settings.
       answersQuestions: false,
       chooseSession: async () => this.#chosen(),
       openModels: async () => this.#models(),
@@ -272,7 +272,7 @@ class Opening<Schema extends AnswerSchema> {
     const { AiSdkModels } = await import('../providers/ai-sdk-models.ts')
     const packages = new AiSdkModels({ settings: loaded.settings, env: places.env, cwd: places.cwd })
     const model = await modelOf(options, places.env, loaded.settings, packages)
-    // Looked at before a server or a hook of the session is started; nothing is asked.
+    // Checks the options before a server or a hook of the session starts; sends no request.
     AgentBuilder.base({ ...optionsOfTheLoop(options), model, tools: options.tools ?? [] }).build()
     this.#output = await outputOf(options.outputSchema)
     return {
@@ -317,7 +317,7 @@ class Opening<Schema extends AnswerSchema> {
         sessionId: named.sessionId,
         transcriptPath: new SessionOnDisk(places, named).path,
         cwd: places.cwd,
-        // Without keys, as commands have it.
+        // Without keys, like the environment of commands.
         env: workspace.env,
         sandbox: () => workspace.sandbox,
         model: model.id,
@@ -332,7 +332,7 @@ class Opening<Schema extends AnswerSchema> {
     return hooks && { ...hooks, totals }
   }
 
-  /** While the session is opened, notices are collected; later ones are passed on as they arrive. */
+  /** Notices are collected while the session is opened; later ones are passed on as they arrive. */
   #note(note: string): void {
     const { notes, options } = this.#given
     if (this.#isOpen) options.onNote?.(note)
@@ -340,7 +340,7 @@ class Opening<Schema extends AnswerSchema> {
   }
 }
 
-/** The options as choices of a session. What a program gives as values is in the frontend. */
+/** The options as session choices. Values that a program passes as objects are in the frontend. */
 function choicesOf<Schema extends AnswerSchema>(
   options: CodingAgentOptions<Schema>,
   { settings }: LoadedSettings,
@@ -349,7 +349,7 @@ function choicesOf<Schema extends AnswerSchema>(
     model: typeof options.model === 'string' ? options.model : undefined,
     settingSources: options.settingSources,
     permissionMode: options.permissionMode,
-    // It is the program that sets modes, and nobody else.
+    // Only the program sets modes.
     allowDangerouslySkipPermissions: true,
     allowedTools: options.allowedTools,
     disallowedTools: options.disallowedTools,
@@ -374,9 +374,9 @@ function choicesOf<Schema extends AnswerSchema>(
 }
 
 async function outputOf(schema: AnswerSchema | undefined): Promise<OutputSchema | undefined> {
-  // What a schema is, and whether it is one, is looked at by who makes the check of it.
+  // `outputSchema` checks whether it is a schema.
   if (schema === undefined) return undefined
-  // One that gives no JSON Schema is refused, with what to give in its place.
+  // A schema without a JSON Schema is rejected, with advice on what to pass instead.
   if ('~standard' in schema) return (outputSchema as (given: unknown) => OutputSchema)(schema)
   if (typeof schema['check'] === 'function') return schema as OutputSchema
   const { jsonSchemaOutput } = await import('../json-schema/index.ts')
@@ -391,8 +391,8 @@ function wholeServer(server: GivenServer): McpServerConfig {
 type AiSdkLoader = Pick<AiSdkModels, 'has' | 'load'>
 
 /**
- * The model that is given, or that of this name, of the environment or of the settings.
- * @throws ConfigurationError for one that cannot be reached.
+ * The given model, or the model that the options, the environment or the settings name.
+ * @throws ConfigurationError if it is not available.
  */
 async function modelOf(
   { model: given }: Pick<CodingAgentOptions, 'model'>,
@@ -404,7 +404,7 @@ async function modelOf(
   const { model: ofSettings, apiKeyHelper } = settings
   const { modelFromEnvironment } = await import('@halting/models')
   const isSaid = given !== undefined || (env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
-  // Another program writes the window behind the name.
+  // Another program appends the window size to the name.
   const named = ofSettings === 'default' ? undefined : ofSettings?.replace(/\[\d+m\]$/, '')
   const name = isSaid ? (given ?? env['ANTHROPIC_MODEL']?.trim()) : named
   if (name !== undefined && packages.has(name)) return packages.load(name)
@@ -418,14 +418,14 @@ async function modelOf(
   }
 }
 
-/** Prices with those of the settings. */
+/** Prices, including those of the settings. */
 async function pricesOf(settings: Settings): Promise<Prices> {
   const { createPrices } = await import('@halting/models')
   const { priceOverridesOf } = await import('../providers/ai-sdk-models.ts')
   return createPrices(priceOverridesOf(settings))
 }
 
-/** What is no option of the loop has been used up by then. */
+/** The options of the loop. The other options have been applied before. */
 function optionsOfTheLoop<Schema extends AnswerSchema>(
   options: CodingAgentOptions<Schema>,
   tools: AgentConfiguration['tools'] = [],

@@ -17,13 +17,13 @@ import type { CodingAgentOptions } from './options.ts'
 
 type Place = Omit<SessionPlace, 'sessionId'>
 
-/** Which session it is, and whether it was there. */
+/** The id of a session, and whether it existed before. */
 export interface NamedSession {
   readonly sessionId: string
   readonly goesOn: boolean
 }
 
-/** @throws ConfigurationError for a session that is not there. */
+/** @throws ConfigurationError for a session that does not exist. */
 export async function namedSession(
   { sessionId, resume, persistSession }: Pick<CodingAgentOptions, 'sessionId' | 'resume' | 'persistSession'>,
   place: Place,
@@ -44,8 +44,8 @@ export async function namedSession(
 }
 
 /**
- * What tools had to put into the folder of a session that is not kept: their large results. Gives what removes it; a folder that was there before
- * is somebody else's.
+ * The folder of a session that is not stored, for large results of tools. Returns a function that removes it, unless
+ * the folder existed before.
  */
 export function unkeptFolder(place: SessionPlace): () => Promise<void> {
   const { base, parts } = sessionFolder(place)
@@ -53,23 +53,20 @@ export function unkeptFolder(place: SessionPlace): () => Promise<void> {
   if (existsSync(folder)) return () => Promise.resolve()
   return async () => {
     await rm(folder, { recursive: true, force: true })
-    // That of the project, where nothing else is in it.
+    // The folder of the project, if it is empty.
     await rmdir(dirname(folder)).catch(() => undefined)
   }
 }
 
-/** What is said to those who come after the end. */
+/** The error message after `dispose`. */
 export const disposed = 'This session was disposed of. Open another one with codingAgent.'
 
-/** A session on disk as its engine has it, and as what is built on that. */
+/** A stored session, for its engine and its session object. */
 export type KeptOnDisk = SessionFile
 
 /**
- * The session on disk, from when an engine takes it until all of its runs are there.
- *
- * J1: one engine writes it.
- * J2: it is closed when no run goes on.
- * J3: a new one in which nothing began leaves no file.
+ * A stored session, open from when an engine takes it until all its runs are on disk. J1: one engine writes it. J2: it
+ * is closed when no run is running. J3: a new session in which no run began leaves no file.
  */
 export class SessionOnDisk {
   readonly #place: SessionPlace
@@ -89,7 +86,10 @@ export class SessionOnDisk {
     return sessionFile(this.#place)
   }
 
-  /** @throws HaltingError `driver` for a session that another process writes, a damaged file, and what the file system refuses. */
+  /**
+   * @throws HaltingError `driver` if another process writes the session, if the file is damaged, or if the file system
+   * refuses.
+   */
   async open(version: string): Promise<KeptOnDisk> {
     const { cwd, sessionId } = this.#place
     const options = { path: this.path, sessionId, cwd, version, redact: this.#redact }
@@ -99,7 +99,7 @@ export class SessionOnDisk {
     return {
       sessionId,
       path: journal.path,
-      // A rewind makes them others.
+      // A rewind changes them.
       get ended() {
         return journal.ended
       },
@@ -122,7 +122,7 @@ export class SessionOnDisk {
         append: (record) => {
           if (this.#journal !== journal) throw new ConfigurationError(disposed)
           this.#hasBegun = true
-          // What comes after a run is waited for by whoever started it.
+          // Stages after a run are awaited by their caller.
           if (record.type !== 'stage') this.#running ??= ending()
           log.append(record)
         },
@@ -140,7 +140,7 @@ export class SessionOnDisk {
     this.#running = undefined
   }
 
-  /** Resolves when no run goes on. */
+  /** Resolves when no run is running. */
   async settled(): Promise<void> {
     await this.#running?.ended
   }

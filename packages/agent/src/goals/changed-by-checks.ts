@@ -5,12 +5,13 @@ import { decodedText } from '../tools/text-encoding.ts'
 import type { ChangedByCheck } from './goal-files.ts'
 import type { Workspace } from '../tools/workspace.ts'
 
-/** Larger files are read again by the model before it edits them. */
+/** The model must read larger files again before it edits them. */
 const mostBytes = 4 * 1024 * 1024
 
 /**
- * Has the file tools of a session go on with files that checks changed, such as by a formatter: the model is told of them, so that its next Edit does not
- * fail as "changed since it was read". A file that somebody else had changed before the check still counts as changed.
+ * Updates the file state of a session's tools after checks changed files, for example by a formatter. The model is
+ * notified, so that its next Edit does not fail as "changed since it was read". Files that someone else changed before
+ * the check still count as changed.
  */
 export async function acceptCheckChanges(workspace: Workspace, changes: readonly ChangedByCheck[]): Promise<void> {
   for (const { path, sha256Before } of changes) {
@@ -22,7 +23,10 @@ export async function acceptCheckChanges(workspace: Workspace, changes: readonly
   }
 }
 
-/** Whether the model saw the file as it was before the check. Hashes of checkpoints are in hexadecimal, those of tools are not. */
+/**
+ * Whether the model saw the file as it was before the check. Hashes of checkpoints are hexadecimal, those of tools are
+ * not.
+ */
 function isAsSeen(files: FileStates, path: string, sha256: string): boolean {
   const seen = files.seenAt(path)
   return seen?.file.hash !== undefined && seen.file.hash === Buffer.from(sha256, 'hex').toString('base64')

@@ -7,20 +7,21 @@ import { type LockHolder, realPath, takeLock } from '@halting/journal/files'
 
 const lookAgainMs = 200
 
-/** The variable in which a check is told the real path of the folder that is being checked. */
+/** The variable that gives a check the real path of the folder being checked. */
 export const checkedFolder = 'HALTING_CHECKED_FOLDER'
 
-/** The last piece of work in each folder, in this process. */
+/** The last task in each folder, in this process. */
 const turns = new Map<string, Promise<unknown>>()
 
-/** What became of the work in a folder; `busy` where another process was still at it when the time was up. */
+/** The result of a task in a folder; `busy` if another process still held the folder when the time was up. */
 export type InFolder<T> =
   | { readonly kind: 'done'; readonly value: T }
   | { readonly kind: 'busy'; readonly holder: LockHolder | undefined }
 
 /**
- * Runs one piece of work in a folder at a time: one after another in this process, and beside other processes of this user by a lock below the
- * temporary folder. Where no lock can be had, such as on a full disk, processes do not wait for one another.
+ * Runs one task in a folder at a time: tasks of this process one after another, and other processes of this user are
+ * excluded by a lock below the temporary folder. If the lock cannot be created, such as on a full disk, processes do
+ * not exclude each other.
  */
 export async function inFolder<T>(folder: string, signal: AbortSignal, work: () => Promise<T>): Promise<InFolder<T>> {
   const real = realPath(folder)
@@ -63,7 +64,7 @@ type FolderLock =
   | { readonly kind: 'busy'; readonly holder: LockHolder }
 
 async function lockOf(real: string, signal: AbortSignal): Promise<FolderLock> {
-  // A check that itself works with goals in this folder would wait for its own end.
+  // A check that itself checks goals in this folder would wait for its own end.
   const path = process.env[checkedFolder] === real ? undefined : lockPath(real)
   if (path === undefined) return { kind: 'locked', release: async () => undefined }
   while (true) {
@@ -77,7 +78,7 @@ async function lockOf(real: string, signal: AbortSignal): Promise<FolderLock> {
   }
 }
 
-/** Undefined where another user has put something in its place. */
+/** Undefined if another user has put something in its place. */
 export function lockPath(real: string): string | undefined {
   const own = process.getuid?.()
   const folder = join(tmpdir(), `halting-checks-${own ?? 'locks'}`)

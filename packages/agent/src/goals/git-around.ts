@@ -4,7 +4,10 @@ import { readOnlyGit, type ReadOnlyGit } from '../tools/inert-git.ts'
 
 const limits = { timeoutMs: 10_000, mostBytes: 32 * 1024 * 1024 }
 
-/** Git for a folder, which runs nothing of the repository; without a repository it answers nothing, and no process is started. */
+/**
+ * Git for a folder, which runs nothing of the repository. Without a repository it returns nothing and starts no
+ * process.
+ */
 export async function gitAround(root: string, env: Environment): Promise<ReadOnlyGit> {
   return isInRepository(root) ? readOnlyGit(root, env, limits) : async () => undefined
 }

@@ -16,35 +16,41 @@ import { lookAtFolder } from '../checkpoints/folder-look.ts'
 import { GitProject, isInRepository } from '../checkpoints/git-look.ts'
 import { KeptContents } from '../checkpoints/kept-contents.ts'
 
-/** Which files of a workspace are protected, and who learns of what checks change. */
+/** Options of `goalFiles`. */
 export interface GoalFilesOptions {
   /** The workspace. */
   readonly cwd: string
-  /** The folder in which the command of a goal runs: what defines it is protected. Undefined for a goal that is no command. The workspace when absent, for goals that are not judged. */
+  /**
+   * The folder in which the command of a goal runs, whose definitions are protected. Undefined for a goal that is not
+   * a command. Default: the workspace, for goals that are not judged.
+   */
   readonly folderOf?: (goal: GoalSpec) => string | undefined
-  /** Globs relative to the workspace, of files that the agent may not change, except for what git ignores. */
+  /** Globs, relative to the workspace, of files that the agent must not change. Files that git ignores are exempt. */
   readonly protect?: readonly string[]
-  /** The environment of the checks; that of this process when absent. */
+  /** The environment of the checks (default: that of this process). */
   readonly env?: Environment
-  /** Receives what checks have changed, before the round ends. */
+  /** Receives the changes that checks made, before the round ends. */
   readonly onChangedByChecks?: (changes: readonly ChangedByCheck[]) => Promise<void> | void
 }
 
-/** A file that a check has changed, made or removed. */
+/** A file that a check has changed, created or removed. */
 export interface ChangedByCheck {
   /** Its real path. */
   readonly path: string
-  /** SHA-256 of its content before the check, in hexadecimal; undefined where it was not there or is not known. */
+  /**
+   * SHA-256 of its content before the check, in hexadecimal; undefined if the file did not exist or its content is
+   * unknown.
+   */
   readonly sha256Before: string | undefined
 }
 
 const mostIgnored = 500
 
 /**
- * Looks after the files around the checks of a workspace, for `RunOptions.goalFiles`: what decides what a check runs and what `protect` names must stay as it
- * was in the first round. What checks change themselves is no change of the agent.
- *
- * @throws ConfigurationError for globs that are none.
+ * Watches the files around the checks of a workspace, for `RunOptions.goalFiles`. What determines a check, and what
+ * `protect` names, must stay as it was in the first round. Changes by the checks themselves do not count as changes of
+ * the agent.
+ * @throws ConfigurationError for invalid globs.
  */
 export function goalFiles(options: GoalFilesOptions): GoalFiles {
   const root = realPath(resolve(options.cwd))
@@ -54,7 +60,7 @@ export function goalFiles(options: GoalFilesOptions): GoalFiles {
   return { begin: (memo, signal, goals) => files.begin(memo, signal, goals) }
 }
 
-/** What was found at one moment. */
+/** The state at one moment. */
 interface Look {
   readonly fits: ProtectedFiles
   readonly protected: FileStatesByPath
@@ -65,7 +71,7 @@ interface Look {
   readonly definitions: readonly FileState[]
 }
 
-/** What checks did between two moments. */
+/** The checks between two moments. */
 interface Checked {
   readonly before: Look
   readonly after: Look
@@ -104,7 +110,7 @@ class WatchedFiles {
     }
   }
 
-  /** Definitions of commands that are checked for the first time are what they are now. */
+  /** Adds the current definitions of commands that are checked for the first time. */
   #withCommands(baseline: Baseline, goals: readonly GoalSpec[]): Baseline {
     const commands = new Set(baseline.commands)
     const definitions = [...baseline.definitions]
@@ -118,7 +124,7 @@ class WatchedFiles {
       commands.add(hash)
       for (const ref of definitionsOf(command, this.#place)) {
         const state = definitionState(ref, this.#place, this.#hashes)
-        // What is not there yet is the agent's to write, but for what hides or overrides something.
+        // Missing files may be written by the agent, except those that hide or override something.
         const isHiding = ref.kind === 'config' || ref.kind === 'bin' || ref.kind === 'program' || ref.kind === 'target'
         if (has.has(JSON.stringify(ref)) || (state === nothing && !isHiding)) continue
         has.add(JSON.stringify(ref))
@@ -131,7 +137,7 @@ class WatchedFiles {
   async #look(baseline: Baseline, git: ReadOnlyGit, signal: AbortSignal): Promise<Look> {
     const { root } = this.#place
     const fits = await filesThatFit(this.#globs, root, git, signal)
-    // What was protected stays so, also where git has come to ignore it.
+    // Protected files stay protected even if git ignores them by now.
     const paths = new Set([...fits.paths, ...baseline.protected.keys()])
     const testFiles = await testFilesIn(root, git)
     const tests = new Set([...testFiles.paths, ...(baseline.tests?.keys() ?? [])])
@@ -156,7 +162,7 @@ class WatchedFiles {
     return new Map([...states].map(([path, state]) => [relative(root, path), state]))
   }
 
-  /** In the first round, and with other globs, files are held against what they are now. */
+  /** Starts from the current files in the first round, and when the globs change. */
   #withFiles(baseline: Baseline, look: Look): Baseline {
     const globs = shortHash(JSON.stringify(this.#globs.given))
     const tests = baseline.tests ?? withoutNothing(look.tests)
@@ -213,7 +219,7 @@ class WatchedFiles {
     }
     const changedTests = differing(tests, after.tests).toSorted().map(quotedName)
     const last = changedTests.pop()
-    // With the name of a file: what is listed is counted.
+    // Names a file, and says how many were compared if the list is cut.
     const cut = after.testFiles.isCut ? ` (of more than ${mostTestFiles} test files the first were compared)` : ''
     return {
       memo: memoOf(next),
@@ -225,8 +231,8 @@ class WatchedFiles {
 }
 
 /**
- * A target of make that a check has made is there from now on. Every other definition stays what it was, whoever changed it: a check may run what the agent
- * wrote.
+ * A make target that a check created counts as existing from now on. All other definitions stay as recorded, whoever
+ * changed them: a check may run what the agent wrote.
  */
 function definitionsAfter({ definitions }: Baseline, before: Look, after: Look): readonly HeldDefinition[] {
   return definitions.map((held, at) =>
@@ -236,7 +242,7 @@ function definitionsAfter({ definitions }: Baseline, before: Look, after: Look):
   )
 }
 
-/** A name that is not UTF-8 is seen in its folder, and nothing is found by it. */
+/** A name that is not UTF-8 is seen in its folder, but nothing is found under it. */
 function withOddNames(states: FileStatesByPath, seen: readonly string[]): FileStatesByPath {
   const odd = seen.filter((path) => path.includes('\uFFFD') && states.get(path) === nothing)
   return odd.length === 0 ? states : new Map([...states, ...odd.map((path) => [path, 'odd'] as const)])
@@ -246,13 +252,16 @@ function withoutNothing(states: FileStatesByPath): FileStatesByPath {
   return new Map([...states].filter(([, state]) => state !== nothing))
 }
 
-/** Paths whose states differ; nothing is the state of one that is not named. */
+/** Paths whose states differ; a missing path has the state `nothing`. */
 function differing(before: FileStatesByPath, after: FileStatesByPath): readonly string[] {
   const paths = new Set([...before.keys(), ...after.keys()])
   return [...paths].filter((path) => (before.get(path) ?? nothing) !== (after.get(path) ?? nothing))
 }
 
-/** What checks changed of files that were as they had been is what these are held against. What the agent had changed stays its change. */
+/**
+ * Updates the baseline with files that were unmodified before the checks. Files that the agent had changed stay
+ * changed.
+ */
 function afterChecks(baseline: FileStatesByPath, before: FileStatesByPath, after: FileStatesByPath): FileStatesByPath {
   const next = new Map<string, FileState>(baseline)
   for (const path of differing(before, after)) {
@@ -264,7 +273,7 @@ function afterChecks(baseline: FileStatesByPath, before: FileStatesByPath, after
   return next
 }
 
-/** Looks at a workspace before and after checks, by git where it is in a repository. No content is stored. */
+/** Inspects a workspace before and after checks, with git if it is a repository. Stores no content. */
 class WorkspaceLook {
   readonly #root: string
   readonly #env: Environment
@@ -275,13 +284,13 @@ class WorkspaceLook {
   constructor(cwd: string, env: Environment) {
     this.#root = realPath(cwd)
     this.#env = env
-    // It is never opened, so that it stores nothing.
+    // It is never opened, so it stores nothing.
     this.#contents = new KeptContents(this.#root)
     this.#files = new HeldFiles(this.#contents, [])
   }
 
   async look(): Promise<ProjectLook> {
-    // A repository may be made, and removed, in the middle of a session.
+    // A repository may be created and removed during a session.
     if (!isInRepository(this.#root)) this.#git = undefined
     else this.#git ??= await GitProject.of(this.#root, this.#env)
     const look = await this.#git?.look(this.#files, this.#contents, lookLimits)

@@ -5,8 +5,8 @@ import { smallTextAt } from './file-hashes.ts'
 const most = 200
 
 /**
- * The texts of makefiles that a definition includes or hands over to (`$(MAKE) -C sub`), and of those behind them, each after its path. What only make knows
- * is left out: names with variables that are computed, and lists of dependencies (`.d`), which builds write.
+ * The texts of makefiles that a definition includes or delegates to (`$(MAKE) -C sub`), recursively, each after its
+ * path. Omits what only make knows: computed names, and dependency lists (`.d`) that builds write.
  */
 export function makefilesBehind(definition: string, folder: string): readonly string[] {
   const found = new Map<string, string>()
@@ -44,7 +44,7 @@ function handedOverIn(text: string, folder: string): readonly string[] {
   )
 }
 
-/** Words with the variables that are set to plain words; those with others are left out. */
+/** The words, with variables that have plain values; words with other variables are omitted. */
 function wordsIn(given: string, text: string): readonly string[] {
   const variables = new Map(
     [...text.matchAll(/^ *([\w.-]+)\s*[:?]*=\s*([^\s$#]+)\s*$/gm)].map(([, name = '', value = '']) => [name, value]),
@@ -56,7 +56,7 @@ function wordsIn(given: string, text: string): readonly string[] {
   return plain.split(/\s+/).filter((word) => word !== '' && !/[$(){}]/.test(word))
 }
 
-/** Files and folders that a name with `*` and `?` fits now. */
+/** Existing files and folders that match a name with `*` and `?`. */
 function pathsOf(name: string, folder: string): readonly string[] {
   if (!/[*?]/.test(name)) return [resolve(folder, name)]
   let paths: readonly string[] = [name.startsWith('/') ? '/' : folder]

@@ -7,23 +7,29 @@ import { passedOver } from '../checkpoints/folder-look.ts'
 import type { ReadOnlyGit } from '../tools/inert-git.ts'
 import { gitAround } from './git-around.ts'
 
-/** Files that globs may name, together. */
+/** Maximum number of files that all globs may match together. */
 const mostProtected = 2_000
 const mostEntries = 300_000
 const longestBusyMs = 20
-/** Paths that git is asked about at once. */
+/** Number of paths per call of git. */
 const pathsAtOnce = 400
 
-/** Globs of `protect`, as patterns of rules from the workspace. */
+/** Globs of `protect`, as rule patterns relative to the workspace. */
 export interface ProtectedGlobs {
-  /** As they were given. */
+  /** As written. */
   readonly given: readonly string[]
-  /** For rules such as `Edit(…)`: a pattern that fits a folder fits all below it, and a name without a slash fits at any depth. */
+  /**
+   * For rules such as `Edit(…)`: a pattern for a folder matches everything below it, and a name without a slash
+   * matches at any depth.
+   */
   readonly rules: readonly string[]
   readonly patterns: readonly PathPattern[]
 }
 
-/** Reads globs, which are relative to the workspace. @throws ConfigurationError for one that is no pattern, or leads out of the workspace. */
+/**
+ * Parses globs, which are relative to the workspace.
+ * @throws ConfigurationError for an invalid glob, or one that leads out of the workspace.
+ */
 export function protectedGlobs(given: readonly string[], root: string): ProtectedGlobs {
   const rules = given.flatMap((glob) => {
     const trimmed = glob.trim()
@@ -32,7 +38,7 @@ export function protectedGlobs(given: readonly string[], root: string): Protecte
       throw new ConfigurationError(`protect takes globs below the workspace, such as tests/**; "${glob}" is none.`)
     const all = bracesExpanded(inside)
     if (all === undefined) throw new ConfigurationError(`protect: "${glob}" has too many alternatives in braces.`)
-    // With its slashes alone it would be a name that fits at any depth.
+    // Without the prefix it would be a name that matches at any depth.
     return all.map((one) => (inside !== trimmed || one.startsWith('./') ? `./${one.replace(/^(?:\.\/)+/, '')}` : one))
   })
   const patterns = rules.map((rule) => {
@@ -43,13 +49,16 @@ export function protectedGlobs(given: readonly string[], root: string): Protecte
   return { given, rules, patterns }
 }
 
-/** Deny rules for the tools and commands of the agent, and their patterns, which do not apply to checks. */
+/** Deny rules for the agent's tools and commands, and their patterns, which do not apply to checks. */
 export interface ProtectRules {
   readonly deny: readonly RuleText[]
   readonly patterns: ReadonlySet<string>
 }
 
-/** The rules by which files are protected before anything is written. @throws ConfigurationError for globs that are none. */
+/**
+ * The rules that protect files before anything is written.
+ * @throws ConfigurationError for invalid globs.
+ */
 export function protectRules(given: readonly string[], cwd: string): ProtectRules {
   const root = resolve(cwd)
   const { rules } = protectedGlobs(given, root)
@@ -57,18 +66,18 @@ export function protectRules(given: readonly string[], cwd: string): ProtectRule
   return { deny, patterns: new Set(rules.flatMap(bracketReadings)) }
 }
 
-/** Files and links below the workspace that patterns fit, as paths relative to it, and whether git ignores them. */
+/** Matching files and links below the workspace, relative to it, and which of them git ignores. */
 export interface ProtectedFiles {
   readonly paths: readonly string[]
-  /** What git ignores is not protected. */
+  /** Ignored by git, and so not protected. */
   readonly ignored: readonly string[]
-  /** Files that say what git ignores, where something could fit. */
+  /** Files that define what git ignores, where a pattern could match. */
   readonly ignoreFiles: readonly string[]
 }
 
 /**
- * What patterns fit now. Links are seen and not followed.
- * @throws Error where there is too much to look at, or to protect.
+ * The current matches of patterns. Links are listed and not followed.
+ * @throws Error if there is too much to inspect or to protect.
  */
 export async function filesThatFit(
   { patterns }: ProtectedGlobs,
@@ -115,7 +124,7 @@ function entriesIn(folder: string, most: number): ReturnType<typeof firstEntries
   try {
     return firstEntries(folder, Math.max(1, most)).entries
   } catch {
-    // What cannot be listed cannot be protected by name; a check that needs it fails by itself.
+    // A folder that cannot be listed cannot be protected by name; a check that needs it fails by itself.
     return []
   }
 }
@@ -141,8 +150,8 @@ async function ignoredByGit(paths: readonly string[], git: ReadOnlyGit): Promise
 }
 
 /**
- * Looks, before anything is spent, whether globs protect something.
- * @throws ConfigurationError for a glob that fits nothing but what git ignores, and for files that cannot be protected.
+ * Checks, before anything is spent, that the globs protect something.
+ * @throws ConfigurationError for a glob that matches only what git ignores, and for files that cannot be protected.
  */
 export async function checkProtectedGlobs(given: readonly string[], cwd: string, env: Environment): Promise<void> {
   const root = resolve(cwd)

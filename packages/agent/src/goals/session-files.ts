@@ -5,17 +5,17 @@ import { changedPathsOf, patchedFilesOf, patchToolName } from '@halting/policy/f
 import { outlineOf, type CommandOutline, type OutlineWord } from '@halting/policy/shell'
 import { printsFromItsText } from './composing-commands.ts'
 
-// What a session wrote, as far as its calls show it. No file is looked at: the same calls give the same answer, also long after.
+// What a session wrote, according to its calls. Reads no file: the same calls always give the same answer.
 
 /** What one call wrote. */
 interface Written {
   /** Absolute paths. */
   readonly paths: readonly string[]
-  /** Names of files whose folder is not known, since the shell may have been elsewhere. */
+  /** Names of files in an unknown folder, since the shell may have changed it. */
   readonly names: readonly string[]
-  /** What went into them, where the call says it. */
+  /** The text that was written, if the call has it. */
   readonly text: string
-  /** Names that a program may have written to, which the call gave it. */
+  /** Names in the call that a program may have written to. */
   readonly mentions: readonly string[]
   /** Words of the commands that it ran. */
   readonly words: readonly string[]
@@ -23,13 +23,13 @@ interface Written {
 
 const nothing: Written = { paths: [], names: [], text: '', mentions: [], words: [] }
 
-/** The field of a call's input, where it is a text. */
+/** A text field of a call's input. */
 export function fieldOf({ input }: CalledTool, name: string): string | undefined {
   const value = isJsonObject(input) ? input[name] : undefined
   return typeof value === 'string' ? value : undefined
 }
 
-/** The last part of a path, as systems compare names that do not tell capitals apart. */
+/** The last part of a path, normalized as on case-insensitive file systems. */
 export function nameIn(path: string): string {
   return path
     .replace(/[/\\]+$/, '')
@@ -39,7 +39,7 @@ export function nameIn(path: string): string {
 
 const outlines = new WeakMap<CalledTool, CommandOutline>()
 
-/** What stands in the command of a call of Bash. A call does not change: it is read once. */
+/** The parsed command of a Bash call. Calls do not change, so each is parsed once. */
 export function outlineOfCall(call: CalledTool): CommandOutline {
   const known = outlines.get(call) ?? outlineOf(fieldOf(call, 'command') ?? '')
   outlines.set(call, known)
@@ -48,7 +48,7 @@ export function outlineOfCall(call: CalledTool): CommandOutline {
 
 const written = new WeakMap<CalledTool, Written>()
 
-/** The files that a session wrote by some of its calls, and names that it may have had programs write to. */
+/** The files that a session wrote with some of its calls, and names that programs may have written for it. */
 export class SessionFiles {
   readonly #paths = new Set<string>()
   readonly #names = new Set<string>()
@@ -79,7 +79,7 @@ export class SessionFiles {
       this.#byCommands.add(name)
     }
     for (const mention of mentions) this.#mentions.add(mention)
-    // A script of the session that runs writes where it says.
+    // A script of the session may write wherever its text says.
     for (const word of words) {
       const script = this.#texts.get(nameIn(word))
       if (script !== undefined) for (const mention of namesIn(script)) this.#mentions.add(mention)
@@ -92,22 +92,25 @@ export class SessionFiles {
     this.#texts.set(name, `${this.#texts.get(name) ?? ''}\n${text}`)
   }
 
-  /** Whether this path of a tool, against the working directory, may be one of them. */
+  /** Whether this path of a tool, relative to the working directory, may be one of them. */
   hasPath(path: string): boolean {
     return this.#paths.has(resolve('/', path)) || this.hasName(nameIn(path))
   }
 
-  /** Whether one of them may be called so, wherever it is. */
+  /** Whether one of them may have this name, in any folder. */
   hasName(name: string): boolean {
     return this.#names.has(name) || this.#mentions.has(name)
   }
 
-  /** The same for a word of a command that may be no file: of what is only mentioned, what looks like the name of one. */
+  /**
+   * The same for a word of a command that may not be a file: merely mentioned names count only if they look like file
+   * names.
+   */
   hasWord(name: string): boolean {
     return this.#names.has(name) || (name.includes('.') && this.#mentions.has(name))
   }
 
-  /** Whether one of them may fit a pattern of a shell. */
+  /** Whether one of them may match a shell pattern. */
   fits(pattern: string): boolean {
     const last = nameIn(pattern)
     const form = last
@@ -120,7 +123,7 @@ export class SessionFiles {
       : this.hasName(last) || (pattern !== last && !this.isEmpty && last === '')
   }
 
-  /** Whether one of them may be below a folder. Where the shell was is not known. */
+  /** Whether one of them may be below a folder. The folder of the shell is unknown. */
   hasBelow(folder: string): boolean {
     const root = folder.endsWith('/') ? folder : `${folder}/`
     return (
@@ -158,14 +161,14 @@ function writtenBy(call: CalledTool, cwd: string): Written {
       return fieldOf(call, 'command') === undefined ? nothing : writtenByCommand(call)
     case 'Agent':
     case 'Task':
-      // What an agent did is not in the calls of the session: the files that it was told of.
+      // The session's calls do not show what an agent did: uses the files named in its task.
       return { ...nothing, mentions: namesIn(JSON.stringify(call.input) ?? '') }
     default:
       return changesFiles(call.name) ? { ...nothing, mentions: namesIn(JSON.stringify(call.input) ?? '') } : nothing
   }
 }
 
-/** Of a tool of a server only its name says what it does. */
+/** For a tool of a server, only its name says what it does. */
 function changesFiles(name: string): boolean {
   return (
     name.startsWith('mcp__') && !/(?:^|_)(?:read|get|list|search|find|view|show|stat|query|fetch)/i.test(name.slice(5))
@@ -190,11 +193,11 @@ function writtenByCommand(call: CalledTool): Written {
   }
 }
 
-/** Programs that write a file which they name and that no grammar describes. */
+/** Programs that write a file of their operands and that have no grammar. */
 function writersTargets([name, ...args]: readonly OutlineWord[]): readonly string[] {
   const program = nameIn(name?.text ?? '')
   const operands = args.map(({ text }) => text).filter((text) => !text.startsWith('-'))
-  // Scripts are set so: `npm pkg set scripts.test=…`.
+  // Scripts can be set this way: `npm pkg set scripts.test=…`.
   if (/^(?:npm|pnpm|yarn|bun)$/.test(program) && /^(?:pkg|set-script)$/.test(operands[0] ?? '')) return ['package.json']
   if (/^(?:tee|truncate|install|ln|sponge|mv|cp|rsync|patch|ex|ed)$/.test(program)) return operands
   if (program === 'dd') return operands.filter((text) => text.startsWith('of=')).map((text) => text.slice(3))
@@ -203,12 +206,12 @@ function writersTargets([name, ...args]: readonly OutlineWord[]): readonly strin
   return writes && /^(?:sed|perl|ruby|sort|yq)$/.test(program) ? operands.filter((text) => !isScript(text)) : []
 }
 
-/** `s/a/b/`, and what no name of a file looks like. */
+/** Whether it is `s/a/b/`, or otherwise does not look like a file name. */
 function isScript(text: string): boolean {
   return /^[\d,$]*[sy]([^\w\s]).*\1/.test(text) || /[\s{};]/.test(text)
 }
 
-/** Words of a text that may be names of files. */
+/** Words of a text that may be file names. */
 function namesIn(text: string): readonly string[] {
   return (text.match(/[\p{L}\p{N}_][\p{L}\p{N}_.@+-]{2,}/gu) ?? []).map((name) =>
     name.replace(/\.+$/, '').toLowerCase(),

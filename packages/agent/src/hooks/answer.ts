@@ -4,52 +4,55 @@ import type { HookEnd } from './run-command.ts'
 import type { HookEvent } from './settings.ts'
 import * as texts from './hook-texts.ts'
 
-/** What one hook wants, read from how it ended (CONVENTIONS of hooks: exit codes and JSON). */
+/** The decision of one hook, read from its exit code and JSON output. */
 export interface HookAnswer {
-  /** Why it blocks what the event is about; '' when it gave no reason. */
+  /** Why it blocks the event; '' without a reason. */
   readonly block?: string
   readonly permission?: 'allow' | 'deny' | 'ask' | 'defer'
   readonly permissionReason?: string
-  /** Takes the place of the whole input. */
+  /** Replaces the whole input. */
   readonly updatedInput?: JsonObject
-  /** For the model. */
+  /** Context for the model. */
   readonly context?: string
-  /** Takes the place of the tool's result. */
+  /** Replaces the tool's result. */
   readonly output?: string
-  /** The run is to stop; the reason is for the person. */
+  /** The reason to stop the run, for the user. */
   readonly stop?: string
-  /** For the person. */
+  /** A message for the user. */
   readonly systemMessage?: string
-  /** PermissionRequest: the decision. */
+  /** The decision on a PermissionRequest. */
   readonly request?: {
     readonly behavior: 'allow' | 'deny'
     readonly message?: string
     readonly updatedInput?: JsonObject
     readonly interrupt?: true
   }
-  /** What it printed is not told in the stream. */
+  /** Its output is omitted from the stream. */
   readonly suppressOutput?: true
-  /** It failed, which decides nothing: for the person. */
+  /** It failed, which decides nothing: the error for the user. */
   readonly error?: string
-  /** It was to redact the result and failed: nobody is shown it, whatever other hooks made of it. */
+  /** It should have redacted the result and failed: the result is withheld, whatever other hooks return. */
   readonly withholds?: true
-  /** It redacts: its output counts before those of hooks that saw the result as it was. */
+  /** It redacts: its output takes precedence over hooks that saw the unredacted result. */
   readonly redacts?: true
 }
 
-/** The model is shown no more of one hook. */
+/** Maximum characters of context from one hook. */
 const contextLimit = 10_000
 
 const nothing: HookAnswer = Object.freeze<HookAnswer>({})
 
-/** Exit code 2 blocks, whatever JSON says. JSON is read at every exit code. Any other code without JSON is an error that decides nothing. */
+/**
+ * Exit code 2 blocks, whatever the JSON says. JSON is read at every exit code. Any other code without JSON is an error
+ * that decides nothing.
+ */
 export function answerOf(event: HookEvent, end: HookEnd): HookAnswer {
   const { kind, exitCode, stdout, stderr } = end
   if (kind === 'timed out') return { error: 'it timed out' }
   if (kind === 'aborted' || kind === 'left') return nothing
   if (kind === 'not held') {
     const why = texts.notConfined(cut(stderr.trim(), 500))
-    // A command could see to it that no hook can be held: a guard that did not look lets nothing through.
+    // A command could prevent that hooks can be confined: a guard that did not run lets nothing pass.
     return guards.has(event) ? { ...blocking(event, texts.hookNotRun(why), nothing), error: why } : { error: why }
   }
   if (kind === 'threw') return { error: cut(stderr.trim(), 500) || 'it threw' }
@@ -68,7 +71,7 @@ export function answerOf(event: HookEvent, end: HookEnd): HookAnswer {
   return text.startsWith('{') ? { error: 'its output starts like JSON but is not valid JSON' } : nothing
 }
 
-/** What the kernel says of what is read-only or shut in the sandbox, in the words of C, Node and Python. */
+/** Whether the error is a refusal by the sandbox, in the wording of C, Node and Python. */
 function isRefusedByTheSandbox(stderr: string): boolean {
   return /read-only file system|permission denied|operation not permitted|\b(?:EROFS|EACCES|EPERM)\b/i.test(stderr)
 }
@@ -88,12 +91,12 @@ const guards: ReadonlySet<HookEvent> = new Set<HookEvent>([
 const plainIsContext: ReadonlySet<HookEvent> = new Set<HookEvent>(['UserPromptSubmit', 'SessionStart'])
 
 const tooDeep = 'its JSON output is nested too deeply'
-/** What is deeper was made to break readers; it would break whoever writes it down too. */
+/** Deeper values are meant to break parsers, and would also break code that serializes them. */
 const maxDepth = 64
 
 function parsed(text: string): JsonObject | 'too deep' | undefined {
   try {
-    // JSON.parse gives JSON.
+    // JSON.parse returns JSON.
     const value = JSON.parse(text) as Json
     if (isDeeper(value, maxDepth)) return 'too deep'
     const whole = text.includes('\\u') ? wellFormedJson(value) : value
@@ -134,13 +137,13 @@ function answerOfJson(event: HookEvent, json: JsonObject): HookAnswer {
     ...(typeof systemMessage === 'string' &&
       systemMessage !== '' && { systemMessage: cut(systemMessage, contextLimit) }),
     ...specific,
-    // Of two words in one answer to refuse goes before to allow.
+    // If an answer both denies and allows, denying wins.
     ...(decided.permission === 'deny' && { permission: 'deny', permissionReason: decided.permissionReason ?? '' }),
     ...(decided.request !== undefined && { request: decided.request }),
   }
 }
 
-/** The older words: `block`, and for tools `approve`. */
+/** The former values: `block`, and `approve` for tools. */
 function decisionOf(event: HookEvent, decision: Json | undefined, reason: string): HookAnswer {
   if (decision === 'block') {
     if (event === 'PreToolUse') return { permission: 'deny', permissionReason: reason }
@@ -173,7 +176,7 @@ function preToolUse({ permissionDecision, permissionDecisionReason, updatedInput
   const isWrong = isNoInput(updatedInput)
   const decided =
     permissionDecision === undefined || permissionDecision === null ? undefined : permissionOf(permissionDecision)
-  // It allowed another input than the one that there is.
+  // It allowed another input than the current one.
   const permission = isWrong && decided === 'allow' ? 'ask' : decided
   return {
     ...(permission !== undefined && { permission }),
@@ -184,7 +187,7 @@ function preToolUse({ permissionDecision, permissionDecisionReason, updatedInput
   }
 }
 
-/** It can refuse, and change nothing: an input that it changes is refused, too. */
+/** It can only refuse; a hook that tries to change the input counts as refusing. */
 function preSkillShellCommand(given: JsonObject): HookAnswer {
   const { permission, permissionReason, error } = preToolUse({ ...given, updatedInput: null })
   const changes = (given['updatedInput'] ?? undefined) !== undefined
@@ -201,7 +204,7 @@ function isKnown(permission: Json | undefined): boolean {
   return permission === undefined || permission === null || permission === 'ask' || permissionOf(permission) !== 'ask'
 }
 
-/** A permission that is none has a person asked. */
+/** An invalid permission becomes `ask`. */
 function permissionOf(given: Json): NonNullable<HookAnswer['permission']> {
   return given === 'allow' || given === 'deny' || given === 'defer' ? given : 'ask'
 }
@@ -219,7 +222,7 @@ function permissionRequest(decision: Json | undefined): HookAnswer {
   if (!isJsonObject(decision)) return { error: 'decision must be an object with a behavior' }
   const { behavior, updatedInput, interrupt } = decision
   if (behavior !== 'allow' && behavior !== 'deny') return { error: 'decision.behavior must be allow or deny' }
-  // It may have been meant to change the input.
+  // It may be a misspelled change of the input.
   const stranger = Object.keys(decision).find((field) => !fieldsOfDecision.has(field))
   if (behavior === 'allow' && stranger !== undefined)
     return { error: `decision has the field ${stranger}: another input is updatedInput` }

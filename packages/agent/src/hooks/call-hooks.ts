@@ -8,7 +8,7 @@ import { matchedNames, matches } from './matcher.ts'
 import type { HookEvent, ShellHook, ShellHookTable } from './settings.ts'
 import { verdictOf, type HookVerdict } from './verdict.ts'
 
-/** What the stream tells of one hook. */
+/** Progress of one hook in the event stream. */
 export type HookLine = {
   /** Id of this call of the hook. */
   readonly hook_id: string
@@ -20,31 +20,31 @@ export type HookLine = {
   | { readonly subtype: 'hook_started' }
   | {
       readonly subtype: 'hook_progress'
-      /** What it has written to stdout. */
+      /** Its stdout so far. */
       readonly stdout: string
-      /** What it has written to stderr. */
+      /** Its stderr so far. */
       readonly stderr: string
       /** Both, in the order in which they were written. */
       readonly output: string
     }
   | {
       readonly subtype: 'hook_response'
-      /** What it wrote to stdout. */
+      /** Its stdout. */
       readonly stdout: string
-      /** What it wrote to stderr. */
+      /** Its stderr. */
       readonly stderr: string
       /** Both, in the order in which they were written. */
       readonly output: string
       /** Exit code of a command; absent for others. */
       readonly exit_code?: number
-      /** What came of the hook. */
+      /** The outcome of the hook. */
       readonly outcome: 'success' | 'error' | 'cancelled'
     }
 )
 
 export interface EventCall {
   readonly event: HookEvent
-  /** What matchers are held against: the tool, the source, the trigger. */
+  /** What matchers are compared with: the tool, the source or the trigger. */
   readonly about: string
   readonly input: JsonObject
   readonly source: EventSource
@@ -53,17 +53,17 @@ export interface EventCall {
 export interface Callers extends HookSurroundings {
   readonly hooks: ShellHookTable
   tell(line: HookLine): void
-  /** Told of each call that has ended, for sums. */
+  /** Called for each finished hook, for statistics. */
   called(call: HookCall): void
-  /** One that nobody waits for goes on; what it comes to is for the person. */
+  /** Called with a background hook, which keeps running; its notes are for the user. */
   letGo(running: Promise<readonly string[]>): void
   /** Aborted when the session is over. */
   readonly over: AbortSignal
-  /** Those that are called once and were. */
+  /** Hooks with `once` that have run. */
   readonly spent: Set<ShellHook>
 }
 
-/** The hooks that an event calls: those whose matcher fits, identical ones once. */
+/** The hooks to call for an event: those whose matcher matches, without duplicates. */
 export function hooksFor(
   hooks: ShellHookTable,
   event: HookEvent,
@@ -94,7 +94,7 @@ function identityOf(hook: ShellHook): Json {
   }
 }
 
-/** A guard that stands twice is the one that is waited for, and longer: a second file does not take its word away. */
+/** Of two identical hooks the stricter one counts: a second file must not weaken a guard. */
 function stricter(one: ShellHook, other: ShellHook): ShellHook {
   if (one.onError !== other.onError) return one.onError === undefined ? other : one
   if (one.async !== other.async) return one.async ? other : one
@@ -102,7 +102,7 @@ function stricter(one: ShellHook, other: ShellHook): ShellHook {
   return other.timeoutMs > one.timeoutMs ? other : one
 }
 
-/** Calls the hooks of an event beside each other, and gives what they came to. Undefined when there is none. */
+/** Calls the hooks of an event in parallel and merges their answers. Undefined if there are none. */
 export async function callHooks(call: EventCall, callers: Callers): Promise<HookVerdict | undefined> {
   const { event, about, input } = call
   const hooks = hooksFor(callers.hooks, event, about, input['tool_input'] ?? null).filter(
@@ -146,12 +146,12 @@ async function callOne(
   const base = { hook_id: randomUUID(), hook_name: about === '' ? event : `${event}:${about}`, hook_event: event }
   callers.tell({ subtype: 'hook_started', ...base })
   const onProgress = (stdout: string, stderr: string): void => {
-    // What it prints before it has ended well may be of the result that it is to redact.
+    // Its early output may contain the result that it should redact.
     if (hook.onError === 'withhold') return
     callers.tell({ subtype: 'hook_progress', ...base, ...outputOf(stdout, stderr) })
   }
-  // One that is not waited for is not ended with what called it, but at its own time or with the session.
-  // Nor may it ask through the run, which does not wait for the answer.
+  // A background hook ends at its timeout or with the session, not with its caller. It may not ask a model through the
+  // run, which does not wait for it.
   const by = hook.async ? { signal: callers.over } : source
   const beganAt = performance.now()
   const running = runHook({ hook, input, source: by, onProgress }, callers).then((end) => {
@@ -172,7 +172,7 @@ async function callOne(
   return {}
 }
 
-/** One that is to guard also where it fails: its failure, and its silence, block. What has ended already, an answer, cannot be blocked by that. */
+/** The answer of a guard: its failure, or a missing answer, blocks. An event that is already over cannot be blocked. */
 function heededAnswer(event: HookEvent, hook: ShellHook, end: HookEnd): HookAnswer {
   const answer = answerOf(event, end)
   if (hook.onError === 'withhold') return closedAnswer(end, answer)
@@ -186,9 +186,12 @@ function heededAnswer(event: HookEvent, hook: ShellHook, end: HookEnd): HookAnsw
   return { ...answerOf(event, { kind: 'exited', exitCode: 2, stdout: '', stderr }), error: answer.error }
 }
 
-/** One that redacts and fails, or that nobody heard to its end, withholds the result. What it said of that may quote the result. */
+/**
+ * The answer of a redacting hook: if it failed, or was not heard to its end, the result is withheld. Its own message
+ * may quote the result.
+ */
 function closedAnswer({ kind, exitCode, stdout }: HookEnd, answer: HookAnswer): HookAnswer {
-  // Its answer may stand behind a warning of its interpreter. JSON that begins well and is none is an error already.
+  // Its answer may follow a warning of its interpreter. Invalid JSON is already an error.
   const isUnreadable = stdout.trim() !== '' && !stdout.trimStart().startsWith('{')
   const hasAnswer = exitCode === 0 ? !isUnreadable : answer.output !== undefined
   if (kind === 'exited' && answer.error === undefined && hasAnswer) return { ...answer, redacts: true }
@@ -199,7 +202,7 @@ function closedAnswer({ kind, exitCode, stdout }: HookEnd, answer: HookAnswer): 
   }
 }
 
-/** What it decided, in a word each. */
+/** Its decisions, one word each. */
 function decisionsOf({ kind }: HookEnd, answer: HookAnswer): readonly string[] {
   const { block, permission, request, stop, updatedInput, output, context, error } = answer
   return [

@@ -12,10 +12,10 @@ import {
   type Warn,
 } from './settings.ts'
 
-/** Calls a hook of whoever opened the session by its id. */
+/** Calls a hook of the host or program that opened the session, by its id. */
 export type CallHook = (id: string, input: JsonObject, signal: AbortSignal) => Promise<unknown>
 
-/** Hooks that are called by their ids: lists by event of `{ matcher?, hookCallbackIds, timeout?, onFailure? }`, as a host names them. */
+/** Reads hooks that are called by id: lists by event of `{ matcher?, hookCallbackIds, timeout?, onFailure? }`. */
 export function readCallbackHooks(given: unknown, call: CallHook): ReadHooks {
   return readEvents(given, (event, groups, warn) => readGroups(event, groups, { call, warn }))
 }
@@ -40,7 +40,7 @@ function readGroups(event: HookEvent, groups: Json, { call, warn }: Reading): re
       return []
     }
     const timeoutMs = timeoutMsOf(event, fields['timeout'] ?? undefined)
-    // A guard is called, whatever else is wrong.
+    // A guard is called even if other fields are invalid.
     if (timeoutMs === undefined) warn(`${where}: timeout must be a number of seconds above 0; the default is used.`)
     const onError = onErrorOf(event, fields)
     if (typeof onError === 'string') warn(`${where}: ${onError}`)

@@ -17,7 +17,7 @@ import { matchedNames, matches } from './matcher.ts'
 import type { HookEvent, ShellHook, ShellHookTable } from './settings.ts'
 import * as texts from './hook-texts.ts'
 
-/** Calls the hooks of an event and gives what they came to; undefined when none is for it. */
+/** Calls the hooks of an event and merges their answers; undefined if none applies. */
 export type CallEvent = (
   event: HookEvent,
   about: string,
@@ -28,18 +28,18 @@ export type CallEvent = (
 export interface CoreHooksOptions {
   readonly hooks: ShellHookTable
   readonly call: CallEvent
-  /** How the session begins: `startup`, `resume`, `fork`. */
+  /** How the session began: `startup`, `resume`, `fork`. */
   readonly source: string
   readonly model: string
 }
 
-/** The ids of hooks made here begin so: they tell of themselves, hook by hook. */
+/** Prefix of the ids of hooks created here, which report each of their calls themselves. */
 export const settingsHookPrefix = 'settings:'
 
-/** Calls the hooks of the settings for an event. Returns the context as they changed it; undefined when nothing changed. */
+/** Calls the settings' hooks for an event. Returns the changed context; undefined if nothing changed. */
 type Handle = (context: HookContext) => Promise<HookContext | undefined>
 
-/** The hooks of the settings as hooks of core: one for each event that has any, in the order of the events. */
+/** The hooks of the settings as hooks of core: one per event that has any, in the order of the events. */
 export function coreHooks(options: CoreHooksOptions): readonly Hook[] {
   const list = new HookList(options.hooks)
   addPromptHooks(list, options)
@@ -58,14 +58,14 @@ class HookList {
     this.#table = table
   }
 
-  /** Does nothing when the settings have no hook for the event. */
+  /** Does nothing if the settings have no hook for the event. */
   add(event: HookEvent, trigger: Hook['triggers'][number], handle: Handle, name: string = event): void {
     const hooks = this.#table[event] ?? []
     if (hooks.length === 0) return
     const isOnTools = trigger === 'beforeToolUse' || trigger === 'afterToolUse'
     const tools = (tool: string): boolean => hooks.some((hook) => matchesTool(hook, tool))
     const call = async (context: HookContext): Promise<HookContext | void> => handle(context)
-    // The run withholds the output of a tool until the hooks that redact it have seen it.
+    // The run withholds a tool's output until the redacting hooks have seen it.
     const isClosed = trigger === 'afterToolUse' && hooks.some(({ onError }) => onError === 'withhold')
     const onError = isClosed ? { onError: 'withhold' as const } : {}
     const id = `${settingsHookPrefix}${name}`
@@ -172,7 +172,7 @@ function addFailureHook(list: HookList, { call }: CoreHooksOptions): void {
   })
 }
 
-/** Hooks on the end of an answer: of the main loop, and of subagents. */
+/** Hooks at the end of an answer, of the main loop and of subagents. */
 export function coreStopHooks({ hooks, call }: Pick<CoreHooksOptions, 'hooks' | 'call'>): readonly StopHook[] {
   const made: StopHook[] = []
   const add = (event: 'Stop' | 'SubagentStop', of: 'run' | 'agents'): void => {
@@ -205,7 +205,7 @@ function stopFields(input: StopHookInput, isAgent: boolean): JsonObject {
   }
 }
 
-/** To stop goes before to go on. What is meant for the model sends it back, as a reason does. */
+/** Stopping takes precedence over continuing. Context for the model sends it back to work, like a reason. */
 function stopOutcome({ stop, block, contexts, notes }: HookVerdict): StopHookOutcome {
   const systemMessage = notes.join('\n')
   const said = systemMessage === '' ? {} : { systemMessage }
@@ -252,7 +252,7 @@ function stopSignal(reason: string): StopSignal {
   return new StopSignal({ reason: 'stop_requested', message: reason || texts.stoppedByHook, source: 'hook' })
 }
 
-/** A prompt that is blocked is taken out of what the model is shown, and the run ends. */
+/** Removes a blocked prompt from the model's messages and ends the run. */
 function afterPrompt(context: HookContext, verdict: HookVerdict | undefined): HookContext | undefined {
   if (verdict?.block === undefined) return withVerdict(context, 'UserPromptSubmit', verdict)
   const { block, notes } = verdict
@@ -264,8 +264,8 @@ function afterPrompt(context: HookContext, verdict: HookVerdict | undefined): Ho
 }
 
 /**
- * A message that came while the run went on is taken out in the same way. What the run was asked before stands: it goes on, but
- * for a message that was to begin anew after the answer.
+ * Removes a blocked message that arrived during the run. The run continues with its earlier task, unless the message
+ * was a follow-up that was to start a new one.
  */
 function afterHandedIn(
   context: HookContext,
@@ -301,7 +301,7 @@ function afterTool(
 ): HookContext | undefined {
   if (verdict === undefined) return undefined
   const { block = '', contexts, stop, output, withholds, ...rest } = verdict
-  // The call has run: to block it is to tell the model.
+  // The call has run: blocking it means telling the model.
   const said = block.trim() === '' ? contexts : [block, ...contexts]
   let left = withVerdict(context, event, { ...rest, contexts: said }) ?? context
   if (withholds === true) left = left.withToolOutput(withheldByHook)
@@ -309,7 +309,7 @@ function afterTool(
   return stop === undefined ? left : left.withContinuationPrevented(stop || texts.stoppedByHook)
 }
 
-/** Whether hooks with this matcher are for a tool, under any of the names that matchers know it by. */
+/** Whether a hook's matcher matches a tool, under any of its names for matchers. */
 function matchesTool({ matcher }: ShellHook, tool: string): boolean {
   return matchedNames(tool).some((name) => matches(matcher, name))
 }

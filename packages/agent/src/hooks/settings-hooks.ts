@@ -6,29 +6,29 @@ import { ShellHooks, type ShellHooksOptions } from './shell-hooks.ts'
 
 /** Options of hooks from settings and plugins. */
 export interface SettingsHooksOptions extends Omit<ShellHooksOptions, 'hooks' | 'permissionMode'> {
-  /** The hooks of the settings; undefined for none. */
+  /** The hooks of the settings; undefined if there are none. */
   readonly settings: HookSettings | undefined
-  /** Theirs stand behind those of the settings. */
+  /** Plugins, whose hooks follow those of the settings. */
   readonly plugins?: readonly Pick<Plugin, 'name' | 'path' | 'hooks'>[] | undefined
-  /** Of whoever opened the session; they stand behind all others. */
+  /** Hooks of the host or program, which follow all others. */
   readonly given?: ShellHookTable | undefined
-  /** The rules of the session. */
+  /** The permission rules of the session. */
   readonly permissions: RulePermissions
-  /** What comes of a call that a person would have to allow, once hooks were asked. */
+  /** What happens to a call that needs the user's permission, after hooks were asked. */
   readonly whenAsked: 'deny' | 'ask'
-  /** Told what is wrong in the settings. */
+  /** Called with problems in the settings. */
   readonly warn: (warning: string) => void
 }
 
-/** The hooks of the settings in a session, and the options of its runs with them. */
+/** The hooks of the settings in a session, and the run options that include them. */
 export interface SettingsHooks {
   /** The hooks of the session. */
   readonly shell: ShellHooks
-  /** Options of its runs, with the hooks in them. */
+  /** Run options that include the hooks. */
   readonly options: Pick<QueryOptions, 'hooks' | 'stopHooks' | 'permissions'>
 }
 
-/** Undefined where the settings hold none that is called. */
+/** Undefined if the settings have no effective hook. */
 export function settingsHooks(
   { settings, plugins = [], given: others = {}, permissions, whenAsked, warn, ...options }: SettingsHooksOptions,
   before: Pick<QueryOptions, 'hooks' | 'stopHooks'>,
@@ -50,7 +50,7 @@ export function settingsHooks(
 }
 
 // Spec R-PLUGIN-6.
-/** The hooks of plugins, in the order of the plugins: each knows the folder of its own. */
+/** The hooks of plugins in order, each with the folder of its plugin. */
 export function readPluginHooks(plugins: readonly Pick<Plugin, 'name' | 'path' | 'hooks'>[]): ReadHooks {
   const warnings: string[] = []
   const tables = plugins.flatMap(({ name, path, hooks }) =>

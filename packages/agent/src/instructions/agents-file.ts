@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
 import { boundedText } from '@halting/policy/files'
 
-/** The text of an AGENTS.md for a folder, from what lies in it. No model is asked, and nothing is run. */
+/** The text of an AGENTS.md for a folder, derived from its files. No model is asked, and nothing is run. */
 export async function agentsFileFor(folder: string, name: string): Promise<string> {
   const entries = await entriesOf(folder)
   const names = new Set(entries.map((entry) => entry.name))
@@ -35,7 +35,7 @@ async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   return entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))
 }
 
-/** The kind of file that tells what a folder is, and the language. */
+/** Files that identify the kind of project, and its language. */
 const languages: readonly (readonly [file: string, language: string])[] = [
   ['tsconfig.json', 'TypeScript'],
   ['package.json', 'JavaScript'],
@@ -119,7 +119,7 @@ async function folderLines(folder: string, entries: readonly Dirent[]): Promise<
 
 const mostScripts = 30
 
-/** Scripts of these names check a change: they come first. */
+/** Scripts with these names check a change; they are listed first. */
 const checking = ['test', 'build', 'lint', 'typecheck', 'types', 'check', 'format', 'start', 'dev']
 
 async function commandLines(folder: string, names: ReadonlySet<string>): Promise<readonly string[]> {
@@ -172,7 +172,7 @@ function code(text: string): string {
   return short.includes('`') ? `\`\` ${short} \`\`` : `\`${short}\``
 }
 
-/** Files that say how code is to look. */
+/** Files that define the code style. */
 const ruleFiles: readonly (readonly [file: RegExp, what: string])[] = [
   [/^\.editorconfig$/, 'formatting'],
   [/^(?:\.prettierrc.*|prettier\.config\..*)$/, 'formatting (Prettier)'],

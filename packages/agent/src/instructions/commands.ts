@@ -7,39 +7,39 @@ import { listField, textField, withFrontMatter } from './frontmatter.ts'
 import type { ReadingRules } from './instruction-files.ts'
 import { type BriefingPlaces, foldersOf, nameIn, withPluginRoot, type WrittenPlace } from './places.ts'
 
-/** A text that somebody wrote to be asked for by its name: a command of a person, or a skill. */
+/** A prompt file that is invoked by name: a slash command or a skill. */
 export interface WrittenPrompt {
   /** Whether it is a command or a skill. */
   readonly kind: 'command' | 'skill'
   /** `fix-issue`, `git:commit`; `plugin:fix-issue`. */
   readonly name: string
-  /** Whose it is. */
+  /** Where it comes from. */
   readonly level: WrittenPlace['level']
   /** Path of the file. */
   readonly path: string
-  /** What it is for; '' where it does not say. */
+  /** What it is for; '' if not given. */
   readonly description: string
-  /** Its arguments, such as `[path]`; '' for none. */
+  /** Its arguments, such as `[path]`; '' if there are none. */
   readonly argumentHint: string
-  /** Rules that allow what it needs, while it is at work. */
+  /** Rules that allow what it needs, while it is active. */
   readonly allowedTools: readonly string[]
-  /** The model of its run; '' for that of the session. */
+  /** The model of its run; '' for the model of the session. */
   readonly model: string
-  /** The text, before anything is replaced in it. */
+  /** The text before substitution. */
   readonly body: string
-  /** Whether a person can ask for it by its name. */
+  /** Whether a user can invoke it by name. */
   readonly isForPerson: boolean
-  /** Whether the model can ask for it. */
+  /** Whether the model can invoke it. */
   readonly isForModel: boolean
-  /** One of the person's own that has the same name, and is not asked for by it: where it stands. */
+  /** Path of a file of the user with the same name, which this one hides. */
   readonly inPlaceOf?: string
 }
 
-/** Prompt files as they were read, with notes. */
+/** Prompt files, with notes about problems. */
 export interface WrittenPrompts {
   /** The prompts. */
   readonly all: readonly WrittenPrompt[]
-  /** What a person should know of them. */
+  /** Notes for the user about them. */
   readonly notes: readonly string[]
 }
 
@@ -47,7 +47,10 @@ const mostBytes = 256 * 1024
 const mostEntries = 1_000
 const deepest = 6
 
-/** All commands and skills, each name once: those of the project go before the person's, ours before those of others, and those of plugins last. */
+/**
+ * All commands and skills, one per name. Precedence: the project, the user, our folders before those of other
+ * programs, plugins last.
+ */
 export async function readWrittenPrompts(
   options: BriefingPlaces & Pick<ReadingRules, 'mayRead'>,
 ): Promise<WrittenPrompts> {
@@ -74,7 +77,7 @@ interface Found {
   readonly path: string
 }
 
-/** `git/commit.md` is called `git:commit`. A plugin may name a single file. */
+/** `git/commit.md` gets the name `git:commit`. A plugin may name a single file. */
 async function commandFiles(folder: string, notes: string[]): Promise<readonly Found[]> {
   if (folder.endsWith('.md') && statOf(folder)?.isFile() === true)
     return [{ name: basename(folder, '.md'), path: folder }]
@@ -99,7 +102,7 @@ async function commandFiles(folder: string, notes: string[]): Promise<readonly F
   return files
 }
 
-/** A plugin may name the folder of a single one. */
+/** A plugin may name the folder of a single skill. */
 async function skillFiles({ path: folder, plugin }: WrittenPlace): Promise<readonly Found[]> {
   const single = { name: basename(folder), path: join(folder, 'SKILL.md') }
   if (plugin !== undefined && statOf(single.path)?.isFile() === true) return [single]
@@ -159,7 +162,7 @@ async function readPrompt(
     model: textField(fields, 'model'),
     body,
     isForPerson: textField(fields, 'user-invocable') !== 'false',
-    // Commands are for people: the model is offered skills.
+    // Commands are for users; the model is offered skills.
     isForModel: isSkill && textField(fields, 'disable-model-invocation') !== 'true',
   }
 }

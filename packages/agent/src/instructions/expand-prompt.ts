@@ -5,35 +5,35 @@ import { isAiSdkName } from '@halting/policy/settings'
 import * as texts from './prompt-texts.ts'
 import { briefingOffer, type BriefingTrust } from './offers.ts'
 
-/** What a command came to. */
+/** An expanded prompt file. */
 export interface Expanded {
   /** The text for the model. */
   readonly text: string
-  /** The text without what commands printed: files are mentioned in what people wrote, and there only. */
+  /** The text without the output of commands. Only text that users wrote is searched for mentions. */
   readonly written: string
-  /** What a person should know. */
+  /** Notes for the user. */
   readonly notes: readonly string[]
 }
 
 /** How commands and files in a prompt file are replaced by their output and contents. */
 export interface Substitution {
-  /** What of the folder counts. */
+  /** What of the folder is trusted. */
   readonly trust: BriefingTrust
-  /** Runs a command of bash under the rules; why not, where these do not let it. */
+  /** Runs a Bash command if the rules allow it; otherwise returns why not. */
   readonly run: (command: string) => Promise<{
-    /** Whether the rules let it run. */
+    /** Whether the rules allowed it. */
     readonly kind: 'ran' | 'refused'
-    /** What it printed, or why it was refused. */
+    /** Its output, or why it was refused. */
     readonly text: string
   }>
 }
 
-/** `/name arguments`; undefined for what is no command, such as a path. */
+/** `/name arguments`; undefined if it is not a command, such as a path. */
 export function commandIn(prompt: string):
   | {
       /** Name of the command, without the slash. */
       readonly name: string
-      /** Its arguments as they were written; '' for none. */
+      /** Its arguments as typed; '' if there are none. */
       readonly given: string
     }
   | undefined {
@@ -42,10 +42,10 @@ export function commandIn(prompt: string):
 }
 
 // Spec R-CMD-2, R-CMD-3.
-/** The text of a command or a skill with its arguments, and with what its commands of bash print. */
+/** The text of a command or skill with its arguments, and with the output of its embedded Bash commands. */
 export async function expanded(prompt: WrittenPrompt, given: string, how: Substitution): Promise<Expanded> {
   const notes: string[] = []
-  // What stands in arguments is no command, whatever it looks like.
+  // Arguments are never run as commands.
   const parts = prompt.body.split(substitution)
   const filled: string[] = []
   const written: string[] = []
@@ -63,7 +63,7 @@ export async function expanded(prompt: WrittenPrompt, given: string, how: Substi
   return { text: base + text, written: `${written.join(' ')}${hasPlace ? '' : ` ${given}`}`, notes }
 }
 
-/** `` !`command` ``, at the beginning or behind a blank. */
+/** `` !`command` ``, at the beginning or after white space. */
 const substitution = /(?<=^|\s)!`([^`\n]+)`/m
 const placeholder = /\$(?:ARGUMENTS\b|\d)/
 
@@ -91,12 +91,12 @@ async function substituted(
   return kind === 'ran' ? text : texts.commandNotRun(text)
 }
 
-/** What is asked for trust: exactly this command in this file. */
+/** The request for trust: exactly this command in this file. */
 function commandOffer({ path }: WrittenPrompt, command: string): ReturnType<typeof briefingOffer> {
   return briefingOffer('commands', `!\`${command}\` in ${path}`)
 }
 
-/** Rules and a model that a file of the project brings count as the rules of its settings do. */
+/** Rules and a model in a project file need the same trust as rules of its settings. */
 export function headOffer(
   { path }: WrittenPrompt,
   field: 'allowed-tools' | 'model',
@@ -106,7 +106,7 @@ export function headOffer(
   return field === 'model' ? { ...offer, needsNaming: isAiSdkName(value) } : offer
 }
 
-/** All that the written prompts of a project would run or loosen. */
+/** Everything that the prompt files of a project would run or loosen. */
 export function promptOffers(prompts: readonly WrittenPrompt[]): readonly ReturnType<typeof briefingOffer>[] {
   return prompts
     .filter(({ level }) => level === 'project')

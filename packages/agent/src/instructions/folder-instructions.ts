@@ -8,7 +8,7 @@ import { readPlaces, type ReadingRules } from './instruction-files.ts'
 import { blockOf, markOf } from './instruction-text.ts'
 import { type BriefingPlaces, counts, foldersAround, type InstructionPlace, placesIn } from './places.ts'
 
-/** Fields that name the one file that a call is about, by tool. */
+/** The field with the file of a call, by tool. */
 const fileFields: { readonly [tool: string]: string } = {
   Read: 'file_path',
   Edit: 'file_path',
@@ -16,7 +16,7 @@ const fileFields: { readonly [tool: string]: string } = {
   NotebookEdit: 'notebook_path',
 }
 
-/** The files that a call is about, as it writes their paths. */
+/** The files of a call, as its input writes them. */
 function filesOf(tool: string, input: unknown): readonly string[] {
   if (tool === patchToolName) return changedPathsOf(patchedFilesOf(input)).map(({ path }) => path)
   const field = fileFields[tool]
@@ -24,13 +24,13 @@ function filesOf(tool: string, input: unknown): readonly string[] {
   return typeof given === 'string' ? [given] : []
 }
 
-/** Characters that instructions add to a result. */
+/** Maximum characters of instructions added to a result. */
 const mostCharacters = 12_000
 
 // Spec R-INSTR-5.
 /**
- * Has the instructions of a folder told with the result of the first call on a file in it. The conversation itself tells what was
- * told: after a resume nothing is told twice, and after a compaction that left it out it is told again.
+ * Adds the instructions of a folder to the result of the first call on a file in it. The conversation records what was
+ * shown: after a resume nothing is shown twice; after a compaction that dropped instructions they are shown again.
  */
 export function tellingFolders(
   options: BriefingPlaces & ReadingRules,
@@ -78,26 +78,26 @@ function withFolders(
   }
 }
 
-/** Those of the folders between the working directory and the file. */
+/** The instruction files between the working directory and the file. */
 function placesBelow(path: string, options: BriefingPlaces): readonly InstructionPlace[] {
   const { cwd } = options
   if (!isInside(path, cwd)) return []
   return (
     foldersAround(dirname(path))
       .filter((folder) => folder !== cwd && isInside(folder, cwd))
-      // What is in the project is brought in, as by its other files.
+      // Files inside the project are imported like those of its other instructions.
       .flatMap((folder) => placesIn(folder).map((place) => ({ ...place, root: cwd })))
       .filter(({ level }) => counts(level, options))
   )
 }
 
-/** Calls of one message see the same state: what one of them told is not in it. */
+/** Calls of one message share a state that does not have each other's results. */
 function momentOf(state: AgentState): string {
   return `${state.agentId} ${state.executionId} ${state.transcript.length}`
 }
 
 function isShown(mark: string, state: AgentState): boolean {
-  // Quotes stand otherwise in JSON.
+  // In JSON, quotes are escaped.
   const written = JSON.stringify(mark).slice(1, -1)
   return state.messages().some(({ content }) => JSON.stringify(content).includes(written))
 }

@@ -1,24 +1,23 @@
 import { headOf } from '@halting/core/adapters'
 
-/** What stands above the text of a command or a skill, by name: a text, or a list of texts. */
+/** The front matter of a command or skill: texts or lists of texts, by name. */
 export type FrontMatter = ReadonlyMap<string, string | readonly string[]>
 
 export interface WithFrontMatter {
   readonly fields: FrontMatter
   /** The text below. */
   readonly body: string
-  /** What stands above and was passed over, in words: for files whose fields take something away. */
+  /** Lines that were ignored, in words: needed for files whose fields restrict something. */
   readonly problems: readonly string[]
-  /** The lines below a name alone, as they are written: fields of a field, which `fields` does not tell apart. */
+  /** The unparsed lines below a name without value: nested fields, which `fields` does not have. */
   readonly below: ReadonlyMap<string, readonly string[]>
 }
 
 /**
- * Reads the part of YAML that people write there: `name: value`, quotes, lists in brackets or below, and texts over several lines. What is not
- * understood is passed over: a command is its text. A description may go on in lines that are not indented, as examples in it often are, unless a line
- * begins with the name of a field.
- *
- * @param isField Whether a word names a field, as whoever wrote it may have meant it.
+ * Parses the part of YAML that such files use: `name: value`, quotes, lists in brackets or below, and multi-line
+ * texts. Other lines are ignored: a command is its text. A description may continue in lines without indentation, as
+ * examples in it often do, unless a line begins with the name of a field.
+ * @param isField Whether a word is probably meant as a field name.
  */
 export function withFrontMatter(text: string, isField: (word: string) => boolean = () => false): WithFrontMatter {
   const found = /^---[ \t]*\r?\n([\s\S]*?)(?:^|\r?\n)---[ \t]*(?:\r?\n|$)/.exec(text)
@@ -53,7 +52,7 @@ function fieldsIn(lines: readonly string[], { problems, below: kept, isField }: 
       at += more.length
     }
     if (given === '') kept.set(name.toLowerCase(), below)
-    // In a text over several lines anything may stand, and below a name alone more fields.
+    // A multi-line text may contain anything, and a name without value may have nested fields.
     if (/^[^|>"']/.test(given)) {
       const field = below.find((each) => /^\s+["']?[\w-]+["']?\s*:(?:\s|$)/.test(each))
       if (field !== undefined) problems.push(`the line ${shownLine(field)} belongs to the field above it`)
@@ -64,7 +63,7 @@ function fieldsIn(lines: readonly string[], { problems, below: kept, isField }: 
   return fields
 }
 
-/** Lines that belong to a description although they are not indented: examples as a whole, and lines that are no field. */
+/** Lines of a description without indentation: whole examples, and lines that are not fields. */
 function proseIn(lines: readonly string[], isField: (word: string) => boolean): readonly string[] {
   let end = 0
   while (end < lines.length) {
@@ -100,16 +99,16 @@ function valueOf(given: string, below: readonly string[]): string | readonly str
   return /^\[.*\]$/.test(text) ? partsOf(text.slice(1, -1)).map(plain) : plain(text)
 }
 
-/** Without the quotes around it. */
+/** The text without its quotes. */
 function plain(text: string): string {
   const [, double, single] = /^(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)')(?:\s+#.*)?$/.exec(text) ?? []
   if (double !== undefined) return double.replaceAll(/\\(.)/g, '$1')
   if (single !== undefined) return single.replaceAll("''", "'")
-  // One blank: an expression that takes all of them would begin at each anew.
+  // One blank: a pattern for several would backtrack at each of them.
   return text.replace(/\s#[\s\S]*$/, '').trimEnd()
 }
 
-/** At the commas that stand in no brackets and no quotes: `Bash(git add:*), Read`. */
+/** Splits at commas outside brackets and quotes: `Bash(git add:*), Read`. */
 function partsOf(text: string): readonly string[] {
   const parts: string[] = []
   let [depth, quote, start] = [0, '', 0]

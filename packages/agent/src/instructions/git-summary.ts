@@ -4,14 +4,14 @@ import { readOnlyGit } from '../tools/inert-git.ts'
 import type { Environment } from '../tools/limits.ts'
 import * as texts from './briefing-texts.ts'
 
-/** Lines of changed files that are shown. */
+/** Maximum number of listed files. */
 const mostLines = 30
 const lineCharacters = 200
 const limits = { mostBytes: 1024 * 1024, timeoutMs: 1_500 }
 
 /**
- * Branch and changed files in a few lines; undefined outside of a repository, for one that may show files of another, and where git does not answer in
- * time.
+ * Branch and changed files in a few lines. Undefined outside a repository, for a repository that may list files of
+ * another, and if git does not answer in time.
  */
 export async function gitSummary(cwd: string, env: Environment): Promise<string | undefined> {
   if (leadsElsewhere(cwd)) return undefined
@@ -37,7 +37,7 @@ function branchOf(line: string): string {
   return name.startsWith('HEAD (no branch)') ? texts.detachedHead : name
 }
 
-/** Behind a name that was renamed stands the one before. */
+/** The entry after a renamed file is its former name. */
 function changesIn(entries: readonly string[]): readonly string[] {
   const lines: string[] = []
   for (let at = 0; at < entries.length; at++) {

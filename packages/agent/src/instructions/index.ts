@@ -1,4 +1,5 @@
-// `@halting/agent/instructions`: what people write for agents, in files. An entry of its own, so that a run without loads none of it.
+// `@halting/agent/instructions`: instruction, command, skill and agent files. A separate entry, so that runs without
+// them load none of it.
 export { agentsOfJson, type AgentDefinitions, readAgentDefinitions } from '../agents/read-definitions.ts'
 export { agentsFileFor } from './agents-file.ts'
 export { type Briefing, type BriefingOptions, readBriefing } from './briefing.ts'

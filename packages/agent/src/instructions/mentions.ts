@@ -9,7 +9,7 @@ import { spellingsOf } from './imports.ts'
 import * as texts from './prompt-texts.ts'
 import { whyNot } from './run-written.ts'
 
-/** `@path` in what a person says, with the lines that are meant. */
+/** `@path` in a prompt, with its line range. */
 export interface Mention {
   readonly written: string
   readonly path: string
@@ -17,7 +17,7 @@ export interface Mention {
   readonly lastLine?: number
 }
 
-/** `@src/a.ts`, `@src/a.ts#20-45`, `@"a name with blanks"`: at the beginning, and behind blanks and brackets. */
+/** `@src/a.ts`, `@src/a.ts#20-45`, `@"a name with blanks"`: at the beginning, and after white space or brackets. */
 export function mentionsIn(prompt: string): readonly Mention[] {
   const found = new Map<string, Mention>()
   for (const [, written = '', quoted, bare = ''] of prompt.matchAll(
@@ -38,18 +38,18 @@ function withLines(given: string): Omit<Mention, 'written'> {
   return { path, firstLine, lastLine: last === undefined ? firstLine : Math.max(firstLine, Number(last)) }
 }
 
-/** What the files and resources that a prompt mentions add to it. */
+/** What the mentioned files and resources add to a prompt. */
 export interface Mentioned {
-  /** What they bring in, behind the prompt. */
+  /** Blocks to append to the prompt. */
   readonly blocks: readonly ContentBlock[]
-  /** What a person should know: what is not there, and what may not be read. */
+  /** Notes for the user: missing files, and files that must not be read. */
   readonly notes: readonly string[]
 }
 
 const mostCharacters = 100_000
 
 // Spec R-MENTION-1.
-/** Brings in what is mentioned, as Read would show it and under its rules. */
+/** Loads what is mentioned, as Read would show it and under its permission rules. */
 export async function mentioned(
   prompt: string,
   workspace: Workspace,
@@ -130,7 +130,7 @@ async function contentOf(tool: AnyTool, input: unknown, callId: string, signal: 
     state: AgentState.empty(),
     progress: () => undefined,
   }
-  // Read takes what stands in `input`.
+  // Read accepts this input.
   const output = await tool.execute(input as never, context)
   const { content, isError = false } = typeof output === 'string' ? { content: output } : output
   const blocks = blocksOf(content)
@@ -138,7 +138,7 @@ async function contentOf(tool: AnyTool, input: unknown, callId: string, signal: 
 }
 
 const mostNames = 200
-/** So many names of a folder are looked at. */
+/** Maximum number of names that are read from a folder. */
 const mostEntries = 10_000
 
 function listing(path: string, workspace: Workspace): Content {

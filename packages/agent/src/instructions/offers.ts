@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
 import { folderTrust, type Offer, type TrustOwner } from '@halting/policy'
 
-/** Whether what a folder brings counts; nobody looks before it matters. */
+/** Decides whether content of a folder is trusted. Trust records are read on demand. */
 export interface BriefingTrust {
-  /** Whether one thing that the folder offers may take effect. */
+  /** Whether one item of the folder may take effect. */
   lets(offer: Offer): Promise<boolean>
 }
 
-/** `once`: what trusts the folder for this run, such as `--trust`. */
+/** `once`: what makes the folder trusted for this run, such as `--trust`. */
 export function briefingTrust(
   owner: TrustOwner & {
-    /** What trusts the folder for this run; false: nothing does; undefined: the records decide. */
+    /** What makes the folder trusted for this run. False: it is not trusted. Undefined: the records decide. */
     readonly once?: string | false | undefined
   },
 ): BriefingTrust {
@@ -23,7 +23,7 @@ export function briefingTrust(
   }
 }
 
-/** One thing that a text of the project would have read or run: it is known again by exactly this. */
+/** One item that a project file would read or run, identified by exactly this content. */
 export function briefingOffer(
   setting: 'imports' | 'commands' | 'agents',
   text: string,

@@ -6,18 +6,19 @@ import type { Workspace } from '../tools/workspace.ts'
 import type { Substitution } from './expand-prompt.ts'
 import { agentWithoutBash, noRuleDecides } from './prompt-texts.ts'
 
-/** Who has a text brought in: a person, or the tool Skill for a run or a subagent, with what that may do. */
+/** Who invokes a prompt file, with their rights: a user, or the tool Skill in a run or a subagent. */
 export type Bringing = Pick<ToolContext, 'signal' | 'agentType' | 'rights'> & Partial<Pick<ToolContext, 'state'>>
 
 // Spec R-CMD-3a.
 /**
- * Runs a command that a text holds as Bash would: held, bounded, and only what the rules allow whoever brings it in without a person.
+ * Runs a command that a prompt file contains, like Bash: confined, bounded, and only if the rules allow it to the
+ * caller without asking a user.
  */
 export function runWritten(
   workspace: Workspace,
   permissions: Permissions,
   { signal, agentType = null, rights }: Bringing,
-  /** Asked about what the rules let run. */
+  /** Called for commands that the rules allow. */
   guard: (command: string) => Promise<string | undefined> = async () => undefined,
 ): Substitution['run'] {
   let calls = 0
@@ -47,7 +48,7 @@ export function runWritten(
   }
 }
 
-/** Why a call would not run without a person; undefined when it does. */
+/** Why a call would not run without a user; undefined if it would. */
 export async function whyNot(request: PermissionRequest, permissions: Permissions): Promise<string | undefined> {
   const denied = permissions.denies(request)
   if (denied !== undefined) return denied

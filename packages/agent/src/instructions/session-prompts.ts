@@ -16,19 +16,19 @@ export interface SessionPromptsOptions {
   readonly permissions: RulePermissions
   readonly rules: ReadingRules
   readonly showsSkills: boolean
-  /** Names of the only ones that it shows; all when absent. */
+  /** Names of the skills to offer (default: all). */
   readonly skills?: readonly string[] | undefined
 }
 
 // Spec R-SKILL-2.
-/** The commands and skills of a session: read when it begins, and anew where somebody asks for that. */
+/** The commands and skills of a session: loaded at its start, and reloaded on request. */
 export class SessionPrompts {
   readonly #options: SessionPromptsOptions
   #all: readonly WrittenPrompt[] = []
   #guard: GuardCommand | undefined
-  /** What the system prompt lists: it stays as it was. */
+  /** The list in the system prompt, which does not change. */
   #listed: string | undefined
-  /** Gives the text of a skill. Its description says which there are where that is another list by now. */
+  /** Returns the text of a skill. Its description lists the skills if they differ from those in the system prompt. */
   readonly tool: AnyLeafTool
 
   constructor(options: SessionPromptsOptions) {
@@ -40,7 +40,7 @@ export class SessionPrompts {
     )
   }
 
-  /** Reads what is there now; gives what a person should know. */
+  /** Reloads the files and returns notes for the user. */
   async read(places: BriefingPlaces): Promise<readonly string[]> {
     const { all, notes } = await readWrittenPrompts({ ...places, ...this.#options.rules })
     this.#all = all
@@ -48,12 +48,12 @@ export class SessionPrompts {
     return notes
   }
 
-  /** What a person may ask for with a slash. */
+  /** What a user may invoke with a slash. */
   get commands(): readonly WrittenPrompt[] {
     return this.#all.filter(({ isForPerson }) => isForPerson)
   }
 
-  /** What the model is shown. */
+  /** What the model may invoke. */
   get skills(): readonly WrittenPrompt[] {
     const { permissions, showsSkills, skills: wanted } = this.#options
     if (!showsSkills || permissions.toolsHiddenByDeny(['Skill']).length > 0) return []
@@ -62,7 +62,7 @@ export class SessionPrompts {
     return this.#all.filter(({ isForModel, name }) => isForModel && isWanted(name))
   }
 
-  /** For the system prompt; '' for none. */
+  /** For the system prompt; '' if empty. */
   get list(): string {
     return skillList(this.skills)
   }
@@ -73,12 +73,12 @@ export class SessionPrompts {
     return { ...made, text: redact(made.text), notes: made.notes.map(redact) }
   }
 
-  /** Has commands in texts put to hooks before they run. */
+  /** Sets the hooks that are asked before embedded commands run. */
   guardCommands(guard: GuardCommand | undefined): void {
     this.#guard = guard
   }
 
-  /** For a person, who asked for it with a slash. */
+  /** For a user who typed a slash command. */
   expand(prompt: WrittenPrompt, given: string, who: Bringing): Promise<Expanded> {
     return this.#expand('user', prompt, given, who)
   }

@@ -8,7 +8,7 @@ import type { WrittenPrompt } from './commands.ts'
 import { type Expanded } from './expand-prompt.ts'
 import type { Bringing } from './run-written.ts'
 
-/** Characters of the list of skills, and of one description. */
+/** Maximum characters of the list of skills, and of one description. */
 const listCharacters = 8_000
 const descriptionCharacters = 300
 
@@ -18,11 +18,11 @@ interface SkillInput {
 }
 
 // Spec R-SKILL-1.
-/** Has the text of a skill told when the model wants it: until then the model has seen its name and what it is for. */
+/** Returns the text of a skill on request. Before that, the model sees only its name and description. */
 export function createSkillTool(
   skills: () => readonly WrittenPrompt[],
   expand: (skill: WrittenPrompt, given: string, who: Bringing) => Promise<Expanded>,
-  /** What is to be said of those that there are by now; '' where the system prompt says it. */
+  /** The current list of skills; '' if the system prompt has it. */
   news: () => string = () => '',
 ): AnyLeafTool {
   const form = inputForm<SkillInput>('Skill', {
@@ -52,7 +52,7 @@ export function createSkillTool(
   }
 }
 
-/** What the model is told of skills before it uses one; '' for none. */
+/** The list of skills for the model; '' if there are none. */
 export function skillList(skills: readonly WrittenPrompt[]): string {
   if (skills.length === 0) return ''
   const lines: string[] = []
@@ -61,7 +61,7 @@ export function skillList(skills: readonly WrittenPrompt[]): string {
     const short = headOf(description.replaceAll(/\s+/g, ' '), descriptionCharacters)
     const line = `- ${name}${short === '' ? '' : `: ${short}`}`
     left -= line.length
-    // Its name can be used without what it is for.
+    // A skill can be used by name without its description.
     lines.push(left > 0 ? line : `- ${name}`)
   }
   return `${texts.skillListHead}\n${lines.join('\n')}`

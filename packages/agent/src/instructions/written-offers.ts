@@ -5,7 +5,9 @@ import { promptOffers } from './expand-prompt.ts'
 import { readInstructions } from './instruction-files.ts'
 import type { BriefingPlaces } from './places.ts'
 
-/** What the instructions, commands, skills and agents of a project would bring in, run or loosen, for the question about trust. */
+/**
+ * What the instructions, commands, skills and agents of a project would import, run or loosen, for the trust review.
+ */
 export async function writtenOffers(options: BriefingPlaces): Promise<readonly Offer[]> {
   const offers = new Map<string, Offer>()
   const trust = {
@@ -18,7 +20,7 @@ export async function writtenOffers(options: BriefingPlaces): Promise<readonly O
   await readInstructions({ ...projects, trust })
   const { all } = await readWrittenPrompts(projects)
   for (const offer of promptOffers(all)) offers.set(offer.id, offer)
-  // With the person's own, whose names a project may take.
+  // Includes the user's agents, whose names a project may replace.
   await readAgentDefinitions({ ...options, sources: undefined, mayRead: () => true, trust })
   return [...offers.values()]
 }

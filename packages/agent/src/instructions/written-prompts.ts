@@ -9,11 +9,11 @@ import { type Bringing, runWritten } from './run-written.ts'
 interface ExpandingOptions {
   readonly workspace: Workspace
   readonly permissions: RulePermissions
-  /** Why a command must not run; undefined where nothing refuses it. */
+  /** Returns why a command must not run; undefined if nothing refuses it. */
   readonly guard?: (command: string) => Promise<string | undefined>
 }
 
-/** The text of a command or skill as it is sent, with the rules that it brings in force from here on. */
+/** The expanded text of a command or skill. Its rules apply from here on. */
 export async function expandWritten(
   prompt: WrittenPrompt,
   given: string,
@@ -37,7 +37,7 @@ export async function expandWritten(
   return { ...made, notes: [...notes, ...made.notes] }
 }
 
-/** The model that a command is for, where it counts. */
+/** The model of a command, if it is trusted. */
 export async function modelOfWritten(
   prompt: WrittenPrompt,
   trust: BriefingTrust,

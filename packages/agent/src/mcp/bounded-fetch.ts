@@ -1,11 +1,11 @@
 import { floodBytes } from './flood.ts'
 
-/** Between two requests for a stream of events. A server may ask to be asked again at once, for ever. */
+/** Minimum time between two requests for an event stream. A server may request immediate reconnection for ever. */
 const pauseMs = 1_000
 
 /**
- * The time for the headers of an answer is that of the request; what comes after them has a bound of its own. A redirect is followed on the server itself
- * alone: headers of the server, which may be keys, and what it is asked are for nobody else.
+ * A fetch with bounds. The request's timeout covers the headers of a response; its body has separate limits. Redirects
+ * are followed only on the same server: its headers, which may be keys, and the request are for nobody else.
  */
 export function boundedFetch(mostBytes: number): typeof fetch {
   let next = 0
@@ -26,7 +26,7 @@ export function boundedFetch(mostBytes: number): typeof fetch {
 }
 
 const mostRedirects = 5
-/** With these a request is made again as it was; with the others a POST becomes a GET. */
+/** With these a redirected request is repeated unchanged; with others a POST becomes a GET. */
 const sameRequest: readonly number[] = [307, 308]
 
 async function fetchFromServer(input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> {
@@ -51,13 +51,13 @@ async function fetchFromServer(input: Parameters<typeof fetch>[0], init: Request
   }
 }
 
-/** The same origin, or the same host by TLS. */
+/** The same origin, or the same host over TLS. */
 function isSameServer(from: URL, to: URL): boolean {
   if (to.origin === from.origin) return true
   return from.protocol === 'http:' && to.protocol === 'https:' && to.hostname === from.hostname
 }
 
-/** Over at once where the request is not wanted any more. */
+/** Ends early when the request is aborted. */
 function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -71,7 +71,7 @@ function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void
   })
 }
 
-/** An answer that never ends fills no memory. */
+/** Limits the size of a response, so that an endless one does not fill memory. */
 export function bound(mostBytes: number): TransformStream<Uint8Array, Uint8Array> {
   let left = mostBytes
   return new TransformStream({
@@ -84,13 +84,13 @@ export function bound(mostBytes: number): TransformStream<Uint8Array, Uint8Array
 }
 
 const [lineFeed, carriageReturn] = [10, 13]
-/** Events in a second, over many seconds. */
+/** Events per second, averaged over many seconds. */
 const eventsPerSecond = 500
 const eventsAtOnce = 5_000
 
 /**
- * One event fills no memory, and events without end use up no processor. An event has any number of lines, and ends with an empty
- * one: what holds for a message holds for all of its lines together.
+ * Limits the size of one event, and the rate of events. An event has any number of lines and ends with an empty one;
+ * the limit of a message applies to all of its lines together.
  */
 function eventBound(mostBytes: number): TransformStream<Uint8Array, Uint8Array> {
   let ofEvent = 0

@@ -1,4 +1,4 @@
-// Why an MCP server is not connected or did not do something. People read these too.
+// Why an MCP server is not connected or a request failed. Users read these too.
 
 export const connectionClosed = 'the connection closed'
 export const serverEnded = (how: string): string => `it ended (${how})`

@@ -4,7 +4,7 @@ import type { Environment } from '../tools/limits.ts'
 import { type McpServerEntry, readMcpServer } from './config.ts'
 
 // Spec R-PLUGIN-7.
-/** The servers of plugins: each is called `plugin:NAME:server`, and knows the folder of its plugin. */
+/** The servers of plugins, named `plugin:NAME:server`, with the folder of their plugin. */
 export function pluginServers(
   plugins: readonly Pick<Plugin, 'name' | 'path' | 'servers'>[],
   env: Environment,

@@ -5,18 +5,18 @@ import { type McpContent, shownBlocks } from './results.ts'
 import type { ServerHandle } from './server-handle.ts'
 import type { ServerToolOptions } from './server-tool.ts'
 
-/** A prompt of a server, as a command without its slash. */
+/** A prompt of a server as a slash command, without the slash. */
 export interface PromptCommand {
   /** Name of the command: `mcp__server__prompt`. */
   readonly name: string
-  /** What it does, in the words of the server. */
+  /** The server's description. */
   readonly description: string
   /** Its arguments in order: `who [rest]`. */
   readonly argumentHint: string
 }
 
 export function promptCommandsOf({ name, offered }: ServerHandle): readonly PromptCommand[] {
-  // One with a name of another form cannot be asked for.
+  // Prompts with other names cannot be invoked.
   const usable = offered.prompts.filter((prompt) => /^[^\s\p{C}]{1,128}$/u.test(prompt.name))
   return usable.map((prompt) => ({
     name: `mcp__${validServerName(name)}__${prompt.name}`,
@@ -46,7 +46,7 @@ export async function promptNamed(
   const given = wordsOf(rest)
   const missing = wanted.slice(given.length).find(({ required }) => required === true)
   if (missing !== undefined) throw new Error(`/mcp__${server}__${name} needs ${hintOf(wanted)}.`)
-  // The last argument takes all the words that are left.
+  // The last argument takes all remaining words.
   const values = wanted.map(
     ({ name: field }, index) =>
       [field, index === wanted.length - 1 ? given.slice(index).join(' ') : given[index]] as const,

@@ -15,10 +15,10 @@ interface ReadInput {
   readonly uri: string
 }
 
-/** Lines of one list. */
+/** Maximum number of lines of one list. */
 const mostResources = 200
 
-/** Which resources servers have. */
+/** Lists the resources of servers. */
 export function createListResources(
   servers: () => readonly ServerHandle[],
   options: ServerToolOptions,
@@ -79,7 +79,7 @@ function row(parts: readonly (string | undefined)[]): string {
   return `  ${shown.join(' | ')}`
 }
 
-/** What one resource holds. */
+/** Reads one resource. */
 export function createReadResource(
   servers: () => readonly ServerHandle[],
   options: ServerToolOptions,

@@ -12,7 +12,7 @@ export interface ServerToolOptions extends ShowOptions {
   readonly limits: McpLimits
 }
 
-/** A tool of a server, as a tool of the loop. */
+/** A server's tool as a tool of the loop. */
 export function serverTool(
   name: string,
   { name: ownName, description, shown, annotations, title }: ServerTool,
@@ -31,13 +31,14 @@ export function serverTool(
     name,
     description: notes.join(' '),
     inputSchema: schema,
-    // What the server says of it decides what runs beside others. Whether it runs is for the rules (spec R-MCP-6).
+    // The server's annotation decides whether calls run in parallel. The rules decide whether they run at all (spec
+    // R-MCP-6).
     readOnly: annotations?.readOnlyHint === true,
     execute: (input, context) => call(server, ownName, withOwnNames(input, ownNames), context, options),
   }
 }
 
-/** The input as the server knows its fields. A copy, which the client may change. */
+/** The input with the server's field names. A copy, which the client may change. */
 function withOwnNames(input: object, ownNames: ReadonlyMap<string, string>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(input).map(([name, value]) => [ownNames.get(name) ?? name, value]))
 }
@@ -60,7 +61,7 @@ async function call(
         {
           signal,
           timeout: limits.toolMs,
-          // Also of a call that is made again with what a person answered (revision 2026-07-28).
+          // Also for a call that is repeated with the user's answer (revision 2026-07-28).
           maxTotalTimeout: limits.toolMs,
           onprogress(how) {
             const now = performance.now()
@@ -84,7 +85,10 @@ async function call(
   }
 }
 
-/** A call that the server refuses until a person has opened a page is made once more after that. Gives the error of one that it refuses still. */
+/**
+ * If the server refuses a call until the user has opened a page, repeats it once after that. Returns the error if it
+ * refuses again.
+ */
 async function callWithPages(
   callOnce: () => Promise<CallToolResult>,
   server: ServerHandle,
@@ -134,7 +138,7 @@ function progressOf({
 function problemOf(server: ServerHandle, thrown: unknown, limits: McpLimits): string {
   const words = cut(messageOf(thrown).replace(/\s+/g, ' '), 1_000)
   if (thrown instanceof SessionOver) return words
-  // A server has words of its own for what took too long within it.
+  // Servers also report their own timeouts.
   if (isTimedOut(thrown)) return texts.timedOut(server.name, limits.toolMs / 1_000)
   if (server.status !== 'connected' && server.problem !== undefined)
     return texts.connectionLost(server.name, cut(server.problem, 500))

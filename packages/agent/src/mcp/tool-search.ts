@@ -9,10 +9,10 @@ interface ToolSearchInput {
 
 const mostFound = 20
 const usualFound = 5
-/** Each is looked for in all that every tool says of itself. */
+/** Maximum number of words: each is searched in the full description of every tool. */
 const mostWords = 50
 
-/** Finds tools that are not shown to the model, and has them shown from its next message on. */
+/** Finds tools that the model does not see, and offers them from its next message on. */
 export function createToolSearch(
   servers: () => readonly string[],
   all: () => readonly AnyTool[],
@@ -49,7 +49,10 @@ function firstOf(description: string): string {
   return line.length <= 300 ? line : `${line.slice(0, 300)} [...]`
 }
 
-/** By name where names are given; else those whose name has all words with a plus, and first those that have most of the words. */
+/**
+ * By name if names are given; otherwise tools whose name has all words with a plus, ranked by the number of matching
+ * words.
+ */
 function search(query: string, tools: readonly AnyTool[]): readonly AnyTool[] {
   const [, names] = /^select:(.*)$/s.exec(query.trim()) ?? []
   if (names !== undefined) {

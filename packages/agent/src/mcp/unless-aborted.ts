@@ -1,4 +1,4 @@
-/** Nobody is waited for longer than the signal says, whatever the other side does. */
+/** Rejects when the signal aborts, even if the work never ends. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const abort = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'))

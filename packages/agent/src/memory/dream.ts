@@ -7,29 +7,29 @@ import type { Memory } from './read-memory.ts'
 import { Changes, placedNotes } from './store.ts'
 import * as texts from './memory-texts.ts'
 
-/** Notes that become one: sentences of them by their numbers, and nothing else. */
+/** Notes to merge into one, given as numbers of their sentences. */
 interface Merge {
   readonly from: readonly string[]
   readonly sentences: readonly string[]
 }
 
-/** How a model would put notes in order. What it does not name stays. */
+/** A model's proposal for consolidating notes. Notes that it does not name stay. */
 export interface Dream {
   readonly merge: readonly Merge[]
   readonly drop: readonly string[]
 }
 
-/** Characters of notes that one dream looks at. */
+/** Maximum characters of notes that one dream processes. */
 const mostCharacters = 60_000
 
-/** A note as a dream sees it. */
+/** A note with its number in the question. */
 export interface Dreamt {
   readonly note: Note
   readonly topic: string
   readonly sentences: readonly string[]
 }
 
-/** The notes of files that can be written, the oldest first, as many as fit. */
+/** The notes of writable files, oldest first, as many as fit. */
 export function dreamtNotes(memory: Memory): readonly Dreamt[] {
   const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
   let left = mostCharacters
@@ -46,7 +46,7 @@ export function dreamtNotes(memory: Memory): readonly Dreamt[] {
     .filter(({ note }) => (left -= note.text.length) >= 0)
 }
 
-/** Asks how to put the notes in order; undefined where there is nothing to do. */
+/** The question how to consolidate the notes; undefined if there is nothing to do. */
 export function dreamQuestion(notes: readonly Dreamt[]): Question<Dream> | undefined {
   if (notes.length < 2) return undefined
   const lines = notes.map(
@@ -90,13 +90,13 @@ function mergeOf(given: unknown): Merge | undefined {
   return from === undefined || sentences === undefined ? undefined : { from, sentences }
 }
 
-/** What a dream comes to; or why nothing of it is done. */
+/** The result of a dream, or why it is not applied. */
 export type Dreamed =
   | { readonly kind: 'refused'; readonly why: string }
   | {
       readonly kind: 'files'
       readonly files: ReadonlyMap<string, string | undefined>
-      /** Notes before and after. */
+      /** Number of notes before and after. */
       readonly before: number
       readonly after: number
       readonly dropped: readonly Note[]
@@ -105,8 +105,8 @@ export type Dreamed =
 
 // Spec R-DREAM-3.
 /**
- * Carries out an answer on the notes that were asked about. A note that is kept has the sources of all that it was made of. An answer
- * that names what is not there, or takes away more than half, is not carried out at all.
+ * Applies an answer to the notes that the question had. A merged note has the sources of all its parts. An answer that
+ * names unknown notes, or removes more than half of them, is rejected as a whole.
  */
 export function dreamed({ merge, drop }: Dream, notes: readonly Dreamt[], memory: Memory): Dreamed {
   const known = new Map(notes.map((each) => [each.note.id, each]))

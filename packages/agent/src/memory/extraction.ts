@@ -14,17 +14,17 @@ export interface Question<Answer> {
   readonly system: string
   /** The prompt. */
   readonly prompt: string
-  /** The schema that the answer must fit. */
+  /** The schema of the answer. */
   readonly output: OutputSchema<Answer>
 }
 
-/** What a model chose of what a person said: sentences by their numbers. */
+/** A model's choice of user sentences, by their numbers. */
 export interface Choice {
   readonly topic: string
   readonly sentences: readonly string[]
 }
 
-/** Notes of one run. */
+/** Maximum number of notes of one run. */
 const mostNewNotes = 5
 const leastCharacters = 20
 const contextCharacters = 3_000
@@ -32,8 +32,8 @@ const knownCharacters = 4_000
 
 // Spec R-MEM-4.
 /**
- * Asks which sentences of a person are worth keeping. The model answers numbers and topics that it was shown: no word of its own gets
- * into a note, and none that a tool or the model before said.
+ * Asks which sentences of the user to store. The model answers with numbers and topics that it was shown: neither its
+ * own words nor those of tools or earlier replies get into a note.
  */
 export function extractionQuestion(said: Said, memory: Memory): Question<readonly Choice[]> | undefined {
   const all = said.person.flatMap(({ sentences }) => sentences).join(' ')
@@ -106,7 +106,7 @@ function choiceOf(given: unknown, topics: readonly string[]): Choice | undefined
   return { topic, sentences }
 }
 
-/** Notes of what was chosen, and why not where a choice names nothing that a person said. */
+/** Notes for the chosen sentences, and errors for choices that name no user sentence. */
 export function notesOfChoices(
   choices: readonly Choice[],
   said: Said,
@@ -127,7 +127,7 @@ export function notesOfChoices(
 
 const mostSentences = 4
 
-/** The sentences from the first that was named to the last, or why not. */
+/** The sentences of a chosen range, or why it is invalid. */
 function chosen(
   numbers: readonly string[],
   { person }: Said,

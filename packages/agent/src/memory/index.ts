@@ -1,4 +1,4 @@
-// `@halting/agent/memory`: notes that outlive a session. An entry of its own, so that a run without loads none of it.
+// `@halting/agent/memory`: notes that outlive a session. A separate entry, so that runs without memory load none of it.
 export { mostWrittenCharacters } from './sayings.ts'
 export { type Note, type NoteSource } from './note.ts'
 export { type MemoryText, memoryText } from './memory-text.ts'

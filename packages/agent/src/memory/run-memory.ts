@@ -8,7 +8,7 @@ import type { Said } from './said.ts'
 import { type Added, addNotes, type HeldMemory, holdingMemory } from './store.ts'
 import { keepBefore } from './undo-dream.ts'
 
-/** What a model answered; or why there is no answer. */
+/** A model's answer, or why there is none. */
 export type Asked<Answer> =
   | {
       readonly kind: 'answered'
@@ -21,10 +21,10 @@ export type Asked<Answer> =
       readonly why: string
     }
 
-/** Asks a model, within the bounds of whoever calls. */
+/** Asks a model, within the limits of the caller. */
 export type Ask = <Answer>(question: Question<Answer>) => Promise<Asked<Answer>>
 
-/** What an extraction came to. */
+/** The result of an extraction. */
 export type Extracted =
   | { readonly kind: 'nothing said' }
   | {
@@ -36,16 +36,17 @@ export type Extracted =
       readonly kind: 'kept'
       /** Notes that were added. */
       readonly added: Added['added']
-      /** Notes that were joined with others. */
+      /** Notes that were merged with existing ones. */
       readonly merged: Added['merged']
-      /** Why notes were not kept, and sentences not looked at; nothing of what they say. */
+      /** Why notes were not stored and sentences not considered, without their text. */
       readonly refused: readonly string[]
     }
 
 // Spec R-MEM-4.
 /**
- * Keeps what a person said in a run and what is worth it. The memory is held while notes are written, and not while the model is asked.
- * @throws MemoryError where it cannot be written.
+ * Stores statements of the user in a run that are worth keeping. The memory is locked while notes are written, but not
+ * while the model is asked.
+ * @throws MemoryError if it cannot be written.
  */
 export async function extract(
   place: MemoryPlace,
@@ -69,10 +70,10 @@ export async function extract(
   }
 }
 
-/** What a dream came to. */
+/** The result of a dream. */
 export type DreamEnd =
   | { readonly kind: 'not due' }
-  /** There are fewer than two notes that could be put in order. */
+  /** Fewer than two notes could be consolidated. */
   | { readonly kind: 'nothing to do' }
   | {
       readonly kind: 'failed'
@@ -81,11 +82,11 @@ export type DreamEnd =
     }
   | {
       readonly kind: 'done'
-      /** Notes before. */
+      /** Number of notes before. */
       readonly before: number
-      /** Notes after. */
+      /** Number of notes after. */
       readonly after: number
-      /** Notes that were joined with others. */
+      /** Number of notes that were merged with others. */
       readonly merged: number
       /** Notes that were removed. */
       readonly dropped: readonly Note[]
@@ -93,12 +94,12 @@ export type DreamEnd =
 
 // Spec R-DREAM-2.
 /**
- * Puts the notes in order by one question to a model. `whenever` asks nobody whether it is time.
- * @throws MemoryError where it cannot be written.
+ * Consolidates the notes with one question to a model. `whenever` skips the check whether it is due.
+ * @throws MemoryError if the memory cannot be written.
  */
 export async function dream(place: MemoryPlace, { owner, ask, now, when, signal }: DreamOptions): Promise<DreamEnd> {
   if (dreamQuestion(dreamtNotes(await readMemory(place))) === undefined) return { kind: 'nothing to do' }
-  // Of several processes one finds that it is time.
+  // Of several processes only one sees that it is due.
   const notes = await holdingMemory(
     place,
     async ({ memory }) => {
@@ -116,17 +117,17 @@ export async function dream(place: MemoryPlace, { owner, ask, now, when, signal 
   return holdingMemory(place, (held) => carryOut(held, place, { answer: asked.answer, notes, now }), signal)
 }
 
-/** Options of the stage that puts notes in order. */
+/** Options of `dream`. */
 export interface DreamOptions {
-  /** Whose notes they are. */
+  /** The owner of the notes. */
   readonly owner: MemoryOwner
   /** Asks the model. */
   readonly ask: Ask
-  /** The present moment. */
+  /** The current time. */
   readonly now: Date
   /** `due`: only when enough sessions and hours have passed. */
   readonly when: 'due' | 'whenever'
-  /** Nothing is written once it is aborted. */
+  /** Once it is aborted, nothing is written. */
   readonly signal?: AbortSignal
 }
 

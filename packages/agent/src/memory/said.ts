@@ -4,7 +4,7 @@ import { mostWrittenCharacters, sentencesOf } from './sayings.ts'
 import { secretIn, withoutSecrets } from './secrets.ts'
 import type { Environment } from '../tools/limits.ts'
 
-/** A message that a person wrote, in sentences. */
+/** A user message, split into sentences. */
 export interface PersonSaid {
   /** The uuid of the message. */
   readonly messageId: string
@@ -12,35 +12,35 @@ export interface PersonSaid {
   readonly sentences: readonly string[]
 }
 
-/** What was said in a run, as far as notes may come of it. */
+/** The parts of a run from which notes may be extracted. */
 export interface Said {
   /** Id of the session. */
   readonly sessionId: string
-  /** What persons wrote, in order. */
+  /** Messages of the user, in order. */
   readonly person: readonly PersonSaid[]
-  /** Texts of the model, for the context: nothing of them is kept. */
+  /** Texts of the model, only as context: none of it is stored. */
   readonly assistant: readonly string[]
-  /** Why sentences were left out, one each. */
+  /** Why sentences were withheld, one entry each. */
   readonly withheld: readonly string[]
 }
 
-/** Options of the excerpt of a conversation from which notes are made. */
+/** Options of the excerpt of a conversation from which notes are extracted. */
 export interface SaidOptions {
   /** Id of the session. */
   readonly sessionId: string
-  /** Secrets are told apart by its values. */
+  /** Its values identify secrets. */
   readonly env: Environment
   /**
-   * What the person wrote of the prompt, where the message has more: the text of a command, what was piped in. Undefined takes the message,
-   * without what it brings in from files.
+   * The part of the prompt that the user typed, if the message has more: the text of a command, or piped input.
+   * Default: the message without embedded files.
    */
   readonly written?: string | undefined
 }
 
 // Spec R-MEM-5.
 /**
- * What persons and the model said in the entries of a run. Results of tools are none of it, nor what hooks and the loop said;
- * what looks like a secret is left out, of what the model said too.
+ * What the user and the model said in a run. Omits tool results, messages of hooks and of the loop, and what looks
+ * like a secret, also in texts of the model.
  */
 export function saidIn(entries: readonly TranscriptEntry[], { sessionId, env, written }: SaidOptions): Said {
   const person: PersonSaid[] = []
@@ -53,7 +53,7 @@ export function saidIn(entries: readonly TranscriptEntry[], { sessionId, env, wr
       )
     if (entry.kind !== 'user' || !isOfPerson(entry)) continue
     const text = entry.origin === 'prompt' && written !== undefined ? written : ownText(entry.message.content)
-    // A secret may stand over several lines, and behind the word that tells it: it is marked before the text is taken apart.
+    // A secret may span several lines and follow the word that announces it, so it is marked before the text is split.
     const isByHand = text.length <= mostWrittenCharacters
     const sentences = (isByHand ? sentencesOf(withoutSecrets(text, env)) : []).filter((sentence) => {
       const why = secretIn(sentence, env)
@@ -65,7 +65,7 @@ export function saidIn(entries: readonly TranscriptEntry[], { sessionId, env, wr
   return { sessionId, person, assistant, withheld }
 }
 
-/** The first text: what stands behind it are files that it names. */
+/** The first text block: the others are files that it mentions. */
 function ownText(content: MessageContent): string {
   if (typeof content === 'string') return content
   return content.find(isText)?.text ?? ''

@@ -1,11 +1,14 @@
 import { inOneLine } from './note.ts'
 
-// What a person wrote, in the parts that are kept whole: a sentence that is cut may lose its "never", and an item of a list the line that announces it.
+// User text in units that are stored whole: a cut sentence may lose its "never", and a list item the line that
+// announces it.
 
-/** Characters of a message that a person writes by hand. In what is longer something was pasted, and nobody can tell what. */
+/** Maximum characters of a typed message. Longer messages have pasted parts that cannot be distinguished. */
 export const mostWrittenCharacters = 4_000
 
-/** The sentences of a message, each in one line. What is quoted, or stands in a block of code, somebody else may have said: it is none of them. */
+/**
+ * The sentences of a message, one line each. Quotes and code blocks are omitted: someone else may have written them.
+ */
 export function sentencesOf(message: string): readonly string[] {
   if (message.length > mostWrittenCharacters) return []
   const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
@@ -16,7 +19,7 @@ export function sentencesOf(message: string): readonly string[] {
   )
 }
 
-/** Without blocks of code, lines that quote, and what stands in tags: pasted, all of it. */
+/** Removes code blocks, quoted lines and text in tags, which are pasted. */
 function withoutQuotes(message: string): string {
   const lines: string[] = []
   let fence: string | undefined
@@ -30,14 +33,14 @@ function withoutQuotes(message: string): string {
 }
 
 interface Unit {
-  /** The line before a list that ends with a colon. */
+  /** The line before a list, if it ends with a colon. */
   readonly lead: string
   readonly text: string
 }
 
 const item = /^\s*(?:[-*+•]|\d{1,3}[.)])\s+/
 
-/** Paragraphs, of which the lines belong together, and items of lists. */
+/** Paragraphs as joined lines, and list items. */
 function unitsOf(message: string): readonly Unit[] {
   const units: { lead: string; text: string }[] = []
   let open: { lead: string; text: string } | undefined
@@ -64,6 +67,6 @@ function unitsOf(message: string): readonly Unit[] {
       units.push(open)
     } else open.text += ` ${line.trim()}`
   }
-  // A line that only announces says nothing.
+  // A line that only announces has no content.
   return units.filter(({ text }) => !text.trim().endsWith(':'))
 }

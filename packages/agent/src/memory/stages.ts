@@ -6,34 +6,34 @@ import { memoryOf, type MemoryOwner, type MemoryPlace } from './places.ts'
 import { type Ask, dream, type DreamEnd, extract, type Extracted } from './run-memory.ts'
 import { saidIn } from './said.ts'
 
-/** Whose notes a stage is about, and what it asks. */
+/** Common options of memory stages. */
 export interface MemoryStageOptions {
-  /** Whose notes they are. */
+  /** The owner of the notes. */
   readonly owner: MemoryOwner
-  /** Where they are. */
+  /** The location of the notes. */
   readonly place: MemoryPlace
-  /** Asked in place of the one of the list of stages. */
+  /** The model to ask. Default: the model of the list of stages. */
   readonly model?: Model
-  /** The present moment. Default: by the system's clock. */
+  /** Returns the current time. Default: the system's clock. */
   readonly now?: () => Date
 }
 
 /** Options of the stage that extracts notes after a run. */
 export interface ExtractionStageOptions extends MemoryStageOptions {
-  /** Secrets are told apart by its values. */
+  /** Its values identify secrets. */
   readonly env: Environment
-  /** What the person wrote of the prompt, where the message has more (`SaidOptions.written`). */
+  /** The part of the prompt that the user typed, if the message has more (`SaidOptions.written`). */
   readonly written?: string | undefined
 }
 
 /** Replies are lists of numbers. */
 const mostReplyTokens = 1_024
 // Spec R-LAP-1.
-/** Answers that do not fit are sent back by an allowance of their own, which counts no turn of the limit. */
+/** Answers that do not match the schema have their own retry limit and use no turn. */
 const maxTurns = 2
 
 // Spec R-MEM-4.
-/** After a run: keeps what the person said in it and what later sessions should know. */
+/** A stage after a run: stores statements of the user that later sessions should know. */
 export function memoryStage({ place, env, written, model, now = () => new Date() }: ExtractionStageOptions): Stage {
   return {
     name: 'memory',
@@ -70,19 +70,19 @@ function factsOf({ added, merged, refused }: Extract<Extracted, { kind: 'kept' }
   return { added: notes, merged: merged.length, refused: [...refused] }
 }
 
-/** Options of the stage that puts notes in order after a run. */
+/** Options of the stage that consolidates notes after a run. */
 export interface DreamStageOptions extends MemoryStageOptions {
-  /** `due` when enough sessions and hours have passed, and else not. */
+  /** `due`: only if enough sessions and hours have passed. */
   readonly when: 'due' | 'whenever'
-  /** Called with what came of it. */
+  /** Called with the result. */
   readonly onEnd?: (end: DreamEnd) => void
 }
 
-/** Of a dream: it looks at all notes. */
+/** Limits of a dream, which processes all notes. */
 const dreamLimits: StageLimits = { maxTurns, maxBudgetUsd: 0.5, maxTotalTokens: 100_000, maxDurationMs: 120_000 }
 
 // Spec R-DREAM-2.
-/** Puts the notes in order, with one question. */
+/** A stage after a run: consolidates the notes with one question. */
 export function dreamStage(options: DreamStageOptions): Stage {
   const { owner, place, when, model, now = () => new Date() } = options
   return {
@@ -105,7 +105,7 @@ export function dreamStage(options: DreamStageOptions): Stage {
   }
 }
 
-/** A bound or an abort rejects, which ends the stage as what it was. */
+/** A limit or an abort rejects and ends the stage. */
 function asking(context: StageContext): Ask {
   return async ({ system, prompt, output }) => {
     const { output: answer } = await context.ask({ system, prompt, output, maxTurns, maxOutputTokens: mostReplyTokens })
@@ -115,18 +115,18 @@ function asking(context: StageContext): Ask {
 
 /** Options of all memory stages after a run. */
 export interface MemoryStagesOptions {
-  /** Whose notes they are. */
+  /** The owner of the notes. */
   readonly owner: MemoryOwner
-  /** The settings, which say what stages there are. */
+  /** The settings, which select the stages. */
   readonly settings: Settings
-  /** Asked. */
+  /** The model to ask. */
   readonly model: Model
-  /** What the person wrote of the prompt, without what was piped in. */
+  /** The part of the prompt that the user typed, without piped input. */
   readonly written?: string | undefined
 }
 
 // Spec R-MEM-1.
-/** The stages that a person's settings switch on; none where these do not. */
+/** The stages that the user's settings enable; none by default. */
 export function memoryStages({ owner, settings, model, written }: MemoryStagesOptions): readonly Stage[] {
   const place = memoryOf(owner, settings)
   if (place === undefined) return []

@@ -6,17 +6,17 @@ import type { BackgroundOptions } from '../tools/background.ts'
 import { countFrom } from './limits.ts'
 import type { VerificationMode } from '../checks/verification.ts'
 
-/** What comes after a run, as choices and settings say; the flag goes first. It costs money or lines, so nothing is on by itself. */
+/** What happens after a run. Flags precede settings. Nothing is on by default, since it costs money or adds output. */
 export interface WantedAfter {
-  /** A model is asked what the person may say next. */
+  /** A model suggests what the user may say next. */
   readonly suggestion: boolean
-  /** What the hooks of the run did is reported. */
+  /** Statistics of the run's hooks are reported. */
   readonly hookSummary: boolean
-  /** Notes are kept of it. */
+  /** Notes are extracted. */
   readonly notes: boolean
 }
 
-/** Undefined where nothing does. */
+/** Undefined if nothing is enabled. */
 export function wantedAfter(
   { promptSuggestions, hookSummary }: SessionChoices,
   settings: Settings,
@@ -30,7 +30,10 @@ export function wantedAfter(
   return Object.values(wanted).includes(true) ? wanted : undefined
 }
 
-/** What becomes of commands that still run when the run would end. The flag goes first, then the settings; where nobody is there, they are waited for. */
+/**
+ * What happens to commands that are still running when the run would end. Flags precede settings; by default a run
+ * without a user waits for them.
+ */
 export function backgroundOptions(
   { background }: SessionChoices,
   settings: Settings,
@@ -43,7 +46,8 @@ export function backgroundOptions(
 
 // Spec R-VERI-21.
 /**
- * As the choices say, then the settings, then the frontend. Where that says `off`, settings have no say: they are a person's, for sessions that a person sees.
+ * The verification mode: the choice, then the setting, then the frontend's default. If that is `off`, the setting is
+ * ignored: it is the user's, for sessions that a user sees.
  */
 export function verifyChangesOf(
   { verifyChanges: chosen }: Pick<SessionChoices, 'verifyChanges'>,

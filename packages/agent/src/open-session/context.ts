@@ -8,8 +8,8 @@ import { countFrom } from './limits.ts'
 import type { Toolbox } from './toolbox.ts'
 
 /**
- * What is done about a window that fills up: what the choices say, then the environment, then what the window allows.
- * @throws ConfigurationError for a variable that is not right.
+ * What happens when the context window fills up: the choices, then the environment, then the window's size.
+ * @throws ConfigurationError for an invalid variable.
  */
 export function contextOf(
   choices: Pick<SessionChoices, 'autocompact' | 'contextWindow'>,
@@ -20,7 +20,7 @@ export function contextOf(
   const when = choices.autocompact ?? autoCompactFrom(env)
   const contextWindow = choices.contextWindow ?? countFrom(env, 'CLAUDE_CODE_MAX_CONTEXT_TOKENS', leastWindowTokens)
   const context = contextLayers({
-    // Off is off altogether: a run ends at the blocking limit then (spec R-CTX-3).
+    // Off disables compaction completely: a run then ends at the blocking limit (spec R-CTX-3).
     autoCompact: when !== 'off',
     ...(when !== 'auto' && when !== 'off' && { compactAt: when }),
     ...(compactModel !== undefined && { compactModel }),

@@ -3,13 +3,13 @@ import { ConfigurationError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { boundedFile } from '@halting/journal/files'
 
-/** As much as stdin may bring: more than any model reads. */
+/** The limit of stdin: more than any model reads. */
 const largestBytes = 10 * 1024 * 1024
 
 /**
- * The text of a file that an option names, without the mark of its encoding.
- * @param takes What the option takes, such as `--script takes a file`.
- * @throws ConfigurationError for what is no file, cannot be read, or is larger than 10 MB.
+ * The text of a file that an option names, without byte order mark.
+ * @param takes What the option accepts, such as `--script takes a file`.
+ * @throws ConfigurationError if it is not a file, not readable, or larger than 10 MB.
  */
 export async function givenFile(path: string, cwd: string, takes: string): Promise<string> {
   try {

@@ -5,16 +5,19 @@ import type { PermissionUpdate } from '@halting/core/adapters'
 import type { RunSettings } from './run-settings.ts'
 import type { ToolboxSession } from './toolbox.ts'
 
-// Loaded where somebody answers questions, and only there.
+// Loaded only if somebody answers questions.
 
-/** Keeps what a person allows from now on in the settings file that they mean it for, and suggests the one that would count. */
+/** Stores permissions in the settings file that the user selects, and suggests the one that would take effect. */
 export async function keeperOf(run: RunSettings, cwd: string): Promise<Pick<ToolboxSession, 'keep' | 'suggestFor'>> {
   const { env, trustedBy } = run
   const options: SettingsWriterOptions = { cwd, env, home: homeFolder(env), trustedBy }
   return { keep: settingsWriter(options), suggestFor: await placeOfSuggestions(options) }
 }
 
-/** Of a session that others keep: settings are those of the machine that it is on now, and of every session there. What is allowed holds for the session. */
+/**
+ * For a session that is stored elsewhere: settings are those of the current machine and apply to all of its sessions,
+ * so permissions last only for the session.
+ */
 export const keeperOfSession: Pick<ToolboxSession, 'keep' | 'suggestFor'> = {
   suggestFor: 'session',
   async keep(updates: readonly PermissionUpdate[]): Promise<void> {

@@ -14,18 +14,21 @@ import { isJsonObject, messageOf } from '@halting/core/adapters'
 import { createKeyRedactor } from '@halting/models'
 import type { Toolbox } from './toolbox.ts'
 
-// Loaded where a session has servers, and only there.
+// Loaded only if a session has servers.
 
 type McpFlags = Pick<SessionChoices, 'mcpConfig' | 'strictMcpConfig'>
 
-/** The servers that count, the most urgent of each name. @throws ConfigurationError for a `mcpConfig` that cannot be read. */
+/**
+ * The effective servers, one per name.
+ * @throws ConfigurationError for an invalid `mcpConfig`.
+ */
 export async function serverEntries(
   { mcpConfig = [], strictMcpConfig }: McpFlags,
   { mcpServers = [] }: Settings,
   ports: Pick<SessionPorts, 'env' | 'cwd' | 'nameOf'>,
-  /** What commands get: the keys of models are not in it. */
+  /** The environment of commands, without API keys of models. */
   toolEnv: SessionPorts['env'],
-  /** A server that `mcpConfig` says to be in the process of whoever drives the program. */
+  /** Creates a server that, according to `mcpConfig`, is in the host's process. */
   inHost?: (name: string, server: JsonObject) => McpServerEntry,
   plugins: readonly Plugin[] = [],
 ): Promise<readonly McpServerEntry[]> {
@@ -62,13 +65,13 @@ async function serversGiven(
   if (!isJsonObject(servers)) throw wrong('has no mcpServers')
   const stranger = Object.entries(servers).find(([, server]) => !isJsonObject(server))
   if (stranger !== undefined) throw wrong(`has a server that is not an object: ${stranger[0]}`)
-  // True: each was looked at.
+  // True: each was checked.
   return servers as Readonly<Record<string, JsonObject>>
 }
 
 /** The servers of a run of the program. */
 export interface SessionServers extends Omit<AgentServers, 'begin'> {
-  /** Waits as long as the first request does; then says what `init` tells, and what is wrong as notices. */
+  /** Waits as long as the first request does; then returns the fields of `init`, and reports problems as notices. */
   begin(): Promise<NonNullable<QueryOptions['init']>>
 }
 
@@ -78,13 +81,13 @@ export interface ServersSession {
   readonly settings: Settings
   readonly ports: Pick<SessionPorts, 'cwd' | 'env' | 'version' | 'note' | 'wordNotice'>
   readonly contextWindow: number | undefined
-  /** Asks a person what a server wants to know. */
+  /** Asks the user for input that a server requests. */
   readonly elicit?: NonNullable<Parameters<typeof open>[0]['elicit']> | undefined
-  /** A tool that is for the program, and not for the model. */
+  /** A tool that is used by the program and not offered to the model. */
   readonly ownTool?: string | undefined
 }
 
-/** Connects to all at once, and waits for none. */
+/** Starts connecting to all of them, without waiting. */
 export function openServers({
   entries,
   toolbox,

@@ -3,15 +3,16 @@ import { patchToolName } from '@halting/policy/files'
 import type { Settings } from '@halting/policy/settings'
 import type { Environment } from '../tools/limits.ts'
 
-/** What decides how models are asked, whichever is named. */
+/** What determines how models are called, independent of the model. */
 export interface AskedBy {
   readonly settings: Pick<Settings, 'openaiApi' | 'webSearch' | 'toolProfile'>
   readonly env: Environment
 }
 
 /**
- * What settings say of every model of the environment: the API of OpenAI's models, where no variable says it, and whether the
- * service behind an address searches the web. All who make a model by its name go by this, so that none is made otherwise.
+ * The settings for every model of the environment: the API of OpenAI's models unless a variable sets it, and whether
+ * the service at a custom URL offers web search. Used wherever a model is created by name, so that all are created
+ * alike.
  */
 export function modelSettingsOf({ settings, env }: AskedBy): Pick<ModelSettings, 'anthropic' | 'openai'> {
   const { openaiApi: api, webSearch, toolProfile } = settings
@@ -23,8 +24,8 @@ export function modelSettingsOf({ settings, env }: AskedBy): Pick<ModelSettings,
 }
 
 /**
- * How a patch is written as text, for services that constrain a tool's text by a grammar: the format that Codex models were trained on. Our reader
- * (`patch-format.ts`) accepts more.
+ * The grammar of a patch, for services that constrain a tool's text: the format that Codex models were trained on. Our
+ * parser (`patch-format.ts`) accepts more.
  */
 const grammar = [
   'start: "*** Begin Patch" LF section+ "*** End Patch" LF?',
@@ -42,7 +43,7 @@ const grammar = [
   '%import common.LF',
 ]
 
-/** `apply_patch` as a tool of text. */
+/** `apply_patch` as a tool with text input. */
 const patchAsText = {
   field: 'input',
   format: { type: 'grammar', syntax: 'lark', definition: `${grammar.join('\n')}\n` },

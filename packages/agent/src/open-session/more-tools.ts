@@ -3,7 +3,7 @@ import type { SessionServers } from './mcp.ts'
 
 type Engine = Pick<QueryEngine, 'set'>
 
-/** The tools that a session shows beside those of its options: those of servers, and one that came when it was read anew. */
+/** The tools of a session in addition to its options: those of servers, and those that appear after a reload. */
 export class MoreTools {
   readonly #servers: SessionServers | undefined
   #engine: Engine | undefined
@@ -28,7 +28,7 @@ export class MoreTools {
     if (this.#own.length > 0) this.#show()
   }
 
-  /** Shows these beside those of servers, and all tools as they describe themselves now. */
+  /** Offers these in addition to those of servers, and updates all descriptions. */
   show(own: readonly AnyTool[]): void {
     this.#own = own
     this.#show()

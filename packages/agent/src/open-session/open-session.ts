@@ -35,10 +35,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /**
- * Opens a session in a folder: the one place where choices, settings and the environment become tools, permission rules, models, servers, hooks,
- * instructions, subagents, a journal and the session object. Every frontend opens sessions with it. If a part cannot be opened, those before it
- * are closed again.
- * @throws ConfigurationError, PermissionRuleError and SandboxError for what cannot be served.
+ * Opens a session in a folder. This is the only place where choices, settings and the environment become tools,
+ * permission rules, models, servers, hooks, instructions, subagents, a journal and the session object. Every frontend
+ * opens sessions with it. If a part cannot be opened, the earlier ones are closed.
+ * @throws ConfigurationError, PermissionRuleError or SandboxError for invalid or unavailable parts.
  */
 export async function openSession<Choices extends SessionChoices>(
   options: SessionOptions<Choices>,
@@ -61,7 +61,7 @@ export async function openSession<Choices extends SessionChoices>(
   }
 }
 
-/** The session may be an agent (`--agent`). */
+/** The session may run as an agent (`--agent`). */
 async function asWhom<Choices extends SessionChoices>(
   run: RunSettings<Choices>,
   ports: SessionPorts,
@@ -71,7 +71,7 @@ async function asWhom<Choices extends SessionChoices>(
   return asAgent(run, run.choices.agent, ports)
 }
 
-/** What is opened one after another, and ended again where one of them fails. */
+/** Opens the parts one after another, and closes them again if one fails. */
 class SessionOpening<Choices extends SessionChoices> {
   readonly #opening: PartsOpening<Choices>
   #init: QueryOptions['init']
@@ -91,7 +91,7 @@ class SessionOpening<Choices extends SessionChoices> {
     const parts = await this.#opening.parts()
     const { chosen, toolbox, briefing, models, servers, agents } = parts
     const goals = await goalOptions(this.#opening.goals, run.settings, toolbox)
-    // On a cluster budgets of tenants count, which are the business of whoever keeps the session there.
+    // On a cluster the budgets of tenants apply, which whoever stores the session there manages.
     const isElsewhere = frontend.kept !== undefined
     const standing = isElsewhere ? {} : await standingOptions(run, models, { ...ports, sessionId: toolbox.sessionId })
     const query = await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)
@@ -101,7 +101,7 @@ class SessionOpening<Choices extends SessionChoices> {
     const file = await openJournalOf(chosen, ports, frontend.title)
     const journal = frontend.kept ?? file
     this.#closeJournal = (hasBegun) => closeJournalOf(file, hasBegun, chosen)
-    // The session of this run is held by now: however old it is, it stays.
+    // The session of this run is locked by now, so it is not removed however old it is.
     if (file !== undefined && frontend.removesOldSessions === true) void this.#cleanUpBeside()
     if (journal?.open !== undefined && (frontend.firstPrompt ?? '') !== '')
       this.#opening.notify([{ kind: 'run_left_open' }])
@@ -124,13 +124,13 @@ class SessionOpening<Choices extends SessionChoices> {
     return heldToManaged(followModels(within, { limit, modelNamed, first, notify }), run.settings)
   }
 
-  /** A run does not wait for it, and goes on without it: what is not removed today goes tomorrow. */
+  /** A run does not wait for it: what is not removed today is removed tomorrow. */
   async #cleanUpBeside(): Promise<void> {
     try {
       const { cleanUp } = await import('./clean-up.ts')
       await cleanUp(this.#opening.run.settings, this.#opening.ports)
     } catch {
-      // Nothing of a run depends on it.
+      // Runs do not depend on it.
     }
   }
 
@@ -139,7 +139,7 @@ class SessionOpening<Choices extends SessionChoices> {
     const { run, frontend, ports } = this.#opening
     const { choices, settings, env, plugins } = run
     const { workspace, permissions } = toolbox
-    // There is one when anything calls for it.
+    // It is set before anything uses it.
     const live: { session?: Session } = {}
     const interrupt = (): void => void live.session?.interrupt()
     const spending = (): SessionSpending | undefined => {
@@ -205,7 +205,10 @@ class SessionOpening<Choices extends SessionChoices> {
     return session
   }
 
-  /** A run that goes on, or an ended one without a new prompt, keeps the goals on record unless others are chosen: those of settings do not replace them. */
+  /**
+   * A resumed run, or an ended one without a new prompt, keeps its recorded goals unless others are chosen: goals of
+   * settings do not replace them.
+   */
   #whenToEnd({ until = [] }: QueryOptions, journal: SessionParts['journal']): Partial<QueryOptions> {
     const { until: chosen, goal } = this.#opening.goals
     const isContinued = this.#opening.frontend.firstPrompt === '' && (journal?.ended.length ?? 0) > 0
@@ -236,7 +239,7 @@ class SessionOpening<Choices extends SessionChoices> {
     return openHooks({ ...session, given: own, asks: this.#opening.isAnswered, ...given }, options)
   }
 
-  /** Who answers in the place of the session's listeners. */
+  /** Who answers in place of the session's listeners. */
   async #canUseTool(servers: SessionServers | undefined): Promise<CanUseTool | undefined> {
     const { canUseTool, permissionTool } = this.#opening.frontend
     if (permissionTool === undefined) return canUseTool
@@ -247,14 +250,14 @@ class SessionOpening<Choices extends SessionChoices> {
     })
   }
 
-  /** What comes after a run, where something was asked for. Of a session that is not kept no notes are. */
+  /** What happens after a run, if anything is enabled. No notes are extracted from a session that is not stored. */
   async #afterRun({ smallModel }: Models, options: QueryOptions, isKept: boolean): Promise<AfterTheRun | undefined> {
     const { choices, settings } = this.#opening.run
     const wanted = wantedAfter(choices, settings, this.#opening.ports.env)
     if (wanted === undefined) return undefined
     const { openAfter } = await import('./after-run.ts')
     const { stagesFor } = await import('./stages.ts')
-    // What was piped in is no word of the person, also where it is all of the prompt: others may have written it.
+    // Piped input is not typed by the user, even if it is the whole prompt: someone else may have written it.
     const written = this.#opening.frontend.written ?? ''
     const notes = { owner: whose(this.#opening.ports), settings, model: smallModel ?? options.model, written }
     const stages = await stagesFor({ ...wanted, notes: wanted.notes && isKept }, notes)
@@ -304,16 +307,16 @@ interface Opened {
   readonly toolbox: Toolbox
   readonly options: QueryOptions
   readonly models: Models
-  /** The file that the program keeps it in. */
+  /** The file that stores the session, if this program stores it. */
   readonly file: SessionJournal | undefined
-  /** The same, or whatever else keeps it. */
+  /** The same, or the external storage. */
   readonly journal: SessionParts['journal']
   readonly servers: SessionServers | undefined
   readonly written: Written
   readonly more: MoreTools
 }
 
-/** What a session does that is stored in a file of its own. */
+/** What a session stored in a file can do in addition. */
 function withFile(
   file: SessionJournal | undefined,
   toolbox: Toolbox,
@@ -344,7 +347,7 @@ interface Moment {
   readonly written: Written
 }
 
-/** What `init` tells, with the servers that are there: their prompts are commands beside those that people wrote. The mode is that of the moment. */
+/** The fields of `init`, with the current servers, whose prompts are listed as commands, and the current mode. */
 function initOf(
   { capabilities, ownCommands = [] }: Pick<SessionFrontend, 'capabilities' | 'ownCommands'>,
   [init, ofServers]: readonly [session: QueryOptions['init'], servers: QueryOptions['init']],
@@ -375,7 +378,7 @@ function initOf(
       return servers?.statuses().map(({ name, status }) => ({ name, status })) ?? []
     },
   }
-  // Where there was none the key is absent.
+  // If it was missing before, the key stays absent.
   return errors === undefined ? told : Object.defineProperty(told, 'plugin_errors', errorsOf(written))
 }
 
@@ -383,7 +386,10 @@ function errorsOf(written: Written): PropertyDescriptor {
   return { enumerable: true, get: () => written.plugins.problems.map((problem) => ({ ...problem })) }
 }
 
-/** Hooks of the program itself: words about plan mode, and summaries of what subagents do. `mode`: that of the moment. */
+/**
+ * The program's built-in hooks: instructions for plan mode, and progress summaries of subagents. `mode`: returns the
+ * current mode.
+ */
 async function ownHooks(frontend: SessionFrontend, toolbox: Toolbox, mode: () => string): Promise<readonly Hook[]> {
   const { agentSummaries } = frontend
   const ofPlan = planHooks(frontend, toolbox, mode)
@@ -392,7 +398,7 @@ async function ownHooks(frontend: SessionFrontend, toolbox: Toolbox, mode: () =>
   return [...ofPlan, agentSummaryHook(agentSummaries)]
 }
 
-/** Where the session plans, or may come to: what it is told of that. */
+/** If the session is or may get into plan mode: the hook that explains it to the model. */
 function planHooks(
   { planInstructions: instructions }: SessionFrontend,
   { tools, permissions }: Toolbox,
@@ -403,7 +409,7 @@ function planHooks(
   return mayPlan ? [planModeHook(mode, { instructions, hasExit })] : []
 }
 
-/** The program's own hooks are no hooks of a person's. */
+/** Built-in hooks are not reported as hooks of the user. */
 function withoutOwnHooks(tell: (message: SdkMessage) => void): (message: SdkMessage) => void {
   return (message) => {
     if (message.type === 'system' && 'hook_id' in message && isBuiltinHook(message.hook_id)) return
@@ -413,8 +419,8 @@ function withoutOwnHooks(tell: (message: SdkMessage) => void): (message: SdkMess
 
 // Spec R-EFRONT-4.
 /**
- * Tells a person what is missing when the first command asks in `acceptEdits` that could run confined: once a session, and once for each reason on a machine.
- * What a setting or a program turned off is not told.
+ * Explains to the user what prevents confinement when the first command asks in `acceptEdits` that could run confined:
+ * once per session, and once per reason on a machine. Nothing is reported that a setting or a program turned off.
  */
 function noticeUnconfined(
   session: Pick<Session, 'listen'>,
@@ -437,17 +443,17 @@ function asksAboutCommand(event: SessionEvent): boolean {
   return event.type === 'loop' && event.event.type === 'permission_denied' && event.event.name === 'Bash'
 }
 
-/** Whether it was told before, and puts down that it was. Without a folder of this program nothing is put down. */
+/** Whether it was reported before; otherwise records it. Without a folder of this program nothing is recorded. */
 function isKnown(file: string, why: string): boolean {
   try {
     if (readFileSync(file, 'utf8').trim() === why) return true
   } catch {
-    // It was told of nothing yet.
+    // Nothing was reported yet.
   }
   try {
     writeFileSync(file, `${why}\n`, { mode: 0o600 })
   } catch {
-    // The next session tells it again.
+    // The next session reports it again.
   }
   return false
 }

@@ -27,7 +27,7 @@ import { whose } from './whose.ts'
 import { mcpToolName, type RulePermissions } from '@halting/policy'
 import { searchServerNames, type SearchServer, type WebSearchPort } from '../web/search-port.ts'
 
-/** What a session consists of, before anything of it is on disk and before it has hooks. */
+/** The parts of a session, before anything is on disk and before it has hooks. */
 export interface SessionPieces {
   readonly chosen: ChosenSession
   readonly toolbox: Toolbox
@@ -39,7 +39,7 @@ export interface SessionPieces {
 
 interface PartsOptions<Choices extends SessionChoices> {
   // Spec R-CMD-5.
-  /** What was chosen before the settings: it precedes what a command says. */
+  /** The choices before settings were applied: they precede those of a command. */
   readonly given: SessionChoices
   readonly run: RunSettings<Choices>
   readonly ports: SessionPorts
@@ -47,8 +47,8 @@ interface PartsOptions<Choices extends SessionChoices> {
 }
 
 /**
- * Opens the parts of a session one after another, for `openSession` and for `codingAgent`: workspace and rules, instructions, models, the sandbox,
- * servers, subagents. `end` closes what was opened.
+ * Opens the parts of a session one after another, for `openSession` and for `codingAgent`: workspace and rules,
+ * instructions, models, the sandbox, servers, subagents. `end` closes what was opened.
  */
 export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
   readonly run: RunSettings<Choices>
@@ -59,7 +59,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
   #toolbox: Toolbox | undefined
   #servers: SessionServers | undefined
   #listener: SessionListener | undefined
-  /** Ended with the session, before its sandbox is gone. */
+  /** Ended with the session, while its sandbox still exists. */
   hooks: SessionHooks | undefined
 
   constructor({ given, run, ports, frontend }: PartsOptions<Choices>) {
@@ -69,7 +69,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     this.#given = given
   }
 
-  /** What is said of goals; goals of a program's own are in the frontend. */
+  /** The chosen goals; goals of a program are in the frontend. */
   get goals(): GoalChoices {
     const { until } = this.frontend
     return { ...this.run.choices, ...(until !== undefined && { until }) }
@@ -170,12 +170,12 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
   }
 
   // Spec R-CMD-5.
-  /** What was said on the command line goes before a command. */
+  /** The command line precedes a command's model. */
   get namesModel(): boolean {
     return this.#given.model !== undefined || this.#given.script !== undefined
   }
 
-  /** Connects to the servers of the session, where it has some. */
+  /** Connects to the servers of the session, if there are any. */
   async #openServers(toolbox: Toolbox, { model }: Models): Promise<SessionServers | undefined> {
     const { choices, settings, plugins } = this.run
     const { servers: own, elicit, permissionTool: ownTool, inHost } = this.frontend
@@ -205,7 +205,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
   }
 }
 
-/** Who keeps what files were before they are changed; nobody where the person wants none, or nothing of the session is kept. */
+/** Stores files before they are changed; undefined if the user disabled it, or if the session is not stored. */
 function checkpointsOf(
   {
     choices: { noFileCheckpoints, addDir = [] },
@@ -233,14 +233,14 @@ function checkpointsOf(
     hidden: hiddenFromCheckpoints(place),
     cwd,
     directories: [...addDir, ...(permissions?.additionalDirectories ?? [])].map((path) => absolutePath(path, cwd)),
-    // Git may run what a project configures.
+    // Git may run programs that a project configures.
     env: toolEnvironment(env, hiddenVariables),
     redact: createKeyRedactor(env),
     onProblem: (problem) => note(wordNotice({ kind: 'checkpoints_stopped', problem })),
   })
 }
 
-/** Who searches the web for a session, as the setting `webSearch` says. */
+/** The provider of web searches for a session, by the setting `webSearch`. */
 function webSearchOf(
   setting: Settings['webSearch'] = 'auto',
   permissions: Pick<RulePermissions, 'searchBounds'>,

@@ -9,7 +9,7 @@ import type { QueryOptions } from '@halting/core'
 export const noPlugins: Plugins = { all: [], problems: [] }
 
 // Spec R-PLUGIN-1.
-/** The plugins that choices name. Nothing is loaded where they name none. */
+/** The plugins that the choices name. Loads nothing if there are none. */
 export async function pluginsOf(
   { pluginDir = [], pluginDirNoMcp = [] }: SessionChoices,
   cwd: string,
@@ -27,12 +27,12 @@ interface Weighed extends Pick<LoadedSettings, 'origins'> {
   readonly plugins: Plugins
 }
 
-/** Those whose hooks are called: none where settings leave hooks to an administrator, as they do for all files. */
+/** Plugins whose hooks are called: none if an administrator's settings reserve hooks, as for all files. */
 export function pluginsWithHooks({ plugins, origins }: Weighed): readonly Plugin[] {
   return whoClosesHooks(origins) === undefined ? plugins.all.filter(({ hooks }) => hooks.length > 0) : []
 }
 
-/** What a person is told where hooks of plugins do not count. */
+/** The notice about plugin hooks that are ignored. */
 export function hooksNotice({ plugins, origins }: Weighed): readonly SessionNotice[] {
   const closed = whoClosesHooks(origins)
   const names = plugins.all.filter(({ hooks }) => hooks.length > 0).map(({ name }) => name)
@@ -46,7 +46,7 @@ function whoClosesHooks(origins: Weighed['origins']): Weighed['origins'][number]
   )
 }
 
-/** What `system/init` tells of them. */
+/** The fields of `system/init` about plugins. */
 export function pluginsInit({ all, problems }: Plugins): NonNullable<QueryOptions['init']> {
   return {
     plugins: all.map(pluginRow),
@@ -54,13 +54,13 @@ export function pluginsInit({ all, problems }: Plugins): NonNullable<QueryOption
   }
 }
 
-/** A plugin as hosts are told of it. */
+/** A plugin as reported to hosts. */
 export function pluginRow({ name, path, version }: Plugin): {
   /** Name of the plugin. */
   readonly name: string
   /** Path of its folder. */
   readonly path: string
-  /** Its version; absent where it says none. */
+  /** Its version; absent if it has none. */
   readonly version?: string
 } {
   return { name, path, ...(version !== undefined && { version }) }

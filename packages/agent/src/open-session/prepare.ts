@@ -7,7 +7,10 @@ import type { Toolbox } from './toolbox.ts'
 import type { Written } from './written.ts'
 
 export interface Preparing {
-  /** The model of every run was chosen: the command line names it, or the session was opened for the one that its prompt is for. */
+  /**
+   * Whether the model of every run is fixed: the command line names it, or the session was opened for the model of its
+   * prompt.
+   */
   readonly hasModel: boolean
   readonly run: RunSettings
   readonly written: Written
@@ -16,15 +19,15 @@ export interface Preparing {
   readonly ports: Pick<SessionPorts, 'note' | 'wordNotice'>
 }
 
-/** Where a prompt names a command or a file, as far as one can tell without looking. */
+/** Whether a prompt may contain a command or a mention, judged by its text. */
 export const namesSomething: RegExp = /^\s*\/|(?:^|[\s(])@\S/
 
-/** What makes ready what a person wrote. */
+/** Returns the function that prepares prompts. */
 export function preparedWith({ hasModel, run, written, servers, toolbox, ports }: Preparing): LiveSession['prepare'] {
   return async (said, rest = '', signal = new AbortController().signal) => {
     const parts = typeof said === 'string' ? [{ text: said, isName: false }] : said
     const text = parts.map((part) => part.text).join('')
-    // What the person wrote is for the server; what stands behind is for the model alone.
+    // The user's text goes to the server; what follows is only for the model.
     const answered = text.startsWith('/mcp__') ? await servers?.prompt(text, signal) : undefined
     if (answered !== undefined) return { content: withRest(answered, rest) }
     if (!namesSomething.test(text)) return { content: text + rest }
@@ -36,7 +39,7 @@ export function preparedWith({ hasModel, run, written, servers, toolbox, ports }
   }
 }
 
-/** What was attached or piped in, behind what a prompt stands for. */
+/** Appends attachments or piped input to the content of a prompt. */
 function withRest(content: MessageContent, rest: string): MessageContent {
   if (rest === '') return content
   return typeof content === 'string' ? content + rest : [...content, { type: 'text', text: rest }]

@@ -16,7 +16,7 @@ import { isJsonObject, messageOf } from '@halting/core/adapters'
 
 /**
  * The choices as options of a query.
- * @throws ConfigurationError for files that cannot be read and values that cannot be served.
+ * @throws ConfigurationError for unreadable files and invalid values.
  */
 export async function queryOptionsOf(
   choices: SessionChoices,
@@ -68,7 +68,7 @@ export async function queryOptionsOf(
   }
 }
 
-/** A model stands once among those of a run. */
+/** Whether a model is not yet among those of a run. */
 function isAnother(model: Model | undefined, others: readonly (Model | undefined)[]): model is Model {
   return model !== undefined && others.every((other) => other?.id !== model.id)
 }
@@ -82,8 +82,8 @@ async function promptFile(
 }
 
 /**
- * Reads the schema of answers: the schema itself, or a file that holds it.
- * @throws ConfigurationError when it is no JSON Schema that answers can be checked against.
+ * Reads the schema of answers, from JSON or from a file.
+ * @throws ConfigurationError if it is not a valid JSON Schema.
  */
 async function readAnswerSchema(
   given: string,
@@ -93,7 +93,7 @@ async function readAnswerSchema(
   const name = nameOf('jsonSchema')
   const takes = `${name} takes a JSON Schema or a file that contains one`
   const schema = parseSchema(isSchema ? given : await givenFile(given, cwd, takes), name)
-  // Loaded when used: it is the largest thing in this program.
+  // Loaded on demand: it is the largest part of this program.
   const { jsonSchemaOutput } = await import('../json-schema/index.ts')
   try {
     return jsonSchemaOutput(schema)

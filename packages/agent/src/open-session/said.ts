@@ -8,24 +8,24 @@ import type { Briefing } from './read-briefing.ts'
 import { modelOf, type RunSettings } from './run-settings.ts'
 import type { Toolbox } from './toolbox.ts'
 
-// Loaded where a prompt begins with a slash or has an @, and only there.
+// Loaded only if a prompt begins with a slash or has an @.
 
-/** What a person said, as it is sent. */
+/** A prompt with expanded commands and embedded files. */
 interface Said {
   readonly text: string
-  /** Files that it brings in. */
+  /** Files that it embeds. */
   readonly blocks: readonly ContentBlock[]
   readonly notes: readonly string[]
 }
 
-/** The command that a prompt asks for; undefined for none. */
+/** The command that a prompt invokes; undefined if it invokes none. */
 function writtenFor(prompt: string, briefing: Briefing | undefined): WrittenPrompt | undefined {
   const command = commandIn(prompt)
   return command === undefined ? undefined : briefing?.prompts.commands.find(({ name }) => name === command.name)
 }
 
 // Spec R-CMD-1, R-MENTION-1.
-/** With the text of the command that it asks for, and with the files that it mentions. */
+/** Expands the command of a prompt and embeds the files that it mentions. */
 async function prepareSaid(
   prompt: string,
   briefing: Briefing | undefined,
@@ -54,7 +54,7 @@ async function prepareSaid(
 }
 
 // Spec R-CMD-5.
-/** The model that a command is for. */
+/** The model that a command requests. */
 export async function modelOfCommand(
   said: string,
   { env, settings: { aiSdk } }: Pick<RunSettings, 'env' | 'settings'>,
@@ -71,7 +71,7 @@ export async function modelOfCommand(
   return model
 }
 
-/** The prompt with the text of the command that it asks for, and the files that it names. What was piped in beside it is no command. */
+/** The content of a prompt: its expanded command and mentioned files. Piped input is never a command. */
 export async function contentOf(
   said: readonly SaidPart[],
   rest: string,
@@ -89,7 +89,10 @@ export async function contentOf(
   return [{ type: 'text', text: whole }, ...shown]
 }
 
-/** While mentions are looked for, marks stand for the names of what was attached: one may hold an `@`, and is one word of the arguments of a command. */
+/**
+ * Replaces names of attachments by placeholders while mentions are searched: a name may contain an `@`, and counts as
+ * one word in the arguments of a command.
+ */
 function withMarks(said: readonly SaidPart[]): {
   readonly marked: string
   readonly unmarked: (text: string) => string

@@ -6,8 +6,8 @@ import type { Toolbox } from './toolbox.ts'
 import { SessionWall, whyEditsOff } from '@halting/policy'
 
 /**
- * Confines the commands of a session in a sandbox, where its choices or the settings want that.
- * @throws SandboxError where it cannot be had: nothing runs without it then.
+ * Confines the commands of a session in a sandbox, if its choices or settings request it.
+ * @throws SandboxError if it is not available; nothing runs without it then.
  */
 export async function confineCommands(
   {
@@ -37,14 +37,14 @@ export async function confineCommands(
   })
 }
 
-/** What would confine the commands of a session here that the terminal or `-p` shows. */
+/** What would confine the commands of a session of the terminal or `-p` here. */
 export function wallOf(
   {
     cwd,
     env,
     home,
   }: Pick<SessionPorts, 'cwd' | 'env'> & {
-    /** The person's own folder. */
+    /** The user's home folder. */
     readonly home: string
   },
   { confineJudged = 'auto', sandbox, tryReadOnly }: Pick<Settings, 'confineJudged' | 'sandbox' | 'tryReadOnly'> = {},

@@ -9,12 +9,15 @@ import type { SessionParts } from '@halting/core/session'
 import { foldSession } from '@halting/core/steps'
 import type { Toolbox } from './toolbox.ts'
 
-// Loaded where files go back, and only there.
+// Loaded only when files are restored.
 
 type TakeBack = NonNullable<SessionParts['takeBackFiles']>
 
 // Spec R-UNDO-4.
-/** Puts back what the calls of a session changed since a message: what somebody else changed stays as it is, and is named. */
+/**
+ * Reverts file changes of the session's calls since a message. Files that someone else changed stay as they are and
+ * are reported.
+ */
 export async function takeBackFiles(
   [since, { isDryRun }]: Parameters<TakeBack>,
   journal: SessionJournal,
@@ -22,7 +25,7 @@ export async function takeBackFiles(
   ports: SessionPorts,
 ): ReturnType<TakeBack> {
   const files = new SessionFiles(checkpointsBeside(journal.path))
-  // To go on from one that a kill cut off would take back what nobody asked for.
+  // Completing an interrupted restore would revert what nobody requested.
   const before = isDryRun ? undefined : await files.complete()
   await journal.log.flush()
   const { runs } = await readJournal(journal.path)

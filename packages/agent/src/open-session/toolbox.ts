@@ -22,55 +22,60 @@ import { toolEnvironment } from './tool-environment.ts'
 import { whose } from './whose.ts'
 import { isInRange } from '../version-range.ts'
 
-/** The tools of a session, the rules about them, and what they work on. */
+/** The tools of a session, their permission rules, and their workspace. */
 export interface Toolbox extends SessionWorkspace {
   /** Id of the session. */
   readonly sessionId: string
-  /** What the model is shown: without what a bare deny rule or `--tools` takes away. */
+  /** The tools that the model sees: without those that a bare deny rule or `--tools` removes. */
   readonly tools: readonly AnyTool[]
-  /** Neither a bare deny rule nor `--tools` takes it away. */
+  /** Whether neither a bare deny rule nor `--tools` removes the Agent tool. */
   readonly mayStartAgents: boolean
 }
 
-/** Tools of a program, and what it has of the built-in ones. */
+/** Tools of a program, and its selection of the built-in ones. */
 export interface Toolset {
-  /** In addition to the built-in tools. One of the same name replaces it. */
+  /** Tools in addition to the built-in ones. One with the same name replaces the built-in tool. */
   readonly tools: readonly AnyTool[]
-  /** Names of the built-in tools that the session has; all when absent. */
+  /** Names of the built-in tools to offer (default: all). */
   readonly names?: readonly string[] | undefined
   /** Whether the program answers permission requests. */
   readonly asks: boolean
-  /** Whether a person is there whom the model can ask. */
+  /** Whether there is a user whom the model can ask. */
   readonly hasPerson: boolean
 }
 
-/** Of which session the results are that it may read. */
+/** The session of a toolbox, and its options. */
 export interface ToolboxSession {
   /** Id of the session. */
   readonly sessionId: string
-  /** Folders of results that it may read although they are not its own. */
+  /** Folders of results of other sessions that it may read. */
   readonly readableFolders: readonly string[]
-  /** Keeps what files were. */
+  /** Stores files before they are changed. */
   readonly checkpoints?: FileCheckpoints
   /** The plugins of the session. */
   readonly plugins?: Plugins
-  /** Somebody is there who answers questions. */
+  /** Whether somebody answers questions. */
   readonly answersQuestions?: boolean
-  /** How a plan is made, in place of our words. */
+  /** Instructions for plan mode, which replace the built-in ones. */
   readonly planInstructions?: string
   /** The tools, in place of those of the choices. */
   readonly toolset?: Toolset
-  /** In `acceptEdits`, commands that no rule covers run confined to the workspace where no settings file says whether they do. */
+  /**
+   * In mode `acceptEdits`, commands that no rule covers run confined to the workspace, unless a settings file decides.
+   */
   readonly confinesEdits?: boolean
-  /** Deny rules for files that are protected. */
+  /** Deny rules for protected files. */
   readonly protect?: readonly RuleText[]
-  /** Keeps what a person allows from now on. */
+  /** Stores what the user allows from now on. */
   readonly keep?: NonNullable<SessionWorkspace['permissions']['keep']>
-  /** Where a suggested rule is to be kept. */
+  /** Where suggested rules are stored. */
   readonly suggestFor?: PermissionUpdate['destination']
 }
 
-/** Makes the tools of a session and the rules about them. @throws ConfigurationError and PermissionRuleError for choices that cannot be served. */
+/**
+ * Creates the tools of a session and their permission rules.
+ * @throws ConfigurationError or PermissionRuleError for invalid choices.
+ */
 export function openToolbox(
   {
     choices,
@@ -86,7 +91,7 @@ export function openToolbox(
 ): Toolbox {
   const { cwd, env, hiddenVariables } = ports
   const { sessionId } = session
-  // With `defer` somebody comes later.
+  // With `defer`, somebody answers later.
   const { toolset } = session
   const asks = toolset?.asks ?? (session.answersQuestions === true || choices.onAsk === 'defer')
   const { workspace, permissions, resultFiles, ownFolders } = openWorkspace({
@@ -110,9 +115,9 @@ export function openToolbox(
     suggestFor: session.suggestFor,
     confinesEdits: session.confinesEdits,
   })
-  // What was answered before the session goes on is carried out.
+  // Answers given before the session resumes are applied.
   const isPersonThere = toolset?.hasPerson ?? (asks || hasAnswers({ ...whose({ cwd, env }), sessionId }))
-  // Where nobody answers, a question would only cost a turn.
+  // If nobody answers, a question would only waste a turn.
   const { planInstructions } = session
   const ofPerson = createPersonTools(planInstructions === undefined ? {} : { planInstructions })
   const { toolProfile = 'default' } = settings
@@ -139,7 +144,7 @@ export function openToolbox(
   }
 }
 
-/** Names of the models that the session begins with. */
+/** Ids of the session's initial models. */
 function modelsIn(
   choices: SessionChoices,
   { model, smallModel }: Settings,
@@ -163,7 +168,7 @@ function wantedTools(
   known: readonly string[],
   ports: Pick<SessionPorts, 'wordNotice'>,
 ): ReadonlySet<string> {
-  // The tool that starts agents was called Task first.
+  // The tool that starts agents had the name Task before.
   const names = given.map((name) => (name === 'Task' ? 'Agent' : name))
   refuseUnknown(names, [...known, 'default', 'none', 'Skill'], known, ports)
   return new Set(names)
@@ -179,7 +184,7 @@ function exactly(
   return new Set(names)
 }
 
-/** @throws ConfigurationError for a name that no tool has. */
+/** @throws ConfigurationError for an unknown tool name. */
 function refuseUnknown(
   names: readonly string[],
   allowed: readonly string[],
@@ -197,7 +202,7 @@ function directoryOf(path: string, { cwd, nameOf }: Pick<SessionPorts, 'cwd' | '
   throw new ConfigurationError(`${nameOf('addDir')} takes an existing directory, not "${path}".`)
 }
 
-/** Agents and hooks are told the mode by the rules: that which was set is the one. */
+/** Keeps the mode of the rules equal to that of the session: agents and hooks read it from the rules. */
 export function followMode(session: Session, permissions: Toolbox['permissions']): void {
   session.listen((event) => {
     if (event.type !== 'changed') return
@@ -206,7 +211,7 @@ export function followMode(session: Session, permissions: Toolbox['permissions']
   })
 }
 
-/** How a model writes the task list: task by task, or the list as a whole with TodoWrite. */
+/** How a model writes the task list: task by task, or the whole list with TodoWrite. */
 type TaskListTools = 'tasks' | 'todos' | 'both'
 
 const listTools = ['TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet', 'TodoWrite']
@@ -214,8 +219,8 @@ const off = new Set(['0', 'false', 'no', 'off'])
 
 // Spec R-TODO-5, decision 0088.
 /**
- * Which tools for the task list a model is shown. Named ones are shown as they are named; else the environment decides, and an Agent SDK whose programs
- * know TodoWrite alone.
+ * Which task list tools the model sees. Explicitly named tools are offered as named. Otherwise the environment
+ * decides, and an Agent SDK whose programs know only TodoWrite.
  */
 export function taskListToolsOf(named: readonly string[] | undefined, env: SessionPorts['env']): TaskListTools {
   if (named?.some((name) => listTools.includes(name)) === true) return 'both'
@@ -224,7 +229,7 @@ export function taskListToolsOf(named: readonly string[] | undefined, env: Sessi
   return isOldSdk(env) ? 'todos' : 'tasks'
 }
 
-/** Versions of the SDK for TypeScript whose programs know TodoWrite alone. That for Python has versions of its own. */
+/** Versions of the TypeScript SDK whose programs know only TodoWrite. The Python SDK has its own versions. */
 const withTodosAlone = '<0.3.142'
 
 function isOldSdk(env: SessionPorts['env']): boolean {

@@ -10,11 +10,11 @@ import type { Briefing } from './read-briefing.ts'
 import type { RunSettings } from './run-settings.ts'
 import type { Toolbox } from './toolbox.ts'
 
-/** What people wrote for agents, as a session has it now. */
+/** The current instructions, agents and plugins of a session. */
 export interface Written {
-  /** Undefined where there was nothing to read. */
+  /** Undefined if there were no instructions. */
   briefing: Briefing | undefined
-  /** Asks hooks about commands in texts; undefined where there are none to ask. */
+  /** Asks hooks about commands in prompt files; undefined if there are no hooks. */
   guardCommand?: GuardCommand
   readonly agents: SessionAgents | undefined
   plugins: Plugins
@@ -24,7 +24,7 @@ export interface Reading {
   readonly run: RunSettings
   readonly ports: Pick<SessionPorts, 'cwd' | 'note' | 'wordNotice'>
   readonly toolbox: Toolbox
-  /** Names of the only skills that the model is shown. */
+  /** Names of the skills to offer (default: all). */
   readonly skills: readonly string[] | undefined
   /** Names of the tools in the options of the session. */
   readonly tools: readonly string[]
@@ -32,7 +32,7 @@ export interface Reading {
 }
 
 // Spec R-SKILL-2.
-/** Reads commands, skills and agents anew, those of plugins too. The next request shows what is there. */
+/** Reloads commands, skills and agents, including those of plugins. The next request uses them. */
 export async function readAnew(written: Written, reading: Reading): Promise<void> {
   const { ports, toolbox, skills, tools, more } = reading
   const plugins = await pluginsOf(reading.run.choices, ports.cwd)

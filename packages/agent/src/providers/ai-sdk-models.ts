@@ -26,14 +26,14 @@ import type { Environment } from '../tools/limits.ts'
 import { findPackage } from './find-package.ts'
 import type { ModelToLoad } from './load-model.ts'
 
-/** Settings and surroundings that decide about models behind provider packages. */
+/** Settings and environment for models behind provider packages. */
 export interface AiSdkPlace {
   readonly settings: Pick<Settings, 'aiSdk'>
-  /** Variables as the session has them. */
+  /** The variables of the session. */
   readonly env: Environment
-  /** Packages in this folder are not loaded, but by a folder that settings name. */
+  /** Packages in this folder are not loaded, unless the settings name a folder. */
   readonly cwd: string
-  /** How much models are to think where a request says nothing of it. */
+  /** How much models think if a request does not say. */
   readonly thinking?: Thinking | undefined
 }
 
@@ -41,13 +41,13 @@ export interface AiSdkPlace {
 export interface ListedAlias {
   /** The alias. */
   readonly name: string
-  /** What it stands for, as `ai-sdk:PACKAGE/MODEL`. */
+  /** The model, as `ai-sdk:PACKAGE/MODEL`. */
   readonly model: string
-  /** Size of the window in tokens. */
+  /** Size of the context window in tokens. */
   readonly contextWindow: number
-  /** Most tokens of one reply. */
+  /** Maximum tokens of one reply. */
   readonly maxOutputTokens: number
-  /** Its price, as in `modelPrices`; undefined for none. */
+  /** Its price, as in `modelPrices`; undefined if there is none. */
   readonly price: JsonObject | undefined
   /** Path of the settings file. */
   readonly from: string
@@ -57,7 +57,7 @@ const usualWindow = 128_000
 const usualOutput = 16_384
 const usualDefaultOutput = 32_000
 
-/** Whether a model with this name is behind a provider package: by its form, or an alias of the settings. */
+/** Whether a model with this name is behind a provider package: by its form, or as an alias of the settings. */
 export function isBehindPackage(name: string, { aiSdk }: Pick<Settings, 'aiSdk'>): boolean {
   return isAiSdkName(name) || (aiSdk !== undefined && Object.hasOwn(aiSdk.models, name))
 }
@@ -75,8 +75,8 @@ export function listedAliases({ aiSdk }: Pick<Settings, 'aiSdk'>): readonly List
 }
 
 /**
- * Prices that settings have: `modelPrices`, the most urgent file first, and behind them those of aliases.
- * @throws ConfigurationError for prices that are not right.
+ * Prices of the settings: `modelPrices`, then prices of aliases, in descending precedence.
+ * @throws ConfigurationError for invalid prices.
  */
 export function priceOverridesOf(settings: Pick<Settings, 'aiSdk' | 'modelPrices'>): PriceOverrides {
   const given = [...(settings.modelPrices ?? []), pricesOfAliases(settings)]
@@ -90,7 +90,8 @@ function pricesOfAliases(settings: Pick<Settings, 'aiSdk'>): JsonObject {
 }
 
 /**
- * Checks the name of a model behind a package: its form, and whether settings let it be loaded. Nothing is looked for on disk.
+ * Checks the name of a model behind a package: its form, and whether settings allow loading it. Does not access the
+ * disk.
  * @throws ConfigurationError
  */
 export function checkPackageName(name: string, { aiSdk }: Pick<Settings, 'aiSdk'>): void {
@@ -98,7 +99,7 @@ export function checkPackageName(name: string, { aiSdk }: Pick<Settings, 'aiSdk'
 }
 
 interface Definition extends Omit<AiSdkPackage, 'from'>, Pick<AiSdkAlias, 'package' | 'model'> {
-  /** What it is priced and journalled by. */
+  /** The id for prices and the journal. */
   readonly id: string
   readonly contextWindow?: number
   readonly maxOutputTokens?: number
@@ -130,7 +131,10 @@ function refuseUnnamed(packageName: string, { models, onlyNamedBy }: AiSdkSettin
   throw new ConfigurationError(`${packageName} is not loaded: ${onlyNamedBy}.`)
 }
 
-/** The settings of a session whose model others choose: no packages are loaded but those that settings and these names of models name. */
+/**
+ * The settings of a session whose model others choose: only the packages that settings and these model names name are
+ * loaded.
+ */
 export function onlyPackagesOf(settings: Settings, names: readonly string[]): Settings {
   const { aiSdk = { models: {}, packages: {}, folders: [] } } = settings
   const { folders } = aiSdk
@@ -143,7 +147,7 @@ export function onlyPackagesOf(settings: Settings, names: readonly string[]): Se
   return { ...settings, aiSdk: { ...aiSdk, packages: { ...(!isLocked && ofNames), ...aiSdk.packages }, onlyNamedBy } }
 }
 
-/** An alias must not change what a name means that others have. */
+/** An alias must not change the meaning of a known name. */
 function refuseTakenName(name: string, { from }: AiSdkAlias): void {
   const taken = ['default', 'inherit', ...Object.keys(modelAliases())]
   if (!taken.includes(name.toLowerCase()) && keyVariablesOf(name) === undefined) return
@@ -152,7 +156,7 @@ function refuseTakenName(name: string, { from }: AiSdkAlias): void {
   )
 }
 
-/** The models of a session that are behind provider packages of the AI SDK. A package is loaded when it is used, and once. */
+/** The models of a session behind provider packages of the AI SDK. A package is loaded on demand, once. */
 export class AiSdkModels {
   readonly #place: AiSdkPlace
   readonly #loaded = new Map<string, Model>()
@@ -162,14 +166,15 @@ export class AiSdkModels {
     this.#place = place
   }
 
-  /** Whether a name is that of a model behind a package. */
+  /** Whether a name denotes a model behind a package. */
   has(name: string): boolean {
     return isBehindPackage(name, this.#place.settings)
   }
 
   /**
-   * The model with this name. Its package is found here and loaded with the first request, unless `load` was called before.
-   * @throws ConfigurationError for a package that is not there or needs another Node, and for options that cannot be used
+   * The model with this name. Its package is located now and loaded with the first request, unless `load` was called
+   * before.
+   * @throws ConfigurationError for a package that is missing or needs another Node, and for invalid options
    */
   model(name: string): Model {
     const made = this.#loaded.get(name) ?? this.#waiting.get(name)
@@ -188,7 +193,10 @@ export class AiSdkModels {
     return model
   }
 
-  /** Loads the package of a model, so that what is wrong with it is known. @throws ConfigurationError */
+  /**
+   * Loads the package of a model, to report its problems early.
+   * @throws ConfigurationError
+   */
   async load(name: string): Promise<Model> {
     const before = this.#loaded.get(name)
     if (before !== undefined) return before
@@ -199,7 +207,7 @@ export class AiSdkModels {
     return model
   }
 
-  /** What tells one account at the service from another: the package, and what its options hold. */
+  /** Distinguishes accounts at the service: the package, and the values of its options. */
   accountOf(name: string): {
     /** Name of the service. */
     readonly service: string
@@ -234,7 +242,7 @@ export class AiSdkModels {
     const { id, contextWindow, maxOutputTokens, maxServerToolUses } = definition
     const given = expanded(options, env, `options of ${name}`)
     const givenToProvider = expanded(providerOptions, env, `providerOptions of ${name}`)
-    // They are taken out of what a session shows and stores.
+    // These are removed from what a session shows and stores.
     for (const each of [given, givenToProvider]) noteSecretsOfOptions(each)
     const adapter = {
       ...limitsFromEnvironment(env),
@@ -249,7 +257,7 @@ export class AiSdkModels {
   }
 }
 
-/** With `${VAR}` and `${VAR:-default}` put in, wherever a text is. */
+/** Expands `${VAR}` and `${VAR:-default}` in all texts of a value. */
 function expanded(value: JsonObject, env: Environment, where: string): JsonObject {
   const text = JSON.stringify(value, (_name, inner: unknown) =>
     typeof inner === 'string'
@@ -265,7 +273,10 @@ function expanded(value: JsonObject, env: Environment, where: string): JsonObjec
 
 const secretName = /key|token|secret|auth|passw|credential|cookie|signature|headers/i
 
-/** Variables that commands do not get: those that options take a secret from, and those of clouds where a model of the session signs in with them. */
+/**
+ * Variables that are withheld from commands: those that options take a secret from, and those of clouds that a model
+ * of the session uses to sign in.
+ */
 export function signInVariables({ aiSdk }: Pick<Settings, 'aiSdk'>, models: readonly string[]): readonly string[] {
   const said = [...Object.values(aiSdk?.models ?? {}), ...Object.values(aiSdk?.packages ?? {})]
   const named = new Set<string>()
@@ -283,13 +294,13 @@ function addVariables(value: unknown, isSecret: boolean, named: Set<string>): vo
   for (const [name, inner] of Object.entries(value)) addVariables(inner, isSecret || secretName.test(name), named)
 }
 
-/** What of an address stands before its host, or in its query. */
+/** The user name, password and query of a URL. */
 function secretPartsOf(address: string): string {
   const [, beforeHost = '', query = ''] = /^[a-z][a-z\d+.-]*:\/\/(?:([^/?#]*)@)?[^?]*(.*)$/is.exec(address) ?? []
   return beforeHost + query
 }
 
-/** A known alias that was most likely meant; undefined where there is none near. */
+/** The alias that was probably meant; undefined if none is close. */
 export function nearestAlias(name: string, settings: Pick<Settings, 'aiSdk'>): string | undefined {
   return nearest(name, Object.keys(settings.aiSdk?.models ?? {}))
 }

@@ -8,26 +8,27 @@ import type { Environment } from '../tools/limits.ts'
 import type { FoundPackage } from './find-package.ts'
 import { asOutside, withEnvironment } from './scoped-environment.ts'
 
-// Loaded where a model behind a provider package of the AI SDK is named, and only there.
+// Loaded only if a model behind a provider package is used.
 
-/** A model of a package, and how its provider is made. */
+/** A model of a package, and how to create its provider. */
 export interface ModelToLoad {
   readonly found: FoundPackage
   readonly entry: string | undefined
   readonly factory: string | undefined
   /** Options of the factory. */
   readonly options: JsonObject
-  /** The name of the model, as the provider knows it. */
+  /** The provider's name of the model. */
   readonly model: string
   readonly adapter: AiSdkOptions
-  /** Variables as the session has them: providers read `process.env`. */
+  /** The variables of the session: providers read `process.env`. */
   readonly env: Environment
-  /** Of requests that say nothing of it. */
+  /** For requests that do not say. */
   readonly thinking: Thinking | undefined
 }
 
 /**
- * Imports the package and makes the model of it. The package sees the variables of the session as `process.env`, also with every request.
+ * Imports the package and creates its model. The package sees the variables of the session as `process.env`, also
+ * during requests.
  * @throws ConfigurationError for a package that is not a provider of the AI SDK, or that fails.
  */
 export async function loadModel(wanted: ModelToLoad): Promise<Model> {
@@ -38,7 +39,7 @@ export async function loadModel(wanted: ModelToLoad): Promise<Model> {
     ...model,
     call(request, given) {
       const asked = thinking === undefined ? request : { ...request, thinking: request.thinking ?? thinking }
-      // A tool, a hook or another session may begin with what is told.
+      // Events may start a tool, a hook or another session, which must not see the scoped variables.
       const call = { ...given, emit: asOutside((update: ModelUpdate) => given.emit(update)) }
       return withEnvironment(env, () => model.call(asked, call))
     },
@@ -80,7 +81,7 @@ function shownName({ found, entry }: Pick<ModelToLoad, 'found' | 'entry'>): stri
 type Exports = Readonly<Record<string, unknown>>
 type Factory = (options: JsonObject) => unknown
 
-/** The export that settings name, the only one that creates something, or that with the name of the package. */
+/** The export that settings name, the only factory, or the one named after the package. */
 function factoryOf(exported: Exports, wanted: ModelToLoad): readonly [name: string, create: Factory] {
   const { factory, found, entry } = wanted
   const factories = factoriesIn(exported)
@@ -108,7 +109,7 @@ function factoryOf(exported: Exports, wanted: ModelToLoad): readonly [name: stri
   )
 }
 
-/** What the factory of a package would be called: `createAmazonBedrock` for `@ai-sdk/amazon-bedrock`. */
+/** Usual names of a package's factory: `createAmazonBedrock` for `@ai-sdk/amazon-bedrock`. */
 function namesFor(packageName: string, entry: string | undefined): readonly string[] {
   const own = packageName.slice(packageName.lastIndexOf('/') + 1)
   const names = entry === undefined ? [own] : [`${own}${entry}`, `${entry}${own}`, entry, own]
@@ -123,18 +124,18 @@ function factoriesIn(exported: Exports): readonly (readonly [string, Factory])[]
   return allOf(exported).filter(([name]) => /^create[A-Z]/.test(name))
 }
 
-/** Functions by name. A CommonJS package may have them in its default export alone. */
+/** Functions by name. A CommonJS package may have them only in its default export. */
 function allOf(exported: Exports): readonly (readonly [string, Factory])[] {
   const { default: whole } = exported
   const inner = typeof whole === 'object' && whole !== null ? Object.entries(whole) : []
   const all = new Map<string, unknown>([...inner, ...Object.entries(exported)])
   return [...all].flatMap(([name, value]) =>
-    // True: what is a function can be called; what it answers is looked at.
+    // True: a function can be called; its result is checked.
     typeof value === 'function' && name !== 'default' ? [[name, value as Factory] as const] : [],
   )
 }
 
-/** By `languageModel`, as providers of the AI SDK have it, else by a call of the provider itself. */
+/** By `languageModel`, as in providers of the AI SDK; otherwise by calling the provider. */
 function modelOfProvider(provider: unknown, model: string): unknown {
   if (provider === null || (typeof provider !== 'object' && typeof provider !== 'function')) return undefined
   const { languageModel }: { languageModel?: unknown } = provider
@@ -146,7 +147,7 @@ function checkedModel(made: unknown, wanted: ModelToLoad, factory: string): AiSd
   const fields: { specificationVersion?: unknown; doStream?: unknown } =
     typeof made === 'object' && made !== null ? made : {}
   const { specificationVersion: version, doStream } = fields
-  // True: these are the fields by which `fromAiSdk` knows one, too.
+  // True: `fromAiSdk` identifies a model by the same fields.
   if ((version === 'v3' || version === 'v4') && typeof doStream === 'function') return made as AiSdkModel
   if (typeof version === 'string') {
     const isOlder = /^v[12]$/.test(version)

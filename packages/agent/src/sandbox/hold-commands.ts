@@ -6,31 +6,31 @@ import type { Environment } from '@halting/policy/files'
 import type { Workspace } from '../tools/workspace.ts'
 import { openSandbox } from './open-sandbox.ts'
 
-/** Options of the confinement of a session's commands. */
+/** Options of `confineCommands`. */
 export interface HoldCommandsOptions {
   /** The workspace of the session. */
   readonly workspace: Workspace
-  /** The rules of the session. */
+  /** The permission rules of the session. */
   readonly permissions: RulePermissions
-  /** What the person keeps for agents, and plugins: commands leave it as it is. */
+  /** Folders of agent instructions and plugins, which commands must not change. */
   readonly ownFolders?: readonly string[]
-  /** What the settings say about the sandbox. */
+  /** The sandbox settings. */
   readonly settings: Pick<Settings, 'sandbox' | 'managedDomains'>
-  /** Whatever the settings say of it. */
+  /** Confines commands regardless of the settings. */
   readonly isWanted: boolean
-  /** The person's own folder, and the environment that says where their settings are. */
+  /** The user's home folder. */
   readonly home: string
   /** The environment. */
   readonly env: Environment
-  /** Told of what programs outside of the sandbox obey, and a command in it has made. */
+  /** Called with files that a confined command has created and that programs outside the sandbox obey. */
   readonly onMade?: (path: string) => void
-  /** Told of a host that was not reached. */
+  /** Called with a host that was not reachable, and the reason. */
   readonly onRefused?: (host: string, why: string) => void
 }
 
 /**
- * Puts the commands of a session into a sandbox, where the program or the settings want that.
- * @throws SandboxError where it cannot be had: nothing runs without it then.
+ * Confines the commands of a session in a sandbox, if the program or the settings request it.
+ * @throws SandboxError if it is not available; nothing runs without it then.
  */
 export async function holdCommands(options: HoldCommandsOptions): Promise<void> {
   const { workspace, permissions, ownFolders = [], isWanted, home, env, onMade, onRefused } = options
@@ -58,7 +58,7 @@ export async function holdCommands(options: HoldCommandsOptions): Promise<void> 
   })
 }
 
-/** Where a person has put their settings and whom they trust: below `.halting` and `.claude` nothing is written anyway. */
+/** Folders with the user's settings and trust records. Below `.halting` and `.claude` nothing is writable anyway. */
 function settingsFolders(env: Environment, cwd: string): readonly string[] {
   return ['HALTING_CONFIG_DIR', 'CLAUDE_CONFIG_DIR'].flatMap((name) => (env[name] ? [resolve(cwd, env[name])] : []))
 }

@@ -1,4 +1,4 @@
-// `@halting/agent/sandbox`: an entry of its own, so that a run without a sandbox loads none of it.
+// `@halting/agent/sandbox`: a separate entry, so that runs without a sandbox load none of it.
 export { holdCommands, type HoldCommandsOptions } from './hold-commands.ts'
 export {
   type PlainCommand,

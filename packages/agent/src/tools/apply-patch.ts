@@ -12,7 +12,7 @@ export interface ApplyPatchInput {
   readonly input: string
 }
 
-/** Changes several files by one patch, or none of them. For models that were trained on its format. */
+/** Changes several files with one patch, or none of them. For models trained on its format. */
 export function createApplyPatchTool(workspace: Workspace): Tool<ApplyPatchInput> {
   return {
     name: patchToolName,
@@ -51,13 +51,13 @@ Copy unchanged and removed lines exactly from the file: they must be there once 
         : { valid: false, message: notPatch(parsed.problem) }
     },
     async precheck({ input }, context) {
-      // Loaded when used.
+      // Loaded on demand.
       const [{ locatedFiles, mayQuote, pathsOf, planPatch }, { notApplied }] = await Promise.all([
         import('./patches/plan-patch.ts'),
         import('./patches/patch-texts.ts'),
       ])
       const files = locatedFiles(patchedFilesOf(input), workspace, realPath)
-      // What may not be read without a question is not looked at.
+      // Files that may not be read without asking are not inspected.
       if (!pathsOf(files).every((at) => mayQuote(at, { workspace, context }))) return undefined
       const { content } = await tellingFailures({ path: files[0]?.at.path ?? '', doing: 'written' }, async () => {
         const plan = await planPatch(files, { workspace, context })
@@ -66,7 +66,7 @@ Copy unchanged and removed lines exactly from the file: they must be there once 
       return typeof content === 'string' && content !== '' ? content : undefined
     },
     async execute({ input }, context) {
-      // Loaded when used.
+      // Loaded on demand.
       const [{ locatedFiles }, { applyPatch }] = await Promise.all([
         import('./patches/plan-patch.ts'),
         import('./patches/write-patch.ts'),

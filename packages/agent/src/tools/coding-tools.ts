@@ -23,18 +23,19 @@ import type { ToolContext, ToolOutput } from '@halting/core'
 
 /** Options of `createCodingTools`. */
 export interface CodingToolsOptions {
-  /** Which tools are offered, and in which words. Default: `default`. */
+  /** Which tools are offered, and with which descriptions (default: `default`). */
   readonly toolProfile?: ToolProfile
   /**
-   * How a model writes the task list: `tasks` (default), with TaskCreate, TaskUpdate, TaskList and TaskGet; `todos`, with TodoWrite; or `both`. Calls of
-   * the others are accepted, also where a model is not shown them: a session may go on that used them.
+   * How a model writes the task list: `tasks` (default), with TaskCreate, TaskUpdate, TaskList and TaskGet; `todos`,
+   * with TodoWrite; or `both`. Calls of hidden ones are accepted too, since a resumed session may have used them.
    */
   readonly taskList?: 'tasks' | 'todos' | 'both'
 }
 
 /**
- * The tools of a coding agent over one workspace, as a profile offers them; which of them `small` offers at all is the choice of a session. Whoever passes the workspace can `dispose()` of what commands leave
- * running; in any case it ends with the program.
+ * The tools of a coding agent over one workspace, as a profile offers them; the session chooses which of them `small`
+ * offers. The owner of the workspace can end background commands with `dispose()`; in any case they end with the
+ * program.
  */
 export function createCodingTools(
   where: WorkspaceOptions | Workspace,
@@ -63,25 +64,25 @@ export function createCodingTools(
     .map((tool) => tellingProgress(tellingChanges(tellingWork(tool, workspace), workspace)))
 }
 
-/** Accepted, and shown to no model. */
+/** Accepts calls, but is not offered to models. */
 function notOffered(tool: AnyLeafTool): AnyLeafTool {
   return { ...tool, offeredTo: () => false }
 }
 
-/** A dynamic import takes 30 µs of CPU each time, also of what is loaded. */
+/** A dynamic import takes 30 µs of CPU each time, even of a loaded module. */
 let changedFiles: Promise<typeof import('./changed-files.ts')> | undefined
 
 // Spec R-HAND-7.
 /**
- * The tool, whose results also tell which files have changed on disk since the model saw them: by a person, by another program, by a command of its
- * own.
+ * The tool with results that also report which files have changed on disk since the model saw them: by the user,
+ * another program, or its own command.
  */
 function tellingChanges(tool: AnyLeafTool, workspace: Workspace): AnyLeafTool {
   return {
     ...tool,
     async execute(input: never, context: ToolContext) {
       const output = await tool.execute(input, context)
-      // Loaded when used: where nothing was read nothing is told.
+      // Loaded on demand: before anything was read there is nothing to report.
       if (!workspace.filesOf(context).hasSeenAny) return output
       changedFiles ??= import('./changed-files.ts')
       const { changesNote } = await changedFiles

@@ -29,17 +29,17 @@ import { createFile, type Where } from './write-file.ts'
 export interface EditInput {
   /** Path of the file. */
   readonly file_path: string
-  /** The text to replace; it must occur once, unless `replace_all` is set. */
+  /** The text to replace. It must occur once, unless `replace_all` is set. */
   readonly old_string: string
-  /** The text in its place. */
+  /** The replacement. */
   readonly new_string: string
-  /** Replace every occurrence. Default: false. */
+  /** Replace every occurrence (default: false). */
   readonly replace_all?: boolean
 }
 
 type TextFile = Extract<LoadedFile, { readonly kind: 'text' }>
 
-/** What an edit comes to: the file is made, or this text takes the place of what it has. */
+/** The planned edit: the file is created, or this text replaces its content. */
 type EditPlan =
   | Refused
   | { readonly kind: 'create' }
@@ -49,7 +49,7 @@ type EditPlan =
       readonly replaced: Extract<Replaced, { readonly kind: 'replaced' }>
     }
 
-/** Looks at the file, and changes nothing. */
+/** Reads the file and changes nothing. */
 async function planEdit(
   path: string,
   real: string,
@@ -76,7 +76,7 @@ async function planEdit(
   if (oldText === '' && file.text !== '') return refused(emptyOldString(path))
   const replaced = replaceIn(file.text, { oldText, newText, all })
   if (replaced.kind === 'not found') {
-    // Loaded when used: most edits match.
+    // Loaded on demand: most edits match.
     const { whyNotFound } = await import('./nearest-place.ts')
     return refused(oldStringMissing(path, whyNotFound({ path, text: file.text, has }, oldText)))
   }
@@ -85,7 +85,7 @@ async function planEdit(
     : { kind: 'change', file, replaced }
 }
 
-/** Why an edit of the file at a real path cannot be made as things are now. */
+/** Why an edit of the file at a real path is currently not possible. */
 export async function whyNotEdited(
   path: string,
   real: string,
@@ -96,7 +96,7 @@ export async function whyNotEdited(
   return plan.kind === 'refused' ? plan.why : undefined
 }
 
-/** The work of Edit. */
+/** Executes Edit. */
 export async function editFile(
   path: string,
   real: string,
@@ -127,7 +127,7 @@ export async function editFile(
   }
 }
 
-/** Loaded when used: most files are there. */
+/** Loaded on demand: most files exist. */
 async function hintsFor(real: string, workspace: Workspace, { rights }: Planning['context']): Promise<string> {
   const { nameHints } = await import('./name-hints.ts')
   return nameHints(real, workspace, rights)
@@ -136,7 +136,7 @@ async function hintsFor(real: string, workspace: Workspace, { rights }: Planning
 const mostPlaces = 3
 const linesOfPlace = 8
 
-/** With the lines around the first places, so that the next call can name one of them. */
+/** Shows the lines around the first matches, so that the next call can name one of them. */
 function ambiguous(
   path: string,
   text: string,
@@ -149,7 +149,7 @@ function ambiguous(
   for (const line of found.slice(0, mostPlaces)) {
     const [start, end] = [Math.max(0, line - 1 - linesBeforePlace), line - 1 + length + linesBeforePlace]
     const last = ranges.at(-1)
-    // Places that overlap are shown as one.
+    // Overlapping places are shown as one.
     if (last !== undefined && start <= last.end) last.end = end
     else ranges.push({ start, end })
   }
@@ -160,13 +160,13 @@ function ambiguous(
 
 const linesBeforePlace = 2
 
-/** As Read counts them: a line end at the end begins no other line. */
+/** Lines as Read counts them: a final line break starts no new line. */
 function linesOf(text: string): readonly string[] {
   const lines = text.split(/\r?\n/)
   return lines.length > 1 && lines.at(-1) === '' ? lines.slice(0, -1) : lines
 }
 
-/** How far above a change the model is shown the file again. */
+/** Number of lines above a change that are shown again. */
 const linesBefore = 20
 const linesAround = 4
 const longestSnippetLines = 60

@@ -20,13 +20,13 @@ import { losesSecrets } from './write-file.ts'
 export interface NotebookEditInput {
   /** Path of the notebook. */
   readonly notebook_path: string
-  /** Id of the cell, or the one to insert behind. */
+  /** Id of the cell, or of the cell after which to insert. */
   readonly cell_id?: string
   /** The new text of the cell. */
   readonly new_source: string
-  /** Kind of the cell; required to insert one. */
+  /** Type of the cell; required for insertion. */
   readonly cell_type?: 'code' | 'markdown'
-  /** What to do with the cell. Default: `replace`. */
+  /** The operation (default: `replace`). */
   readonly edit_mode?: 'replace' | 'insert' | 'delete'
 }
 
@@ -35,7 +35,7 @@ interface Where {
   readonly context: ToolContext
 }
 
-/** What an edit of a cell comes to: this text takes the place of what the file has. */
+/** The planned edit of a cell: this text replaces the content of the file. */
 type NotebookPlan =
   | Refused
   | {
@@ -44,7 +44,7 @@ type NotebookPlan =
       readonly changed: Extract<Changed, { readonly kind: 'changed' }>
     }
 
-/** Looks at the notebook, and changes nothing. */
+/** Reads the notebook and changes nothing. */
 async function planNotebookEdit(
   path: string,
   real: string,
@@ -68,7 +68,7 @@ async function planNotebookEdit(
     : { kind: 'change', file, changed }
 }
 
-/** Why a cell of the notebook at a real path cannot be changed as things are now. */
+/** Why a cell of the notebook at a real path currently cannot be changed. */
 export async function whyNotEdited(
   path: string,
   real: string,
@@ -79,7 +79,7 @@ export async function whyNotEdited(
   return plan.kind === 'refused' ? plan.why : undefined
 }
 
-/** The work of NotebookEdit, loaded when it is used. */
+/** Executes NotebookEdit; loaded on demand. */
 export async function editNotebook(
   path: string,
   real: string,
@@ -140,7 +140,7 @@ function changedText(
     const its = typeof added['id'] === 'string' ? added['id'] : `cell-${place + 1}`
     return { kind: 'changed', text: withNewCell(text, place + 1, added), id: its, before: '' }
   }
-  // The check of the input has seen to it that there is one.
+  // The input was checked to have one.
   if (cell === undefined) return { kind: 'refused', why: cellIdNeeded(mode) }
   const about = { kind: 'changed', id: cell.id, before: cell.source } as const
   if (mode === 'delete') return { ...about, text: withoutCell(text, place) }
@@ -154,7 +154,7 @@ function noCell(path: string, id: string, cells: readonly Cell[]): string {
   return unknownCell(path, headOf(id, 100), headOf(shown, 1000) + more)
 }
 
-/** As the format wants it: outputs are of code alone, and from nbformat 4.5 on a cell has an id. */
+/** A cell in the required form: only code has outputs, and from nbformat 4.5 on cells have ids. */
 function newCell({ nbformat, nbformat_minor: minor }: JsonObject, type: string, source: string): JsonObject {
   const hasId = Number(nbformat) > 4 || (Number(nbformat) === 4 && Number(minor) >= 5)
   return {
@@ -178,7 +178,7 @@ function replacedCell({ json }: Cell, type: string, source: string): JsonObject 
   return type === 'code' ? { ...made, execution_count: null, outputs: [] } : made
 }
 
-/** A source is a list of lines in most notebooks: differences of files are by line then. */
+/** A source as a list of lines, as in most notebooks, so that diffs are by line. */
 function linesOf(source: string): readonly string[] {
   return source === '' ? [] : source.split(/(?<=\n)/)
 }

@@ -38,14 +38,14 @@ export function createEditTool(workspace: Workspace): Tool<EditInput> {
     async precheck(input, context) {
       const path = workspace.pathOf(input.file_path)
       const planning = { workspace, context }
-      // Loaded when used.
+      // Loaded on demand.
       const [{ whyNotChanged }, { whyNotEdited }] = await Promise.all([
         import('./precheck.ts'),
         import('./edit-file.ts'),
       ])
       return whyNotChanged(path, planning, {
         whyNot: (real) => whyNotEdited(path, real, input, planning),
-        // Without a text to replace it may make a file.
+        // Without old_string it may create a file.
         unseen: input.old_string === '' ? undefined : notRead(path, toolsOfCaller(context.rights)),
       })
     },
@@ -54,7 +54,7 @@ export function createEditTool(workspace: Workspace): Tool<EditInput> {
       return tellingFailures({ path, doing: 'written' }, async () => {
         const real = workspace.realPathOf(path, context)
         return workspace.files.inTurn(real, async () => {
-          // Loaded when used.
+          // Loaded on demand.
           const { editFile } = await import('./edit-file.ts')
           return editFile(path, real, input, { workspace, context })
         })

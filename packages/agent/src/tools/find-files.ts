@@ -29,11 +29,11 @@ import type { Workspace } from './workspace.ts'
 export interface GlobInput {
   /** A glob pattern, such as `*.ts`. */
   readonly pattern: string
-  /** The folder to look in. Default: the working directory. */
+  /** The folder to search (default: the working directory). */
   readonly path?: string
 }
 
-/** The work of Glob. */
+/** Executes Glob. */
 export async function findFiles(
   { pattern, path }: GlobInput,
   workspace: Workspace,
@@ -64,7 +64,7 @@ async function find(
     characters += shown.length + 1
     if (files.length < globFiles && characters <= searchCharacters) files.push(shown)
   }
-  // Not by ripgrep's --glob, which would bring back what .gitignore leaves out.
+  // Not by ripgrep's --glob, which would include files that .gitignore excludes.
   const args = ['--files', '--null', '--sortr=modified']
   const end = await runRipgrep(
     { args: [...args, ...withoutVersionControl], cwd: root.real, signal, limitMs: workspace.limits.searchMs },
@@ -87,7 +87,7 @@ async function find(
   if (end.kind === 'aborted') return failed(interrupted)
   const { lookAlikes, passedOver } = names
   const [only, ...others] = lookAlikes
-  // A search that was ended early may have missed another one.
+  // A search that ended early may have missed another one.
   const isOnly = only !== undefined && others.length === 0 && end.kind === 'done'
   if (isOnly) list(only)
   const count = isOnly ? 1 : names.count
@@ -112,7 +112,7 @@ async function find(
   return { content: files.join('\n') + notes.map((note) => `\n\n${note}`).join('') + problem, details }
 }
 
-/** What to call next where nothing matches. */
+/** What to call next if nothing matches. */
 function hintsFor(pattern: string, root: Root, workspace: Workspace, rights: ToolContext['rights']): string {
   const path = root.path === workspace.cwd ? undefined : root.path
   const last = pattern.split('/').at(-1) ?? ''

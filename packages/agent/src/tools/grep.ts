@@ -4,7 +4,7 @@ import type { GrepInput } from './search-files.ts'
 import { tellingFailures } from './telling-failures.ts'
 import type { Workspace } from './workspace.ts'
 
-/** Searches in files with ripgrep. */
+/** Searches file contents with ripgrep. */
 export function createGrepTool(workspace: Workspace): Tool<GrepInput> {
   const form = inputForm<GrepInput>(
     'Grep',
@@ -38,7 +38,7 @@ export function createGrepTool(workspace: Workspace): Tool<GrepInput> {
     readOnly: true,
     execute: (input, context) =>
       tellingFailures({ path: input.path ?? workspace.cwd, doing: 'searched' }, async () => {
-        // Loaded when used.
+        // Loaded on demand.
         const { searchFiles } = await import('./search-files.ts')
         return searchFiles(input, workspace, context)
       }),

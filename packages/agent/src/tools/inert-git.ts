@@ -3,20 +3,21 @@ import { gitTurnedOff } from '@halting/policy/git'
 import { askForFilters, filtersIn, type GitOutput, gitOutput, settingsWithout } from './git-output.ts'
 import type { Environment } from './limits.ts'
 
-/** Asks git; undefined when it fails or takes too long. */
+/** Runs git; undefined if it fails or takes too long. */
 export type ReadOnlyGit = (args: readonly string[]) => Promise<GitOutput | undefined>
 
-/** Limits of a git command that runs nothing of the repository: time and output. */
+/** Limits of a git command: time and output. */
 export interface ReadOnlyGitLimits {
-  /** Most milliseconds that it may take. */
+  /** Maximum time in milliseconds. */
   readonly timeoutMs: number
-  /** Most bytes that it may print. */
+  /** Maximum bytes of output. */
   readonly mostBytes: number
 }
 
 /**
- * Git for looking at a repository that nobody trusted: nothing that its settings name is run, nothing is written, and git is taken from nowhere in the
- * folder. Programs for diffs are left to the caller (`--no-ext-diff`, `--no-textconv`): whether there are any is in files of attributes.
+ * Git for inspecting an untrusted repository: nothing that its settings name is run, nothing is written, and git
+ * itself is never taken from the folder. External diff programs are left to the caller (`--no-ext-diff`,
+ * `--no-textconv`), since attribute files define them.
  */
 export async function readOnlyGit(cwd: string, env: Environment, limits: ReadOnlyGitLimits): Promise<ReadOnlyGit> {
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...rest } = env
@@ -26,7 +27,7 @@ export async function readOnlyGit(cwd: string, env: Environment, limits: ReadOnl
   return (args) => gitOutput(cwd, args, inert, limits)
 }
 
-/** Filters are commands, and git runs them to tell what has changed. */
+/** Disables filters: they are commands, and git runs them to detect changes. */
 function withoutFilters(env: Environment, told: string): Environment {
   const off = settingsWithout(filtersIn(told))
   const before = Number(env['GIT_CONFIG_COUNT'])

@@ -13,7 +13,7 @@ import {
 } from './task-texts.ts'
 import { shownCommand } from './task-words.ts'
 
-/** What commands of a session left; a `Workspace` is one. */
+/** What commands of a session left running; a `Workspace` is one. */
 interface Place {
   readonly tasks: BackgroundTasks
   readonly processes: ProcessTable
@@ -22,10 +22,13 @@ interface Place {
   readonly redactsSecrets?: boolean
 }
 
-/** Ends what still runs or leaves it, as the policy says, and names it. `Workspace.dispose` waits until what is ended here is gone. */
+/**
+ * Ends running commands or leaves them, by the policy, and lists them. `Workspace.dispose` waits until those that are
+ * ended here are gone.
+ */
 export function leaveRunning(workspace: Place, policy: Background['atEnd']): readonly TaskLeft[] {
   const { tasks, processes } = workspace
-  // What the sandbox holds cannot outlive the program, whatever is wanted.
+  // Confined commands cannot outlive the program, whatever the policy.
   const policyOf = ({ isHeld }: { readonly isHeld: boolean }): Background['atEnd'] => (isHeld ? 'stop' : policy)
   return [
     ...tasks.running.flatMap((task) => leaveTask(task, policyOf(task.shell), workspace)),
@@ -48,7 +51,7 @@ function leaveTask(task: BackgroundTask, policy: Background['atEnd'], workspace:
   return [end, ...livingOn(detached, command, shell.pipe, workspace)]
 }
 
-/** What a command left behind that had ended: what detached itself lives on, and the rest is ended. */
+/** Processes that a finished command left behind: detached ones may live on, the rest is ended. */
 function leaveRest({ group, origin }: LeftBehind, policy: Background['atEnd'], workspace: Place): readonly TaskLeft[] {
   const { processes } = workspace
   const command = shownCommand(origin.command, workspace.redact)

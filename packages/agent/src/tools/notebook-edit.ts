@@ -7,7 +7,7 @@ import { cellIdNeeded } from './notebook-texts.ts'
 import { tellingFailures } from './telling-failures.ts'
 import type { Workspace } from './workspace.ts'
 
-/** Changes one cell of a notebook that was read and has not changed since. All else of the file stays byte for byte. */
+/** Changes one cell of a notebook that was read and has not changed since. The rest of the file stays byte for byte. */
 export function createNotebookEditTool(workspace: Workspace): Tool<NotebookEditInput> {
   const form = inputForm<NotebookEditInput>(
     'NotebookEdit',
@@ -40,7 +40,7 @@ export function createNotebookEditTool(workspace: Workspace): Tool<NotebookEditI
     async precheck(input, context) {
       const path = workspace.pathOf(input.notebook_path)
       const planning = { workspace, context }
-      // Loaded when used.
+      // Loaded on demand.
       const [{ whyNotChanged }, { whyNotEdited }] = await Promise.all([
         import('./precheck.ts'),
         import('./edit-notebook.ts'),

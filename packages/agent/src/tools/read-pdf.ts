@@ -18,7 +18,7 @@ const defaultPages = 10
 const mostPages = 20
 
 export interface PdfRange {
-  /** As the model gave them. */
+  /** As the model wrote them. */
   readonly pages: string | undefined
   readonly maxCharacters: number
   readonly signal: AbortSignal
@@ -26,7 +26,7 @@ export interface PdfRange {
   readonly has: HasTool
 }
 
-/** Text of the pages of a PDF. */
+/** Reads the text of PDF pages. */
 export async function readPdf(
   path: string,
   bytes: Uint8Array,

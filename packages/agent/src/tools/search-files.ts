@@ -31,20 +31,20 @@ import type { Workspace } from './workspace.ts'
 import { hasCounterparts } from '@halting/policy/files'
 import { BestNames, globOfPath, rankedGlob } from './ranked-names.ts'
 
-/** What the Grep tool returns: the files, the lines, or the number of matches. */
+/** What the Grep tool returns: files, lines, or the number of matches. */
 export type GrepMode = 'files_with_matches' | 'content' | 'count'
 
 /** Input of the Grep tool. */
 export interface GrepInput {
   /** A regular expression. */
   readonly pattern: string
-  /** File or folder to look in. Default: the working directory. */
+  /** File or folder to search (default: the working directory). */
   readonly path?: string
   /** Only files that match this glob pattern. */
   readonly glob?: string
   /** Only files of this type, such as `js`. */
   readonly type?: string
-  /** What is shown of the matches. Default: the names of the files. */
+  /** What to show of the matches (default: the names of the files). */
   readonly output_mode?: GrepMode
   /** Lines to show after each match. */
   readonly '-A'?: number
@@ -52,15 +52,15 @@ export interface GrepInput {
   readonly '-B'?: number
   /** Lines to show before and after each match. */
   readonly '-C'?: number
-  /** Show numbers of lines. Default: true. */
+  /** Show line numbers (default: true). */
   readonly '-n'?: boolean
-  /** Ignore case. Default: false. */
+  /** Ignore case (default: false). */
   readonly '-i'?: boolean
-  /** Most lines or files to show. */
+  /** Maximum number of lines or files to show. */
   readonly head_limit?: number
   /** Lines or files to skip before that. */
   readonly offset?: number
-  /** Let the pattern match over several lines. Default: false. */
+  /** Let the pattern match across lines (default: false). */
   readonly multiline?: boolean
 }
 
@@ -75,7 +75,7 @@ function argumentsOf(input: GrepInput, mode: GrepMode, globs: readonly string[])
     content: [
       '--with-filename',
       '--no-heading',
-      // One order for one tree: parallel search would shuffle the files.
+      // A stable order: parallel search would shuffle the files.
       '--sort=path',
       `--max-columns=${longestLine}`,
       '--max-columns-preview',
@@ -98,7 +98,7 @@ function argumentsOf(input: GrepInput, mode: GrepMode, globs: readonly string[])
   ]
 }
 
-/** The work of Grep. */
+/** Executes Grep. */
 export async function searchFiles(input: GrepInput, workspace: Workspace, context: ToolContext): Promise<ToolOutput> {
   const { signal, rights } = context
   const has = toolsOfCaller(rights)
@@ -130,7 +130,7 @@ function hintOfFailure(why: string, { type }: GrepInput, has: HasTool): string {
   return /regex parse error/.test(why) ? `\n${escapeHint(has)}` : ''
 }
 
-/** Often nothing was meant to be found: longer advice costs more than it helps. */
+/** Often nothing was expected to be found: longer advice costs more than it helps. */
 const mostHints = 2
 
 /** What was searched, and what to try next. */
@@ -160,7 +160,7 @@ function whereOf({ real, isDirectory }: Root): { readonly cwd: string; readonly 
   return isDirectory ? { cwd: real } : { cwd: dirname(real), file: real }
 }
 
-/** Lines in which ripgrep puts no NUL behind the name: between groups, and about files of bytes. */
+/** Lines in which ripgrep puts no NUL after the name: separators between groups, and notes about binary files. */
 const namelessLine =
   /^(?:--|([^\0\n]*): (?:binary file matches|WARNING: stopped searching binary file after match) \(found .* around offset \d+\))$/
 
@@ -174,23 +174,23 @@ interface Place {
   readonly rights: ToolContext['rights']
 }
 
-/** Lines that are passed over first, and how many are shown then. */
+/** Number of lines to skip, and to show after that. */
 interface Bounds {
   readonly skipped: number
   readonly most: number
 }
 
-/** Takes ripgrep's output apart, leaves out what is hidden, and stops at the bounds. */
+/** Splits ripgrep's output, omits hidden paths, and stops at the limits. */
 class TakenLines {
   readonly lines: string[] = []
   readonly files = new Set<string>()
   isCut = false
-  /** There were results that the offset skips. */
+  /** Whether the offset skipped results. */
   hasSkipped = false
   readonly #mode: GrepMode
   readonly #root: Root
   readonly #maxLines: number
-  /** Lines that are still passed over. */
+  /** Lines that are still to be skipped. */
   #toSkip: number
   readonly #workspace: Workspace
   readonly #rights: Place['rights']
@@ -226,7 +226,7 @@ class TakenLines {
     return 'more'
   }
 
-  /** A line each, or a name alone. A name may have line ends of its own: it ends with a NUL. */
+  /** One record per line, or a name only. A name may contain line breaks: it ends with a NUL. */
   #recordsIn(text: string): { readonly records: readonly string[]; readonly rest: string } {
     const records: string[] = []
     let start = 0
@@ -240,7 +240,7 @@ class TakenLines {
     }
   }
 
-  /** `path NUL rest`, for a match `path:rest`; undefined when the path is hidden. */
+  /** `path NUL rest` as `path:rest` for a match; undefined if the path is hidden. */
   #shown(record: string): string | undefined {
     if (this.#mode === 'files_with_matches') return this.#path(record)
     const end = record.indexOf('\0')
@@ -266,15 +266,15 @@ class TakenLines {
   }
 }
 
-/** The globs that ripgrep is given, and what the model is told of how its own was read. */
+/** The globs for ripgrep, and a note for the model about how its own glob was read. */
 interface ChosenGlobs {
   readonly globs: readonly string[]
   readonly note: string
 }
 
 /**
- * How the glob of a search is read where it can be read in several ways: brackets may be part of a name, and a name may have characters that look the
- * same. The names that are there decide, as for Glob.
+ * Decides how an ambiguous glob of a search is read: brackets may be part of a name, and a name may have look-alike
+ * characters. The existing names decide, as for Glob.
  */
 async function chosenGlobs(
   glob: string | undefined,
@@ -289,7 +289,7 @@ async function chosenGlobs(
   if (ranked === undefined || !root.isDirectory) return asWritten
   const { readings } = ranked
   if (readings.length === 1 && !hasCounterparts(glob)) return asWritten
-  // To leave out too much of what was named is what was asked for.
+  // Excluding too much of what was named is what was requested.
   if (isNegated) return { globs: readings.map((reading) => `!${reading}`), note: '' }
   const names = new BestNames(ranked)
   let rest = ''

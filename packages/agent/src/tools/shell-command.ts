@@ -18,76 +18,76 @@ import type { Sandbox, SandboxedCommand } from '@halting/policy/sandbox'
 import { SandboxError, type SessionWall } from '@halting/policy'
 import { type Aftermath, type Confinement, EditWall, ToolCaches, TrialWall, Wall } from '@halting/policy/wall'
 
-/** How a command ended. Always a value: a command that cannot be started has ended too. */
+/** How a command ended. Never an exception: a command that cannot be started has ended too. */
 export interface ShellEnd {
   readonly kind: 'exited' | 'killed' | 'not started'
   readonly exitCode: number | null
-  /** The Unix signal that ended the shell, or why it did not start. */
+  /** The signal that ended the shell, or why it did not start. */
   readonly detail: string | undefined
-  /** Where the shell was at its end; undefined when it did not say. */
+  /** The shell's directory at its end; undefined if it did not report one. */
   readonly directory: string | undefined
-  /** What came of a command that was confined to the workspace, beside its output. */
+  /** Effects of a command that was confined to the workspace, in addition to its output. */
   readonly aftermath?: Aftermath
-  /** What came of a command that was tried: why it has to run again, as the end of a sentence, or undefined where it had no effects. */
+  /**
+   * The result of a trial: why the command has to run again, as the end of a sentence; undefined if it had no effects.
+   */
   readonly trial?: { readonly effects: string | undefined }
-  /** Why what came of it could not be found out. */
+  /** Why its effects could not be determined. */
   readonly unsettled?: string
 }
 
 export interface ShellCommand {
   readonly output: BoundedOutput
-  /** All of the output, where it is too long to be shown and somebody keeps it. */
+  /** The whole output, if it is too long to show and is stored. */
   readonly spool: OutputSpool | undefined
   readonly ended: Promise<ShellEnd>
-  /** Ends the command and all that it started. Resolves when it is gone. */
+  /** Ends the command and everything that it started. Resolves when it is gone. */
   end(): Promise<void>
-  /** From now on the command does not keep this program alive. */
+  /** Lets this program exit while the command is running. */
   letGo(): void
-  /** The sandbox holds it: it cannot outlive this program. */
+  /** Confined by the sandbox: it cannot outlive this program. */
   readonly isHeld: boolean
-  /** The group of the shell; undefined where it did not start. */
+  /** The process group of the shell; undefined if it did not start. */
   readonly groupId: number | undefined
-  /** By which a later process finds it again; undefined where it did not start. */
+  /** A mark by which a later process finds it; undefined if it did not start. */
   readonly trace: string | undefined
   /** The pipe that it writes into. */
   readonly pipe: Readable | undefined
-  /** What left the group of the command lives on, whatever becomes of the command. Gives its processes. */
+  /** Lets processes that left the command's group live on. Returns them. */
   leaveDetached(): readonly number[]
-  /** Whatever becomes of this program, the command lives on. */
+  /** Lets the command outlive this program. */
   leave(): void
 }
 
-/** What a command needs to know of the session; a `Workspace` is one. */
+/** What a command needs from the session; a `Workspace` is one. */
 export interface ShellPlace {
   readonly env: Environment
   readonly limits: Limits
   readonly processes: ProcessTable
-  /** Takes secrets out of what commands write. */
+  /** Removes secrets from output of commands. */
   readonly redact?: (text: string) => string
-  /** Holds commands; they run as this program does without one. */
+  /** Confines commands. Without it they run like this program. */
   readonly sandbox?: Sandbox | undefined
-  /** Confines commands that no rule let run. */
+  /** Confines commands that no rule allowed. */
   readonly wall?: SessionWall | undefined
-  /** Where all of a long output is written; nowhere when absent. */
+  /** Folder for the whole text of long outputs (default: it is not stored). */
   readonly spoolFolder?: string | undefined
 }
 
-/** Where the command starts; for the sandbox, what it may write, and which rules hold for whoever runs it. */
+/** How a command is run: its directory, and for the sandbox its access and the rules of its caller. */
 export interface Held {
   readonly directory: string
   readonly access?: 'read-only' | 'project'
   readonly rights?: CallerRights | undefined
-  /** The span of the call that runs it, for programs that tell OpenTelemetry what they do. */
+  /** The trace span of its call, for programs that report to OpenTelemetry. */
   readonly traceparent?: string | undefined
-  /** To what it is confined where no sandbox has it; undefined for a command that runs as this program does. */
+  /** Its confinement if no sandbox confines it; undefined for a command that runs like this program. */
   readonly confinement?: Confinement | undefined
 }
 
 /**
- * One bash, in a process group of its own.
- *
- * S1: stdin is closed; both outputs go through one pipe, in the order in which they were written.
- * S2: `ended` resolves when the shell has ended, also while something it started still holds the pipes.
+ * One bash in its own process group. S1: stdin is closed; both outputs go through one pipe, in the order in which they
+ * were written. S2: `ended` resolves when the shell has ended, even if processes that it started still hold the pipes.
  * S3: `end()` reaches everything that the shell started.
  */
 export function startShellCommand(
@@ -150,16 +150,19 @@ export function startShellCommand(
   }
 }
 
-/** What came of a command that could write. */
+/** A confined command that may have had effects. */
 interface ConfinedCommand {
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when none of its processes is running. */
   gone(): Promise<void>
-  /** To be asked once, when it is gone. */
+  /** Its effects; to be called once, when it is gone. */
   settle(): Pick<ShellEnd, 'aftermath' | 'trial'>
 }
 
 // Spec R-EBASH-5.
-/** The end with what came of it, which is asked once, when nothing of the command runs any more. It is an end whatever becomes of that. */
+/**
+ * Completes the end with the effects of the command, which are determined once all of its processes have ended. Never
+ * rejects.
+ */
 async function settled(ended: Promise<ShellEnd>, confined: ConfinedCommand | undefined): Promise<ShellEnd> {
   const end = await ended
   if (confined === undefined) return end
@@ -174,7 +177,7 @@ async function settled(ended: Promise<ShellEnd>, confined: ConfinedCommand | und
   }
 }
 
-/** Bubblewrap ends with 128 and the signal where a signal has ended the shell, which then has not told its directory. */
+/** Bubblewrap exits with 128 plus the signal if a signal ended the shell, which then has not reported its directory. */
 function asUnconfined(end: ShellEnd): ShellEnd {
   const { exitCode, directory } = end
   if (exitCode === null || exitCode <= 128 || directory !== undefined) return end
@@ -203,14 +206,14 @@ interface ToSpawn {
   readonly confinement: Confinement | undefined
 }
 
-/** @throws SandboxError for a command that cannot be held: it is not started. */
+/** @throws SandboxError for a command that cannot be confined: it is not started. */
 function spawnShell(
   script: string,
   { command, place, mark, directory, access, rights, traceparent, confinement }: ToSpawn,
 ): {
   readonly child: ChildProcess
   readonly isHeld: boolean
-  /** It may change the workspace: what came of it is asked when it has ended. */
+  /** A command that may change the workspace: its effects are determined when it has ended. */
   readonly confined?: ConfinedCommand
 } {
   const plain = {
@@ -260,7 +263,10 @@ function spawnShell(
 }
 
 // Spec R-EBASH-7.
-/** What may change the workspace runs what its programs are set up to run, such as hooks of git: they are confined with it. */
+/**
+ * A command that may change the workspace also runs what its programs are configured to run, such as git hooks: these
+ * are confined with it.
+ */
 function isJudgedToRead(command: string, confinement: Confinement | undefined): boolean {
   return confinement === undefined ? isReadOnlyCommand(command) : isReading(confinement)
 }
@@ -269,7 +275,10 @@ function isReading({ kind }: Confinement): boolean {
   return kind === 'read' || kind === 'look'
 }
 
-/** Made for the first command that needs it. @throws SandboxError where nothing can confine commands: it is not started then. */
+/**
+ * Created for the first command that needs it.
+ * @throws SandboxError if nothing can confine commands: the command is not started.
+ */
 function confinerOf({ wall }: ShellPlace): { readonly confiner: Wall; readonly diesWithUs: boolean } {
   const means = wall?.means()
   if (wall === undefined || means === undefined || means.kind === 'none' || means.kind === 'off')
@@ -291,7 +300,7 @@ function editorOf({ wall }: ShellPlace): EditWall {
   return wall.editor
 }
 
-/** The same for commands that are tried. */
+/** The same for trials. */
 function trialistOf({ wall }: ShellPlace): TrialWall {
   const means = wall?.trials()
   if (wall === undefined || means?.kind !== 'overlay') throw new SandboxError(notConfinable)
@@ -313,9 +322,9 @@ function spawnConfined(held: SandboxedCommand, directory: string, own: readonly 
 const directoryDescriptor = 199
 
 /**
- * On the first line, so that bash counts lines as the model wrote them. The trap tells the directory also after `exit`;
- * a command that replaces the shell or sets an EXIT trap of its own does not move it. A job that is killed while bash starts
- * it still has the trap, and must tell nothing.
+ * On the first line, so that line numbers of bash match the model's text. The trap reports the directory also after
+ * `exit`; a command that replaces the shell or sets its own EXIT trap does not change the directory. A job that is
+ * killed while bash starts it still has the trap, and must report nothing.
  */
 const toldFolder = `((\${BASH_SUBSHELL:-0})) || builtin pwd -P >&${directoryDescriptor} 2>/dev/null`
 const prelude = `exec 2>&1 ${directoryDescriptor}>&3 3>&-; trap '${toldFolder}' EXIT; unset CDPATH; `
@@ -324,7 +333,7 @@ function environmentOf(place: ShellPlace, mark: string): Record<string, string |
   const outer = place.env[markVariable]
   return {
     ...place.env,
-    // Nothing here can answer an editor.
+    // Nobody can use an editor here.
     GIT_EDITOR: 'true',
     CLAUDECODE: '1',
     [markVariable]: outer === undefined ? mark : `${outer},${mark}`,
@@ -347,7 +356,7 @@ function endOf(
       if (pipe === told) directory = (directory + decoder.write(chunk)).slice(0, 8192)
       else output.append(decoder.write(chunk))
     })
-    // A pipe that breaks has nothing more to say; how the command ended is told by the process.
+    // Errors of a pipe are irrelevant: the process reports how the command ended.
     pipe.on('error', () => undefined)
   }
   return new Promise((resolve) => {
@@ -361,7 +370,7 @@ function endOf(
     )
     child.once('exit', (exitCode, signal) => {
       const settle = (): void => {
-        // S2: what still writes goes on writing into the void, and does not keep this program alive.
+        // S2: processes that still write do so into the void, and do not keep this program running.
         for (const pipe of pipes) unref(pipe)
         resolve({
           kind: exitCode === null ? 'killed' : 'exited',
@@ -379,7 +388,7 @@ function pipesOf(child: ChildProcess): readonly Readable[] {
   return child.stdio.filter((pipe): pipe is Readable => pipe !== null && pipe !== undefined && 'read' in pipe)
 }
 
-/** A pipe of a child is a socket, which the types do not say. */
+/** Pipes of children are sockets, which the types do not say. */
 function unref(pipe: Readable): void {
   if ('unref' in pipe && typeof pipe.unref === 'function') pipe.unref()
 }
@@ -388,8 +397,8 @@ const longestDrainMs = 1000
 const lookMs = 10
 
 /**
- * Calls back when all pipes are closed, or else have been quiet for a while, or at the latest after a second.
- * Counts looks and not time alone: between two looks the pipes were read, also when this program was busy.
+ * Calls back when all pipes are closed, or have been quiet for a while, or after a second at the latest. Counts checks
+ * and not only time: between two checks the pipes were read, even if this program was busy.
  */
 function whenQuiet(child: ChildProcess, activity: { readonly at: number }, quietMs: number, settle: () => void): void {
   const start = performance.now()

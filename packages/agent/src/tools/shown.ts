@@ -1,7 +1,7 @@
 import { isText } from '@halting/core/adapters'
 import type { ToolContext } from '@halting/core'
 
-/** Tells whether a text stands at the end of a block of the conversation, as what is carried over a compaction does. */
+/** Returns a test whether a text ends a block of the conversation, as text carried over a compaction does. */
 export function isShownIn({ state }: Pick<ToolContext, 'state'>): (text: string) => boolean {
   return (shown) =>
     state

@@ -1,15 +1,18 @@
-/** Where lines stand that are most like some others. */
+/** The place of the most similar lines. */
 export interface Similar {
   /** Counted from 0. */
   readonly line: number
   readonly sameLines: number
 }
 
-/** A line that stands more often says little about where. */
+/** A line that occurs more often does not identify a place. */
 const mostOccurrences = 50
 const mostLines = 200_000
 
-/** The place in a file where most of these lines stand, else where the longest of them is most alike; undefined where nothing is. */
+/**
+ * The place in a file with most of these lines; otherwise the place where the longest of them has the most similar
+ * line; undefined if there is none.
+ */
 export function closestLines(lines: readonly string[], wanted: readonly string[]): Similar | undefined {
   if (lines.length > mostLines) return undefined
   return placeOfMost(lines, wanted) ?? placeOfLikest(lines, wanted)
@@ -36,7 +39,7 @@ function placeOfMost(lines: readonly string[], wanted: readonly string[]): Simil
   return { line: best, sameLines: wanted.filter((line, index) => line === lines[best + index]).length }
 }
 
-/** So much of the pairs of letters must be the same. */
+/** Minimum share of equal letter pairs. */
 const leastAlike = 0.5
 
 function placeOfLikest(lines: readonly string[], wanted: readonly string[]): Similar | undefined {

@@ -1,7 +1,10 @@
 import type { Stats } from 'node:fs'
 import type { OpenFile } from '@halting/policy/files'
 
-/** Owner, group and mode of the file that it replaces. Who may not give it its owner keeps its group where that may be, and gives nobody the rights of another one. */
+/**
+ * Copies owner, group and mode of the replaced file. Without the right to set its owner, keeps its group if possible,
+ * and never gives anybody the rights of someone else.
+ */
 export async function takeOverRights(
   file: OpenFile,
   { uid, gid, mode }: Pick<Stats, 'uid' | 'gid' | 'mode'>,
@@ -15,6 +18,6 @@ export async function takeOverRights(
   const isSame = own.uid === uid && own.gid === gid
   const isGiven = isSame || (await gives(uid))
   if (!isGiven) await gives(own.uid)
-  // After its owner: a change of that takes these bits away.
+  // After the owner: changing it clears these bits.
   await file.chmod(mode & (isGiven ? 0o7777 : 0o1777))
 }

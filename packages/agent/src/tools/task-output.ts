@@ -22,16 +22,19 @@ import type { Workspace } from './workspace.ts'
 export interface TaskOutputInput {
   /** Id of the task. */
   readonly task_id: string
-  /** Waits for the task to end; true when absent. */
+  /** Wait for the task to end (default: true). */
   readonly block?: boolean
-  /** Milliseconds to wait for at most. */
+  /** Maximum wait in milliseconds. */
   readonly timeout?: number
 }
 
 const defaultWaitMs = 30_000
 const longestWaitMs = 600_000
 
-/** Shows what a background command has written, its head and tail, and whether it still runs; of an agent its newest words. */
+/**
+ * Shows the output of a background command, its head and tail, and whether it is running; for an agent its latest
+ * text.
+ */
 export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput> {
   const form = inputForm<TaskOutputInput>(
     'TaskOutput',
@@ -70,7 +73,7 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
         content: `${state}\n${output === '' ? noOutputYet : output}${note}`,
         details: { task_id: id, state },
         ...workOfTask(task, workspace),
-        // To an agent it is told beside: the main conversation is to hear of it.
+        // Not reported to agents: the main conversation must receive it.
         ...(isOfAgent(agentType) ? {} : workspace.tasks.newsOfEnd(task)),
       }
     },
@@ -81,7 +84,7 @@ function hasFailed({ state }: BackgroundTask): boolean {
   return typeof state !== 'string' && !(state.kind === 'exited' && state.exitCode === 0)
 }
 
-/** Whether it runs, or how it ended, in a sentence. */
+/** Whether it is running, or how it ended, in a sentence. */
 export function stateOf({ state }: BackgroundTask): string {
   if (state === 'running') return stillRunning
   if (state === 'stopped') return stoppedByTool
@@ -89,7 +92,7 @@ export function stateOf({ state }: BackgroundTask): string {
   return state.kind === 'exited' ? taskExited(state.exitCode) : taskKilled(state.detail)
 }
 
-/** Its end is told by the loop, with what it came to. */
+/** The loop reports its end, with its result. */
 async function wordsOfAgent(
   agent: AgentInBackground,
   waitMs: number,
@@ -102,7 +105,7 @@ async function wordsOfAgent(
   return { content: `${state}\n${said}${note}`, details: { task_id: agent.id, state } }
 }
 
-/** Calls back at the end; at once when it has come. May give the way to be called no more. */
+/** Calls back at the end, immediately if it has come. May return a function that cancels this. */
 type OnEnd = (settle: () => void) => (() => void) | void
 
 function endOrTimeout(onEnd: OnEnd, timeoutMs: number, signal: AbortSignal): Promise<void> {

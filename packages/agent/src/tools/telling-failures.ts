@@ -4,7 +4,7 @@ import { NotWrittenError, PathMovedError } from '@halting/policy/files'
 import { noPermission, systemRefused } from './path-texts.ts'
 import { failed } from './result.ts'
 
-/** Turns errors of the operating system into results for the model. `doing` is what was tried, such as `written`. */
+/** Turns errors of the operating system into results for the model. `doing`: what was attempted, such as `written`. */
 export async function tellingFailures(
   { path, doing }: { readonly path: string; readonly doing: 'read' | 'written' | 'searched' },
   work: () => Promise<ToolOutput>,

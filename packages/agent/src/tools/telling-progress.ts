@@ -4,7 +4,7 @@ import type { AnyLeafTool } from '@halting/core/adapters'
 const defaultEveryMs = 5_000
 
 // Spec R-BACK-9.
-/** The tool, which tells while it works how long it has been at it: `tool_progress` of the SDK message format. */
+/** Wraps a tool to report its elapsed time while it is running: `tool_progress` of the SDK message format. */
 export function tellingProgress<T extends AnyLeafTool | Tool>(tool: T, everyMs: number = defaultEveryMs): T {
   return {
     ...tool,
@@ -12,7 +12,7 @@ export function tellingProgress<T extends AnyLeafTool | Tool>(tool: T, everyMs: 
       const began = performance.now()
       const tell = (): void => context.progress({ elapsedSeconds: Math.round((performance.now() - began) / 1_000) })
       const timer = setInterval(tell, everyMs)
-      // It keeps nothing alive.
+      // Does not keep the event loop alive.
       timer.unref()
       try {
         return await tool.execute(input, context)

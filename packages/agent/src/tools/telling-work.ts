@@ -13,7 +13,7 @@ const writers: { readonly [name: string]: string } = {
 }
 
 // Spec R-VERI-13.
-/** The tool, whose results also tell how many lines it changed (`ToolOutput.fileWork`): of a tool that writes files. */
+/** Wraps a tool that writes files to also report how many lines it changed (`ToolOutput.fileWork`). */
 export function tellingWork(tool: AnyLeafTool, workspace: Workspace): AnyLeafTool {
   const field = Object.hasOwn(writers, tool.name) ? writers[tool.name] : undefined
   if (field === undefined) return tool
@@ -33,7 +33,7 @@ function changedIn(change: Json, field: string): readonly CommandChange[] {
   if (!isJsonObject(change)) return []
   const { [field]: path, type, change: kind, movedTo, linesAdded, linesRemoved } = change
   if (typeof path !== 'string') return []
-  // Without counts the texts were too far apart to compare; a file that is moved has changed.
+  // Without counts the texts were too different to compare; a moved file counts as changed.
   const isCounted = typeof linesAdded === 'number' && typeof linesRemoved === 'number'
   const lines = isCounted ? linesAdded + linesRemoved : 1
   if (typeof movedTo === 'string') return [{ path: movedTo, lines: Math.max(1, lines) }]
@@ -43,7 +43,7 @@ function changedIn(change: Json, field: string): readonly CommandChange[] {
   ]
 }
 
-/** A command with its result, which also tells which lines it changed and whether it was a check that passed. */
+/** Adds to the result of a command which lines it changed, and whether it was a check that passed. */
 export async function withCommandWork(
   command: string,
   workspace: Workspace,
@@ -67,7 +67,7 @@ export async function withCommandWork(
   return { ...output, ...(await workspace.work.ended(ended)) }
 }
 
-/** What a command of the background did that has ended, for whoever tells of its end. */
+/** The file work of a background command that has ended, for the report of its end. */
 export function workOfTask(
   { state, work, shell }: BackgroundTask,
   { redact }: Pick<Workspace, 'redact'>,

@@ -4,28 +4,28 @@ import type { ToolProfile } from '@halting/policy/settings'
 import type { HasTool } from './available-tools.ts'
 import { schemaOfSome } from './input.ts'
 
-/** Whether a session offers a tool. `wanted`: the names that were given, `default` for all of the profile. */
+/** Whether a session offers a tool. `wanted`: the named tools, or `default` for all of the profile. */
 export function isInProfile(name: string, wanted: ReadonlySet<string>, profile: ToolProfile): boolean {
   if (wanted.has(name)) return true
   if (name === patchToolName && (wanted.has('Edit') || wanted.has('Write'))) return true
   return wanted.has('default') && (profile !== 'small' || name in smallTools)
 }
 
-/** The tool as a profile offers it. What it accepts, and what it does, is the same. */
+/** The tool as a profile offers it. Its behaviour and accepted input are the same. */
 export function asOffered(tool: AnyLeafTool, profile: ToolProfile): AnyLeafTool {
   if (profile === 'small') return asSmallTool(tool)
   return profile === 'codex' ? { ...tool, description: withPatches(tool) } : tool
 }
 
-/** The words of a tool where patches take the place of Edit and Write. */
+/** The description of a tool if patches replace Edit and Write. */
 function withPatches({ name, description }: AnyLeafTool): string {
   if (name === patchToolName) return description
-  // A patch shows the lines that it changes: no file has to be read first.
+  // A patch contains the lines that it changes: no file has to be read first.
   const said = name === 'Read' ? description.replaceAll(/ [A-Z][^.]*\b(?:Edit|Write)\b[^.]*\./g, '') : description
   return said.replaceAll(/\bEdit\b(?:(?:, | and | or )Write\b)?|\bWrite\b/g, patchToolName)
 }
 
-/** Fields that are not offered are accepted all the same: the tool checks them itself. */
+/** Fields that are not offered are still accepted: the tool checks them itself. */
 function asSmallTool(tool: AnyLeafTool): AnyLeafTool {
   const small = smallTools[tool.name]
   if (small === undefined) return tool
@@ -33,7 +33,7 @@ function asSmallTool(tool: AnyLeafTool): AnyLeafTool {
   return { ...tool, description: small.description, inputSchema }
 }
 
-/** The tool without words about tools that the session does not offer. `known`: the names of all built-in tools. */
+/** The tool with texts that do not mention tools missing in the session. `known`: the names of all built-in tools. */
 export function withoutMissingTools(tool: AnyLeafTool, known: readonly string[], has: HasTool): AnyLeafTool {
   const missing = known.filter((name) => !has(name))
   if (missing.length === 0) return tool
@@ -50,10 +50,10 @@ export function withoutMissingTools(tool: AnyLeafTool, known: readonly string[],
   }
 }
 
-/** Sentences that name only tools that are missing are left out; lists of tools, such as `Read, Edit and Write`, name those that are there. */
+/** Removes sentences that name only missing tools; lists such as `Read, Edit and Write` keep the available ones. */
 function withoutNames(text: string, known: readonly string[], has: HasTool): string {
   const item = String.raw`\b(?:${known.join('|')})\b(?: to [a-z]+(?: for)? it)?`
-  // At the beginning of a sentence it is a verb, such as `Read the file first.`
+  // At the beginning of a sentence it is a verb, as in `Read the file first.`
   const list = new RegExp(String.raw`(?<=\S )${item}(?:(?:, | and | or )${item})*`, 'g')
   const sentences = text.split(/(?<=\.) /)
   const isAbout = (names: string): boolean => names.split(/, | and | or /).some((each) => has(each.replace(/ .*/, '')))
@@ -66,7 +66,7 @@ function withoutNames(text: string, known: readonly string[], has: HasTool): str
     .join(' ')
 }
 
-/** `Read, Edit and Write` without Edit is `Read and Write`. */
+/** `Read, Edit and Write` without Edit becomes `Read and Write`. */
 function offeredOf(names: string, has: HasTool): string {
   const link = / and | or /.exec(names)?.[0] ?? ', '
   const offered = names.split(/, | and | or /).filter((each) => has(each.replace(/ .*/, '')))
@@ -74,13 +74,13 @@ function offeredOf(names: string, has: HasTool): string {
   return offered.length === 0 ? last : `${offered.join(', ')}${link}${last}`
 }
 
-/** What a small model is told of a tool: its description, and the fields that it is offered. */
+/** A tool for a small model: its description and its offered fields. */
 interface SmallTool {
   readonly description: string
   readonly fields: Readonly<Record<string, { readonly description?: string }>>
 }
 
-/** The tools of the profile `small`, in short texts. */
+/** The tools of the profile `small`, with short texts. */
 const smallTools: Readonly<Record<string, SmallTool | undefined>> = {
   Read: {
     description: 'Read a file. Returns numbered lines. The number and the tab are not part of the file.',

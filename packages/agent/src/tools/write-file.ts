@@ -27,7 +27,7 @@ export interface Where {
   readonly context: ToolContext
 }
 
-/** What a write comes to: the file is made, or the content takes the place of this file. */
+/** The planned write: the file is created, or the content replaces this file. */
 type WritePlan =
   | Refused
   | { readonly kind: 'create' }
@@ -36,7 +36,7 @@ type WritePlan =
       readonly existing: Exclude<LoadedFile, { readonly kind: 'absent' | 'not a file' }>
     }
 
-/** Looks at the file, and changes nothing. */
+/** Reads the file and changes nothing. */
 async function planWrite(
   path: string,
   real: string,
@@ -60,7 +60,7 @@ async function planWrite(
   return { kind: 'replace', existing }
 }
 
-/** Why the file at a real path cannot be written as things are now. */
+/** Why the file at a real path currently cannot be written. */
 export async function whyNotWritten(
   path: string,
   real: string,
@@ -71,7 +71,7 @@ export async function whyNotWritten(
   return plan.kind === 'refused' ? plan.why : undefined
 }
 
-/** The work of Write. */
+/** Executes Write. */
 export async function writeFile(
   path: string,
   real: string,
@@ -91,7 +91,7 @@ export async function writeFile(
     return { content: fileUpdated(path, lineCountOf(content)), details, memo }
   }
   const { encoding, stats: over } = existing
-  // The model does not see the mark, so it can neither keep nor drop it.
+  // The model does not see the byte order mark, so it can neither keep nor drop it.
   const hasMark = existing.hasMark && !content.startsWith('\uFEFF')
   const saved = await saveFile(real, content, { over, encoding, hasMark, keeping, editor })
   const memo = workspace.filesOf(context).saw(real, saved, 1, content)
@@ -103,7 +103,7 @@ export async function writeFile(
   }
 }
 
-/** Makes a file that is not there. */
+/** Creates a file that does not exist. */
 export async function createFile(
   path: string,
   real: string,
@@ -121,18 +121,21 @@ export async function createFile(
 
 type ExistingText = Extract<LoadedFile, { readonly kind: 'text' }>
 
-/** What a reader of lines does not see. */
+/** A note about properties that a reader of lines does not see. */
 function formNote({ text, encoding, hasMark }: ExistingText, content: string): string {
   const isPlainNow = text.includes('\r\n') && content.includes('\n') && !content.includes('\r\n')
   const kept = encodingKept(encoding === 'utf-8' ? undefined : nameOfEncoding(encoding), hasMark)
   return kept + (isPlainNow ? lineEndsChanged : '')
 }
 
-/** The model saw the mark and not the secret, so a mark more than the file had stands for one. */
+/**
+ * The model saw the mark and not the secret: if the content has more marks than the file had, one of them stands for a
+ * secret.
+ */
 export function losesSecrets(text: string, content: string, redact: Workspace['redact']): boolean {
   if (redact === undefined || redact(text) === text) return false
   return content.split(redactedMark).length > text.split(redactedMark).length
 }
 
-/** What was there was no text. */
+/** The former content was not text. */
 const untold: FileChange = { structuredPatch: [], linesAdded: null, linesRemoved: null }

@@ -6,11 +6,11 @@ import { pageOf, type PageOptions } from './page.ts'
 import * as texts from './web-fetch-texts.ts'
 import { type Reach, type Target, targetOf } from './target.ts'
 
-/** What a person decided about the web, and what tests put in the place of the world. */
+/** The user's decisions about the web, and replacements for tests. */
 export interface WebOptions extends Reach {
-  /** Gives the addresses of a name; the system's own resolver when absent. */
+  /** Resolves a host name (default: the system's resolver). */
   readonly resolve?: Resolve
-  /** Of the cache. */
+  /** The clock of the cache. */
   readonly nowMs?: () => number
 }
 
@@ -22,11 +22,11 @@ const mostRedirects = 5
 const mostBytes = 10 * 1024 * 1024
 const mostMs = 30_000
 
-/** What came of it: only a page that was there is worth keeping. */
+/** The result. Only a page that exists is cached. */
 export interface Fetched {
   readonly output: ToolOutput
   readonly isKept: boolean
-  /** A page that was there and is text: a question about it can be answered. */
+  /** Set for an existing page with text: questions about it can be answered. */
   readonly page?: { readonly head: string; readonly text: string }
 }
 
@@ -54,7 +54,10 @@ function why(thrown: unknown): string {
 
 type Found = Extract<Target, { readonly kind: 'target' }>
 
-/** Within one host a redirect is followed, each of them looked at like the first. Any other is told: it was not judged. */
+/**
+ * Follows redirects within one host, and checks each like the first address. Any other redirect is reported instead:
+ * its target was not judged.
+ */
 async function follow(first: Found, options: FetchOptions): Promise<Fetched> {
   const { resolve } = options.web
   let target = first

@@ -3,13 +3,13 @@ import type { Json, JsonObject } from '@halting/core'
 import type { Repair, Report } from './reports.ts'
 import { booleanIn, defined, isDeeperThan, listIn, nameFor, textIn, withValidMeta } from './values.ts'
 
-/** Reads one item of a list; undefined, and reported, where it cannot be used. */
+/** Reads one item of a list; undefined, with a report, if it cannot be used. */
 type ItemReader = (item: JsonObject, report: Report) => JsonObject | undefined
 
-/** Schemas with more levels than this are not shown; the client would follow them to the end. */
+/** Deeper schemas are not shown; the client would recurse through them. */
 const deepestSchema = 100
 
-/** Tools with the fields that are used here alone: what else a server says of them cannot be wrong. */
+/** Tools with only the fields that are used here: other fields cannot be wrong. */
 export const repairTools: Repair = listRepair('tools', 'tool', (tool, report) => {
   const { name, title, description, inputSchema, annotations } = tool
   if (typeof name !== 'string' || name === '') return leftOut('tool', tool, 'it has no name', report)
@@ -35,7 +35,7 @@ export const repairPrompts: Repair = listRepair('prompts', 'prompt', (prompt, re
     if (typeof field !== 'string') return undefined
     return defined({ name: field, description: textIn(about), required: booleanIn(required) })
   })
-  // Arguments have an order: a prompt without one of them would get the words of another.
+  // Arguments are positional: without one of them, the others would get wrong words.
   if (!read.every((argument) => argument !== undefined))
     return leftOut('prompt', prompt, 'one of its arguments has no name', report)
   return defined({ name, title: textIn(title), description: textIn(description), arguments: read })
@@ -59,7 +59,7 @@ function placeRepair(field: string, what: string, place: 'uri' | 'uriTemplate'):
   })
 }
 
-/** What a server says of itself at the beginning. The protocol version is left to the client: it must be one that both know. */
+/** The server's answer to the handshake. The client checks the protocol version itself. */
 export const repairHandshake: Repair = (result) => {
   const { serverInfo, capabilities, instructions, ...rest } = withValidMeta(result)
   const isNew = serverInfo === undefined && rest['protocolVersion'] === undefined
@@ -83,7 +83,7 @@ function validInfo({ title, description, websiteUrl }: JsonObject): JsonObject {
   return defined({ title: textIn(title), description: textIn(description), websiteUrl: textIn(websiteUrl) })
 }
 
-/** What is used of it here. `tools: true` means what `tools: {}` does. */
+/** The capabilities that are used here. `tools: true` is read as `tools: {}`. */
 function capabilitiesOf(capabilities: Json | undefined): JsonObject {
   const given = isJsonObject(capabilities) ? capabilities : {}
   const used = ['tools', 'prompts', 'resources'].map((name) => {
@@ -100,13 +100,13 @@ function capabilitiesOf(capabilities: Json | undefined): JsonObject {
 function listRepair(field: string, what: string, read: ItemReader): Repair {
   return (result, report) => {
     const items = listIn(result[field])
-    // What has no list is no answer.
+    // Not an answer to this request.
     if (items === undefined || result[field] === undefined) return result
     const { nextCursor, ttlMs, cacheScope, ...rest } = withValidMeta(result)
     return defined({
       ...rest,
       [field]: items.flatMap((item) => (isJsonObject(item) ? (read(item, report) ?? []) : notAnObject(what, report))),
-      // An empty one would ask for the first page again.
+      // An empty cursor would request the first page again.
       nextCursor: typeof nextCursor === 'number' ? String(nextCursor) : textIn(nextCursor) || undefined,
       ...(rest['resultType'] !== undefined && {
         ttlMs: Number.isInteger(ttlMs) && Number(ttlMs) >= 0 ? ttlMs : 0,
@@ -138,13 +138,13 @@ function hintsOf({ title, readOnlyHint, destructiveHint, idempotentHint, openWor
 
 interface ReadSchema {
   readonly schema: JsonObject
-  /** Why the schema that was given is not used. */
+  /** Why the given schema is not used. */
   readonly problem?: string
 }
 
 const anyObject: ReadSchema = { schema: { type: 'object' } }
 
-/** The schema of an object, whose top the client accepts. Its parts are looked at where it is shown to a model. */
+/** An object schema whose top level the client accepts. Its parts are checked before they are shown to a model. */
 function objectSchema(given: Json | undefined): ReadSchema {
   // PHP has one empty value for lists and objects.
   if (given === undefined || given === null || given === true || isEmptyList(given)) return anyObject

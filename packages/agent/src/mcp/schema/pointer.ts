@@ -1,4 +1,7 @@
-/** Follows a reference within a schema (`#`, `#/$defs/name`); undefined where it leads nowhere, or out of the schema. */
+/**
+ * Follows a reference within a schema (`#`, `#/$defs/name`); undefined if it has no target, or leads out of the
+ * schema.
+ */
 export function targetOf(root: unknown, reference: string): unknown {
   if (reference === '#') return root
   if (!reference.startsWith('#/')) return undefined
@@ -11,23 +14,23 @@ export function targetOf(root: unknown, reference: string): unknown {
   return found
 }
 
-/** Whether a reference is one to a place in the schema, and not to a name or another document. */
+/** Whether a reference is a JSON pointer into the schema, and not a name or another document. */
 export function isPointer(reference: string): boolean {
   return reference === '#' || reference.startsWith('#/')
 }
 
-/** A part of a pointer as a name. */
+/** A pointer segment as a name. */
 export function unescaped(part: string): string {
   let decoded = part
   try {
     decoded = decodeURIComponent(part)
   } catch {
-    // A lone % is a character like any other.
+    // A lone % is an ordinary character.
   }
   return decoded.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
-/** Whether a schema is of a draft up to 7, where keywords beside a `$ref` do not count. */
+/** Whether a schema is of a draft up to 7, in which keywords next to a `$ref` are ignored. */
 export function isLegacySchema({ $schema: draft }: { readonly $schema?: unknown }): boolean {
   return typeof draft === 'string' && /\/draft-0[3-7]\/schema/.test(draft)
 }

@@ -38,7 +38,9 @@ import {
 const mostTasks = 200
 
 // Spec R-TODO-3.
-/** One call after another: each changes the list that the one before left. It changes what the model knows, and nothing else. */
+/**
+ * One call after another, since each changes the list that the previous one left. Changes only what the model knows.
+ */
 const oneAfterAnother = { readOnly: true, concurrencySafe: false } as const
 
 // Spec R-TODO-3.
@@ -154,7 +156,7 @@ function changedOutput(
   const after = changedTaskList(before, change)
   return {
     content: text(after),
-    // Programs that show the list find all of it here.
+    // Programs that show the list use this full list.
     details: { ...details, taskList: after.tasks.map(shownTask) },
     memo: memoOfChange(change),
   }

@@ -6,16 +6,16 @@ import { inOneLine } from '../shown-name.ts'
 import { fileChange, fileState, unknownFileProblem } from './wait-texts.ts'
 import type { Shown, WaitInput, Watched } from './watched.ts'
 
-/** What is seen of a place: of what is not there null. */
+/** The state of a path: null if it does not exist. */
 export type Seen = Pick<Stats, 'mtimeMs' | 'ctimeMs' | 'size' | 'ino'> | null
 
-/** @throws what the system refuses, but for a place where nothing is. */
+/** @throws errors of the system, except for a missing path. */
 export type Look = (path: string) => Promise<Seen>
 
 const look: Look = async (path) => {
   try {
     const seen = await lstat(path)
-    // Looked at afterwards: a link that is put there in between is seen.
+    // Checked afterwards: detects a link that was created in between.
     return (await hasLinkAbove(path)) ? null : seen
   } catch (error) {
     const code = codeOf(error)
@@ -24,28 +24,28 @@ const look: Look = async (path) => {
   }
 }
 
-/** Whether a folder on the way became a link since the path was judged: what is behind it was not. */
+/** Whether a folder in the path became a link since the path was judged: what is behind it was not judged. */
 async function hasLinkAbove(path: string): Promise<boolean> {
   const folder = dirname(path)
   return folder !== path && ((await lstat(folder)).isSymbolicLink() || (await hasLinkAbove(folder)))
 }
 
-/** Between two looks, in milliseconds: short at first. Nobody says of a network folder when something changes there. */
+/** Milliseconds between two polls: short at first. Network folders report no changes. */
 const [shortestMs, longestMs] = [1_000, 5_000]
 
 interface FileWait {
-  /** As the call names it. */
+  /** The path in the call. */
   readonly named: string
-  /** Where it leads, as it was judged. Links that are put there later are not followed. */
+  /** Its real path, as judged. Links that are created later are not followed. */
   readonly real: string
   readonly change: NonNullable<WaitInput['change']>
-  /** When the wait began, in milliseconds since 1970, where an earlier process began it: what has changed since then counts. */
+  /** When the wait began, in milliseconds since 1970, if an earlier process began it: changes since then count. */
   readonly sinceMs: number | undefined
 }
 
 /**
- * A file or folder. There is one look at a time: one that never comes back, as on a network folder that is gone, holds up neither the wait nor
- * this program.
+ * Watches a file or folder. Polls one at a time: a poll that never returns, such as on a lost network folder, blocks
+ * neither the wait nor this program.
  */
 export function watchFile(
   { named: given, real, change, sinceMs }: FileWait,
@@ -80,7 +80,7 @@ export function watchFile(
           if (isMet(change, { now, first, sinceMs: isFirst ? sinceMs : undefined })) return met(now)
         } catch (error) {
           if (isStopped) return
-          // What is refused at first is told at once; later it may be a hitch.
+          // An error of the first poll is reported; later ones may be temporary.
           if (seen === undefined) return met(error instanceof Error ? error : new Error(String(error)))
           problem = codeOf(error) ?? unknownFileProblem
         }
@@ -94,7 +94,7 @@ export function watchFile(
       }
     },
     met(value) {
-      // In words by who calls the tool.
+      // The tool turns the error into a result.
       if (value instanceof Error) throw value
       return shown()
     },

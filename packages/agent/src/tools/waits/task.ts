@@ -9,10 +9,10 @@ import { type LinePattern, LineSearch } from './line-pattern.ts'
 import { agentEnded, agentRunning, patternOfAgent, taskEnd, taskOutput, taskState, taskWrote } from './wait-texts.ts'
 import type { Shown, WaitCall, Watched } from './watched.ts'
 
-/** Characters of output beside a line that matched, or of a task that still runs: TaskOutput shows more. */
+/** Characters of output next to a matching line, or of a running task: TaskOutput shows more. */
 const mostBeside = 4_000
 
-/** A background command or an agent; a result where there is none of this id. */
+/** Watches a background command or agent; an error result if there is none with this id. */
 export function watchTask(
   id: string,
   call: WaitCall,
@@ -28,7 +28,7 @@ export function watchTask(
   return task === undefined ? unknownTask(id, workspace, context.agents) : watchCommand(task, call, pattern)
 }
 
-/** The end of an agent is told by the loop, with what it came to. */
+/** The loop reports the end of an agent, with its result. */
 function watchAgent(agent: AgentInBackground): Watched<undefined> {
   const shown = (): Shown =>
     agent.isWorking
@@ -46,7 +46,7 @@ function watchAgent(agent: AgentInBackground): Watched<undefined> {
   }
 }
 
-/** Met by the line that matches; by undefined at the end of the command. */
+/** Met by a matching line; by undefined at the end of the command. */
 function watchCommand(
   task: BackgroundTask,
   { workspace, context, input }: WaitCall,

@@ -14,11 +14,11 @@ import type { Shown, WaitCall, WaitInput, Watched } from './watched.ts'
 /** How long a call may wait. */
 export interface WaitTime {
   readonly seconds: number
-  /** The call said more than there is. */
+  /** Whether the call requested more than the maximum. */
   readonly isLowered: boolean
 }
 
-/** Waits for what the call says, and tells what came. */
+/** Waits for what the call names, and returns the result. */
 export async function waitFor(
   input: WaitInput,
   workspace: Workspace,
@@ -42,13 +42,13 @@ export async function waitFor(
   return tellingFailures({ path: named, doing: 'read' }, () => {
     const real = workspace.realPathOf(workspace.pathOf(named), context)
     const { sinceMs, waitedMs } = call.wait
-    // Where a process before this one began to wait, nobody knows any more how it was then.
+    // If an earlier process began to wait, the state at that time is unknown.
     const since = waitedMs >= resumedMs ? sinceMs : undefined
     return waitWatching(watchFile({ named, real, change, sinceMs: since }), call, time)
   })
 }
 
-/** A call that begins has waited less. */
+/** A call that has just begun has waited less. */
 const resumedMs = 1_000
 
 function onlyTime({ seconds }: WaitTime): Watched<never> {
@@ -87,7 +87,7 @@ async function waitWatching<Value>(
   }
 }
 
-/** A timer may end a wait of a second some microseconds early: what was asked for is said in any case. */
+/** A timer may end a wait some microseconds early: the requested time is reported anyway. */
 function waitedWords(waitedMs: number, isTimeAsked: boolean): string {
   return waitedMs < 1_000 && !isTimeAsked ? '' : waited(waitedMs)
 }
