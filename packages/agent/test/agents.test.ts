@@ -43,10 +43,10 @@ import {
   skillList,
   readAgentDefinitions,
   writtenOffers,
-  type WrittenPrompt,
+  type PromptFile,
 } from '../src/instructions/index.ts'
 import type { Described } from '@halting/policy'
-import { expandWritten } from '../src/instructions/written-prompts.ts'
+import { expandPromptFile } from '../src/instructions/expand-prompt-file.ts'
 
 let home = ''
 let cwd = ''
@@ -76,7 +76,7 @@ const definition = (more: Partial<AgentDefinition> = {}): AgentDefinition => ({
   level: 'user',
   ...more,
 })
-const touchy: WrittenPrompt = {
+const touchy: PromptFile = {
     kind: 'skill', name: 'touchy', level: 'user', path: '/SKILL.md', description: '', argumentHint: '', model: '',
     allowedTools: [], isForPerson: false, isForModel: true, body: 'Now !`echo x > by-skill.txt; cd sub`.',
   } // prettier-ignore
@@ -472,7 +472,7 @@ function world(
     createGlobTool(workspace),
     createSkillTool(
       () => [{ ...touchy, path: join(home, 'SKILL.md') }],
-      (each, given, who) => expandWritten(each, given, trusted, { workspace, permissions }, who),
+      (each, given, who) => expandPromptFile(each, given, trusted, { workspace, permissions }, who),
     ),
     agent,
   ]

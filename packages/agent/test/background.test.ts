@@ -10,8 +10,8 @@ import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/cor
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Described } from '@halting/policy'
 import { BoundedOutput } from '../src/tools/bounded-output.ts'
-import { tellingProgress } from '../src/tools/telling-progress.ts'
-import { tellingTail } from '../src/tools/bash.ts'
+import { withProgress } from '../src/tools/progress-reports.ts'
+import { tailReporter } from '../src/tools/bash.ts'
 import {
   commandEnded,
   earlierEnded,
@@ -379,7 +379,7 @@ test('a tool that takes long tells how long it has been at it, and no longer', a
   let finish = (): void => undefined
   const slow = { name: 'Slow', description: '', inputSchema: {}, readOnly: true }
   const execute: AnyLeafTool['execute'] = () => new Promise((resolve) => (finish = () => resolve('done')))
-  const tool = tellingProgress({ ...slow, execute })
+  const tool = withProgress({ ...slow, execute })
   const running = tool.execute({} as never, { progress: (data: unknown) => told.push(data) } as unknown as ToolContext)
   vi.advanceTimersByTime(11_000)
   finish()
@@ -393,7 +393,7 @@ test('a command tells what it wrote last where it has written more, with secrets
   onTestFinished(() => void vi.useRealTimers())
   const told: unknown[] = []
   const output = new BoundedOutput(30_000, (text) => text.replaceAll('hunter2', '[secret]'))
-  const stop = tellingTail(output, { progress: (data) => told.push(data) })
+  const stop = tailReporter(output, { progress: (data) => told.push(data) })
   vi.advanceTimersByTime(1_000)
   output.append('one\nhunter2\n')
   vi.advanceTimersByTime(3_000)

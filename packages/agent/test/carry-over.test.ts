@@ -86,7 +86,7 @@ describe('files', () => {
     for (const name of ['picture.png', 'binary', 'folder', 'text']) {
       writeFileSync(join(harness.cwd, name), 'text\n')
       await harness.use('Write', { file_path: `${name}.new`, content: 'text\n' })
-      harness.workspace.files.saw(join(harness.cwd, name), { modifiedMs: 0, bytes: 0, hash: undefined })
+      harness.workspace.files.recordSeen(join(harness.cwd, name), { modifiedMs: 0, bytes: 0, hash: undefined })
     }
     writeFileSync(join(harness.cwd, 'binary'), Buffer.from([1, 0, 2]))
     rmSync(join(harness.cwd, 'folder'))

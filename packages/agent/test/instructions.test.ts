@@ -8,7 +8,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { AgentState } from '@halting/core'
 import { textOf } from '@halting/core/adapters'
 import { createReadTool, Workspace } from '../src/index.ts'
-import { blockOf, gitSummary, instructionText, readInstructions, tellingFolders } from '../src/instructions/index.ts'
+import {
+  instructionBlock,
+  gitSummary,
+  instructionText,
+  readInstructions,
+  withFolderInstructions,
+} from '../src/instructions/index.ts'
 import { importsIn, spellingsOf } from '../src/instructions/imports.ts'
 
 let home = ''
@@ -132,7 +138,7 @@ test('R-INSTR-4: what is long is cut, and told; what is nearer has room first', 
   const { files, notes } = await read()
   expect(files.map(({ text }) => text.length)).toEqual([0, 20_000, 40_000, 40_000])
   expect(notes).toContain(`${join(home, 'work/AGENTS.md')} is too long: it is skipped.`)
-  expect(files.map(blockOf)[3]).toContain(`For the rest, read ${join(cwd, 'CLAUDE.md')}.`)
+  expect(files.map(instructionBlock)[3]).toContain(`For the rest, read ${join(cwd, 'CLAUDE.md')}.`)
 })
 
 test('R-INSTR-4: what is no text, and no regular file, is told and does not hold the run up', async () => {
@@ -182,7 +188,7 @@ test('R-INSTR-5: those of a folder below are told once, with the result of the f
   put('work/private.md', 'private')
   put('work/app/api/v1/x.ts', 'let x')
   const { files } = await read()
-  const wrap = tellingFolders({ cwd, home, env: {}, ...rules }, new Set(files.map(({ realPath }) => realPath)))
+  const wrap = withFolderInstructions({ cwd, home, env: {}, ...rules }, new Set(files.map(({ realPath }) => realPath)))
   const tool = wrap(createReadTool(new Workspace({ cwd })))
   if (!('execute' in tool)) throw new Error('It is no agent.')
   // The tool takes what Read takes.

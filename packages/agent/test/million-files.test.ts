@@ -9,7 +9,7 @@ import { FileCheckpoints } from '@halting/agent'
 import { gitSummary } from '../src/instructions/git-summary.ts'
 import { unreadNames } from '../src/instructions/prompt-texts.ts'
 import { filesCut, ignoredFiles, noMatches, tryIgnoringCase } from '../src/tools/search-texts.ts'
-import { mentioned } from '../src/instructions/mentions.ts'
+import { loadMentions } from '../src/instructions/mentions.ts'
 import { bounded, many, manyFilesIn, placeForMany } from '../../policy/test/support/many-files.ts'
 import { codingTools } from './support/harness.ts'
 
@@ -58,7 +58,7 @@ describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
     const { workspace } = codingTools({}, { cwd })
     const permissions = createPermissions({ cwd, mode: 'default', deny: ['Read(f5*)'] })
     const signal = new AbortController().signal
-    const { blocks, notes } = await bounded(() => mentioned('Look at @d', workspace, permissions, signal))
+    const { blocks, notes } = await bounded(() => loadMentions('Look at @d', workspace, permissions, signal))
     const shown = JSON.stringify(blocks)
     expect(notes).toEqual([])
     expect(shown).toContain(unreadNames(10_000))

@@ -8,10 +8,10 @@ import { settingsHooks } from '../src/hooks/index.ts'
 import { readPluginHooks } from '../src/hooks/settings-hooks.ts'
 import { createPermissions } from '../src/index.ts'
 import {
-  expanded,
+  expandPrompt,
   readAgentDefinitions,
   readPlugins,
-  readWrittenPrompts,
+  readPromptFiles,
   writtenOffers,
 } from '../src/instructions/index.ts'
 import { ownSkillFolders } from '../src/instructions/places.ts'
@@ -45,7 +45,7 @@ async function broughtBy(...paths: readonly string[]) {
   const { all, problems } = await read(...paths)
   const rules = { mayRead: () => true, trust: { lets: async () => false } }
   const places = { cwd, home, env: {}, plugins: all }
-  const prompts = await readWrittenPrompts({ ...places, ...rules })
+  const prompts = await readPromptFiles({ ...places, ...rules })
   const agents = await readAgentDefinitions({ ...places, ...rules })
   return { all, problems, prompts: prompts.all, agents: agents.all, notes: [...prompts.notes, ...agents.notes] }
 }
@@ -105,7 +105,7 @@ describe('what a plugin brings', () => {
       ran.push(line)
       return { kind: 'ran', text: 'listed' } as const
     }
-    expect((await expanded(command, '', { trust: { lets: async () => false }, run })).text).toBe('listed')
+    expect((await expandPrompt(command, '', { trust: { lets: async () => false }, run })).text).toBe('listed')
     expect(ran).toEqual(['ls'])
     expect(await writtenOffers({ cwd, home, env: {}, plugins: all })).toEqual([])
   })

@@ -245,7 +245,7 @@ describe('for a file', () => {
     await Promise.resolve()
     end('over')
     expect(await ended).toEqual({ kind: 'over' })
-    expect([watched.unmet('over').said, looks]).toEqual([fileState('/mnt/dead/file', 'no answer'), 1])
+    expect([watched.unmet('over').sentences, looks]).toEqual([fileState('/mnt/dead/file', 'no answer'), 1])
   })
 
   test('a look that is refused at first is told, later it is waited on', async () => {

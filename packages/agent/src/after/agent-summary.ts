@@ -1,6 +1,6 @@
 import type { Hook, Json, RunEvent } from '@halting/core'
 import { isJsonObject, textOf } from '@halting/core/adapters'
-import { lastSaid, suggestionOf } from './prompt-suggestion.ts'
+import { latestTexts, suggestionOf } from './prompt-suggestion.ts'
 import { conversationBlock, summaryPrompt } from './after-texts.ts'
 
 /** Options of the progress summaries of background agents. */
@@ -28,17 +28,17 @@ export function agentSummaryHook({ everyMs = 30_000 }: AgentSummaryOptions = {})
       if (context.agentType === null) return undefined
       const state = context.state()
       const atMs = state.execution()?.figures.durationMs ?? 0
-      if (atMs - toldIn(state.metadata[key]).atMs < everyMs) return undefined
+      if (atMs - storedSummary(state.metadata[key]).atMs < everyMs) return undefined
       if (!state.transcript.since(0).some(({ kind }) => kind === 'assistant')) return undefined
-      const conversation = lastSaid(state.transcript, 'text+calls')
+      const conversation = latestTexts(state.transcript, 'text+calls')
       const content = conversationBlock(conversation)
-      const asked = context.ask({
+      const answer = context.ask({
         system: summaryPrompt,
         messages: [{ role: 'user', content }],
         maxOutputTokens: 256,
         timeoutMs,
       })
-      return asked.then((reply) => {
+      return answer.then((reply) => {
         const summary = reply.kind === 'answered' ? suggestionOf(textOf(reply.message.content)) : ''
         return context.withState(state.withMetadata(key, { atMs, summary }))
       })
@@ -49,11 +49,11 @@ export function agentSummaryHook({ everyMs = 30_000 }: AgentSummaryOptions = {})
 /** The progress summary in an event of an agent; undefined if it has none. */
 export function agentSummaryIn(event: RunEvent): string | undefined {
   if (event.type !== 'hook_end' || event.hook !== id || !('metadata' in event.outcome)) return undefined
-  const { summary } = toldIn(event.outcome.metadata?.[key])
+  const { summary } = storedSummary(event.outcome.metadata?.[key])
   return summary === '' ? undefined : summary
 }
 
-function toldIn(told: Json | undefined): { readonly atMs: number; readonly summary: string } {
-  const { atMs, summary } = isJsonObject(told) ? told : {}
+function storedSummary(value: Json | undefined): { readonly atMs: number; readonly summary: string } {
+  const { atMs, summary } = isJsonObject(value) ? value : {}
   return { atMs: typeof atMs === 'number' ? atMs : 0, summary: typeof summary === 'string' ? summary : '' }
 }

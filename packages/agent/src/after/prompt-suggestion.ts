@@ -26,7 +26,7 @@ export function promptSuggestion(
     limits: { maxBudgetUsd: 0.02, maxTotalTokens: 20_000, maxDurationMs: 15_000, ...given.limits, maxTurns: 1 },
     ...(given.model !== undefined && { model: given.model }),
     async run({ transcript, ask }) {
-      const conversation = lastSaid(transcript)
+      const conversation = latestTexts(transcript)
       if (conversation === '') return { kind: 'skipped', message: 'The conversation is empty.' }
       const prompt = conversationBlock(conversation)
       const { text } = await ask({ system: suggestionPrompt, prompt, maxOutputTokens: 1_024 })
@@ -38,28 +38,29 @@ export function promptSuggestion(
 }
 
 /** The latest texts of user and agent, each shortened; optionally with the agent's tool calls. */
-export function lastSaid(transcript: Transcript, shows: Shown = 'text'): string {
-  const said: string[] = []
+export function latestTexts(transcript: Transcript, shows: TextSelection = 'text'): string {
+  const excerpts: string[] = []
   const entries = transcript.since(0)
-  for (let index = entries.length - 1; index >= 0 && said.length < mostEntries; index--) {
+  for (let index = entries.length - 1; index >= 0 && excerpts.length < mostEntries; index--) {
     const entry = entries[index]
-    if (entry?.kind === 'assistant' && entry.error === undefined) said.push(line('Agent', entry.message.content, shows))
-    else if (entry?.kind === 'user' && isOfPerson(entry)) said.push(line('User', entry.message.content))
-    if (said.at(-1) === '') said.pop()
+    if (entry?.kind === 'assistant' && entry.error === undefined)
+      excerpts.push(line('Agent', entry.message.content, shows))
+    else if (entry?.kind === 'user' && isOfPerson(entry)) excerpts.push(line('User', entry.message.content))
+    if (excerpts.at(-1) === '') excerpts.pop()
   }
-  return tailOf(said.toReversed().join('\n'), mostInAll)
+  return tailOf(excerpts.toReversed().join('\n'), mostInAll)
 }
 
-type Shown = 'text' | 'text+calls'
+type TextSelection = 'text' | 'text+calls'
 
-function line(who: 'Agent' | 'User', content: string | readonly ContentBlock[], shows: Shown = 'text'): string {
+function line(who: 'Agent' | 'User', content: string | readonly ContentBlock[], shows: TextSelection = 'text'): string {
   const texts = typeof content === 'string' ? [content] : content.flatMap((block) => textIn(block, shows))
   const text = texts.join('\n').trim()
   // No text of the conversation may close the frame around it.
   return text === '' ? '' : speaker(who, headOf(text, mostOfAnEntry).replaceAll(/<\/?conversation/gi, '[conversation'))
 }
 
-function textIn(block: ContentBlock, shows: Shown): readonly string[] {
+function textIn(block: ContentBlock, shows: TextSelection): readonly string[] {
   if (isToolUse(block)) return shows === 'text' ? [] : [`${block.name} ${JSON.stringify(block.input)}`]
   return 'text' in block && block.type === 'text' && typeof block.text === 'string' ? [block.text] : []
 }
@@ -70,7 +71,7 @@ const sequences = /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u00
 /** Control characters, bidirectional controls and invisible characters. */
 const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu
 
-/** The suggestion as one line of plain text; '' if there is none. */
+/** The suggestion as one line of plain text; '' if none exists. */
 export function suggestionOf(answer: string): string {
   const [first = ''] = answer
     .trim()

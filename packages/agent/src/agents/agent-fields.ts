@@ -2,7 +2,7 @@ import { headOf } from '@halting/core/adapters'
 import { limitNames } from './agent-limits.ts'
 
 /** Fields of an agent definition that have an effect. */
-const served = [
+const supportedFields = [
   'name',
   'description',
   'prompt',
@@ -19,14 +19,14 @@ const served = [
 ]
 
 /** Fields of other programs that change what an agent can do. */
-const notServed = ['mcpServers', 'skills', 'memory', 'isolation', 'effort', 'initialPrompt']
+const unsupportedFields = ['mcpServers', 'skills', 'memory', 'isolation', 'effort', 'initialPrompt']
 
 /** Fields without effect on what an agent does. */
-const forShow = ['color']
+const cosmeticFields = ['color']
 
 /** Names that other files and programs use, in lower case and without `-` and `_`. */
-const meant: ReadonlyMap<string, string> = new Map([
-  ...served.map((field) => [plainName(field), field] as const),
+const fieldsByAlias: ReadonlyMap<string, string> = new Map([
+  ...supportedFields.map((field) => [plainName(field), field] as const),
   ['tool', 'tools'],
   ['allowedtool', 'tools'],
   ['allowedtools', 'tools'],
@@ -46,7 +46,7 @@ const meant: ReadonlyMap<string, string> = new Map([
   ['runinbackground', 'background'],
 ])
 
-export type SaidFields =
+export type FieldCheck =
   /** `wrong`: the field was intended but is not supported, and ignoring it would give the agent more rights. */
   { readonly kind: 'wrong'; readonly why: string } | { readonly kind: 'fine'; readonly notes: readonly string[] }
 
@@ -55,13 +55,13 @@ export type SaidFields =
  * Checks the field names of an agent definition and returns notes about ignored ones. `isSame` decides which names are
  * equal; field names in files are case-insensitive.
  */
-export function saidFields(names: readonly string[], isSame: (one: string, other: string) => boolean): SaidFields {
+export function checkFields(names: readonly string[], isSame: (one: string, other: string) => boolean): FieldCheck {
   const isAmong = (name: string, fields: readonly string[]): boolean => fields.some((field) => isSame(name, field))
-  const odd = names.filter((name) => !isAmong(name, [...served, ...forShow]))
-  const unserved = notServed.filter((field) => isAmong(field, odd))
-  const unknown = odd.filter((name) => !isAmong(name, notServed))
+  const odd = names.filter((name) => !isAmong(name, [...supportedFields, ...cosmeticFields]))
+  const unserved = unsupportedFields.filter((field) => isAmong(field, odd))
+  const unknown = odd.filter((name) => !isAmong(name, unsupportedFields))
   for (const name of unknown) {
-    const field = meant.get(plainName(name))
+    const field = fieldsByAlias.get(plainName(name))
     if (field !== undefined) return { kind: 'wrong', why: `${name} is not a field of an agent. Use ${field}` }
   }
   return {
@@ -76,7 +76,7 @@ export function saidFields(names: readonly string[], isSame: (one: string, other
 /** Whether a word is probably meant as the name of an agent field. */
 export function isFieldName(word: string): boolean {
   const name = plainName(word)
-  return meant.has(name) || notServed.some((field) => plainName(field) === name)
+  return fieldsByAlias.has(name) || unsupportedFields.some((field) => plainName(field) === name)
 }
 
 function plainName(name: string): string {

@@ -3,7 +3,7 @@ import type { AgentDefinition } from './definition.ts'
 import { isAbsent } from './is-absent.ts'
 
 /** Limits of an agent as written, of any type, by the names of the flags. */
-export interface SaidOfLimits {
+export interface RawLimits {
   readonly maxTurns?: unknown
   readonly maxBudgetUsd?: unknown
   readonly maxTokens?: unknown
@@ -17,8 +17,8 @@ export const limitNames = ['maxTurns', 'maxBudgetUsd', 'maxTokens', 'maxDuration
 type Limits = Pick<AgentDefinition, 'maxTurns' | 'maxBudgetUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'maxToolCalls'>
 
 /** The limits, or a message about an invalid one. An ignored limit would leave the agent unbounded. */
-export function limitsOf(said: SaidOfLimits): Limits | string {
-  const { maxTurns, maxBudgetUsd, maxTokens, maxDuration, maxToolCalls } = said
+export function limitsOf(raw: RawLimits): Limits | string {
+  const { maxTurns, maxBudgetUsd, maxTokens, maxDuration, maxToolCalls } = raw
   const [turns, usd, tokens] = [numberOf(maxTurns), numberOf(maxBudgetUsd), numberOf(maxTokens)]
   const calls = numberOf(maxToolCalls)
   if (turns !== undefined && !isCount(turns)) return 'maxTurns must be a whole number above 0'
@@ -38,17 +38,17 @@ export function limitsOf(said: SaidOfLimits): Limits | string {
 }
 
 /** NaN if it is not a number. */
-function numberOf(given: unknown): number | undefined {
-  if (isAbsent(given)) return undefined
-  return typeof given === 'number' || typeof given === 'string' ? Number(given) : NaN
+function numberOf(input: unknown): number | undefined {
+  if (isAbsent(input)) return undefined
+  return typeof input === 'number' || typeof input === 'string' ? Number(input) : NaN
 }
 
-function isCount(given: number): boolean {
-  return Number.isSafeInteger(given) && given >= 1
+function isCount(input: number): boolean {
+  return Number.isSafeInteger(input) && input >= 1
 }
 
 /** NaN if it is not a duration. */
-function millisecondsOf(given: unknown): number {
-  const value = typeof given === 'string' ? durationMs(given) : undefined
+function millisecondsOf(input: unknown): number {
+  const value = typeof input === 'string' ? durationMs(input) : undefined
   return value !== undefined && value >= 1 && value <= longestDurationMs ? value : NaN
 }

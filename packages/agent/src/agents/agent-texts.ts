@@ -44,8 +44,8 @@ export function unknownModel(name: string, known: readonly string[]): string {
 export const uncheckableGoals = (agent: string): string =>
   `Agent ${agent} has goals (until) that cannot be checked here. Nothing was started.`
 
-export const misspelledTool = (field: string, agent: string, given: string, name: string): string =>
-  `${field} of agent ${agent} contains ${given}, but the tool is named ${name}. Nothing was started.`
+export const misspelledTool = (field: string, agent: string, entry: string, name: string): string =>
+  `${field} of agent ${agent} contains ${entry}, but the tool is named ${name}. Nothing was started.`
 
 export const allToolsGuarded = (agent: string, tools: readonly string[]): string =>
   `Agent ${agent} was not started, because it would have no tools. Its PreToolUse hooks guard ${tools.join(', ')}, and these hooks do not run for agents. Use another agent.`

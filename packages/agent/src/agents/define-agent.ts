@@ -1,12 +1,12 @@
 import { headOf } from '@halting/core/adapters'
 import { permissionModes } from '@halting/policy'
-import { limitsOf, type SaidOfLimits } from './agent-limits.ts'
+import { limitsOf, type RawLimits } from './agent-limits.ts'
 import type { UncalledHooks } from './agent-hooks.ts'
 import type { AgentDefinition } from './definition.ts'
 import { isAbsent } from './is-absent.ts'
 
 /** An agent definition as written, with values of any type: from a file or from JSON. */
-export interface SaidOfAgent {
+export interface RawAgent {
   readonly name: string
   readonly description: unknown
   readonly prompt: unknown
@@ -16,7 +16,7 @@ export interface SaidOfAgent {
   readonly permissionMode?: unknown
   /** A field of other programs. It makes the agent read-only, like the mode `plan`. */
   readonly readonly?: unknown
-  readonly limits?: SaidOfLimits
+  readonly limits?: RawLimits
   readonly background?: unknown
   /** Commands. */
   readonly until?: readonly string[] | undefined
@@ -26,12 +26,9 @@ export interface SaidOfAgent {
 /**
  * The definition, or a message about what is wrong with it. Nothing is ignored that would give the agent more rights.
  */
-export function definitionOf(
-  said: SaidOfAgent,
-  from: Pick<AgentDefinition, 'level' | 'path'>,
-): AgentDefinition | string {
-  const { name, description, prompt, tools, disallowedTools = [], model, permissionMode, background } = said
-  const { hooks = noHooks, until = [] } = said
+export function definitionOf(raw: RawAgent, from: Pick<AgentDefinition, 'level' | 'path'>): AgentDefinition | string {
+  const { name, description, prompt, tools, disallowedTools = [], model, permissionMode, background } = raw
+  const { hooks = noHooks, until = [] } = raw
   if (!isAgentName(name)) return 'its name has characters that are not allowed'
   if (typeof description !== 'string' || description.trim() === '') return 'it has no description'
   if (typeof prompt !== 'string' || prompt.trim() === '') return 'it has no prompt'
@@ -39,10 +36,10 @@ export function definitionOf(
   const ownMode = permissionModes.find((known) => known === permissionMode)
   if (!isAbsent(permissionMode) && ownMode === undefined)
     return `permissionMode must be one of ${permissionModes.join(', ')}`
-  if (!isAbsent(said.readonly) && !['true', 'false'].includes(String(said.readonly)))
+  if (!isAbsent(raw.readonly) && !['true', 'false'].includes(String(raw.readonly)))
     return 'readonly must be true or false'
-  const mode = String(said.readonly) === 'true' ? 'plan' : ownMode
-  const limits = limitsOf(said.limits ?? {})
+  const mode = String(raw.readonly) === 'true' ? 'plan' : ownMode
+  const limits = limitsOf(raw.limits ?? {})
   if (typeof limits === 'string') return limits
   if (!isAbsent(background) && !['true', 'false'].includes(String(background)))
     return 'background must be true or false'

@@ -12,11 +12,17 @@ import {
   withFrontMatter,
 } from '../instructions/frontmatter.ts'
 import type { ReadingRules } from '../instructions/instruction-files.ts'
-import { briefingOffer } from '../instructions/offers.ts'
-import { type BriefingPlaces, foldersOf, nameIn, withPluginRoot, type WrittenPlace } from '../instructions/places.ts'
+import { briefingOffer } from '../instructions/briefing-trust.ts'
+import {
+  type BriefingPlaces,
+  foldersOf,
+  componentName,
+  withPluginRoot,
+  type PromptPlace,
+} from '../instructions/places.ts'
 import { realPath } from '@halting/journal/files'
 import { PermissionRuleError, parseRules, type Offer } from '@halting/policy'
-import { isFieldName, saidFields } from './agent-fields.ts'
+import { isFieldName, checkFields } from './agent-fields.ts'
 import { type UncalledHooks, uncalledHooks, uncalledHooksOf } from './agent-hooks.ts'
 import { limitNames } from './agent-limits.ts'
 import { definitionOf } from './define-agent.ts'
@@ -137,7 +143,7 @@ async function entriesOf(folder: string, most: number): Promise<readonly Dirent[
 
 async function readOne(
   path: string,
-  place: WrittenPlace,
+  place: PromptPlace,
   { cwd, mayRead }: AgentReading,
   notes: string[],
 ): Promise<AgentDefinition | undefined> {
@@ -153,11 +159,11 @@ async function readOne(
   if (fields.size === 0) return refuse('it has no header above its text (---, name and description, ---)')
   const [unread] = problems
   if (unread !== undefined) return refuse(unread)
-  const said = saidFields([...fields.keys()], isSameInFile)
+  const said = checkFields([...fields.keys()], isSameInFile)
   if (said.kind === 'wrong') return refuse(said.why)
   const definition = definitionOf(
     {
-      name: nameIn(place, textField(fields, 'name') || basename(path, '.md')),
+      name: componentName(place, textField(fields, 'name') || basename(path, '.md')),
       description: textField(fields, 'description') || firstLineOf(body),
       prompt: body,
       tools: list(fields, 'tools'),
@@ -235,7 +241,7 @@ export function agentsOfJson(text: string, cwd: string): readonly AgentDefinitio
   if (!isJsonObject(given)) throw new Error('is not an object of agents by name')
   return Object.entries(given).map(([name, said]) => {
     if (!isJsonObject(said)) throw new Error(`has an agent ${name} that is not an object`)
-    const fields = saidFields(Object.keys(said), (one, other) => one === other)
+    const fields = checkFields(Object.keys(said), (one, other) => one === other)
     if (fields.kind === 'wrong') throw new Error(`has an agent ${name}: ${fields.why}`)
     const { description, prompt, model, permissionMode, readonly, background, until } = said
     const [tools, disallowedTools] = ['tools', 'disallowedTools'].map((field) => texts(name, field, said[field]))

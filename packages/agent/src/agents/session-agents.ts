@@ -14,7 +14,7 @@ export interface SessionAgents {
   /** Names of the subagent types. */
   readonly names: readonly string[]
   /** Descriptions for users; with the name of its model if an agent sets one. */
-  readonly told: readonly (Pick<AgentDefinition, 'name' | 'description' | 'level'> & {
+  readonly descriptions: readonly (Pick<AgentDefinition, 'name' | 'description' | 'level'> & {
     /** Name of its model. */
     readonly model?: string
   })[]
@@ -49,7 +49,7 @@ export async function sessionAgents(options: SessionAgentsOptions): Promise<Sess
     get names() {
       return definitions.map(({ name }) => name)
     },
-    get told() {
+    get descriptions() {
       return definitions.map(({ name, description, level, model }) => ({
         name,
         description,

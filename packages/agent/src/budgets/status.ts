@@ -193,7 +193,7 @@ export async function correctBudget(
   })
 }
 
-/** Path of the ledger, and why it cannot be used; undefined if it can, or if there is none yet. */
+/** Path of the ledger, and why it cannot be used; undefined if it can, or if none exists yet. */
 export function ledgerTrouble(owner: LedgerOwner): {
   /** Path of the ledger. */
   readonly path: string

@@ -4,13 +4,13 @@ import { HaltingError } from '@halting/core'
 import { codeOf, messageOf } from '@halting/core/adapters'
 import { makeDurableFolder, writeWhole } from '@halting/journal/files'
 import { lineOf, valueOf } from '@halting/journal'
-import type { KeptState } from './kept-state.ts'
+import type { PathState } from './path-state.ts'
 
 /** A changed path, with its state before and after. */
 export interface FileChange {
   readonly path: string
-  readonly before: KeptState
-  readonly after: KeptState
+  readonly before: PathState
+  readonly after: PathState
   /** Folders above it that did not exist, the outermost first. */
   readonly madeFolders?: readonly string[]
 }

@@ -8,7 +8,7 @@ export function checkpointsFolder(place: SessionPlace): string {
 }
 
 /** The same for the session with this file. */
-export function checkpointsBeside(path: string): string {
+export function checkpointsOfFile(path: string): string {
   return join(dirname(path), basename(path, '.jsonl'), 'files')
 }
 

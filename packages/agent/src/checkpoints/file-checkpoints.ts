@@ -6,14 +6,20 @@ import type { Environment } from '../tools/limits.ts'
 import { ChangeLog, type ChangeCall, type FileChange } from './change-log.ts'
 import type { CommandChange } from '../checks/command-changes.ts'
 import { changedLines } from './changed-lines.ts'
-import { lookAtFolder } from './folder-look.ts'
-import { GitProject, isInRepository } from './git-look.ts'
-import { KeptContents } from './kept-contents.ts'
-import { absent, isSameState, sha256Of, stateAt, statsAt, type KeptState } from './kept-state.ts'
-import { HeldFiles, lookLimits, type LookLimits, type ProjectLook, type SeenChanges } from './project-look.ts'
+import { snapshotFolder } from './folder-snapshot.ts'
+import { GitProject, isInRepository } from './git-snapshot.ts'
+import { ContentStore } from './content-store.ts'
+import { absent, isSameState, sha256Of, stateAt, statsAt, type PathState } from './path-state.ts'
+import {
+  FileSnapshots,
+  snapshotLimits,
+  type SnapshotLimits,
+  type WorktreeSnapshot,
+  type DetectedChanges,
+} from './worktree-snapshot.ts'
 
 /** The call that is about to change something. */
-export type CallOf = Pick<ToolContext, 'callId' | 'toolName' | 'idempotencyKey'>
+export type ChangingCall = Pick<ToolContext, 'callId' | 'toolName' | 'idempotencyKey'>
 
 /** Options of `FileCheckpoints`. */
 export interface CheckpointOptions {
@@ -28,7 +34,7 @@ export interface CheckpointOptions {
   /** Folders within it that are not inspected: those of this program. */
   readonly hidden?: readonly string[]
   /** Bounds of the change detection. Omitted ones have their defaults. */
-  readonly limits?: Partial<LookLimits>
+  readonly limits?: Partial<SnapshotLimits>
   /** Removes keys from commands, which are logged for users to read. */
   readonly redact?: (text: string) => string
   /** Called once when files can no longer be stored. The run continues. */
@@ -38,7 +44,7 @@ export interface CheckpointOptions {
 /** A folder in which changes are detected. */
 interface Project {
   readonly path: string
-  readonly files: HeldFiles
+  readonly files: FileSnapshots
   git: GitProject | undefined
 }
 
@@ -58,20 +64,20 @@ export interface NextContent {
  */
 export class FileCheckpoints {
   readonly #options: CheckpointOptions
-  readonly #limits: LookLimits
-  readonly #contents: KeptContents
+  readonly #limits: SnapshotLimits
+  readonly #contents: ContentStore
   #log: ChangeLog
   #projects: readonly Project[]
   /** The last recorded state of each path, and when it was recorded. */
-  readonly #latest = new Map<string, { readonly at: number; readonly after: KeptState }>()
+  readonly #latest = new Map<string, { readonly at: number; readonly after: PathState }>()
   #moment = 0
   #isOff = false
   #step: Promise<unknown> = Promise.resolve()
 
   constructor(options: CheckpointOptions) {
     this.#options = options
-    this.#limits = { ...lookLimits, ...options.limits }
-    this.#contents = new KeptContents(options.folder)
+    this.#limits = { ...snapshotLimits, ...options.limits }
+    this.#contents = new ContentStore(options.folder)
     this.#log = new ChangeLog(options.folder)
     this.#projects = this.#openProjects()
   }
@@ -80,13 +86,13 @@ export class FileCheckpoints {
     const { folder, hidden = [], cwd, directories = [] } = this.#options
     return [...new Set([cwd, ...directories])].map((path) => ({
       path,
-      files: new HeldFiles(this.#contents, [folder, ...hidden], this.#limits),
+      files: new FileSnapshots(this.#contents, [folder, ...hidden], this.#limits),
       git: undefined,
     }))
   }
 
   /** Invalidates contents held since before a restore. Must not be called while a call is running. */
-  lookAnew(): void {
+  invalidate(): void {
     this.#latest.clear()
     this.#log = new ChangeLog(this.#options.folder)
     this.#projects = this.#openProjects()
@@ -98,10 +104,10 @@ export class FileCheckpoints {
   }
 
   /** Runs `save`, which writes this content to a real path or deletes the file. */
-  async around<T>(call: CallOf, path: string, next: NextContent | 'deleted', save: () => Promise<T>): Promise<T> {
+  async around<T>(call: ChangingCall, path: string, next: NextContent | 'deleted', save: () => Promise<T>): Promise<T> {
     await this.#inTurn(async () => {
       const { state: before, content } = stateAt(path)
-      if (before.kind === 'file' && content !== undefined) await this.#contents.keep(before.sha256, content)
+      if (before.kind === 'file' && content !== undefined) await this.#contents.store(before.sha256, content)
       const after = next === 'deleted' ? absent : stateOf(next)
       const madeFolders = before.kind === 'absent' ? missingAbove(path) : []
       const change: FileChange = { path, before, after, ...(madeFolders.length > 0 && { madeFolders }) }
@@ -116,16 +122,16 @@ export class FileCheckpoints {
    * seen.
    */
   async aroundCommand<T>(
-    call: CallOf,
+    call: ChangingCall,
     command: string,
     run: () => Promise<T>,
     onChanges?: (files: readonly CommandChange[]) => void,
   ): Promise<T> {
     const begun = await this.#inTurn(async () => {
       await this.#contents.open()
-      const look = await this.#look()
+      const look = await this.#snapshot()
       const of = await this.#log.append(
-        { type: 'command_start', ...callOf(call), command: this.#shown(command) },
+        { type: 'command_start', ...callOf(call), command: this.#redacted(command) },
         'written',
       )
       return { look, of, moment: ++this.#moment }
@@ -137,7 +143,7 @@ export class FileCheckpoints {
         await this.#inTurn(async () => {
           const seen = await begun.look.changes()
           const changes = this.#withoutKnown(seen.changes, begun.moment)
-          for (const { before } of changes) if (before.kind === 'file') await this.#contents.keepHeld(before.sha256)
+          for (const { before } of changes) if (before.kind === 'file') await this.#contents.storeStaged(before.sha256)
           const { of } = begun
           const { unseen } = seen
           await this.#log.append({ type: 'command_end', ...callOf(call), of, changes, unseen }, 'synced')
@@ -148,13 +154,13 @@ export class FileCheckpoints {
   }
 
   /** Records the start of a background command, whose changes and their times are unknown. */
-  async background(call: CallOf, command: string): Promise<void> {
+  async background(call: ChangingCall, command: string): Promise<void> {
     await this.#inTurn(async () => {
       const of = await this.#log.append(
-        { type: 'command_start', ...callOf(call), command: this.#shown(command) },
+        { type: 'command_start', ...callOf(call), command: this.#redacted(command) },
         'written',
       )
-      const unseen = [`a command in the background (${headOf(this.#shown(command), 80)}) may have changed files`]
+      const unseen = [`a command in the background (${headOf(this.#redacted(command), 80)}) may have changed files`]
       await this.#log.append({ type: 'command_end', ...callOf(call), of, changes: [], unseen }, 'written')
     })
   }
@@ -164,29 +170,29 @@ export class FileCheckpoints {
     await this.#contents.close().catch(() => {})
   }
 
-  async #look(): Promise<ProjectLook> {
-    const looks: ProjectLook[] = []
-    for (const project of this.#projects) looks.push(await this.#lookAt(project))
-    const [only, ...others] = looks
-    return only !== undefined && others.length === 0 ? only : { changes: () => changesOfAll(looks) }
+  async #snapshot(): Promise<WorktreeSnapshot> {
+    const snapshots: WorktreeSnapshot[] = []
+    for (const project of this.#projects) snapshots.push(await this.#snapshotOf(project))
+    const [only, ...others] = snapshots
+    return only !== undefined && others.length === 0 ? only : { changes: () => changesOfAll(snapshots) }
   }
 
-  async #lookAt(project: Project): Promise<ProjectLook> {
+  async #snapshotOf(project: Project): Promise<WorktreeSnapshot> {
     const { env = process.env } = this.#options
     const root = realPath(project.path)
     // A repository may be created and removed during a session.
     if (!isInRepository(root)) project.git = undefined
     else project.git ??= await GitProject.of(root, env)
-    const look = await project.git?.look(project.files, this.#contents, this.#limits)
-    return look ?? lookAtFolder(root, project.files, this.#limits)
+    const look = await project.git?.snapshot(project.files, this.#contents, this.#limits)
+    return look ?? snapshotFolder(root, project.files, this.#limits)
   }
 
-  #shown(command: string): string {
+  #redacted(command: string): string {
     const text = this.#options.redact?.(command) ?? command
     return text.length > 200 ? `${headOf(text, 200)}...` : text
   }
 
-  #withoutKnown(changes: SeenChanges['changes'], since: number): readonly FileChange[] {
+  #withoutKnown(changes: DetectedChanges['changes'], since: number): readonly FileChange[] {
     return changes.flatMap((change) => {
       const known = this.#latest.get(change.path)
       if (known === undefined || known.at < since) return [change]
@@ -214,10 +220,10 @@ export class FileCheckpoints {
 }
 
 /** One folder may contain another: returns each path once. */
-async function changesOfAll(looks: readonly ProjectLook[]): Promise<SeenChanges> {
+async function changesOfAll(snapshots: readonly WorktreeSnapshot[]): Promise<DetectedChanges> {
   const changes = new Map<string, FileChange>()
   const unseen: string[] = []
-  for (const look of looks) {
+  for (const look of snapshots) {
     const seen = await look.changes()
     for (const change of seen.changes) if (!changes.has(change.path)) changes.set(change.path, change)
     unseen.push(...seen.unseen)
@@ -225,7 +231,7 @@ async function changesOfAll(looks: readonly ProjectLook[]): Promise<SeenChanges>
   return { changes: [...changes.values()], unseen }
 }
 
-function stateOf({ content, mode }: NextContent): KeptState {
+function stateOf({ content, mode }: NextContent): PathState {
   const permissions = mode === undefined ? null : mode & 0o7777
   return { kind: 'file', sha256: sha256Of(content), bytes: content.length, mode: permissions }
 }
@@ -233,7 +239,7 @@ function stateOf({ content, mode }: NextContent): KeptState {
 /**
  * Keys are `session/run/…`, followed by the calls from the run down to this one; the first is a call of the main loop.
  */
-function callOf({ callId, toolName, idempotencyKey }: CallOf): ChangeCall {
+function callOf({ callId, toolName, idempotencyKey }: ChangingCall): ChangeCall {
   const [, run = '', call = callId] = /^[^/]*\/([^/]*)\/(?:(?:tool|agent):\d+:\d+:([^/]*))?/.exec(idempotencyKey) ?? []
   return { run, call, tool: toolName }
 }

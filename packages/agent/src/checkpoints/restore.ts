@@ -4,11 +4,11 @@ import { basename, dirname } from 'node:path'
 import { codeOf, messageOf } from '@halting/core/adapters'
 import { makeFolder } from '@halting/journal/files'
 import { type HeldFolder, holdFolder, errorNaming, PathMovedError } from '@halting/policy/files'
-import { takeOverRights } from '../tools/take-over-rights.ts'
+import { copyRights } from '../tools/copy-rights.ts'
 import { type ChangeLog, type ChangeRecord, type FileChange } from './change-log.ts'
-import type { KeptContents } from './kept-contents.ts'
-import { isSameState, stateInFolder, stateInPlace, type KeptState } from './kept-state.ts'
-import type { LeftFile, TakeBack } from './take-back.ts'
+import type { ContentStore } from './content-store.ts'
+import { isSameState, stateInFolder, stateInPlace, type PathState } from './path-state.ts'
+import type { LeftFile, RevertPlan } from './revert-plan.ts'
 
 type RestoreStart = Extract<ChangeRecord, { readonly type: 'restore_start' }>
 
@@ -19,23 +19,23 @@ type RestoreStart = Extract<ChangeRecord, { readonly type: 'restore_start' }>
  */
 export async function restore(
   kind: RestoreStart['kind'],
-  { changes, takes }: Pick<TakeBack, 'changes' | 'takes'>,
+  { changes, takes }: Pick<RevertPlan, 'changes' | 'takes'>,
   of: number | undefined,
-  { log, contents }: { readonly log: ChangeLog; readonly contents: KeptContents },
+  { log, contents }: { readonly log: ChangeLog; readonly contents: ContentStore },
 ): Promise<readonly LeftFile[]> {
   const begun: RestoreStart = { type: 'restore_start', kind, takes, ...(of !== undefined && { of }), changes }
   for (const { path, before } of changes) {
     const { state, content } = stateInPlace(path)
     // A change in the meantime is detected once more before the file is changed.
     if (before.kind === 'file' && content !== undefined && isSameState(state, before))
-      await contents.keep(before.sha256, content)
+      await contents.store(before.sha256, content)
   }
   const number = await log.append(begun, 'synced')
   return perform(begun, number, log, contents)
 }
 
 /** The last restore if it began and did not end. */
-export function cutOffIn(records: readonly ChangeRecord[]): number | undefined {
+export function interruptedRestore(records: readonly ChangeRecord[]): number | undefined {
   const number = records.findLastIndex(({ type }) => type === 'restore_start')
   const isComplete = records.some((record) => record.type === 'restore_end' && record.of === number)
   return number < 0 || isComplete ? undefined : number
@@ -45,9 +45,9 @@ export function cutOffIn(records: readonly ChangeRecord[]): number | undefined {
 export async function completeRestore(
   records: readonly ChangeRecord[],
   log: ChangeLog,
-  contents: KeptContents,
+  contents: ContentStore,
 ): Promise<readonly LeftFile[] | undefined> {
-  const number = cutOffIn(records)
+  const number = interruptedRestore(records)
   const begun = records[number ?? -1]
   return number === undefined || begun?.type !== 'restore_start' ? undefined : perform(begun, number, log, contents)
 }
@@ -56,7 +56,7 @@ async function perform(
   { changes }: RestoreStart,
   number: number,
   log: ChangeLog,
-  contents: KeptContents,
+  contents: ContentStore,
 ): Promise<readonly LeftFile[]> {
   const left: LeftFile[] = []
   const attempt = async (change: FileChange): Promise<void> => {
@@ -76,7 +76,7 @@ async function perform(
 }
 
 /** Returns why it could not be restored. */
-async function put(change: FileChange, number: number, contents: KeptContents): Promise<string | undefined> {
+async function put(change: FileChange, number: number, contents: ContentStore): Promise<string | undefined> {
   const { path, after } = change
   const { state: now } = stateInPlace(path)
   // No draft is made for a file that stays unchanged.
@@ -103,7 +103,7 @@ async function put(change: FileChange, number: number, contents: KeptContents): 
 
 const changedSince = 'it was changed outside of halting since then'
 
-function isExpected(now: KeptState, { before, after }: FileChange): boolean {
+function isExpected(now: PathState, { before, after }: FileChange): boolean {
   // Between a folder and its replacement the path is briefly absent: a kill may have happened then.
   const isBetween = now.kind === 'absent' && (before.kind === 'folder' || after.kind === 'folder')
   return isBetween || isSameState(now, before)
@@ -163,9 +163,7 @@ async function writeDraft(draft: string, content: Uint8Array, mode: number | nul
       await file.writeFile(content)
       // Creation is subject to the umask; a restored mode is not.
       if (mode !== null)
-        await (there?.isFile() === true
-          ? takeOverRights(file, { uid: there.uid, gid: there.gid, mode })
-          : file.chmod(mode))
+        await (there?.isFile() === true ? copyRights(file, { uid: there.uid, gid: there.gid, mode }) : file.chmod(mode))
       await file.sync()
     } finally {
       await file.close()
@@ -176,7 +174,7 @@ async function writeDraft(draft: string, content: Uint8Array, mode: number | nul
   }
 }
 
-async function replace(at: string, draft: string, now: KeptState): Promise<undefined> {
+async function replace(at: string, draft: string, now: PathState): Promise<undefined> {
   try {
     if (now.kind === 'folder') await rmdir(at)
     await rename(draft, at)
@@ -186,7 +184,7 @@ async function replace(at: string, draft: string, now: KeptState): Promise<undef
   }
 }
 
-async function remove(at: string, now: KeptState): Promise<string | undefined> {
+async function remove(at: string, now: PathState): Promise<string | undefined> {
   if (now.kind !== 'folder') {
     await unlink(at)
     return undefined

@@ -1,18 +1,18 @@
 import { ConfigurationError } from '@halting/core'
 import { checkObject, checkText } from '@halting/journal'
 import { ChangeLog, readChanges, type ChangeRecord, type FileChange } from './change-log.ts'
-import { KeptContents } from './kept-contents.ts'
-import { isSameState, stateInPlace } from './kept-state.ts'
-import { completeRestore, cutOffIn, restore } from './restore.ts'
+import { ContentStore } from './content-store.ts'
+import { isSameState, stateInPlace } from './path-state.ts'
+import { completeRestore, interruptedRestore, restore } from './restore.ts'
 import {
   changedRuns,
   lastRestore,
-  redoOf,
-  takeBackFrom,
+  redoPlan,
+  revertPlanFrom,
   type ChangedRun,
   type LeftFile,
-  type TakeBack,
-} from './take-back.ts'
+  type RevertPlan,
+} from './revert-plan.ts'
 import { changeText } from './change-text.ts'
 
 /** What to restore: the changes of the last run, all changes since a record, or what the last undo reverted. */
@@ -26,7 +26,7 @@ export type WhatToRestore =
   | { readonly kind: 'redo' }
 
 /** A restore plan, with what it is about for users. */
-export interface RestorePlan extends TakeBack {
+export interface RestorePlan extends RevertPlan {
   /** What is restored. */
   readonly kind: WhatToRestore['kind']
   /** The run whose changes an undo reverts. */
@@ -38,7 +38,7 @@ export interface RestorePlan extends TakeBack {
 /** The files that a session has changed. Only the process that owns the session may call `apply` and `complete`. */
 export class SessionFiles {
   readonly #folder: string
-  readonly #contents: KeptContents
+  readonly #contents: ContentStore
   readonly #log: ChangeLog
 
   /**
@@ -48,7 +48,7 @@ export class SessionFiles {
   constructor(folder: string) {
     checkText('The folder of SessionFiles', folder)
     this.#folder = folder
-    this.#contents = new KeptContents(folder)
+    this.#contents = new ContentStore(folder)
     this.#log = new ChangeLog(folder)
   }
 
@@ -73,7 +73,7 @@ export class SessionFiles {
   /** The rest of an interrupted restore. Undefined if there was none. */
   async cutOff(): Promise<Pick<RestorePlan, 'changes'> | undefined> {
     const records = await this.records()
-    const begun = records[cutOffIn(records) ?? -1]
+    const begun = records[interruptedRestore(records) ?? -1]
     if (begun?.type !== 'restore_start') return undefined
     const changes: FileChange[] = []
     for (const change of begun.changes)
@@ -92,13 +92,13 @@ export class SessionFiles {
       case 'undo': {
         const last = changedRuns(records).at(-1)
         if (last === undefined) return undefined
-        return { kind: 'undo', run: last.run, ...(await takeBackFrom(records, last.first, this.#contents)) }
+        return { kind: 'undo', run: last.run, ...(await revertPlanFrom(records, last.first, this.#contents)) }
       }
       case 'rewind':
-        return { kind: 'rewind', ...(await takeBackFrom(records, what.first, this.#contents)) }
+        return { kind: 'rewind', ...(await revertPlanFrom(records, what.first, this.#contents)) }
       case 'redo': {
         const of = lastRestore(records)
-        return of === undefined ? undefined : { kind: 'redo', of, ...(await redoOf(records, of, this.#contents)) }
+        return of === undefined ? undefined : { kind: 'redo', of, ...(await redoPlan(records, of, this.#contents)) }
       }
     }
   }
@@ -121,14 +121,14 @@ export class SessionFiles {
   }
 }
 
-const wishes = "{ kind: 'undo' }, { kind: 'redo' } or { kind: 'rewind', first: 3 }"
+const kindsToRestore = "{ kind: 'undo' }, { kind: 'redo' } or { kind: 'rewind', first: 3 }"
 
 /** Plain JavaScript may pass anything. */
 function checkWhat(what: WhatToRestore): void {
-  checkObject('plan', what, wishes)
+  checkObject('plan', what, kindsToRestore)
   const { kind } = what
   if (kind !== 'undo' && kind !== 'redo' && kind !== 'rewind')
-    throw new ConfigurationError(`plan must be given ${wishes}, but its kind is ${String(kind)}.`)
+    throw new ConfigurationError(`plan must be given ${kindsToRestore}, but its kind is ${String(kind)}.`)
   if (kind === 'rewind' && !(Number.isInteger(what.first) && what.first >= 0))
     throw new ConfigurationError(
       `first must be the index of a record, 0 or more, not ${String(what.first)}. See records().`,

@@ -4,7 +4,7 @@ import type { PersonsMessage } from '@halting/core/steps'
 import type { ChangeRecord } from './change-log.ts'
 
 /** A conversation, and the ids of all runs of the session in order, including rewound ones. */
-export interface Spoken {
+export interface ConversationRuns {
   readonly transcript: Transcript
   readonly order: readonly string[]
 }
@@ -13,7 +13,7 @@ export interface Spoken {
 export function firstChangeSince(
   records: readonly ChangeRecord[],
   { id, index }: Pick<PersonsMessage, 'id' | 'index'>,
-  { transcript, order }: Spoken,
+  { transcript, order }: ConversationRuns,
 ): number | undefined {
   const own = runOf(id)
   const ownNumber = order.indexOf(own)
@@ -22,7 +22,7 @@ export function firstChangeSince(
     const number = order.indexOf(record.run)
     // A run without a record was interrupted right after it began.
     if (number < 0 || number > ownNumber) return true
-    return number === ownNumber && placeOfCall(transcript, record.run, record.call) > index
+    return number === ownNumber && positionOfCall(transcript, record.run, record.call) > index
   })
   return first < 0 ? undefined : first
 }
@@ -32,7 +32,7 @@ function runOf(entryId: string): string {
 }
 
 /** The position of a call's request in the run; after everything if the conversation does not have it. */
-function placeOfCall(transcript: Transcript, run: string, call: string): number {
+function positionOfCall(transcript: Transcript, run: string, call: string): number {
   const found = transcript
     .since(0)
     .findIndex(

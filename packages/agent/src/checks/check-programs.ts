@@ -1,4 +1,4 @@
-import { peeled, programName, type Words } from './peel.ts'
+import { withoutWrappers, programName, type Words } from './wrapped-commands.ts'
 import { type CheckKind, kindOfTask } from './task-names.ts'
 
 type Judge = (args: Words) => CheckKind | undefined
@@ -324,7 +324,7 @@ function endsWell(given: Words, name: string, args: Words): boolean {
  * only the shell knows.
  */
 export function kindOfCheck(given: Words): CheckKind | undefined {
-  const words = peeled(given)
+  const words = withoutWrappers(given)
   const [first = '', ...args] = words
   const name = programName(first)
   if (args.some((word) => notRun.test(word)) || isOnlyWords(name, args) || endsWell(given, name, args)) return undefined
@@ -366,7 +366,7 @@ const formatters: { readonly [name: string]: RegExp } = {
 
 /** Whether a command only formats files, without changing their meaning. */
 export function onlyFormats(given: Words): boolean {
-  const [first = '', ...args] = peeled(given)
+  const [first = '', ...args] = withoutWrappers(given)
   const name = programName(first)
   if (/^(?:npm|pnpm|yarn|bun|make|just)$/.test(name))
     return args.some((word) => /^(?:format|fmt|prettier)(?::(?:write|fix|all))?$/.test(word))

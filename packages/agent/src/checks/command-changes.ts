@@ -1,6 +1,6 @@
 import { commandSteps, type CommandStep } from '@halting/policy/shell'
-import { isChecked, mayBeSame, placedAt } from './file-places.ts'
-import { peeled, programName, type Words } from './peel.ts'
+import { isChecked, mayBeSame, pathFrom } from './file-places.ts'
+import { withoutWrappers, programName, type Words } from './wrapped-commands.ts'
 
 /** A file that a command changes, as far as its text shows. */
 export interface CommandChange {
@@ -24,14 +24,14 @@ export function commandChanges(command: string): readonly CommandChange[] {
 
 /** The changes of one program of a command line. */
 export function changesOfStep(step: CommandStep): readonly CommandChange[] {
-  const words = peeled(step.words.map((word) => word ?? ''))
+  const words = withoutWrappers(step.words.map((word) => word ?? ''))
   const [first = '', ...args] = words
   const name = programName(first)
   const written = writtenBy(name, args, step.input)
   const lines = linesGiven(name, args, step.input)
   const redirected: readonly CommandChange[] = step.writes.map((path) => ({ path, lines }))
   return [...redirected, ...written].flatMap(({ path, lines: count, ...others }) => {
-    const placed = placedAt(step.folder, path) ?? path
+    const placed = pathFrom(step.folder, path) ?? path
     return path === '' || path === '-' || path.startsWith('/dev/') ? [] : [{ path: placed, lines: count, ...others }]
   })
 }
@@ -187,7 +187,7 @@ export function asMadeForTrying(change: CommandChange): CommandChange {
 }
 
 /** Files of a run whose deletion does not count as a change. */
-export interface PassingFiles {
+export interface DisposableFiles {
   /**
    * Files that the run had changed. If it is unknown which of them it created, all count as created, and so do files
    * whose names look temporary.
@@ -200,7 +200,7 @@ export interface PassingFiles {
 /** Lines of changes that a check covers. */
 export function countedLines(
   changes: readonly CommandChange[],
-  { changedFiles = [], madeFiles }: PassingFiles = {},
+  { changedFiles = [], madeFiles }: DisposableFiles = {},
 ): number {
   const passes = (path: string): boolean =>
     madeFiles === undefined

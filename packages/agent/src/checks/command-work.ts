@@ -158,9 +158,9 @@ function hasRun({ step }: FoundCheck, { exitCode, output }: CommandOutcome): boo
 
 /** Lines that the command line prints itself: they are not output of its checks. */
 function linesOfEcho(steps: readonly CommandStep[]): ReadonlySet<string> {
-  const said = steps.filter(({ words: [name] }) => /^(?:echo|printf)$/.test(name ?? ''))
+  const echoes = steps.filter(({ words: [name] }) => /^(?:echo|printf)$/.test(name ?? ''))
   return new Set(
-    said.flatMap(({ words: [, ...args] }) =>
+    echoes.flatMap(({ words: [, ...args] }) =>
       args
         .map((word) => word ?? '')
         .join(' ')
@@ -295,7 +295,7 @@ function verdictOf(given: string): OutputVerdict {
   // oxlint-disable-next-line no-control-regex -- colours
   const plain = output.replaceAll(/\u001B\[[\d;]*[A-Za-z]/g, '')
   const lines = plain.split(/\r?\n/).map((line) => line.slice(0, longestLine))
-  if (lines.some(tellsOfFailure)) return 'failed'
+  if (lines.some(reportsFailure)) return 'failed'
   const text = lines.join('\n')
   if (isAllSkipped(text)) return 'nothing'
   if (goodCounts.test(lines.filter((line) => !line.includes('[no tests to run]')).join('\n'))) return 'passed'
@@ -310,6 +310,6 @@ function isAllSkipped(text: string): boolean {
   return ran !== undefined && ran === skipped
 }
 
-function tellsOfFailure(line: string): boolean {
+function reportsFailure(line: string): boolean {
   return badLine.test(line) || badWords.test(line) || badCounts.some((pattern) => pattern.test(line))
 }

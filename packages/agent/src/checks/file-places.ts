@@ -22,7 +22,7 @@ export function isChecked(path: string): boolean {
 }
 
 /** The path of a command relative to the start of its line; undefined if only the shell knows the folder. */
-export function placedAt(folder: string | undefined, path: string): string | undefined {
+export function pathFrom(folder: string | undefined, path: string): string | undefined {
   if (path.startsWith('/')) return posix.normalize(path)
   if (folder === undefined) return undefined
   return posix.normalize(posix.join(folder, path))

@@ -1,6 +1,6 @@
 import type { CommandStep } from '@halting/policy/shell'
-import { mayBeSame, placedAt, stemOf } from './file-places.ts'
-import { peeled, programName, type Words } from './peel.ts'
+import { mayBeSame, pathFrom, stemOf } from './file-places.ts'
+import { withoutWrappers, programName, type Words } from './wrapped-commands.ts'
 
 const interpreters =
   /^(?:node|nodejs|tsx|ts-node|deno|bun|python[\d.]*|pypy3?|ruby|php|perl|lua[\d.]*|luajit|Rscript|julia|bash|sh|zsh|dash|ksh|elixir|escript|groovy|kotlin|scala|swift|dart|crystal|tclsh|osascript|pwsh|runghc|racket|guile|sbcl|ocaml)$/
@@ -26,12 +26,12 @@ const compiled = /\.(?:c|cc|cpp|cxx|rs|go|zig|f90|asm|s|S|hs|d|nim|ml)$/
 export function runsChanged(step: CommandStep, changedFiles: readonly string[]): boolean {
   if (changedFiles.length === 0) return false
   const written = step.words.map((word) => word ?? '')
-  const words = peeled(written)
+  const words = withoutWrappers(written)
   const [first = '', ...args] = words
   const name = programName(first)
   if (args.some((word) => word === '--help' || word === '--version')) return false
   const isChanged = (path: string): boolean => {
-    const placed = placedAt(step.folder, path) ?? path
+    const placed = pathFrom(step.folder, path) ?? path
     return changedFiles.some((file) => mayBeSame(file, placed))
   }
   const runner = Object.hasOwn(runners, name) ? runners[name] : undefined

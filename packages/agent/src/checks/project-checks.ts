@@ -3,8 +3,8 @@ import {
   checksOfPackage,
   checksOfPython,
   checksOfTaskFiles,
-  type NamedCheck,
-} from './named-by-files.ts'
+  type DeclaredCheck,
+} from './declared-checks.ts'
 import { ProjectFolder } from './project-folder.ts'
 
 const mostChecks = 12
@@ -31,7 +31,7 @@ export async function projectChecks(folder: string): Promise<readonly string[]> 
   }
 }
 
-async function checksIn(folder: ProjectFolder): Promise<readonly NamedCheck[]> {
+async function checksIn(folder: ProjectFolder): Promise<readonly DeclaredCheck[]> {
   const names = new Set(folder.names())
   const found = await Promise.all([
     checksOfPackage(folder, names),
@@ -42,7 +42,7 @@ async function checksIn(folder: ProjectFolder): Promise<readonly NamedCheck[]> {
   return found.flat()
 }
 
-async function checksOfPart(project: ProjectFolder, name: string): Promise<readonly NamedCheck[]> {
+async function checksOfPart(project: ProjectFolder, name: string): Promise<readonly DeclaredCheck[]> {
   const part = project.folder(name)
   const found = part === undefined ? [] : await checksIn(part)
   return found.map(({ kind, command }) => ({ kind, command: `cd ${name} && ${command}` }))
@@ -54,7 +54,7 @@ function isPart(name: string): boolean {
   )
 }
 
-function commandsOf(found: readonly NamedCheck[]): readonly string[] {
+function commandsOf(found: readonly DeclaredCheck[]): readonly string[] {
   const ranked = found.toSorted((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind))
   return [...new Set(ranked.map(({ command }) => command))].slice(0, mostChecks)
 }

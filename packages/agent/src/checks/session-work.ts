@@ -2,7 +2,7 @@ import { isAbsolute, join, relative } from 'node:path'
 import type { FileWork, ToolOutput } from '@halting/core'
 import { boundedText, isInside } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
-import type { CommandChange, PassingFiles } from './command-changes.ts'
+import type { CommandChange, DisposableFiles } from './command-changes.ts'
 import type * as CommandChanges from './command-changes.ts'
 import type * as CommandWork from './command-work.ts'
 import { isChecked, stemOf } from './file-places.ts'
@@ -45,7 +45,7 @@ export class SessionWork {
   /** Records files that a tool has changed. */
   async changed(files: readonly CommandChange[]): Promise<Work> {
     const { countedLines } = await loaded()
-    const passing = await this.#passing(files)
+    const passing = await this.#disposable(files)
     const changedLines = countedLines(this.#entered(files), passing)
     return changedLines === 0 ? {} : { fileWork: { changedLines } }
   }
@@ -54,7 +54,7 @@ export class SessionWork {
   async ended({ command, exitCode, output, seen, redact }: EndedCommand): Promise<Work> {
     const { asMadeForTrying, commandChanges, commandWork } = await loaded()
     const files = seen ?? commandChanges(command).map(asMadeForTrying)
-    const passing = await this.#passing(files)
+    const passing = await this.#disposable(files)
     const changes = this.#entered(files)
     const isElsewhere = (folder: string): boolean => this.#isElsewhere(folder)
     return redacted(commandWork(command, { exitCode, output, ...passing, seen: changes, isElsewhere }), redact)
@@ -64,7 +64,7 @@ export class SessionWork {
    * Records the start of a background command. Returns the changes in its text, and a function that reports its end. A
    * check proves nothing about changes made after it began.
    */
-  async beside(
+  async backgroundStarted(
     command: string,
   ): Promise<{ readonly begun: Work; readonly atEnd: (ended: Omit<EndedCommand, 'command' | 'seen'>) => Work }> {
     const { commandChanges, commandWork } = await loaded()
@@ -84,9 +84,9 @@ export class SessionWork {
    * Files of the run whose deletion is not a change: those that it created, unless another changed file refers to
    * them.
    */
-  async #passing(files: readonly CommandChange[]): Promise<Required<PassingFiles>> {
+  async #disposable(files: readonly CommandChange[]): Promise<Required<DisposableFiles>> {
     const changedFiles = [...this.#files]
-    const deleted = files.flatMap(({ path, isDeleted }) => (isDeleted === true ? [this.#shown(path)] : []))
+    const deleted = files.flatMap(({ path, isDeleted }) => (isDeleted === true ? [this.#displayPath(path)] : []))
     const candidates = deleted.filter((path) => this.#made.has(path))
     if (candidates.length === 0) return { changedFiles, madeFiles: [] }
     const left = changedFiles.filter((path) => !deleted.includes(path)).slice(0, mostFilesRead)
@@ -107,7 +107,7 @@ export class SessionWork {
 
   /** The changes with session-relative paths. */
   #entered(files: readonly CommandChange[]): readonly CommandChange[] {
-    const changes = files.map((file) => ({ ...file, path: this.#shown(file.path) }))
+    const changes = files.map((file) => ({ ...file, path: this.#displayPath(file.path) }))
     for (const { path, isNew } of changes) {
       if (this.#files.size >= mostFiles) break
       // A deleted project file that is created again does not count as created by the run.
@@ -119,7 +119,7 @@ export class SessionWork {
   }
 
   /** Paths below the session's folder are relative to it, so that the location of the folder does not matter. */
-  #shown(path: string): string {
+  #displayPath(path: string): string {
     if (!isAbsolute(path)) return path
     const folder = [this.#folder, this.#real].find((one) => isInside(path, one))
     return folder === undefined ? path : relative(folder, path)

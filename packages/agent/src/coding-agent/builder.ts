@@ -11,8 +11,8 @@ import { type BackgroundOptions, backgroundOf } from '../tools/background.ts'
 import { endSession } from './end-session.ts'
 import type { Session } from '@halting/core/session'
 import type { SessionWorkspace } from './open-workspace.ts'
-import { type RunsGoingOn, SessionAgent } from './session-agent.ts'
-import { disposed, type KeptOnDisk, type SessionOnDisk } from './session-of.ts'
+import { type ActiveRuns, SessionAgent } from './session-agent.ts'
+import { disposedMessage, type OpenSessionFile, type SessionOnDisk } from './session-on-disk.ts'
 
 /** What all builders of one session share. */
 export interface OpenedSession extends SessionWorkspace {
@@ -42,7 +42,7 @@ export interface OpenedSession extends SessionWorkspace {
   /** Aborted by `dispose`, which ends all runs. */
   readonly over: AbortController
   /** Running runs of agents; the engine's run is tracked with the session on disk. */
-  readonly runs: RunsGoingOn
+  readonly runs: ActiveRuns
   /** What `dispose` waits for, also when it is called again. */
   ended: Promise<void> | undefined
   /** Stages after runs that are still running. */
@@ -135,7 +135,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
   }
 
   /** Creates the only object that may own the session on disk. */
-  async #taking<T>(make: (kept: KeptOnDisk | undefined) => T): Promise<T> {
+  async #taking<T>(make: (kept: OpenSessionFile | undefined) => T): Promise<T> {
     this.#check()
     const session = this.#session
     if (session.state === 'taken')
@@ -264,6 +264,6 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
   }
 
   #check(): void {
-    if (this.#session.state === 'disposed') throw new ConfigurationError(disposed)
+    if (this.#session.state === 'disposed') throw new ConfigurationError(disposedMessage)
   }
 }

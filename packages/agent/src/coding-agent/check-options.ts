@@ -82,7 +82,7 @@ const checks: { readonly [name: string]: Check } = {
 }
 
 /** Options of the loop that a session sets itself, with their replacements. */
-const brought: { readonly [name: string]: string } = {
+const replacedOptions: { readonly [name: string]: string } = {
   permissions: 'Use allowedTools, disallowedTools and permissionMode.',
   stopWhen: 'Register each guard: .withCapability(new UseHook(guard)).',
   output: 'Use outputSchema.',
@@ -101,7 +101,7 @@ const brought: { readonly [name: string]: string } = {
 export function checkedFolder(options: Pick<CodingAgentOptions, 'cwd' | 'additionalDirectories'>): string {
   const given: unknown = options
   if (!isJsonObject(given)) throw new ConfigurationError('codingAgent takes an object, such as { cwd }.')
-  for (const [name, instead] of Object.entries(brought))
+  for (const [name, instead] of Object.entries(replacedOptions))
     if (given[name] !== undefined) throw new ConfigurationError(`codingAgent has no option ${name}. ${instead}`)
   for (const [name, check] of Object.entries(checks)) {
     const problem = given[name] === undefined ? undefined : check(given[name])

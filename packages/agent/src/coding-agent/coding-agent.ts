@@ -38,9 +38,9 @@ import { CodingAgentBuilder, type OpenedSession } from './builder.ts'
 import { checkedFolder } from './check-options.ts'
 import type { SessionWorkspace } from './open-workspace.ts'
 import type { AnswerOf, AnswerSchema, CodingAgentOptions, GivenServer } from './options.ts'
-import { RunsGoingOn } from './session-agent.ts'
+import { ActiveRuns } from './session-agent.ts'
 import { sessionOptions } from './session-options.ts'
-import { namedSession, type NamedSession, SessionOnDisk, unkeptFolder } from './session-of.ts'
+import { namedSession, type NamedSession, SessionOnDisk, prepareUnstoredFolder } from './session-on-disk.ts'
 import { nameOfOption, noticeText } from './notice-text.ts'
 import { environmentWith, trustedBy, untrusted, withoutStore } from './settings-of.ts'
 import type { Environment } from '../tools/limits.ts'
@@ -104,7 +104,7 @@ function listening(onNote: CodingAgentOptions['onNote']): (note: string) => void
   }
 }
 
-interface Given<Schema extends AnswerSchema> {
+interface OpeningInput<Schema extends AnswerSchema> {
   readonly options: CodingAgentOptions<Schema>
   readonly places: BriefingPlaces
   readonly loaded: LoadedSettings
@@ -113,7 +113,7 @@ interface Given<Schema extends AnswerSchema> {
 
 /** Opens the parts like `openSession`, and creates a builder from them instead of a session. */
 class Opening<Schema extends AnswerSchema> {
-  readonly #given: Given<Schema>
+  readonly #input: OpeningInput<Schema>
   readonly #opening: PartsOpening
   readonly #interruption: OpenedSession['interruption'] = {}
   #isOpen = false
@@ -121,8 +121,8 @@ class Opening<Schema extends AnswerSchema> {
   #output: OutputSchema | undefined
   #serversInit: OpenedSession['init'] | undefined
 
-  constructor(given: Given<Schema>) {
-    this.#given = given
+  constructor(given: OpeningInput<Schema>) {
+    this.#input = given
     const { options, places, loaded } = given
     const { env, cwd } = places
     const trust = trustedBy(options, env)
@@ -150,7 +150,7 @@ class Opening<Schema extends AnswerSchema> {
   }
 
   async builder(): Promise<CodingAgentBuilder<AnswerOf<Schema>>> {
-    const { options, places, loaded, notes } = this.#given
+    const { options, places, loaded, notes } = this.#input
     const { settings } = loaded
     const named = (this.#named = await namedSession(options, places))
     const { toolbox, models, briefing, servers, agents } = await this.#opening.parts()
@@ -192,7 +192,7 @@ class Opening<Schema extends AnswerSchema> {
       ...session,
       sessionId: named.sessionId,
       onDisk,
-      removeFiles: onDisk === undefined ? unkeptFolder({ ...places, sessionId: named.sessionId }) : undefined,
+      removeFiles: onDisk === undefined ? prepareUnstoredFolder({ ...places, sessionId: named.sessionId }) : undefined,
       shell: hooks?.shell,
       totals: hooks?.totals,
       interruption: this.#interruption,
@@ -212,7 +212,7 @@ class Opening<Schema extends AnswerSchema> {
       state: 'open',
       hasChosenGoals: options.until !== undefined,
       over: sharedAbort(),
-      runs: new RunsGoingOn(),
+      runs: new ActiveRuns(),
       ended: undefined,
       after: new Set(),
     }
@@ -223,7 +223,7 @@ class Opening<Schema extends AnswerSchema> {
   /** Limits of the options, with those of the settings as defaults. */
   #limits(models: Models, agents: SessionAgents | undefined): Partial<AgentConfiguration> {
     const { run } = this.#opening
-    const { limitCeilings } = this.#given.options
+    const { limitCeilings } = this.#input.options
     const limit = new RunLimit(run, models, agents)
     const notice = limit.noticeOf(limit.unpriced)
     if (notice !== undefined) this.#note(noticeText(notice))
@@ -236,7 +236,7 @@ class Opening<Schema extends AnswerSchema> {
 
   /** What differs from the terminal program: the source of model, tools and servers, and who is asked. */
   #frontend(): SessionFrontend {
-    const { options } = this.#given
+    const { options } = this.#input
     const { tools = [], codingTools, canUseTool, onAsk, elicit } = options
     const servers = Object.entries(options.mcpServers ?? {}).map(([name, server]) => ({
       name,
@@ -261,13 +261,13 @@ class Opening<Schema extends AnswerSchema> {
   }
 
   #chosen(): ChosenSession {
-    const { sessionId, goesOn } = this.#named ?? { sessionId: randomUUID(), goesOn: false }
-    const isStored = this.#given.options.persistSession !== false
-    return { sessionId, kind: isStored ? (goesOn ? 'kept' : 'new') : 'unkept', isNamed: true, readableFolders: [] }
+    const { sessionId, isResumed: isResumed } = this.#named ?? { sessionId: randomUUID(), isResumed: false }
+    const isStored = this.#input.options.persistSession !== false
+    return { sessionId, kind: isStored ? (isResumed ? 'kept' : 'new') : 'unkept', isNamed: true, readableFolders: [] }
   }
 
   async #models(): Promise<Models> {
-    const { options, places, loaded } = this.#given
+    const { options, places, loaded } = this.#input
     const { modelFromEnvironment } = await import('@halting/models')
     const { AiSdkModels } = await import('../providers/ai-sdk-models.ts')
     const packages = new AiSdkModels({ settings: loaded.settings, env: places.env, cwd: places.cwd })
@@ -301,7 +301,7 @@ class Opening<Schema extends AnswerSchema> {
     about: { readonly named: NamedSession; readonly onDisk: SessionOnDisk | undefined; readonly model: Model },
     given: Pick<AgentConfiguration, 'hooks' | 'stopHooks'>,
   ): Promise<(SettingsHooks & { readonly totals: SessionTotals }) | undefined> {
-    const { options, places, loaded } = this.#given
+    const { options, places, loaded } = this.#input
     if (Object.keys(loaded.settings.hooks ?? {}).length === 0) return undefined
     const { settingsHooks } = await import('../hooks/settings-hooks.ts')
     const { SessionTotals } = await import('../hooks/session-totals.ts')
@@ -313,7 +313,7 @@ class Opening<Schema extends AnswerSchema> {
         settings: loaded.settings.hooks,
         permissions,
         whenAsked: options.canUseTool === undefined && options.onAsk === undefined ? 'deny' : 'ask',
-        warn: (warning) => void this.#given.notes.push(warning),
+        warn: (warning) => void this.#input.notes.push(warning),
         sessionId: named.sessionId,
         transcriptPath: new SessionOnDisk(places, named).path,
         cwd: places.cwd,
@@ -321,7 +321,7 @@ class Opening<Schema extends AnswerSchema> {
         env: workspace.env,
         sandbox: () => workspace.sandbox,
         model: model.id,
-        source: named.goesOn ? 'resume' : 'startup',
+        source: named.isResumed ? 'resume' : 'startup',
         note: (text) => this.#note(text),
         interrupt: () => this.#interruption.now?.(),
         sessionFigures: (run) => totals.figures(run),
@@ -334,7 +334,7 @@ class Opening<Schema extends AnswerSchema> {
 
   /** Notices are collected while the session is opened; later ones are passed on as they arrive. */
   #note(note: string): void {
-    const { notes, options } = this.#given
+    const { notes, options } = this.#input
     if (this.#isOpen) options.onNote?.(note)
     else notes.push(note)
   }
@@ -403,10 +403,10 @@ async function modelOf(
   if (typeof given === 'object') return given
   const { model: ofSettings, apiKeyHelper } = settings
   const { modelFromEnvironment } = await import('@halting/models')
-  const isSaid = given !== undefined || (env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
+  const isNamed = given !== undefined || (env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
   // Another program appends the window size to the name.
   const named = ofSettings === 'default' ? undefined : ofSettings?.replace(/\[\d+m\]$/, '')
-  const name = isSaid ? (given ?? env['ANTHROPIC_MODEL']?.trim()) : named
+  const name = isNamed ? (given ?? env['ANTHROPIC_MODEL']?.trim()) : named
   if (name !== undefined && packages.has(name)) return packages.load(name)
   try {
     return modelFromEnvironment(name, env, modelSettingsOf({ settings, env }))

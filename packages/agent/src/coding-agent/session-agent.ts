@@ -2,7 +2,7 @@ import type { AgentState, RunOptions } from '@halting/core'
 import { Agent, type ExecuteOptions } from '@halting/core/compat'
 
 /** Counts the running runs of a session, so that its end can wait for them. */
-export class RunsGoingOn {
+export class ActiveRuns {
   readonly #runs = new Set<Promise<void>>()
 
   /** Returns a function to call when the run is over; calling it again has no effect. */
@@ -25,9 +25,9 @@ export class RunsGoingOn {
 /** An agent of a session, whose end waits for its runs. */
 export class SessionAgent extends Agent {
   readonly #options: RunOptions
-  readonly #runs: RunsGoingOn
+  readonly #runs: ActiveRuns
 
-  constructor(options: RunOptions, runs: RunsGoingOn) {
+  constructor(options: RunOptions, runs: ActiveRuns) {
     super(options)
     this.#options = options
     this.#runs = runs

@@ -44,11 +44,11 @@ type Made =
 export async function sessionOptions(parts: SessionParts): Promise<Required<Pick<QueryOptions, Made>>> {
   const { workspace, permissions, resultFiles, briefing } = parts
   const leaves = briefing?.tools(parts.tools) ?? parts.tools
-  const told = parts.agentTool === undefined ? leaves : [...leaves, parts.agentTool]
+  const allTools = parts.agentTool === undefined ? leaves : [...leaves, parts.agentTool]
   const redact = await redactorOf(parts)
   workspace.redact = redact
   workspace.redactsSecrets = parts.redacts
-  const tools = redactedTools(told, redact)
+  const tools = redactedTools(allTools, redact)
   const names = tools.map(({ name }) => name)
   const ours = (): string => systemPrompt({ ...surroundingsOf(workspace), tools: names, profile: parts.toolProfile })
   const entries = Object.entries(briefing?.entries ?? {})

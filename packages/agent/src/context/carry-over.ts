@@ -106,7 +106,7 @@ async function carriedText(
   const isPart = firstLine > 1 || hasMore
   const { redact = (shown: string) => shown } = workspace
   const text = redact(lines.length === 0 ? emptyText(lineCount) : numberedLines(lines, firstLine, Infinity))
-  if (hasChanged) files.carried(path, now, text)
+  if (hasChanged) files.recordCarried(path, now, text)
   return { title: texts.fileTitle(name, { ...(isPart && { part }), hasChanged }), text }
 }
 

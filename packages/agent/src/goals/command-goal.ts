@@ -45,7 +45,10 @@ export function commandGoal(command: string, options: CommandGoalOptions = {}): 
     ...(stable !== undefined && { stable }),
     async check({ signal }) {
       // Loaded on demand: sessions whose goals are never checked do not need it.
-      const [{ inFolder }, { runCheck }] = await Promise.all([import('./folder-turn.ts'), import('./run-check.ts')])
+      const [{ withFolderLock: inFolder }, { runCheck }] = await Promise.all([
+        import('./folder-lock.ts'),
+        import('./run-check.ts'),
+      ])
       const outcome = await inFolder(cwd, signal, () =>
         runCheck({ command, cwd, env, sandbox: sandbox?.(), writable, redact }, signal),
       )
@@ -55,13 +58,13 @@ export function commandGoal(command: string, options: CommandGoalOptions = {}): 
   }
 }
 
-interface Ran {
+interface CheckRun {
   readonly command: string
   readonly cwd: string
   readonly env: Environment
 }
 
-async function verdictOf({ kind, exitCode, output, detail }: CheckEnd, ran: Ran): Promise<GoalVerdict> {
+async function verdictOf({ kind, exitCode, output, detail }: CheckEnd, ran: CheckRun): Promise<GoalVerdict> {
   const withNote = (note: string): string => (output === '' ? note : `${output}\n${note}`)
   if (kind === 'exited' && exitCode !== 127) return { met: exitCode === 0, exitCode, report: output }
   if (kind === 'aborted') return { met: false, exitCode: null, report: withNote(texts.checkInterrupted) }

@@ -19,7 +19,7 @@ const interpreters =
 const inlineCode = /^(?:-[a-zA-Z]*[cepErR]|--eval|--print|--execute|--command|eval)(?:=|$)/
 
 /** Why the output of a command is only what its own text says, in any form; undefined if it is not. */
-export function printsFromItsText({ words, hasInput }: OutlinedCommand): string | undefined {
+export function whyOnlyPrintsItsText({ words, hasInput }: OutlinedCommand): string | undefined {
   const [first, ...args] = words
   if (first === undefined) return undefined
   const name = programIn(first)
@@ -36,7 +36,7 @@ export function printsFromItsText({ words, hasInput }: OutlinedCommand): string 
 }
 
 /** Why a line combines its own text with programs that rearrange it; undefined if it does not. */
-export function rearrangesItsText(commands: readonly OutlinedCommand[], line: string): string | undefined {
+export function whyRearrangesItsText(commands: readonly OutlinedCommand[], line: string): string | undefined {
   const names = commands.map(({ words: [first] }) => (first === undefined ? '' : programIn(first)))
   const rearranger = names.find((name) => rearrangers.has(name))
   const hasText =

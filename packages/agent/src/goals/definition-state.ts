@@ -2,11 +2,11 @@ import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { delimiter, dirname, join, relative, resolve } from 'node:path'
 import { type Environment, firstEntries, isInside } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
-import { statsAt } from '../checkpoints/kept-state.ts'
+import { statsAt } from '../checkpoints/path-state.ts'
 import type { DefinitionPlace, DefinitionRef } from './definitions.ts'
 import { type FileHashes, type FileState, nothing, shortHash, smallTextAt } from './file-hashes.ts'
 import { packageAbove, scriptsOf } from './package-scripts.ts'
-import { makefilesBehind } from './makefiles-behind.ts'
+import { includedMakefiles } from './included-makefiles.ts'
 import { isPhony, justDefinition, makeDefinition } from './recipes.ts'
 
 /** The current state of a definition; empty if it does not exist. */
@@ -158,7 +158,7 @@ function makeState(folder: string, ref: string): FileState {
   const definition = makeDefinition(text, target === '' ? undefined : target, (name) =>
     smallTextAt(resolve(folder, name)),
   )
-  const behind = makefilesBehind(
+  const behind = includedMakefiles(
     definition.startsWith('whole\n')
       ? definition
       : `${text.match(/^[\w.-]+\s*[:?]*=.*$/gm)?.join('\n') ?? ''}\n${definition}`,

@@ -1,7 +1,7 @@
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { type Environment, isInside, isInsideAny } from '@halting/policy/files'
 import { plainCommands } from '@halting/policy/shell'
-import { statsAt } from '../checkpoints/kept-state.ts'
+import { statsAt } from '../checkpoints/path-state.ts'
 import { entriesOf, packageAbove, scriptsOf } from './package-scripts.ts'
 import { isTestFile } from './test-files.ts'
 

@@ -2,8 +2,8 @@ import { resolve } from 'node:path'
 import type { CalledTool, NoEvidence } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import type { OutlinedCommand, OutlineWord } from '@halting/policy/shell'
-import { printsFromItsText, programIn, rearrangesItsText } from './composing-commands.ts'
-import { fieldOf, nameIn, outlineOfCall, SessionFiles } from './session-files.ts'
+import { whyOnlyPrintsItsText, programIn, whyRearrangesItsText } from './composing-commands.ts'
+import { fieldOf, nameIn, outlineOfCall, SessionWrites } from './session-writes.ts'
 import * as texts from './check-texts.ts'
 
 /** Options of `evidenceRules`. */
@@ -50,7 +50,7 @@ export function evidenceRules({ cwd, asksModel = () => false }: EvidenceRulesOpt
     if (claims.has(name) || asksModel(name)) return texts.writtenByModel
     if (echoes.has(name)) return texts.repeatsInput
     if (name === 'Bash' && isBackground(call)) return texts.onlyStarted
-    const files = new SessionFiles(earlier, cwd)
+    const files = new SessionWrites(earlier, cwd)
     if (name === 'Bash') return problemOfCommand(call, files, cwd)
     if (name === 'TaskOutput') return problemOfTask(earlier, files, cwd)
     if (name === 'Wait') return problemOfWait(call, earlier, { files, cwd })
@@ -62,7 +62,7 @@ export function evidenceRules({ cwd, asksModel = () => false }: EvidenceRulesOpt
 function problemOfWait(
   call: CalledTool,
   earlier: readonly CalledTool[],
-  { files, cwd }: { readonly files: SessionFiles; readonly cwd: string },
+  { files, cwd }: { readonly files: SessionWrites; readonly cwd: string },
 ): string | undefined {
   // A matched line repeats the words of the pattern.
   if (fieldOf(call, 'command') !== undefined) return problemOfCommand(call, files, cwd)
@@ -74,7 +74,7 @@ function isBackground({ input }: CalledTool): boolean {
 }
 
 /** Only results show which task this is: all candidates are inspected. */
-function problemOfTask(earlier: readonly CalledTool[], files: SessionFiles, cwd: string): string | undefined {
+function problemOfTask(earlier: readonly CalledTool[], files: SessionWrites, cwd: string): string | undefined {
   for (const call of earlier) {
     if ((call.name === 'Agent' || call.name === 'Task') && isBackground(call)) return texts.maybeWrittenByAgent
     const problem = call.name === 'Bash' && isBackground(call) ? problemOfCommand(call, files, cwd) : undefined
@@ -83,7 +83,7 @@ function problemOfTask(earlier: readonly CalledTool[], files: SessionFiles, cwd:
   return undefined
 }
 
-function problemOfReading(call: CalledTool, files: SessionFiles, cwd: string): string | undefined {
+function problemOfReading(call: CalledTool, files: SessionWrites, cwd: string): string | undefined {
   const path = fieldOf(call, 'file_path') ?? fieldOf(call, 'notebook_path')
   if (call.name === 'Read')
     return path !== undefined && files.hasPath(resolve(cwd, path)) ? texts.ownFile(path) : undefined
@@ -103,14 +103,14 @@ function textsIn(value: unknown): readonly string[] {
   return isJsonObject(value) ? Object.values(value).flatMap(textsIn) : []
 }
 
-function problemOfCommand(call: CalledTool, files: SessionFiles, cwd: string): string | undefined {
+function problemOfCommand(call: CalledTool, files: SessionWrites, cwd: string): string | undefined {
   const { commands, readsFrom, writes, unclear } = outlineOfCall(call)
   if (unclear !== undefined) return texts.unclearOutput(unclear)
   // Files that the line itself writes and then shows count as written by the session.
   const own = new Set(writes.flatMap(({ text }) => (text.startsWith('/dev/') ? [] : [nameIn(text)])))
   const isOwn = (word: OutlineWord, isShown: boolean): boolean =>
     isOfSession(word, files, isShown) || own.has(nameIn(word.text))
-  const rearranged = rearrangesItsText(commands, fieldOf(call, 'command') ?? '')
+  const rearranged = whyRearrangesItsText(commands, fieldOf(call, 'command') ?? '')
   if (rearranged !== undefined) return rearranged
   if (!files.isEmpty && /\b(?:xargs|parallel)\b/.test(fieldOf(call, 'command') ?? '')) return texts.unknownFiles
   const input = readsFrom.find((word) => isOwn(word, true))
@@ -119,13 +119,13 @@ function problemOfCommand(call: CalledTool, files: SessionFiles, cwd: string): s
     ({ words: [first] }) => first !== undefined && /^(?:cd|pushd)$/.test(programIn(first)),
   )
   for (const command of commands) {
-    const problem = printsFromItsText(command) ?? problemOfFiles(command, { files, isOwn, cwd, isElsewhere })
+    const problem = whyOnlyPrintsItsText(command) ?? problemOfFiles(command, { files, isOwn, cwd, isElsewhere })
     if (problem !== undefined) return problem
   }
   return undefined
 }
 
-function isOfSession({ text, kind }: OutlineWord, files: SessionFiles, isShown: boolean): boolean {
+function isOfSession({ text, kind }: OutlineWord, files: SessionWrites, isShown: boolean): boolean {
   // `--config=x` and `if=x` also name a file.
   const value = text.replace(/^[^=/]*=/, '')
   if (kind === 'pattern') return files.fits(value)
@@ -134,7 +134,7 @@ function isOfSession({ text, kind }: OutlineWord, files: SessionFiles, isShown: 
 }
 
 interface Looking {
-  readonly files: SessionFiles
+  readonly files: SessionWrites
   /** `isShown`: whether the word, if it is a file, is shown. */
   readonly isOwn: (word: OutlineWord, isShown: boolean) => boolean
   readonly cwd: string
@@ -167,7 +167,7 @@ const buildFiles: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Programs that run what a file defines that the session may have written. */
-function problemOfRunner(program: string, args: readonly OutlineWord[], files: SessionFiles): string | undefined {
+function problemOfRunner(program: string, args: readonly OutlineWord[], files: SessionWrites): string | undefined {
   const file = Object.hasOwn(buildFiles, program) ? buildFiles[program]?.find((name) => files.hasName(name)) : undefined
   if (file !== undefined) return texts.ownBuildFile(file)
   if (!packageManagers.test(program)) return undefined

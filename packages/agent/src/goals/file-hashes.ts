@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { realPath } from '@halting/journal/files'
 import { setImmediate as pause } from 'node:timers/promises'
-import { stampOf, statsAt } from '../checkpoints/kept-state.ts'
+import { stampOf, statsAt } from '../checkpoints/path-state.ts'
 
 /** For larger files, size and time replace the content. */
 const mostBytes = 64 * 1024 * 1024

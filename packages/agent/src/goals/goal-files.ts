@@ -2,19 +2,24 @@ import { join, relative, resolve } from 'node:path'
 import type { GoalFiles, GoalFilesEnd, GoalFilesRound, GoalSpec, Json } from '@halting/core'
 import { realPath } from '@halting/journal/files'
 import type { Environment } from '@halting/policy/files'
-import type { ReadOnlyGit } from '../tools/inert-git.ts'
-import { quotedName } from '../checkpoints/quoted-name.ts'
-import { type SeenChanges, HeldFiles, lookLimits, type ProjectLook } from '../checkpoints/project-look.ts'
+import type { ReadOnlyGit } from '../tools/read-only-git.ts'
+import { gitQuotedName } from '../checkpoints/git-quoted-name.ts'
+import {
+  type DetectedChanges,
+  FileSnapshots,
+  snapshotLimits,
+  type WorktreeSnapshot,
+} from '../checkpoints/worktree-snapshot.ts'
 import { type CheckedCommand, definitionsOf, type DefinitionPlace } from './definitions.ts'
 import { definitionState, definitionText, isAccepted } from './definition-state.ts'
 import { FileHashes, type FileState, nothing, shortHash } from './file-hashes.ts'
-import { type Baseline, baselineOf, type FileStatesByPath, type HeldDefinition, memoOf } from './goal-memo.ts'
+import { type Baseline, baselineOf, type FileStatesByPath, type RecordedDefinition, memoOf } from './goal-memo.ts'
 import { filesThatFit, type ProtectedFiles, protectedGlobs, type ProtectedGlobs } from './protected-globs.ts'
 import { mostTestFiles, testFilesIn, type TestFiles } from './test-files.ts'
-import { gitAround } from './git-around.ts'
-import { lookAtFolder } from '../checkpoints/folder-look.ts'
-import { GitProject, isInRepository } from '../checkpoints/git-look.ts'
-import { KeptContents } from '../checkpoints/kept-contents.ts'
+import { repositoryGit } from './repository-git.ts'
+import { snapshotFolder } from '../checkpoints/folder-snapshot.ts'
+import { GitProject, isInRepository } from '../checkpoints/git-snapshot.ts'
+import { ContentStore } from '../checkpoints/content-store.ts'
 
 /** Options of `goalFiles`. */
 export interface GoalFilesOptions {
@@ -61,7 +66,7 @@ export function goalFiles(options: GoalFilesOptions): GoalFiles {
 }
 
 /** The state at one moment. */
-interface Look {
+interface WorkspaceState {
   readonly fits: ProtectedFiles
   readonly protected: FileStatesByPath
   readonly ignoreRules: string
@@ -72,10 +77,10 @@ interface Look {
 }
 
 /** The checks between two moments. */
-interface Checked {
-  readonly before: Look
-  readonly after: Look
-  readonly seen: SeenChanges
+interface CheckEffects {
+  readonly before: WorkspaceState
+  readonly after: WorkspaceState
+  readonly seen: DetectedChanges
 }
 
 type WatchedOptions = Pick<GoalFilesOptions, 'onChangedByChecks'> & Required<Pick<GoalFilesOptions, 'folderOf'>>
@@ -85,22 +90,22 @@ class WatchedFiles {
   readonly #globs: ProtectedGlobs
   readonly #options: WatchedOptions
   readonly #hashes = new FileHashes()
-  readonly #workspace: WorkspaceLook
+  readonly #workspace: WorkspaceInspector
 
   constructor(place: DefinitionPlace, globs: ProtectedGlobs, options: WatchedOptions) {
     this.#place = place
     this.#globs = globs
     this.#options = options
-    this.#workspace = new WorkspaceLook(place.root, place.env)
+    this.#workspace = new WorkspaceInspector(place.root, place.env)
   }
 
   async begin(memo: Json | null, signal: AbortSignal, goals: readonly GoalSpec[]): Promise<GoalFilesRound> {
     const known = this.#withCommands(baselineOf(memo), goals)
-    const git = await gitAround(this.#place.root, this.#place.env)
+    const git = await repositoryGit(this.#place.root, this.#place.env)
     const before = await this.#look(known, git, signal)
     const baseline = this.#withFiles(known, before)
     const tampered = [...this.#changedDefinitions(baseline, before), ...this.#changedFiles(baseline, before)]
-    const workspace = await this.#workspace.look()
+    const workspace = await this.#workspace.inspect()
     return {
       tampered,
       end: async () => {
@@ -134,7 +139,7 @@ class WatchedFiles {
     return { ...baseline, commands: [...commands], definitions }
   }
 
-  async #look(baseline: Baseline, git: ReadOnlyGit, signal: AbortSignal): Promise<Look> {
+  async #look(baseline: Baseline, git: ReadOnlyGit, signal: AbortSignal): Promise<WorkspaceState> {
     const { root } = this.#place
     const fits = await filesThatFit(this.#globs, root, git, signal)
     // Protected files stay protected even if git ignores them by now.
@@ -163,7 +168,7 @@ class WatchedFiles {
   }
 
   /** Starts from the current files in the first round, and when the globs change. */
-  #withFiles(baseline: Baseline, look: Look): Baseline {
+  #withFiles(baseline: Baseline, look: WorkspaceState): Baseline {
     const globs = shortHash(JSON.stringify(this.#globs.given))
     const tests = baseline.tests ?? withoutNothing(look.tests)
     if (baseline.globs === globs) return { ...baseline, tests }
@@ -177,25 +182,28 @@ class WatchedFiles {
     }
   }
 
-  #changedDefinitions({ definitions }: Baseline, look: Look): readonly string[] {
+  #changedDefinitions({ definitions }: Baseline, look: WorkspaceState): readonly string[] {
     const changed = definitions.filter(({ ref, state }, at) => !isAccepted(ref, state, look.definitions[at] ?? nothing))
     return [...new Set(changed.map(({ ref }) => definitionText(ref, this.#place)))]
   }
 
-  #changedFiles(baseline: Baseline, { fits, protected: states, ignoreRules }: Look): readonly string[] {
+  #changedFiles(baseline: Baseline, { fits, protected: states, ignoreRules }: WorkspaceState): readonly string[] {
     const tampered = [...states].flatMap(([path, state]) => {
       const before = baseline.protected.get(path) ?? nothing
       if (before === state) return []
       const how = before === nothing ? ' (new)' : state === nothing ? ' (deleted)' : ''
-      return [`${quotedName(path)}${how}`]
+      return [`${gitQuotedName(path)}${how}`]
     })
     if (ignoreRules === baseline.ignoreRules || baseline.ignored.length >= mostIgnored) return tampered
     const knownIgnored = new Set(baseline.ignored)
     const hidden = fits.ignored.filter((path) => !knownIgnored.has(shortHash(path)) && !baseline.protected.has(path))
-    return [...tampered, ...hidden.map((path) => `${quotedName(path)} (new, and ignored by git since the first check)`)]
+    return [
+      ...tampered,
+      ...hidden.map((path) => `${gitQuotedName(path)} (new, and ignored by git since the first check)`),
+    ]
   }
 
-  async #end(baseline: Baseline, { before, after, seen }: Checked): Promise<GoalFilesEnd> {
+  async #end(baseline: Baseline, { before, after, seen }: CheckEffects): Promise<GoalFilesEnd> {
     await this.#options.onChangedByChecks?.(
       seen.changes.map(({ path, before: was }) => ({
         path,
@@ -217,28 +225,32 @@ class WatchedFiles {
       protected: afterChecks(baseline.protected, before.protected, after.protected),
       tests,
     }
-    const changedTests = differing(tests, after.tests).toSorted().map(quotedName)
+    const changedTests = differing(tests, after.tests).toSorted().map(gitQuotedName)
     const last = changedTests.pop()
     // Names a file, and says how many were compared if the list is cut.
     const cut = after.testFiles.isCut ? ` (of more than ${mostTestFiles} test files the first were compared)` : ''
     return {
       memo: memoOf(next),
       tampered: this.#changedDefinitions(next, after),
-      changedByChecks: [...changed].toSorted().map(quotedName),
+      changedByChecks: [...changed].toSorted().map(gitQuotedName),
       changedTests: last === undefined ? [] : [...changedTests, `${last}${cut}`],
     }
   }
 }
 
 /**
- * A make target that a check created counts as existing from now on. All other definitions stay as recorded, whoever
- * changed them: a check may run what the agent wrote.
+ * A make target that a check created counts as existing from now on. All other definitions stay as recorded:
+ * a check may run what the agent wrote.
  */
-function definitionsAfter({ definitions }: Baseline, before: Look, after: Look): readonly HeldDefinition[] {
-  return definitions.map((held, at) =>
-    held.ref.kind === 'target' && before.definitions[at] === nothing
-      ? { ...held, state: after.definitions[at] ?? nothing }
-      : held,
+function definitionsAfter(
+  { definitions }: Baseline,
+  before: WorkspaceState,
+  after: WorkspaceState,
+): readonly RecordedDefinition[] {
+  return definitions.map((recorded, at) =>
+    recorded.ref.kind === 'target' && before.definitions[at] === nothing
+      ? { ...recorded, state: after.definitions[at] ?? nothing }
+      : recorded,
   )
 }
 
@@ -274,26 +286,26 @@ function afterChecks(baseline: FileStatesByPath, before: FileStatesByPath, after
 }
 
 /** Inspects a workspace before and after checks, with git if it is a repository. Stores no content. */
-class WorkspaceLook {
+class WorkspaceInspector {
   readonly #root: string
   readonly #env: Environment
-  readonly #contents: KeptContents
-  readonly #files: HeldFiles
+  readonly #contents: ContentStore
+  readonly #files: FileSnapshots
   #git: GitProject | undefined
 
   constructor(cwd: string, env: Environment) {
     this.#root = realPath(cwd)
     this.#env = env
     // It is never opened, so it stores nothing.
-    this.#contents = new KeptContents(this.#root)
-    this.#files = new HeldFiles(this.#contents, [])
+    this.#contents = new ContentStore(this.#root)
+    this.#files = new FileSnapshots(this.#contents, [])
   }
 
-  async look(): Promise<ProjectLook> {
+  async inspect(): Promise<WorktreeSnapshot> {
     // A repository may be created and removed during a session.
     if (!isInRepository(this.#root)) this.#git = undefined
     else this.#git ??= await GitProject.of(this.#root, this.#env)
-    const look = await this.#git?.look(this.#files, this.#contents, lookLimits)
-    return look ?? lookAtFolder(this.#root, this.#files, lookLimits)
+    const look = await this.#git?.snapshot(this.#files, this.#contents, snapshotLimits)
+    return look ?? snapshotFolder(this.#root, this.#files, snapshotLimits)
   }
 }

@@ -8,7 +8,7 @@ import type { FileState } from './file-hashes.ts'
 export type FileStatesByPath = ReadonlyMap<string, FileState>
 
 /** A definition and its recorded state. */
-export interface HeldDefinition {
+export interface RecordedDefinition {
   readonly ref: DefinitionRef
   readonly state: FileState
 }
@@ -17,7 +17,7 @@ export interface HeldDefinition {
 export interface Baseline {
   /** Hashes of commands whose definitions are recorded. */
   readonly commands: readonly string[]
-  readonly definitions: readonly HeldDefinition[]
+  readonly definitions: readonly RecordedDefinition[]
   /** The effective globs, and the files that they matched; undefined before the first round. */
   readonly globs: string | undefined
   readonly protected: FileStatesByPath
@@ -92,7 +92,7 @@ const kinds: readonly DefinitionRef['kind'][] = [
   'program',
 ]
 
-function definitionsIn(value: unknown): readonly HeldDefinition[] {
+function definitionsIn(value: unknown): readonly RecordedDefinition[] {
   if (!Array.isArray(value)) return []
   return value.flatMap((one: unknown) => {
     const [kindName, folder, name, state] = textsIn(one)

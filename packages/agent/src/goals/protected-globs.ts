@@ -3,9 +3,9 @@ import { setImmediate as pause } from 'node:timers/promises'
 import { ConfigurationError } from '@halting/core'
 import { type PathPattern, pathPattern, type RuleText } from '@halting/policy'
 import { bracesExpanded, bracketReadings, type Environment, firstEntries, isInside } from '@halting/policy/files'
-import { passedOver } from '../checkpoints/folder-look.ts'
-import type { ReadOnlyGit } from '../tools/inert-git.ts'
-import { gitAround } from './git-around.ts'
+import { skippedFolders } from '../checkpoints/folder-snapshot.ts'
+import type { ReadOnlyGit } from '../tools/read-only-git.ts'
+import { repositoryGit } from './repository-git.ts'
 
 /** Maximum number of files that all globs may match together. */
 const mostProtected = 2_000
@@ -35,7 +35,7 @@ export function protectedGlobs(given: readonly string[], root: string): Protecte
     const trimmed = glob.trim()
     const inside = isInside(trimmed, root) && trimmed !== root ? relative(root, trimmed) : trimmed
     if (trimmed === '' || trimmed === root || trimmed.startsWith('~') || inside.startsWith('/'))
-      throw new ConfigurationError(`protect takes globs below the workspace, such as tests/**; "${glob}" is none.`)
+      throw new ConfigurationError(`protect takes globs below the workspace, such as tests/**; "${glob}" is not one.`)
     const all = bracesExpanded(inside)
     if (all === undefined) throw new ConfigurationError(`protect: "${glob}" has too many alternatives in braces.`)
     // Without the prefix it would be a name that matches at any depth.
@@ -101,7 +101,7 @@ export async function filesThatFit(
       const path = join(folder, entry.name)
       if (entry.name === '.gitignore') ignoreFiles.push(relative(root, path))
       if (entry.isDirectory()) {
-        const isWanted = !passedOver.has(entry.name) || patterns.some(({ source }) => source.includes(entry.name))
+        const isWanted = !skippedFolders.has(entry.name) || patterns.some(({ source }) => source.includes(entry.name))
         if (isWanted && patterns.some((pattern) => pattern.couldFitBelow(path))) folders.push(path)
       } else if (patterns.some((pattern) => pattern.matches(path))) found.push(relative(root, path))
     }
@@ -155,7 +155,7 @@ async function ignoredByGit(paths: readonly string[], git: ReadOnlyGit): Promise
  */
 export async function checkProtectedGlobs(given: readonly string[], cwd: string, env: Environment): Promise<void> {
   const root = resolve(cwd)
-  const git = await gitAround(root, env)
+  const git = await repositoryGit(root, env)
   for (const glob of given) {
     const globs = protectedGlobs([glob], root)
     // oxlint-disable-next-line no-await-in-loop -- the first that is wrong is reported

@@ -10,7 +10,7 @@ import { whyNotStarted } from '../not-started.ts'
 import { isRunningInTurns, markVariable, processMoment, type ProcessGroup } from '../tools/process-group.ts'
 import { ProcessTable } from '../tools/process-table.ts'
 import { commandTooLong } from '../tools/shell-texts.ts'
-import { checkedFolder } from './folder-turn.ts'
+import { checkedFolder } from './folder-lock.ts'
 import { stripVTControlCharacters } from 'node:util'
 
 /** The command of a check, and its folder. */

@@ -1,6 +1,6 @@
 import { ConfigurationError, type Goal, type GoalFiles, type GoalSpec, judgedGoal } from '@halting/core'
 import type { Workspace } from '../tools/workspace.ts'
-import { acceptCheckChanges } from './changed-by-checks.ts'
+import { acceptCheckChanges } from './check-changes.ts'
 import { commandGoal } from './command-goal.ts'
 import { evidenceRules } from './evidence-rules.ts'
 import { goalFiles } from './goal-files.ts'

@@ -1,9 +1,9 @@
 import { join, relative } from 'node:path'
-import { walk } from '../checkpoints/folder-look.ts'
-import { KeptContents } from '../checkpoints/kept-contents.ts'
-import { statsAt } from '../checkpoints/kept-state.ts'
-import { HeldFiles, lookLimits } from '../checkpoints/project-look.ts'
-import type { ReadOnlyGit } from '../tools/inert-git.ts'
+import { walk } from '../checkpoints/folder-snapshot.ts'
+import { ContentStore } from '../checkpoints/content-store.ts'
+import { statsAt } from '../checkpoints/path-state.ts'
+import { FileSnapshots, snapshotLimits } from '../checkpoints/worktree-snapshot.ts'
+import type { ReadOnlyGit } from '../tools/read-only-git.ts'
 
 /** Usual names of test files in common languages; a folder ends in a slash. */
 const patterns: readonly RegExp[] = [
@@ -52,8 +52,8 @@ export async function testFilesIn(root: string, git: ReadOnlyGit): Promise<TestF
 }
 
 async function testsBelow(root: string): Promise<TestFiles> {
-  const files = new HeldFiles(new KeptContents(root), [])
-  const { paths, cut } = await walk(root, files, lookLimits)
+  const files = new FileSnapshots(new ContentStore(root), [])
+  const { paths, cut } = await walk(root, files, snapshotLimits)
   const tests = paths
     .map((path) => relative(root, path))
     .filter((path) => isTestFile(path) && statsAt(join(root, path))?.isDirectory() === false)

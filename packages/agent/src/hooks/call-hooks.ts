@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Json, JsonObject } from '@halting/core'
 import type { HookCall } from '@halting/core/after'
-import { answerOf, type HookAnswer } from './answer.ts'
+import { answerOf, type HookAnswer } from './hook-answer.ts'
 import type { HookEnd } from './run-command.ts'
 import { runHook, type EventSource, type HookSurroundings } from './run-hook.ts'
 import { matchedNames, matches } from './matcher.ts'
@@ -52,15 +52,15 @@ export interface EventCall {
 
 export interface Callers extends HookSurroundings {
   readonly hooks: ShellHookTable
-  tell(line: HookLine): void
+  emit(line: HookLine): void
   /** Called for each finished hook, for statistics. */
   called(call: HookCall): void
   /** Called with a background hook, which keeps running; its notes are for the user. */
-  letGo(running: Promise<readonly string[]>): void
+  runInBackground(running: Promise<readonly string[]>): void
   /** Aborted when the session is over. */
   readonly over: AbortSignal
   /** Hooks with `once` that have run. */
-  readonly spent: Set<ShellHook>
+  readonly finishedOnce: Set<ShellHook>
 }
 
 /** The hooks to call for an event: those whose matcher matches, without duplicates. */
@@ -106,21 +106,23 @@ function stricter(one: ShellHook, other: ShellHook): ShellHook {
 export async function callHooks(call: EventCall, callers: Callers): Promise<HookVerdict | undefined> {
   const { event, about, input } = call
   const hooks = hooksFor(callers.hooks, event, about, input['tool_input'] ?? null).filter(
-    (hook) => !callers.spent.has(hook),
+    (hook) => !callers.finishedOnce.has(hook),
   )
-  for (const hook of hooks) if (hook.once === true) callers.spent.add(hook)
+  for (const hook of hooks) if (hook.once === true) callers.finishedOnce.add(hook)
   if (hooks.length === 0) return undefined
   const answers = await Promise.all(hooks.map((hook) => callOne(hook, call, callers)))
   const verdict = verdictOf(answers)
-  const errors = answers.flatMap(({ error }, index) => (error === undefined ? [] : [told(event, hooks[index], error)]))
+  const errors = answers.flatMap(({ error }, index) =>
+    error === undefined ? [] : [failureNote(event, hooks[index], error)],
+  )
   return errors.length === 0 ? verdict : { ...verdict, notes: [...verdict.notes, ...errors] }
 }
 
-function told(event: HookEvent, hook: ShellHook | undefined, error: string): string {
-  return `A ${event} hook failed (${hook === undefined ? '' : shown(hook)}): ${error.replace(/\.$/, '')}.`
+function failureNote(event: HookEvent, hook: ShellHook | undefined, error: string): string {
+  return `A ${event} hook failed (${hook === undefined ? '' : shortName(hook)}): ${error.replace(/\.$/, '')}.`
 }
 
-function shown(hook: ShellHook): string {
+function shortName(hook: ShellHook): string {
   const text = nameOf(hook)
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }
@@ -144,38 +146,38 @@ async function callOne(
   callers: Callers,
 ): Promise<HookAnswer> {
   const base = { hook_id: randomUUID(), hook_name: about === '' ? event : `${event}:${about}`, hook_event: event }
-  callers.tell({ subtype: 'hook_started', ...base })
+  callers.emit({ subtype: 'hook_started', ...base })
   const onProgress = (stdout: string, stderr: string): void => {
     // Its early output may contain the result that it should redact.
     if (hook.onError === 'withhold') return
-    callers.tell({ subtype: 'hook_progress', ...base, ...outputOf(stdout, stderr) })
+    callers.emit({ subtype: 'hook_progress', ...base, ...outputOf(stdout, stderr) })
   }
   // A background hook ends at its timeout or with the session, not with its caller. It may not ask a model through the
   // run, which does not wait for it.
   const by = hook.async ? { signal: callers.over } : source
   const beganAt = performance.now()
   const running = runHook({ hook, input, source: by, onProgress }, callers).then((end) => {
-    const answer = heededAnswer(event, hook, end)
-    const told = answer.withholds === true ? { ...end, stdout: '', stderr: '' } : end
-    callers.tell({ subtype: 'hook_response', ...base, ...responseOf(told, answer) })
+    const answer = answerOfHook(event, hook, end)
+    const reported = answer.withholds === true ? { ...end, stdout: '', stderr: '' } : end
+    callers.emit({ subtype: 'hook_response', ...base, ...responseOf(reported, answer) })
     const durationMs = Math.round(performance.now() - beganAt)
-    callers.called({ hook: shown(hook), event, durationMs, decisions: decisionsOf(end, answer) })
+    callers.called({ hook: shortName(hook), event, durationMs, decisions: decisionsOf(end, answer) })
     return answer
   })
   if (!hook.async) return running
-  callers.letGo(
+  callers.runInBackground(
     running.then(({ error, systemMessage }) => [
       ...(systemMessage === undefined ? [] : [systemMessage]),
-      ...(error === undefined ? [] : [told(event, hook, error)]),
+      ...(error === undefined ? [] : [failureNote(event, hook, error)]),
     ]),
   )
   return {}
 }
 
 /** The answer of a guard: its failure, or a missing answer, blocks. An event that is already over cannot be blocked. */
-function heededAnswer(event: HookEvent, hook: ShellHook, end: HookEnd): HookAnswer {
+function answerOfHook(event: HookEvent, hook: ShellHook, end: HookEnd): HookAnswer {
   const answer = answerOf(event, end)
-  if (hook.onError === 'withhold') return closedAnswer(end, answer)
+  if (hook.onError === 'withhold') return redactingAnswer(end, answer)
   // No model can be asked there, so such a guard would never guard.
   const isUnasked = hook.type === 'prompt' && event === 'PreSkillShellCommand'
   const isClosed =
@@ -190,14 +192,14 @@ function heededAnswer(event: HookEvent, hook: ShellHook, end: HookEnd): HookAnsw
  * The answer of a redacting hook: if it failed, or was not heard to its end, the result is withheld. Its own message
  * may quote the result.
  */
-function closedAnswer({ kind, exitCode, stdout }: HookEnd, answer: HookAnswer): HookAnswer {
+function redactingAnswer({ kind, exitCode, stdout }: HookEnd, answer: HookAnswer): HookAnswer {
   // Its answer may follow a warning of its interpreter. Invalid JSON is already an error.
   const isUnreadable = stdout.trim() !== '' && !stdout.trimStart().startsWith('{')
   const hasAnswer = exitCode === 0 ? !isUnreadable : answer.output !== undefined
   if (kind === 'exited' && answer.error === undefined && hasAnswer) return { ...answer, redacts: true }
   const how = kind === 'exited' && exitCode !== 0 ? `exit code ${exitCode}` : kind === 'exited' ? 'no answer' : kind
   return {
-    error: `${how}. It redacts results, so the result is withheld, and what it printed is not told`,
+    error: `${how}. It redacts results, so the result is withheld, and its output is not shown`,
     withholds: true,
   }
 }
@@ -218,10 +220,10 @@ function decisionsOf({ kind }: HookEnd, answer: HookAnswer): readonly string[] {
   ]
 }
 
-const toldLimit = 10_000
+const reportedCharacters = 10_000
 
 function outputOf(stdout: string, stderr: string) {
-  const [out, err] = [stdout.slice(0, toldLimit), stderr.slice(0, toldLimit)]
+  const [out, err] = [stdout.slice(0, reportedCharacters), stderr.slice(0, reportedCharacters)]
   return { stdout: out, stderr: err, output: out + err }
 }
 

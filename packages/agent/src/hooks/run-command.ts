@@ -18,7 +18,7 @@ export interface HookEnd {
   readonly stdout: string
   readonly stderr: string
   /** It ran in the sandbox. */
-  readonly isHeld?: true
+  readonly isConfined?: true
 }
 
 export interface CommandCall {
@@ -54,11 +54,11 @@ export async function runCommand(call: CommandCall, processes: HookProcesses): P
   if (signal.aborted) return { kind: 'aborted', exitCode: null, stdout: '', stderr: '' }
   const own = randomUUID()
   const child = start(call, processes.environment(call.env, own))
-  const stdout = new Kept(child.stdout, stdoutLimit)
-  const stderr = new Kept(child.stderr, stderrLimit)
-  const isHeld = call.sandbox !== undefined && !call.sandbox.excludes(call.command)
+  const stdout = new OutputHead(child.stdout, stdoutLimit)
+  const stderr = new OutputHead(child.stderr, stderrLimit)
+  const isConfined = call.sandbox !== undefined && !call.sandbox.excludes(call.command)
   const end = (kind: HookEnd['kind'], exitCode: number | null = null, more = ''): HookEnd => ({
-    ...(isHeld && { isHeld }),
+    ...(isConfined && { isConfined }),
     kind,
     exitCode,
     stdout: stdout.text,
@@ -68,7 +68,7 @@ export async function runCommand(call: CommandCall, processes: HookProcesses): P
   const group = processes.add(child.pid, own)
   child.stdin.on('error', () => undefined)
   child.stdin.end(call.input)
-  const progress = tellProgress(call, stdout, stderr)
+  const progress = reportProgress(call, stdout, stderr)
   try {
     const how = await firstEnd(child, stdout, signal, timeoutMs)
     if (how === 'timed out' || how === 'aborted') {
@@ -79,13 +79,13 @@ export async function runCommand(call: CommandCall, processes: HookProcesses): P
     await drained(child, [stdout, stderr])
     processes.release(group)
     // Errors of bubblewrap before the sandbox exists. A hook that prints the same is treated the same way.
-    const isUnheld = isHeld && how.exitCode === 1 && stderr.text.startsWith('bwrap: ')
-    if (isUnheld) return end('not held')
+    const isUnconfined = isConfined && how.exitCode === 1 && stderr.text.startsWith('bwrap: ')
+    if (isUnconfined) return end('not held')
     return how.exitCode === null ? end('killed', null, `ended by ${how.signal}`) : end('exited', how.exitCode)
   } finally {
     clearInterval(progress)
-    stdout.letGo()
-    stderr.letGo()
+    stdout.unref()
+    stderr.unref()
   }
 }
 
@@ -97,7 +97,7 @@ function start({ command, cwd, sandbox, readable }: CommandCall, env: CommandCal
 }
 
 /** The beginning of a pipe's output; the rest is read and dropped. */
-class Kept {
+class OutputHead {
   text = ''
   changes = 0
   readonly #pipe: NodeJS.ReadableStream
@@ -119,7 +119,7 @@ class Kept {
   }
 
   /** Lets this program exit while the pipe is still open. */
-  letGo(): void {
+  unref(): void {
     this.#onText = undefined
     const pipe = this.#pipe
     // Pipes of children are sockets, which the types do not say.
@@ -131,7 +131,7 @@ type Ended = { readonly exitCode: number | null; readonly signal: string | null 
 
 function firstEnd(
   child: ChildProcess,
-  stdout: Kept,
+  stdout: OutputHead,
   signal: AbortSignal,
   timeoutMs: number,
 ): Promise<Ended | 'timed out' | 'aborted' | 'left'> {
@@ -147,13 +147,13 @@ function firstEnd(
     child.once('exit', (exitCode, name) => done({ exitCode, signal: name }))
     stdout.whenText(() => {
       // Only at the beginning: checking the whole output at each chunk would take quadratic time.
-      if (stdout.text.length < 10_000 && saysAsync(stdout.text)) done('left')
+      if (stdout.text.length < 10_000 && declaresAsync(stdout.text)) done('left')
     })
   })
 }
 
 /** Whether its first line is `{"async": true}`: nobody waits for it then. */
-function saysAsync(text: string): boolean {
+function declaresAsync(text: string): boolean {
   const [first = ''] = text.trimStart().split('\n', 1)
   return first.length < 200 && /^\{\s*"async"\s*:\s*true\b[^{]*\}\s*$/.test(first)
 }
@@ -162,7 +162,7 @@ const quietMs = 60
 const longestDrainMs = 1_000
 
 /** Resolves when both pipes are closed or have been silent for a moment. */
-async function drained(child: ChildProcess, pipes: readonly Kept[]): Promise<void> {
+async function drained(child: ChildProcess, pipes: readonly OutputHead[]): Promise<void> {
   if (child.stdout?.readableEnded === true && child.stderr?.readableEnded === true) return
   const closing = new AbortController()
   const closed = new Promise<void>((resolve) => {
@@ -186,13 +186,17 @@ function startProblem(child: ChildProcess, cwd: string): Promise<string> {
   return new Promise((resolve) => child.once('error', (error) => resolve(whyNotStarted(error, cwd))))
 }
 
-function tellProgress({ onProgress }: CommandCall, stdout: Kept, stderr: Kept): NodeJS.Timeout | undefined {
+function reportProgress(
+  { onProgress }: CommandCall,
+  stdout: OutputHead,
+  stderr: OutputHead,
+): NodeJS.Timeout | undefined {
   if (onProgress === undefined) return undefined
-  let told = 0
+  let reported = 0
   const timer = setInterval(() => {
     const changes = stdout.changes + stderr.changes
-    if (changes === told) return
-    told = changes
+    if (changes === reported) return
+    reported = changes
     onProgress(stdout.text, stderr.text)
   }, progressMs)
   return timer.unref()

@@ -39,11 +39,11 @@ export async function runHook(call: HookCall, surroundings: HookSurroundings): P
       case 'command': {
         const { sandbox, processes, cwd } = surroundings
         const { command, timeoutMs } = hook
-        const where = { cwd, ...ofPlugin(hook, surroundings), sandbox: sandbox?.() }
+        const where = { cwd, ...withPluginFolder(hook, surroundings), sandbox: sandbox?.() }
         return await runCommand({ command, input: `${input}\n`, ...where, timeoutMs, signal, onProgress }, processes)
       }
       case 'http':
-        return await inTime(hook, signal, (limit) => post(hook, input, ofPlugin(hook, surroundings).env, limit))
+        return await inTime(hook, signal, (limit) => post(hook, input, withPluginFolder(hook, surroundings).env, limit))
       case 'prompt':
         return await inTime(hook, signal, () => askModel(hook, input, source))
       case 'callback':
@@ -55,7 +55,7 @@ export async function runHook(call: HookCall, surroundings: HookSurroundings): P
 }
 
 /** Adds the plugin's folder to the environment of its hooks, and makes it readable. */
-function ofPlugin(
+function withPluginFolder(
   { pluginRoot: root }: ShellHook,
   { env, readable = [] }: HookSurroundings,
 ): Required<Pick<CommandCall, 'env' | 'readable'>> {

@@ -110,8 +110,9 @@ function usedBy({ summary, totalTokens, committedUsd, durationMs }: RunResult, t
 }
 
 function usedWith(used: Used, event: RunEvent): Used {
-  const told = figuresIn(event)?.figures
-  if (told !== undefined) return { ...used, tokens: told.settledTokens, usd: told.settledUsd, elapsedMs: told.usedMs }
+  const reported = figuresIn(event)?.figures
+  if (reported !== undefined)
+    return { ...used, tokens: reported.settledTokens, usd: reported.settledUsd, elapsedMs: reported.usedMs }
   if (event.type === 'turn_start') return { ...used, turns: Math.max(0, event.turn - 1) }
   return innermostEvent(event).type === 'tool_start' ? { ...used, toolCalls: used.toolCalls + 1 } : used
 }

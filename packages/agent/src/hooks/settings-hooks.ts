@@ -33,10 +33,10 @@ export function settingsHooks(
   { settings, plugins = [], given: others = {}, permissions, whenAsked, warn, ...options }: SettingsHooksOptions,
   before: Pick<QueryOptions, 'hooks' | 'stopHooks'>,
 ): SettingsHooks | undefined {
-  const written = readHooks(settings)
+  const fromSettings = readHooks(settings)
   const ofPlugins = readPluginHooks(plugins)
-  const hooks = joinedHooks([written.hooks, ofPlugins.hooks, others])
-  for (const warning of [...written.warnings, ...ofPlugins.warnings]) warn(warning)
+  const hooks = joinedHooks([fromSettings.hooks, ofPlugins.hooks, others])
+  for (const warning of [...fromSettings.warnings, ...ofPlugins.warnings]) warn(warning)
   if (Object.values(hooks).flat().length === 0) return undefined
   const shell = new ShellHooks({ ...options, hooks, permissionMode: () => permissions.mode })
   return {

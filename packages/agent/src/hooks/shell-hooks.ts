@@ -73,7 +73,7 @@ export class ShellHooks {
   #interrupt = sharedAbort()
   readonly #over = sharedAbort()
   /** Background work: notifications, and hooks with `async`. */
-  readonly #beside = new Set<Promise<unknown>>()
+  readonly #background = new Set<Promise<unknown>>()
 
   constructor(options: ShellHooksOptions) {
     const { hooks, cwd, env, sandbox, source, model, transcriptPath } = options
@@ -85,11 +85,11 @@ export class ShellHooks {
       processes: this.#processes,
       sandbox,
       readable: [transcriptPath],
-      tell: (line) => options.tell?.(line),
+      emit: (line) => options.tell?.(line),
       called: (each) => options.called?.(each),
-      letGo: (running) => this.#letGo(running),
+      runInBackground: (running) => this.#runInBackground(running),
       over: this.#over.signal,
-      spent: new Set(),
+      finishedOnce: new Set(),
     }
     const call: CallEvent = (event, about, fields, source) => this.#call(event, about, fields, source)
     this.hooks = coreHooks({ hooks, call, source, model })
@@ -127,10 +127,10 @@ export class ShellHooks {
     return sessionFigures?.(figures) ?? figures ?? noFigures
   }
 
-  #letGo(running: Promise<readonly string[]>): void {
-    const told = running.then((notes) => this.#note(notes)).catch(() => undefined)
-    this.#beside.add(told)
-    void told.then(() => this.#beside.delete(told))
+  #runInBackground(running: Promise<readonly string[]>): void {
+    const noted = running.then((notes) => this.#note(notes)).catch(() => undefined)
+    this.#background.add(noted)
+    void noted.then(() => this.#background.delete(noted))
   }
 
   #note(notes: readonly string[]): void {
@@ -248,7 +248,7 @@ export class ShellHooks {
   notify(type: string, message: string, title?: string): void {
     if (!this.has('Notification')) return
     const fields = { message, notification_type: type, ...(title !== undefined && { title }) }
-    this.#letGo(
+    this.#runInBackground(
       this.#call('Notification', type, fields, { signal: this.#over.signal }).then((verdict) => verdict?.notes ?? []),
     )
   }
@@ -260,7 +260,7 @@ export class ShellHooks {
         const verdict = await this.#call('SessionEnd', reason, { reason }, { signal: this.#over.signal })
         this.#note(verdict?.notes ?? [])
       }
-      await withinAMoment(this.#beside)
+      await withinAMoment(this.#background)
     } finally {
       this.#over.abort()
       await this.#processes.dispose()

@@ -22,7 +22,7 @@ export interface StatusLineSize {
   readonly rows: number
 }
 
-/** The result of one run: its output, or why there is none. */
+/** The result of one run: its output, or why it is missing. */
 export type StatusLineResult =
   | {
       readonly kind: 'printed'

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@halting/core'
-import type { HookAnswer } from './answer.ts'
+import type { HookAnswer } from './hook-answer.ts'
 
 /** The combined answer of all hooks of one event. */
 export interface HookVerdict {

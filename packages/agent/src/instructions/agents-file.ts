@@ -70,7 +70,7 @@ async function whatItIs(folder: string, names: ReadonlySet<string>): Promise<rea
   ]
 }
 
-const passedOver: ReadonlySet<string> = new Set([
+const skippedFolders: ReadonlySet<string> = new Set([
   'node_modules',
   'dist',
   'build',
@@ -98,7 +98,7 @@ const mostFolders = 20
 
 async function folderLines(folder: string, entries: readonly Dirent[]): Promise<readonly string[]> {
   const folders = entries.filter(
-    (entry) => entry.isDirectory() && !entry.name.startsWith('.') && !passedOver.has(entry.name),
+    (entry) => entry.isDirectory() && !entry.name.startsWith('.') && !skippedFolders.has(entry.name),
   )
   const lines = folders.slice(0, mostFolders).map(async ({ name }) => {
     const meaning = meanings[name]
@@ -154,7 +154,7 @@ function scriptLines({ scripts }: PackageFile, names: ReadonlySet<string>): read
         : ['npm', names.has('package-lock.json') ? 'npm ci' : 'npm install']
   const own = isJsonObject(scripts) ? Object.entries(scripts) : []
   const place = (name: string): number => (checking.includes(name) ? checking.indexOf(name) : checking.length)
-  const told = own
+  const commands = own
     .filter(([name, script]) => typeof script === 'string' && !/^(?:pre|post)(?!view)/.test(name) && name !== 'prepare')
     .toSorted(([one], [other]) => place(one) - place(other))
     .slice(0, mostScripts)
@@ -162,7 +162,7 @@ function scriptLines({ scripts }: PackageFile, names: ReadonlySet<string>): read
       const isTest = name === 'test' && program !== 'bun'
       return `\`${program} ${isTest ? '' : 'run '}${oneLine(name)}\`: ${code(oneLine(typeof script === 'string' ? script : ''))}`
     })
-  return [`\`${install}\`: installs`, ...told]
+  return [`\`${install}\`: installs`, ...commands]
 }
 
 const longest = 120

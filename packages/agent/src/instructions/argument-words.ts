@@ -1,5 +1,5 @@
 /** Splits the arguments of a command like a shell: quoted text is one word. */
-export function wordsOf(given: string): readonly string[] {
+export function splitArguments(given: string): readonly string[] {
   return [...given.matchAll(/"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+)/g)].map(
     ([, double, single, bare]) => double?.replaceAll(/\\(.)/g, '$1') ?? single ?? bare ?? '',
   )

@@ -5,16 +5,16 @@ import type { RulePermissions } from '@halting/policy'
 import { bothEnds } from '@halting/policy/files'
 import type { Workspace } from '../tools/workspace.ts'
 import { gitHead } from './briefing-texts.ts'
-import type { WrittenPrompt } from './commands.ts'
-import type { Expanded } from './expand-prompt.ts'
-import { tellingFolders } from './folder-instructions.ts'
+import type { PromptFile } from './prompt-files.ts'
+import type { ExpandedPrompt } from './expand-prompt.ts'
+import { withFolderInstructions } from './folder-instructions.ts'
 import { gitSummary } from './git-summary.ts'
 import { type InstructionFile, readInstructions, type ReadingRules } from './instruction-files.ts'
-import { blockOf, instructionText } from './instruction-text.ts'
-import { briefingTrust } from './offers.ts'
+import { instructionBlock, instructionText } from './instruction-text.ts'
+import { briefingTrust } from './briefing-trust.ts'
 import { briefingHook, type BriefingPlaces } from './places.ts'
 import { SessionPrompts } from './session-prompts.ts'
-import { modelOfWritten } from './written-prompts.ts'
+import { modelOfPromptFile } from './expand-prompt-file.ts'
 
 /** Instructions, skills and commands that a session has from files, and the git status of the folder. */
 export interface Briefing {
@@ -31,11 +31,11 @@ export interface Briefing {
   /** Commands and skills, which can be reloaded. */
   readonly prompts: SessionPrompts
   /** The model that a command requests; undefined if none, or if the folder is not trusted with it. */
-  modelOf(command: WrittenPrompt, notes: string[]): Promise<string | undefined>
+  modelOf(command: PromptFile, notes: string[]): Promise<string | undefined>
   /**
    * The text of a command with its arguments and the output of its embedded commands. `given`: the arguments as typed.
    */
-  expand(command: WrittenPrompt, given: string, signal: AbortSignal): Promise<Expanded>
+  expand(command: PromptFile, given: string, signal: AbortSignal): Promise<ExpandedPrompt>
   /** The instruction files. */
   readonly files: readonly InstructionFile[]
   /** The index of the memory, and the text shown of it and its topics. */
@@ -85,11 +85,11 @@ export async function readBriefing(options: BriefingOptions): Promise<Briefing> 
   const prompts = new SessionPrompts({ ...options, rules })
   const promptNotes = await prompts.read(places)
   const hadSkills = prompts.skills.length > 0
-  const tell = tellingFolders({ ...places, ...rules }, new Set(files.map(({ realPath }) => realPath)))
+  const tell = withFolderInstructions({ ...places, ...rules }, new Set(files.map(({ realPath }) => realPath)))
   return {
     system: [instructionText(files), memory?.text ?? '', prompts.list].filter((text) => text !== '').join('\n\n'),
     entries: Object.fromEntries([
-      ...files.map((file) => [file.path, blockOf(file)] as const),
+      ...files.map((file) => [file.path, instructionBlock(file)] as const),
       ...(memory?.text === undefined ? [] : [[memory.path, memory.text] as const]),
     ]),
     hooks: [folderHook(git)],
@@ -104,7 +104,7 @@ export async function readBriefing(options: BriefingOptions): Promise<Briefing> 
     },
     tools: (all) => [...all.map(tell), ...(hadSkills ? [prompts.tool] : [])],
     prompts,
-    modelOf: (command, told) => modelOfWritten(command, rules.trust, told),
+    modelOf: (command, added) => modelOfPromptFile(command, rules.trust, added),
     expand: (command, given, signal) => prompts.expand(command, given, { signal }),
     files,
     memory: memory?.text === undefined ? undefined : { path: memory.path, text: memory.text },

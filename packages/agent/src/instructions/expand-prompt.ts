@@ -1,16 +1,16 @@
 import { dirname } from 'node:path'
-import { wordsOf } from './argument-words.ts'
-import type { WrittenPrompt } from './commands.ts'
+import { splitArguments } from './argument-words.ts'
+import type { PromptFile } from './prompt-files.ts'
 import { isAiSdkName } from '@halting/policy/settings'
 import * as texts from './prompt-texts.ts'
-import { briefingOffer, type BriefingTrust } from './offers.ts'
+import { briefingOffer, type BriefingTrust } from './briefing-trust.ts'
 
 /** An expanded prompt file. */
-export interface Expanded {
+export interface ExpandedPrompt {
   /** The text for the model. */
   readonly text: string
   /** The text without the output of commands. Only text that users wrote is searched for mentions. */
-  readonly written: string
+  readonly authoredText: string
   /** Notes for the user. */
   readonly notes: readonly string[]
 }
@@ -43,7 +43,7 @@ export function commandIn(prompt: string):
 
 // Spec R-CMD-2, R-CMD-3.
 /** The text of a command or skill with its arguments, and with the output of its embedded Bash commands. */
-export async function expanded(prompt: WrittenPrompt, given: string, how: Substitution): Promise<Expanded> {
+export async function expandPrompt(prompt: PromptFile, given: string, how: Substitution): Promise<ExpandedPrompt> {
   const notes: string[] = []
   // Arguments are never run as commands.
   const parts = prompt.body.split(substitution)
@@ -60,7 +60,7 @@ export async function expanded(prompt: WrittenPrompt, given: string, how: Substi
   const all = filled.join('')
   const text = given === '' || hasPlace ? all : `${all}${texts.extraArguments(given)}`
   const base = prompt.kind === 'skill' ? texts.skillFolder(dirname(prompt.path)) : ''
-  return { text: base + text, written: `${written.join(' ')}${hasPlace ? '' : ` ${given}`}`, notes }
+  return { text: base + text, authoredText: `${written.join(' ')}${hasPlace ? '' : ` ${given}`}`, notes }
 }
 
 /** `` !`command` ``, at the beginning or after white space. */
@@ -68,7 +68,7 @@ const substitution = /(?<=^|\s)!`([^`\n]+)`/m
 const placeholder = /\$(?:ARGUMENTS\b|\d)/
 
 function withArguments(text: string, given: string): string {
-  const words = wordsOf(given)
+  const words = splitArguments(given)
   return text.replaceAll(/\$(?:ARGUMENTS\[(\d+)\]|(ARGUMENTS)\b|(\d+))/g, (_, index, all, position) => {
     if (all !== undefined) return given
     if (index !== undefined) return words[Number(index)] ?? ''
@@ -77,7 +77,7 @@ function withArguments(text: string, given: string): string {
 }
 
 async function substituted(
-  prompt: WrittenPrompt,
+  prompt: PromptFile,
   command: string,
   { trust, run }: Substitution,
   notes: string[],
@@ -92,13 +92,13 @@ async function substituted(
 }
 
 /** The request for trust: exactly this command in this file. */
-function commandOffer({ path }: WrittenPrompt, command: string): ReturnType<typeof briefingOffer> {
+function commandOffer({ path }: PromptFile, command: string): ReturnType<typeof briefingOffer> {
   return briefingOffer('commands', `!\`${command}\` in ${path}`)
 }
 
 /** Rules and a model in a project file need the same trust as rules of its settings. */
-export function headOffer(
-  { path }: WrittenPrompt,
+export function frontMatterOffer(
+  { path }: PromptFile,
   field: 'allowed-tools' | 'model',
   value: string,
 ): ReturnType<typeof briefingOffer> {
@@ -107,7 +107,7 @@ export function headOffer(
 }
 
 /** Everything that the prompt files of a project would run or loosen. */
-export function promptOffers(prompts: readonly WrittenPrompt[]): readonly ReturnType<typeof briefingOffer>[] {
+export function promptOffers(prompts: readonly PromptFile[]): readonly ReturnType<typeof briefingOffer>[] {
   return prompts
     .filter(({ level }) => level === 'project')
     .flatMap((prompt) => [
@@ -115,7 +115,7 @@ export function promptOffers(prompts: readonly WrittenPrompt[]): readonly Return
         .split(substitution)
         .filter((_, at) => at % 2 === 1)
         .map((command) => commandOffer(prompt, command)),
-      ...prompt.allowedTools.map((rule) => headOffer(prompt, 'allowed-tools', rule)),
-      ...(prompt.model === '' ? [] : [headOffer(prompt, 'model', prompt.model)]),
+      ...prompt.allowedTools.map((rule) => frontMatterOffer(prompt, 'allowed-tools', rule)),
+      ...(prompt.model === '' ? [] : [frontMatterOffer(prompt, 'model', prompt.model)]),
     ])
 }

@@ -5,8 +5,8 @@ import { calledPath, changedPathsOf, isInside, patchedFilesOf, patchToolName } f
 import { realPath } from '@halting/journal/files'
 import { folderInstructions } from './briefing-texts.ts'
 import { readPlaces, type ReadingRules } from './instruction-files.ts'
-import { blockOf, markOf } from './instruction-text.ts'
-import { type BriefingPlaces, counts, foldersAround, type InstructionPlace, placesIn } from './places.ts'
+import { instructionBlock, instructionMark } from './instruction-text.ts'
+import { type BriefingPlaces, isLevelEnabled, foldersAround, type InstructionPlace, placesIn } from './places.ts'
 
 /** The field with the file of a call, by tool. */
 const fileFields: { readonly [tool: string]: string } = {
@@ -32,11 +32,11 @@ const mostCharacters = 12_000
  * Adds the instructions of a folder to the result of the first call on a file in it. The conversation records what was
  * shown: after a resume nothing is shown twice; after a compaction that dropped instructions they are shown again.
  */
-export function tellingFolders(
+export function withFolderInstructions(
   options: BriefingPlaces & ReadingRules,
   isRead: ReadonlySet<string>,
 ): (tool: AnyTool) => AnyTool {
-  const told = new Map<string, string>()
+  const shownAt = new Map<string, string>()
   return (tool) => {
     if (!(tool.name in fileFields || tool.name === patchToolName) || isAgentTool(tool)) return tool
     return withFolders(tool, async (input, context) => {
@@ -46,13 +46,13 @@ export function tellingFolders(
       const changed = new Set(paths.map(realPath))
       const places = [...around.values()].filter((place) => {
         const real = realPath(place.path)
-        if (changed.has(real) || isRead.has(real) || told.get(place.path) === moment) return false
-        return !isShown(markOf(place.path), context.state)
+        if (changed.has(real) || isRead.has(real) || shownAt.get(place.path) === moment) return false
+        return !isShown(instructionMark(place.path), context.state)
       })
       if (places.length === 0) return ''
       const { files } = await readPlaces(places, options, isRead, mostCharacters)
-      for (const file of files) told.set(file.path, moment)
-      return files.length === 0 ? '' : folderInstructions(files.map(blockOf))
+      for (const file of files) shownAt.set(file.path, moment)
+      return files.length === 0 ? '' : folderInstructions(files.map(instructionBlock))
     })
   }
 }
@@ -87,7 +87,7 @@ function placesBelow(path: string, options: BriefingPlaces): readonly Instructio
       .filter((folder) => folder !== cwd && isInside(folder, cwd))
       // Files inside the project are imported like those of its other instructions.
       .flatMap((folder) => placesIn(folder).map((place) => ({ ...place, root: cwd })))
-      .filter(({ level }) => counts(level, options))
+      .filter(({ level }) => isLevelEnabled(level, options))
   )
 }
 
@@ -98,6 +98,6 @@ function momentOf(state: AgentState): string {
 
 function isShown(mark: string, state: AgentState): boolean {
   // In JSON, quotes are escaped.
-  const written = JSON.stringify(mark).slice(1, -1)
-  return state.messages().some(({ content }) => JSON.stringify(content).includes(written))
+  const escapedMark = JSON.stringify(mark).slice(1, -1)
+  return state.messages().some(({ content }) => JSON.stringify(content).includes(escapedMark))
 }

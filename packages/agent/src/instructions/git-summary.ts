@@ -1,6 +1,6 @@
 import { headOf } from '@halting/core/adapters'
 import { leadsElsewhere } from '@halting/policy/git'
-import { readOnlyGit } from '../tools/inert-git.ts'
+import { readOnlyGit } from '../tools/read-only-git.ts'
 import type { Environment } from '../tools/limits.ts'
 import * as texts from './briefing-texts.ts'
 
@@ -17,9 +17,9 @@ export async function gitSummary(cwd: string, env: Environment): Promise<string 
   if (leadsElsewhere(cwd)) return undefined
   const git = await readOnlyGit(cwd, env, limits)
   const args = ['status', '--porcelain=v1', '-z', '--branch', '--untracked-files=normal', '--ignore-submodules=all']
-  const told = await git([...args, '--', '.'])
-  if (told === undefined || told.text === '') return undefined
-  const [branch = '', ...entries] = told.text.split('\0')
+  const status = await git([...args, '--', '.'])
+  if (status === undefined || status.text === '') return undefined
+  const [branch = '', ...entries] = status.text.split('\0')
   const lines = changesIn(entries)
   const shown = lines.slice(0, mostLines).map((line) => headOf(line, lineCharacters))
   const left = lines.length - shown.length
@@ -27,7 +27,7 @@ export async function gitSummary(cwd: string, env: Environment): Promise<string 
     texts.gitBranch(branchOf(branch)),
     lines.length === 0 ? texts.noChanges : texts.changesHead,
     ...shown,
-    ...(told.isCut || left > 0 ? [texts.moreChanges(told.isCut ? undefined : left)] : []),
+    ...(status.isCut || left > 0 ? [texts.moreChanges(status.isCut ? undefined : left)] : []),
   ].join('\n')
 }
 

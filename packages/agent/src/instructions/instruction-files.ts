@@ -5,7 +5,7 @@ import { bothEnds, isInside, boundedText } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
 import type { SettingSource } from '@halting/policy/settings'
 import { importsIn, spellingsOf } from './imports.ts'
-import { briefingOffer, type BriefingTrust } from './offers.ts'
+import { briefingOffer, type BriefingTrust } from './briefing-trust.ts'
 import { type BriefingPlaces, type InstructionPlace, instructionPlaces } from './places.ts'
 
 /** An instruction file as shown to the model. */

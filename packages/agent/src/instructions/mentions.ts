@@ -7,11 +7,11 @@ import { createReadTool } from '../tools/read.ts'
 import type { Workspace } from '../tools/workspace.ts'
 import { spellingsOf } from './imports.ts'
 import * as texts from './prompt-texts.ts'
-import { whyNot } from './run-written.ts'
+import { whyNotAllowed } from './prompt-command.ts'
 
 /** `@path` in a prompt, with its line range. */
 export interface Mention {
-  readonly written: string
+  readonly text: string
   readonly path: string
   readonly firstLine?: number
   readonly lastLine?: number
@@ -20,18 +20,18 @@ export interface Mention {
 /** `@src/a.ts`, `@src/a.ts#20-45`, `@"a name with blanks"`: at the beginning, and after white space or brackets. */
 export function mentionsIn(prompt: string): readonly Mention[] {
   const found = new Map<string, Mention>()
-  for (const [, written = '', quoted, bare = ''] of prompt.matchAll(
+  for (const [, text = '', quoted, bare = ''] of prompt.matchAll(
     /(?:^|[\s(])(@(?:"([^"\n]+)"(?:#L?\d+(?:-L?\d+)?)?|(\S+)))/g,
   )) {
-    const given = quoted === undefined ? bare : written.slice(1).replaceAll('"', '')
-    found.set(written, { written, ...withLines(given) })
+    const path = quoted === undefined ? bare : text.slice(1).replaceAll('"', '')
+    found.set(text, { ...withLines(path), text })
   }
   return [...found.values()].slice(0, mostMentions)
 }
 
 const mostMentions = 20
 
-function withLines(given: string): Omit<Mention, 'written'> {
+function withLines(given: string): Omit<Mention, 'text'> {
   const [, path, first, last] = /^(.+?)#L?(\d+)(?:-L?(\d+))?[.,;:!?)\]}]*$/.exec(given) ?? []
   if (path === undefined) return { path: given }
   const firstLine = Math.max(1, Number(first))
@@ -39,7 +39,7 @@ function withLines(given: string): Omit<Mention, 'written'> {
 }
 
 /** What the mentioned files and resources add to a prompt. */
-export interface Mentioned {
+export interface MentionedContent {
   /** Blocks to append to the prompt. */
   readonly blocks: readonly ContentBlock[]
   /** Notes for the user: missing files, and files that must not be read. */
@@ -50,12 +50,12 @@ const mostCharacters = 100_000
 
 // Spec R-MENTION-1.
 /** Loads what is mentioned, as Read would show it and under its permission rules. */
-export async function mentioned(
+export async function loadMentions(
   prompt: string,
   workspace: Workspace,
   permissions: Permissions,
   signal: AbortSignal,
-): Promise<Mentioned> {
+): Promise<MentionedContent> {
   const blocks: ContentBlock[] = []
   const notes: string[] = []
   const tool: AnyTool = createReadTool(workspace)
@@ -63,27 +63,27 @@ export async function mentioned(
   for (const mention of mentionsIn(prompt)) {
     const path = placeOf(mention.path, workspace.cwd)
     if (path === undefined) {
-      notes.push(`${mention.written}: no such file or folder. Sent as written.`)
+      notes.push(`${mention.text}: no such file or folder. Sent as written.`)
       continue
     }
     const input = { file_path: path, ...rangeOf(mention) }
     const callId = `mention-${blocks.length + notes.length}`
-    const refusal = await whyNot(
+    const refusal = await whyNotAllowed(
       { call: { type: 'tool_use', id: callId, name: 'Read', input }, tool, readOnly: true },
       permissions,
     )
     if (refusal !== undefined) {
-      notes.push(`${mention.written} was not added: ${refusal}`)
+      notes.push(`${mention.text} was not added: ${refusal}`)
       continue
     }
     if (left <= 0) {
-      notes.push(`${mention.written} was not added: the other mentions already have ${mostCharacters} characters.`)
+      notes.push(`${mention.text} was not added: the other mentions already have ${mostCharacters} characters.`)
       continue
     }
     const isFolder = statOf(path)?.isDirectory() === true
     const content = isFolder ? listing(path, workspace) : await contentOf(tool, input, callId, signal)
     if (content.kind === 'failed') {
-      notes.push(`${mention.written} was not added: ${content.text}`)
+      notes.push(`${mention.text} was not added: ${content.text}`)
       continue
     }
     const shown = content.blocks.map((block) =>

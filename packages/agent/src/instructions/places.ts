@@ -50,7 +50,7 @@ export function instructionPlaces(options: BriefingPlaces): readonly Instruction
       .flatMap((folder) => placesIn(folder))
       .filter(({ path }) => !own.includes(path)),
   ]
-  return places.filter(({ level }) => counts(level, options))
+  return places.filter(({ level }) => isLevelEnabled(level, options))
 }
 
 /** The possible files of one folder. */
@@ -59,7 +59,7 @@ export function placesIn(folder: string): readonly InstructionPlace[] {
   return namesInFolder.map(([name, level]) => ({ level, path: `${base}${name}`, root: folder }))
 }
 
-export function counts(level: SettingSource, { sources }: Pick<BriefingPlaces, 'sources'>): boolean {
+export function isLevelEnabled(level: SettingSource, { sources }: Pick<BriefingPlaces, 'sources'>): boolean {
   return sources === undefined || sources.includes(level)
 }
 
@@ -72,7 +72,7 @@ export function foldersAround(folder: string): readonly string[] {
 export type Kind = 'commands' | 'skills' | 'agents'
 
 /** A folder of commands, skills or agents; for a plugin also a single file or skill folder. */
-export interface WrittenPlace {
+export interface PromptPlace {
   readonly level: 'user' | 'project' | 'plugin'
   readonly path: string
   /** Links must not lead out of this folder; undefined for the user's own. */
@@ -81,7 +81,7 @@ export interface WrittenPlace {
 }
 
 /** Folders of commands, skills and agents, in descending precedence. */
-export function foldersOf(kind: Kind, options: BriefingPlaces): readonly WrittenPlace[] {
+export function foldersOf(kind: Kind, options: BriefingPlaces): readonly PromptPlace[] {
   const { cwd, plugins = [] } = options
   const folders = [
     ...['.halting', '.claude'].map((name) => ({
@@ -97,20 +97,22 @@ export function foldersOf(kind: Kind, options: BriefingPlaces): readonly Written
   ]
   const own = new Set(folders.filter(({ level }) => level === 'user').map(({ path }) => path))
   // If the working directory is the home folder, it is not a project.
-  const counting = folders.filter(({ level, path }) => counts(level, options) && (level === 'user' || !own.has(path)))
+  const counting = folders.filter(
+    ({ level, path }) => isLevelEnabled(level, options) && (level === 'user' || !own.has(path)),
+  )
   const ofPlugins = plugins.flatMap((plugin) =>
-    plugin.places[kind].map((path): WrittenPlace => ({ level: 'plugin', path, root: plugin.path, plugin })),
+    plugin.places[kind].map((path): PromptPlace => ({ level: 'plugin', path, root: plugin.path, plugin })),
   )
   return [...counting, ...ofPlugins]
 }
 
 /** Replaces the variable for the plugin's folder in the text of one of its files. */
-export function withPluginRoot(text: string, { plugin }: WrittenPlace): string {
+export function withPluginRoot(text: string, { plugin }: PromptPlace): string {
   return plugin === undefined ? text : text.replaceAll(`\${${pluginRoot}}`, () => plugin.path)
 }
 
 /** The effective name of an item: plugins add their name as prefix. */
-export function nameIn({ plugin }: WrittenPlace, name: string): string {
+export function componentName({ plugin }: PromptPlace, name: string): string {
   return plugin === undefined ? name : `${plugin.name}:${name}`
 }
 

@@ -3,13 +3,13 @@ import type { RulePermissions } from '@halting/policy'
 import type { GuardCommand, SkillCommand } from '../hooks/skill-command.ts'
 import type { Workspace } from '../tools/workspace.ts'
 import { noSkillsLeft } from './briefing-texts.ts'
-import { readWrittenPrompts, type WrittenPrompt } from './commands.ts'
-import type { Expanded } from './expand-prompt.ts'
+import { readPromptFiles, type PromptFile } from './prompt-files.ts'
+import type { ExpandedPrompt } from './expand-prompt.ts'
 import type { ReadingRules } from './instruction-files.ts'
 import type { BriefingPlaces } from './places.ts'
-import type { Bringing } from './run-written.ts'
+import type { PromptCaller } from './prompt-command.ts'
 import { createSkillTool, skillList } from './skill-tool.ts'
-import { expandWritten } from './written-prompts.ts'
+import { expandPromptFile } from './expand-prompt-file.ts'
 
 export interface SessionPromptsOptions {
   readonly workspace: Workspace
@@ -24,7 +24,7 @@ export interface SessionPromptsOptions {
 /** The commands and skills of a session: loaded at its start, and reloaded on request. */
 export class SessionPrompts {
   readonly #options: SessionPromptsOptions
-  #all: readonly WrittenPrompt[] = []
+  #all: readonly PromptFile[] = []
   #guard: GuardCommand | undefined
   /** The list in the system prompt, which does not change. */
   #listed: string | undefined
@@ -42,19 +42,19 @@ export class SessionPrompts {
 
   /** Reloads the files and returns notes for the user. */
   async read(places: BriefingPlaces): Promise<readonly string[]> {
-    const { all, notes } = await readWrittenPrompts({ ...places, ...this.#options.rules })
+    const { all, notes } = await readPromptFiles({ ...places, ...this.#options.rules })
     this.#all = all
     this.#listed ??= this.list
     return notes
   }
 
   /** What a user may invoke with a slash. */
-  get commands(): readonly WrittenPrompt[] {
+  get commands(): readonly PromptFile[] {
     return this.#all.filter(({ isForPerson }) => isForPerson)
   }
 
   /** What the model may invoke. */
-  get skills(): readonly WrittenPrompt[] {
+  get skills(): readonly PromptFile[] {
     const { permissions, showsSkills, skills: wanted } = this.#options
     if (!showsSkills || permissions.toolsHiddenByDeny(['Skill']).length > 0) return []
     const isWanted = (name: string): boolean =>
@@ -67,7 +67,7 @@ export class SessionPrompts {
     return skillList(this.skills)
   }
 
-  async #forModel(...asked: readonly [skill: WrittenPrompt, given: string, who: Bringing]): Promise<Expanded> {
+  async #forModel(...asked: readonly [skill: PromptFile, given: string, who: PromptCaller]): Promise<ExpandedPrompt> {
     const { redact = (shown: string) => shown } = this.#options.workspace
     const made = await this.#expand('claude', ...asked)
     return { ...made, text: redact(made.text), notes: made.notes.map(redact) }
@@ -79,21 +79,21 @@ export class SessionPrompts {
   }
 
   /** For a user who typed a slash command. */
-  expand(prompt: WrittenPrompt, given: string, who: Bringing): Promise<Expanded> {
+  expand(prompt: PromptFile, given: string, who: PromptCaller): Promise<ExpandedPrompt> {
     return this.#expand('user', prompt, given, who)
   }
 
   #expand(
     invokedBy: SkillCommand['invokedBy'],
-    prompt: WrittenPrompt,
+    prompt: PromptFile,
     given: string,
-    who: Bringing,
-  ): Promise<Expanded> {
+    who: PromptCaller,
+  ): Promise<ExpandedPrompt> {
     const { rules, workspace, permissions } = this.#options
     const { signal, agentType, state } = who
     const agent = typeof agentType === 'string' ? { type: agentType, id: state?.agentId ?? '' } : undefined
     const guard = async (command: string): Promise<string | undefined> =>
       this.#guard?.({ command, commandName: prompt.name, invokedBy, agent, signal })
-    return expandWritten(prompt, given, rules.trust, { workspace, permissions, guard }, who)
+    return expandPromptFile(prompt, given, rules.trust, { workspace, permissions, guard }, who)
   }
 }

@@ -4,9 +4,9 @@ import type { AnyLeafTool } from '@halting/core/adapters'
 import { filledText, inputForm, optional, text } from '../tools/input.ts'
 import { failed } from '../tools/result.ts'
 import * as texts from './briefing-texts.ts'
-import type { WrittenPrompt } from './commands.ts'
-import { type Expanded } from './expand-prompt.ts'
-import type { Bringing } from './run-written.ts'
+import type { PromptFile } from './prompt-files.ts'
+import { type ExpandedPrompt } from './expand-prompt.ts'
+import type { PromptCaller } from './prompt-command.ts'
 
 /** Maximum characters of the list of skills, and of one description. */
 const listCharacters = 8_000
@@ -20,8 +20,8 @@ interface SkillInput {
 // Spec R-SKILL-1.
 /** Returns the text of a skill on request. Before that, the model sees only its name and description. */
 export function createSkillTool(
-  skills: () => readonly WrittenPrompt[],
-  expand: (skill: WrittenPrompt, given: string, who: Bringing) => Promise<Expanded>,
+  skills: () => readonly PromptFile[],
+  expand: (skill: PromptFile, given: string, who: PromptCaller) => Promise<ExpandedPrompt>,
   /** The current list of skills; '' if the system prompt has it. */
   news: () => string = () => '',
 ): AnyLeafTool {
@@ -46,14 +46,17 @@ export function createSkillTool(
             skills().map((each) => each.name),
           ),
         )
-      const { text: told, notes } = await expand(skill, args, context)
-      return { content: [told, ...notes].join('\n\n'), details: { type: 'skill', skill: skill.name, path: skill.path } }
+      const { text: content, notes } = await expand(skill, args, context)
+      return {
+        content: [content, ...notes].join('\n\n'),
+        details: { type: 'skill', skill: skill.name, path: skill.path },
+      }
     },
   }
 }
 
 /** The list of skills for the model; '' if there are none. */
-export function skillList(skills: readonly WrittenPrompt[]): string {
+export function skillList(skills: readonly PromptFile[]): string {
   if (skills.length === 0) return ''
   const lines: string[] = []
   let left = listCharacters

@@ -122,9 +122,9 @@ const validators: ReadonlyMap<string, new (options: ConstructorParameters<typeof
 const mostErrors = 20
 
 function wordsOf(errors: readonly ErrorObject[]): string {
-  const told = new Set(errors.slice(0, mostErrors).map(wordOf))
+  const problems = new Set(errors.slice(0, mostErrors).map(wordOf))
   const left = errors.length - Math.min(errors.length, mostErrors)
-  return [...told, ...(left > 0 ? [`and ${left} more`] : [])].join('; ')
+  return [...problems, ...(left > 0 ? [`and ${left} more`] : [])].join('; ')
 }
 
 function wordOf({ instancePath, keyword, message = keyword, params }: ErrorObject): string {

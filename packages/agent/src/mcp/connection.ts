@@ -13,7 +13,7 @@ import { nameFor } from './repair/values.ts'
 import { type ShownSchema, shownSchemaOf } from './schema/shown-schema.ts'
 import type { StdioTransport } from './stdio-transport.ts'
 import { timeLimit } from '../time-limit.ts'
-import { unlessAborted } from './unless-aborted.ts'
+import { rejectOnAbort } from './reject-on-abort.ts'
 
 /** A tool of a server, with its input schema as shown to a model. */
 export type ServerTool = Tool & { readonly shown: ShownSchema }
@@ -34,7 +34,7 @@ export interface Connection {
   readonly reports: Reports
   readonly offered: Offered
   /** Requests its lists again. */
-  look(signal: AbortSignal): Promise<Offered>
+  reload(signal: AbortSignal): Promise<Offered>
   /** Whether an error means that the server has lost the session, for example after a restart. */
   hasLostSession(thrown: unknown): boolean
   /** What the user must do about an error, if the server requires a permission that was not granted. */
@@ -72,21 +72,21 @@ export async function connect(
     await link.close()
   }
   try {
-    const client = await unlessAborted(link.open({ signal: inTime, timeout: place.limits.connectMs }), inTime)
+    const client = await rejectOnAbort(link.open({ signal: inTime, timeout: place.limits.connectMs }), inTime)
     Object.assign(client, {
       onclose: () => {
         if (isReady && !isClosed) events.onGone(link.stdio?.problem ?? texts.connectionClosed)
       },
     })
     const look = (within: AbortSignal): Promise<Offered> =>
-      unlessAborted(offeredBy(client, reports, place.limits, within), within)
+      rejectOnAbort(offeredBy(client, reports, place.limits, within), within)
     const offered = await look(inTime)
     for (const method of listChanged) client.setNotificationHandler(method, () => events.onListChanged())
     isReady = true
     void watchLists(client, place.limits, () => events.onListChanged(), watching.signal)
     const hasLostSession = (thrown: unknown): boolean =>
       thrown instanceof SdkHttpError && thrown.status === 404 && link.sessionId !== undefined
-    return { client, reports, offered, look, hasLostSession, denial: (thrown) => link.denial(thrown), close }
+    return { client, reports, offered, reload: look, hasLostSession, denial: (thrown) => link.denial(thrown), close }
   } catch (thrown) {
     const problem =
       (await link.denial(thrown)) ??

@@ -3,7 +3,7 @@ import { anySignal, isJsonObject, sharedAbort } from '@halting/core/adapters'
 import { pagesRefused, pagesUnusable, pageUnopened, questionUnanswered, quoted } from './elicitation-texts.ts'
 import type { McpLimits } from './limits.ts'
 import { timeLimit } from '../time-limit.ts'
-import { unlessAborted } from './unless-aborted.ts'
+import { rejectOnAbort } from './reject-on-abort.ts'
 
 /** A request of an MCP server for user input. */
 export interface ElicitationRequest {
@@ -130,7 +130,7 @@ export class Elicitations {
     }
     const finished = requests.flatMap((request) => request?.completed ?? [])
     const limit = timeLimit(limits.pageMs, anySignal([signal, this.#lost.signal]))
-    await Promise.all(finished.map((completed) => unlessAborted(aborted(completed), limit.signal)))
+    await Promise.all(finished.map((completed) => rejectOnAbort(aborted(completed), limit.signal)))
       // The server reports whether it was done.
       .catch(() => undefined)
       .finally(() => limit.clear())
@@ -161,7 +161,7 @@ export class Elicitations {
     const limit = timeLimit(limits.toolMs, anySignal(ends))
     this.#open += 1
     try {
-      const { action, content } = await unlessAborted(elicit(server, request, limit.signal), limit.signal)
+      const { action, content } = await rejectOnAbort(elicit(server, request, limit.signal), limit.signal)
       this.#refusals = action === 'accept' ? 0 : this.#refusals + 1
       return { action, ...(request.mode === 'form' && content !== undefined && { content }) }
     } catch (thrown) {

@@ -25,7 +25,7 @@ export class Flood {
   #at: number = performance.now()
 
   /** Whether one more message of this kind is within the limits. */
-  lets(kind: keyof typeof bounds, bytes: number): boolean {
+  accepts(kind: keyof typeof bounds, bytes: number): boolean {
     const now = performance.now()
     const seconds = (now - this.#at) / 1_000
     this.#at = now

@@ -125,7 +125,7 @@ export class Link {
     const server = this.#server
     const canSignIn = signIns !== undefined && 'url' in server && !isSigned(server)
     // If it cannot be stored, the sign-in requests the scopes that it knows.
-    if (canSignIn && scope !== undefined) await signIns.want(server.url, scope).catch(() => undefined)
+    if (canSignIn && scope !== undefined) await signIns.addScope(server.url, scope).catch(() => undefined)
     return new NeedsSignIn(moreScopeAdvice(name, canSignIn, scope))
   }
 

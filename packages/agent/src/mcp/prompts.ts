@@ -1,5 +1,5 @@
 import type { ContentBlock } from '@halting/core'
-import { wordsOf } from '../instructions/argument-words.ts'
+import { splitArguments } from '../instructions/argument-words.ts'
 import { validServerName } from '@halting/policy'
 import { type McpContent, shownBlocks } from './results.ts'
 import type { ServerHandle } from './server-handle.ts'
@@ -17,8 +17,8 @@ export interface PromptCommand {
 
 export function promptCommandsOf({ name, offered }: ServerHandle): readonly PromptCommand[] {
   // Prompts with other names cannot be invoked.
-  const usable = offered.prompts.filter((prompt) => /^[^\s\p{C}]{1,128}$/u.test(prompt.name))
-  return usable.map((prompt) => ({
+  const wellNamed = offered.prompts.filter((prompt) => /^[^\s\p{C}]{1,128}$/u.test(prompt.name))
+  return wellNamed.map((prompt) => ({
     name: `mcp__${validServerName(name)}__${prompt.name}`,
     description: prompt.description ?? prompt.title ?? '',
     argumentHint: hintOf(prompt.arguments),
@@ -43,7 +43,7 @@ export async function promptNamed(
   const prompt = handle.offered.prompts.find((one) => one.name === name)
   if (prompt === undefined) throw new Error(`The server ${handle.name} has no prompt ${name}. ${listOf(handle)}`)
   const wanted = prompt.arguments ?? []
-  const given = wordsOf(rest)
+  const given = splitArguments(rest)
   const missing = wanted.slice(given.length).find(({ required }) => required === true)
   if (missing !== undefined) throw new Error(`/mcp__${server}__${name} needs ${hintOf(wanted)}.`)
   // The last argument takes all remaining words.

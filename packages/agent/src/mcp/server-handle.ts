@@ -3,7 +3,7 @@ import type { McpServerConfig } from './config.ts'
 import { connect, type Connection, type Offered } from './connection.ts'
 import type { ConnectionPlace } from './connection-place.ts'
 import * as texts from './mcp-texts.ts'
-import { unlessAborted } from './unless-aborted.ts'
+import { rejectOnAbort } from './reject-on-abort.ts'
 import { timeLimit } from '../time-limit.ts'
 import { NeedsSignIn } from './needs-sign-in.ts'
 
@@ -17,7 +17,7 @@ const gatherMs = 200
 const mostLooks = 500
 
 /** The server has lost the session, so it did not process the request. */
-export class SessionOver extends Error {}
+export class SessionLost extends Error {}
 
 /**
  * One server during a session: connected, and reconnected when it is lost. N1: `settled` resolves in bounded time,
@@ -69,10 +69,10 @@ export class ServerHandle {
 
   /**
    * The connection, after waiting for one that is being established.
-   * @throws Error that says why there is none
+   * @throws Error that says why it is missing
    */
   async connected(signal: AbortSignal): Promise<Connection> {
-    if (this.#connection === undefined && this.status === 'pending') await unlessAborted(this.#connecting, signal)
+    if (this.#connection === undefined && this.status === 'pending') await rejectOnAbort(this.#connecting, signal)
     if (this.#connection !== undefined) return this.#connection
     throw new Error(texts.notConnected(this.name, this.problem ?? this.status))
   }
@@ -95,7 +95,7 @@ export class ServerHandle {
       if (denial !== undefined) throw new NeedsSignIn(texts.notPermitted(this.name, denial.message))
       if (!connection.hasLostSession(thrown)) throw thrown
       if (this.#connection === connection) this.#gone(texts.sessionExpired)
-      throw new SessionOver(texts.restarted(this.name))
+      throw new SessionLost(texts.restarted(this.name))
     }
   }
 
@@ -183,7 +183,7 @@ export class ServerHandle {
     if (connection === undefined || signal.aborted) return
     const limit = timeLimit(this.#place.limits.connectMs, signal)
     try {
-      this.offered = await connection.look(limit.signal)
+      this.offered = await connection.reload(limit.signal)
       this.#onChange()
     } catch {
       // The problem is reported when the server is called.

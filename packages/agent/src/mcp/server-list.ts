@@ -65,7 +65,7 @@ interface Slot {
 }
 
 /** A server that can be connected to. */
-export type Usable = McpServerEntry & {
+export type ConnectableEntry = McpServerEntry & {
   readonly server: Exclude<McpServerEntry['server'], { readonly problem: string }>
 }
 
@@ -75,7 +75,7 @@ export type Usable = McpServerEntry & {
  * longer than the connection timeout. L3: changes are made one after another.
  */
 export class ServerList {
-  readonly #connect: (server: Usable) => ServerHandle
+  readonly #connect: (server: ConnectableEntry) => ServerHandle
   readonly #onChange: () => void
   #slots: readonly Slot[] = []
   #isOver = false
@@ -83,7 +83,7 @@ export class ServerList {
 
   constructor(
     entries: readonly McpServerEntry[],
-    connect: (server: Usable) => ServerHandle,
+    connect: (server: ConnectableEntry) => ServerHandle,
     /** Called when servers are added, removed or switched; handles report their own changes. */
     onChange: () => void,
   ) {
@@ -139,7 +139,7 @@ export class ServerList {
 
   /**
    * Reconnects a server.
-   * @throws Error if it does not connect, or if there is none with this name
+   * @throws Error if it does not connect, or if none exists with this name
    */
   reconnect(name: string): Promise<void> {
     return this.#inTurn(async () => {

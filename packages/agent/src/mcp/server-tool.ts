@@ -6,7 +6,7 @@ import { pagesUnfinished } from './elicitation-texts.ts'
 import type { McpLimits } from './limits.ts'
 import * as texts from './mcp-texts.ts'
 import { outputOfCall, type ShowOptions } from './results.ts'
-import { type ServerHandle, SessionOver } from './server-handle.ts'
+import { type ServerHandle, SessionLost } from './server-handle.ts'
 
 export interface ServerToolOptions extends ShowOptions {
   readonly limits: McpLimits
@@ -53,7 +53,7 @@ async function call(
   options: ServerToolOptions,
 ): Promise<ToolOutput> {
   const { limits } = options
-  let told = 0
+  let reportedAt = 0
   const callOnce = (): Promise<CallToolResult> =>
     server.ask(signal, (client) =>
       client.callTool(
@@ -65,8 +65,8 @@ async function call(
           maxTotalTimeout: limits.toolMs,
           onprogress(how) {
             const now = performance.now()
-            if (now - told < progressMs) return
-            told = now
+            if (now - reportedAt < progressMs) return
+            reportedAt = now
             progress(progressOf(how))
           },
         },
@@ -137,7 +137,7 @@ function progressOf({
 
 function problemOf(server: ServerHandle, thrown: unknown, limits: McpLimits): string {
   const words = cut(messageOf(thrown).replace(/\s+/g, ' '), 1_000)
-  if (thrown instanceof SessionOver) return words
+  if (thrown instanceof SessionLost) return words
   // Servers also report their own timeouts.
   if (isTimedOut(thrown)) return texts.timedOut(server.name, limits.toolMs / 1_000)
   if (server.status !== 'connected' && server.problem !== undefined)

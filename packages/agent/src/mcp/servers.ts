@@ -12,8 +12,8 @@ import { mcpToolName, uniqueToolName } from '@halting/policy'
 import { type PromptCommand, promptCommandsOf, promptNamed } from './prompts.ts'
 import { createListResources, createReadResource } from './resource-tools.ts'
 import { ServerHandle } from './server-handle.ts'
-import { type McpServerStatus, ServerList, type ServersReplaced, type Usable } from './server-list.ts'
-import { tellingProgress } from '../tools/telling-progress.ts'
+import { type McpServerStatus, ServerList, type ServersReplaced, type ConnectableEntry } from './server-list.ts'
+import { withProgress } from '../tools/progress-reports.ts'
 import type { SignIns } from './sign-in/sign-ins.ts'
 import { serverTool, type ServerToolOptions } from './server-tool.ts'
 import { createToolSearch } from './tool-search.ts'
@@ -68,10 +68,10 @@ export class McpServers {
   /** The server of each tool, and the server's name of it. */
   #origins: ReadonlyMap<string, { readonly handle: ServerHandle; readonly ownName: string }> = new Map()
   /** Tools that a search has found, and that the model sees from then on. */
-  readonly #shown = new Set<string>()
+  readonly #discovered = new Set<string>()
   #isSearching = false
   /** The last reported list. */
-  #told = '[]'
+  #reported = '[]'
   readonly #own: ReadonlyMap<string, AnyTool>
 
   constructor(options: McpOptions) {
@@ -82,7 +82,7 @@ export class McpServers {
     this.#processes = new ProcessTable(this.#limits.killGraceMs)
     this.#list = new ServerList(
       servers,
-      (usable) => this.#connect(usable),
+      (entry) => this.#connect(entry),
       () => this.#changed(),
     )
     const search = createToolSearch(
@@ -103,7 +103,7 @@ export class McpServers {
     return this.#list.handles
   }
 
-  #connect({ name, server, toolMs = this.#limits.toolMs }: Usable): ServerHandle {
+  #connect({ name, server, toolMs = this.#limits.toolMs }: ConnectableEntry): ServerHandle {
     const {
       cwd,
       directories = [cwd],
@@ -191,7 +191,7 @@ export class McpServers {
   /** Names of the tools that the model sees, for `set({ tools })`. */
   get names(): readonly string[] {
     const all = [...this.#tools.keys()]
-    const tools = this.#isSearching ? all.filter((name) => this.#shown.has(name)) : all
+    const tools = this.#isSearching ? all.filter((name) => this.#discovered.has(name)) : all
     const hasResources = this.#withResources().length > 0
     return [
       ...(this.#isSearching ? ['ToolSearch'] : []),
@@ -258,8 +258,8 @@ export class McpServers {
   }
 
   #show(names: readonly string[]): void {
-    for (const name of names) this.#shown.add(name)
-    this.#tell()
+    for (const name of names) this.#discovered.add(name)
+    this.#report()
   }
 
   #changed(): void {
@@ -276,29 +276,29 @@ export class McpServers {
         origins.set(name, { handle, ownName: offered.name })
         tools.set(
           name,
-          tellingProgress(serverTool(name, offered, handle, { ...this.#toolOptions, limits: handle.limits })),
+          withProgress(serverTool(name, offered, handle, { ...this.#toolOptions, limits: handle.limits })),
         )
       }
     }
     // Tools that the model has seen stay, even if it must search from now on.
     if (!this.#isSearching && isLarge(tools.values(), this.#options.contextWindow)) {
       this.#isSearching = true
-      for (const name of this.#tools.keys()) this.#shown.add(name)
+      for (const name of this.#tools.keys()) this.#discovered.add(name)
     }
     this.#tools = tools
     this.#origins = origins
-    this.#tell()
+    this.#report()
   }
 
   /** Reports only real changes, not a server that reconnects with the same tools. */
-  #tell(): void {
+  #report(): void {
     const shown = this.names.map((name) => {
       const tool = this.tool(name)
       return [name, tool?.description, tool?.inputSchema]
     })
     const now = JSON.stringify(shown)
-    if (now === this.#told) return
-    this.#told = now
+    if (now === this.#reported) return
+    this.#reported = now
     for (const listener of this.#listeners) listener()
   }
 }

@@ -59,7 +59,7 @@ export interface SessionServers {
   statuses(): readonly McpServerStatus[]
   /** Replaces the dynamic servers. Resolves when each has answered or failed. */
   replace(entries: readonly McpServerEntry[]): Promise<ServersReplaced>
-  /** @throws Error if it does not connect, or if there is none with this name */
+  /** @throws Error if it does not connect, or if none exists with this name */
   reconnect(name: string): Promise<void>
   /** Switches a server off or on. @throws as `reconnect` does */
   toggle(

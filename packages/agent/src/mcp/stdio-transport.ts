@@ -20,7 +20,7 @@ export interface StdioPlace {
 }
 
 /** The end of a server's stderr that is stored, to explain why it exited. */
-const stderrKept = 2_000
+const storedStderrCharacters = 2_000
 /** After the end of its stdin, a server has this long to exit before it gets SIGTERM. */
 const leaveMs = 150
 
@@ -78,7 +78,7 @@ export class StdioTransport implements Transport {
     child.stdout.on('error', () => undefined)
     const decoder = new StringDecoder('utf8')
     child.stderr.on('data', (chunk: Buffer) => {
-      this.#stderr = (this.#stderr + decoder.write(chunk)).slice(-stderrKept)
+      this.#stderr = (this.#stderr + decoder.write(chunk)).slice(-storedStderrCharacters)
     })
     child.stderr.on('error', () => undefined)
   }
@@ -139,7 +139,7 @@ export class StdioTransport implements Transport {
     if (line.trim() === '') return
     const message = messageIn(line)
     const kind = message === undefined ? 'noise' : 'id' in message && !('method' in message) ? 'answer' : 'unasked'
-    if (!this.#flood.lets(kind, line.length)) return this.#fail(texts.floods)
+    if (!this.#flood.accepts(kind, line.length)) return this.#fail(texts.floods)
     if (message !== undefined) this.onmessage?.(message)
   }
 }

@@ -27,7 +27,7 @@ export type FitImage = (bytes: Uint8Array) => Promise<FittedImage>
 export interface FitImageOptions {
   /** Limits of the service (default: those of the Messages API). */
   readonly limits?: MediaLimits
-  /** Returns the library that reduces images, or undefined if there is none (default: `sharp` if installed). */
+  /** Returns the library that reduces images, or undefined if none exists (default: `sharp` if installed). */
   readonly library?: () => Promise<Sharp | undefined>
 }
 

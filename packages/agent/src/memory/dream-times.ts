@@ -35,7 +35,7 @@ export async function isDreamDue(place: MemoryPlace, owner: MemoryOwner, now: Da
 }
 
 /** A failed dream is not retried before the next one is due. */
-export async function noteDream(place: MemoryPlace, how: 'tried' | 'done', now: Date): Promise<void> {
+export async function recordDream(place: MemoryPlace, how: 'tried' | 'done', now: Date): Promise<void> {
   const since = how === 'done' ? now : ((await readTimes(place))?.since ?? now)
   await writeTimes(place, { since, tried: now })
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, outputThatFits } from '@halting/core/adapters'
 import type { JsonObject, OutputSchema } from '@halting/core'
 import type { Question } from './extraction.ts'
-import { framed, listIn, textsIn } from './model-answer.ts'
+import { framedText, listIn, textsIn } from './model-answer.ts'
 import { inOneLine, mostNoteCharacters, newNote, type Note, union } from './note.ts'
 import type { Memory } from './read-memory.ts'
 import { Changes, placedNotes } from './store.ts'
@@ -23,14 +23,14 @@ export interface Dream {
 const mostCharacters = 60_000
 
 /** A note with its number in the question. */
-export interface Dreamt {
+export interface NumberedNote {
   readonly note: Note
   readonly topic: string
   readonly sentences: readonly string[]
 }
 
 /** The notes of writable files, oldest first, as many as fit. */
-export function dreamtNotes(memory: Memory): readonly Dreamt[] {
+export function notesForDream(memory: Memory): readonly NumberedNote[] {
   const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
   let left = mostCharacters
   return placedNotes(memory)
@@ -47,7 +47,7 @@ export function dreamtNotes(memory: Memory): readonly Dreamt[] {
 }
 
 /** The question how to consolidate the notes; undefined if there is nothing to do. */
-export function dreamQuestion(notes: readonly Dreamt[]): Question<Dream> | undefined {
+export function dreamQuestion(notes: readonly NumberedNote[]): Question<Dream> | undefined {
   if (notes.length < 2) return undefined
   const lines = notes.map(
     ({ note, topic, sentences }) =>
@@ -55,7 +55,7 @@ export function dreamQuestion(notes: readonly Dreamt[]): Question<Dream> | undef
   )
   return {
     system: [texts.dreamTask, texts.dreamRules, texts.dreamBounds].join('\n\n'),
-    prompt: [framed('notes', lines.join('\n')), texts.dreamQuestion].join('\n\n'),
+    prompt: [framedText('notes', lines.join('\n')), texts.dreamQuestion].join('\n\n'),
     output: dreams(),
   }
 }
@@ -91,7 +91,7 @@ function mergeOf(given: unknown): Merge | undefined {
 }
 
 /** The result of a dream, or why it is not applied. */
-export type Dreamed =
+export type DreamResult =
   | { readonly kind: 'refused'; readonly why: string }
   | {
       readonly kind: 'files'
@@ -108,7 +108,7 @@ export type Dreamed =
  * Applies an answer to the notes that the question had. A merged note has the sources of all its parts. An answer that
  * names unknown notes, or removes more than half of them, is rejected as a whole.
  */
-export function dreamed({ merge, drop }: Dream, notes: readonly Dreamt[], memory: Memory): Dreamed {
+export function applyDream({ merge, drop }: Dream, notes: readonly NumberedNote[], memory: Memory): DreamResult {
   const known = new Map(notes.map((each) => [each.note.id, each]))
   const named = [...drop, ...merge.flatMap(({ from }) => from)]
   if (known.size !== notes.length) return refused('two notes have the same id')
@@ -147,16 +147,16 @@ export function dreamed({ merge, drop }: Dream, notes: readonly Dreamt[], memory
   }
 }
 
-function refused(why: string): Dreamed {
+function refused(why: string): DreamResult {
   return { kind: 'refused', why }
 }
 
-function sentenceOf(number: string, parts: readonly Dreamt[]): string | undefined {
+function sentenceOf(number: string, parts: readonly NumberedNote[]): string | undefined {
   const [id, at] = number.split('.')
   return parts.find(({ note }) => note.id === id)?.sentences[Number(at) - 1]
 }
 
-function mergedNote(text: string, parts: readonly Dreamt[]): Note {
+function mergedNote(text: string, parts: readonly NumberedNote[]): Note {
   const sources = union(...parts.map(({ note }) => note.sources))
   const date = parts.map(({ note }) => note.date).reduce((latest, each) => (each > latest ? each : latest), '')
   const [source = { sessionId: '', messageId: '' }] = sources

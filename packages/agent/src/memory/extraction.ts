@@ -1,11 +1,11 @@
 import { outputThatFits, isJsonObject } from '@halting/core/adapters'
 import type { JsonObject, OutputSchema } from '@halting/core'
-import { framed, listIn, textsIn, withoutTags } from './model-answer.ts'
+import { framedText, listIn, textsIn, withoutTags } from './model-answer.ts'
 import { inOneLine, mostNoteCharacters, newNote } from './note.ts'
 import { type Memory, notesOf } from './read-memory.ts'
-import type { Said } from './said.ts'
+import type { UserStatements } from './user-statements.ts'
 import type { NewNote } from './store.ts'
-import { ownTopics } from './topic.ts'
+import { builtinTopics } from './topic.ts'
 import * as texts from './memory-texts.ts'
 
 /** A question to a model. */
@@ -35,12 +35,15 @@ const knownCharacters = 4_000
  * Asks which sentences of the user to store. The model answers with numbers and topics that it was shown: neither its
  * own words nor those of tools or earlier replies get into a note.
  */
-export function extractionQuestion(said: Said, memory: Memory): Question<readonly Choice[]> | undefined {
-  const all = said.person.flatMap(({ sentences }) => sentences).join(' ')
+export function extractionQuestion(
+  statements: UserStatements,
+  memory: Memory,
+): Question<readonly Choice[]> | undefined {
+  const all = statements.person.flatMap(({ sentences }) => sentences).join(' ')
   if (all.length < leastCharacters) return undefined
   const topics = topicsOf(memory)
-  const messages = said.person.map(({ messageId, sentences }, message) =>
-    framed(
+  const messages = statements.person.map(({ messageId, sentences }, message) =>
+    framedText(
       `person message="${messageId}"`,
       sentences.map((sentence, at) => `${message + 1}.${at + 1} ${sentence}`).join('\n'),
     ),
@@ -57,8 +60,8 @@ export function extractionQuestion(said: Said, memory: Memory): Question<readonl
     ].join('\n\n'),
     prompt: [
       ...messages,
-      framed('assistant', said.assistant.join('\n\n').slice(-contextCharacters)),
-      framed('notes', known.slice(-knownCharacters)),
+      framedText('assistant', statements.assistant.join('\n\n').slice(-contextCharacters)),
+      framedText('notes', known.slice(-knownCharacters)),
       texts.extractionQuestion,
     ].join('\n\n'),
     output: choices(topics.map(([name]) => name)),
@@ -66,7 +69,7 @@ export function extractionQuestion(said: Said, memory: Memory): Question<readonl
 }
 
 function topicsOf({ topics }: Memory): readonly (readonly [name: string, about: string])[] {
-  const all = new Map<string, string>(Object.entries(ownTopics))
+  const all = new Map<string, string>(Object.entries(builtinTopics))
   for (const { name, description, file } of topics)
     if (file.isWhole) all.set(name, (all.get(name) ?? withoutTags(inOneLine(description))).slice(0, 100))
   return [...all]
@@ -109,16 +112,16 @@ function choiceOf(given: unknown, topics: readonly string[]): Choice | undefined
 /** Notes for the chosen sentences, and errors for choices that name no user sentence. */
 export function notesOfChoices(
   choices: readonly Choice[],
-  said: Said,
+  statements: UserStatements,
   date: string,
 ): { readonly notes: readonly NewNote[]; readonly refused: readonly string[] } {
   const notes: NewNote[] = []
   const refused: string[] = []
   for (const { topic, sentences } of choices) {
-    const found = chosen(sentences, said)
+    const found = chosen(sentences, statements)
     if (typeof found === 'string') refused.push(found)
     else {
-      const source = { sessionId: said.sessionId, messageId: found.messageId }
+      const source = { sessionId: statements.sessionId, messageId: found.messageId }
       notes.push({ topic, note: newNote(found.text, date, source) })
     }
   }
@@ -130,7 +133,7 @@ const mostSentences = 4
 /** The sentences of a chosen range, or why it is invalid. */
 function chosen(
   numbers: readonly string[],
-  { person }: Said,
+  { person }: UserStatements,
 ): { readonly messageId: string; readonly text: string } | string {
   const places = numbers.map((number) => number.split('.').map((part) => Number(part) - 1))
   const message = person[places[0]?.[0] ?? -1]

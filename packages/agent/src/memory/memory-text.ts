@@ -20,7 +20,7 @@ const shownBytes = 25_000
 // Spec R-MEM-2.
 /** The memory for the system prompt: the index, and topics as far as they fit; undefined if it is empty. */
 export function memoryText({ indexPath }: MemoryPlace, { index, topics }: Memory): MemoryText | undefined {
-  const parts = [index?.text.trim() ?? '', ...topics.map(shownTopic)].filter((part) => part !== '')
+  const parts = [index?.text.trim() ?? '', ...topics.map(topicText)].filter((part) => part !== '')
   if (parts.length === 0) return undefined
   const all = withoutTags(parts.join('\n\n').replaceAll(/[^\P{Cc}\n\t]/gu, ''))
   const shown = bounded(all)
@@ -33,7 +33,7 @@ export function memoryText({ indexPath }: MemoryPlace, { index, topics }: Memory
 }
 
 /** Sources of notes stay in the file: the model needs only the date. */
-function shownTopic({ name, file }: ReadTopic): string {
+function topicText({ name, file }: ReadTopic): string {
   const lines = withFrontMatter(file.text).body.split('\n')
   const shown = lines.map((line) => {
     const read = noteOfLine(line)

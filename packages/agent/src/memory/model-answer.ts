@@ -15,7 +15,7 @@ export function textsIn(value: JsonObject, field: string): readonly string[] | u
 }
 
 /** Frames text in a prompt with tags that the text cannot close. */
-export function framed(tag: string, text: string): string {
+export function framedText(tag: string, text: string): string {
   return `<${tag}>\n${withoutTags(text)}\n</${tag.split(' ')[0]}>`
 }
 

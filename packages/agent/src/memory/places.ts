@@ -29,7 +29,7 @@ export function memoryPlace(owner: MemoryOwner, { autoMemoryDirectory }: Setting
     return placeAt({ base: absolutePath(autoMemoryDirectory, owner.home), parts: [] })
   const { base, own, unhashed } = projectsOf(owner)
   const place = placeAt({ base, parts: [own, 'memory'] })
-  const name = nameBefore(resolve(owner.cwd))
+  const name = formerName(resolve(owner.cwd))
   // `/a/<hash of /a>` maps to the current name of `/a`: the memory may belong to that folder.
   if (unhashed === undefined || (name === 'memory' && hashedProject.test(unhashed))) return place
   const before = placeAt({ base, parts: [unhashed, name] })
@@ -40,7 +40,7 @@ export function memoryPlace(owner: MemoryOwner, { autoMemoryDirectory }: Setting
  * The name in earlier versions, in which several folders could share one memory. If the name does not determine the
  * path, a hash is added.
  */
-function nameBefore(cwd: string): string {
+function formerName(cwd: string): string {
   return /^[a-zA-Z0-9/]*$/.test(cwd) ? 'memory' : `memory-${shortHash(cwd)}`
 }
 
@@ -60,11 +60,11 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 // Spec R-MEM-1.
 /** Whether sessions read and write notes: the user's settings enable it, and no variable disables it. */
-export function keepsMemory({ autoMemoryEnabled }: Settings, env: Environment): boolean {
+export function isMemoryEnabled({ autoMemoryEnabled }: Settings, env: Environment): boolean {
   return autoMemoryEnabled === true && !/^(?:1|true|yes|on)$/i.test(env['CLAUDE_CODE_DISABLE_AUTO_MEMORY'] ?? '')
 }
 
 /** The memory of a session; undefined if it has none. */
 export function memoryOf(owner: MemoryOwner, settings: Settings): MemoryPlace | undefined {
-  return keepsMemory(settings, owner.env) ? memoryPlace(owner, settings) : undefined
+  return isMemoryEnabled(settings, owner.env) ? memoryPlace(owner, settings) : undefined
 }

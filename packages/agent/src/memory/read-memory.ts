@@ -47,7 +47,7 @@ export function rootOf({ base, parts }: FolderBelow): string {
 }
 
 // Spec R-MEM-3.
-/** Reads a memory, whoever wrote it. Never throws because of file contents. */
+/** Reads a memory of any author. Never throws because of file contents. */
 export async function readMemory({ folder, path }: MemoryPlace): Promise<Memory> {
   const root = rootOf(folder)
   const problems: string[] = []

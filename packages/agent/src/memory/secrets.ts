@@ -12,7 +12,7 @@ const is = '(?:\\b(?:is|ist|are|was)\\b|:|=|->|→)\\s*'
  * A word that announces a secret, and the value after it. After a password any word counts; after a key only a word
  * with a digit.
  */
-const told: readonly RegExp[] = [
+const announcedSecrets: readonly RegExp[] = [
   new RegExp(`(\\b(?:password|passwort|passwd|passphrase|passcode|pwd|credentials?)\\b[^.!?\\n]{0,40}?${is})\\S+`, 'i'),
   new RegExp(
     `(\\b(?:secret|token|pin|(?:api|access|private|secret)[\\s_-]?key)\\b(?:\\s+(?:of|for|to|in)\\b[^.!?\\n]{0,40}?)?\\s*${is})["'\`]?\\S*\\d\\S*`,
@@ -30,7 +30,7 @@ export function secretIn(text: string, env: Environment): string | undefined {
   if (redactSecrets(text) !== text) return 'it contains a secret of a known format'
   const found = secretsOf(env).find(({ pattern }) => pattern.test(text))
   if (found !== undefined) return `it contains the value of ${found.name}`
-  if (told.some((pattern) => pattern.test(text))) return 'it contains a password, a key or similar'
+  if (announcedSecrets.some((pattern) => pattern.test(text))) return 'it contains a password, a key or similar'
   if (/(?:\d[ -]?){13,}/.test(text)) return 'it contains a long number'
   return text.split(/[\s"'`,;()<>[\]{}]+/).some(looksRandom) ? 'it contains what looks like a key' : undefined
 }
@@ -41,7 +41,7 @@ export function secretIn(text: string, env: Environment): string | undefined {
  */
 export function withoutSecrets(text: string, env: Environment): string {
   const known = secretsOf(env).reduce((shown, { pattern }) => withMarks(shown, pattern), redactSecrets(text))
-  return told.reduce((shown, pattern) => withMarks(shown, pattern, '$1'), known)
+  return announcedSecrets.reduce((shown, pattern) => withMarks(shown, pattern, '$1'), known)
 }
 
 function withMarks(text: string, { source, flags }: RegExp, before = ''): string {

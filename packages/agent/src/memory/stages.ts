@@ -3,8 +3,8 @@ import type { JsonObject, Model } from '@halting/core'
 import type { Environment } from '../tools/limits.ts'
 import type { Settings } from '@halting/policy/settings'
 import { memoryOf, type MemoryOwner, type MemoryPlace } from './places.ts'
-import { type Ask, dream, type DreamEnd, extract, type Extracted } from './run-memory.ts'
-import { saidIn } from './said.ts'
+import { type Ask, dream, type DreamEnd, extract, type ExtractionResult } from './run-memory.ts'
+import { userStatementsIn } from './user-statements.ts'
 
 /** Common options of memory stages. */
 export interface MemoryStageOptions {
@@ -22,7 +22,7 @@ export interface MemoryStageOptions {
 export interface ExtractionStageOptions extends MemoryStageOptions {
   /** Its values identify secrets. */
   readonly env: Environment
-  /** The part of the prompt that the user typed, if the message has more (`SaidOptions.written`). */
+  /** The part of the prompt that the user typed, if the message has more (`UserStatementsOptions.written`). */
   readonly written?: string | undefined
 }
 
@@ -42,8 +42,8 @@ export function memoryStage({ place, env, written, model, now = () => new Date()
     async run(context) {
       const { sessionId, runId, transcript } = context
       const entries = transcript.since(0).filter(({ id }) => id.startsWith(`${runId}/`))
-      const said = saidIn(entries, { sessionId, env, written })
-      const end = await extract(place, said, asking(context), now(), context.signal)
+      const statements = userStatementsIn(entries, { sessionId, env, written })
+      const end = await extract(place, statements, asking(context), now(), context.signal)
       if (end.kind === 'nothing said') return { kind: 'skipped', message: 'There was nothing to remember.' }
       if (end.kind === 'failed') throw new Error(end.why)
       return { kind: 'done', message: wordsOf(end), details: factsOf(end) }
@@ -51,7 +51,7 @@ export function memoryStage({ place, env, written, model, now = () => new Date()
   }
 }
 
-function wordsOf({ added, merged, refused }: Extract<Extracted, { kind: 'kept' }>): string {
+function wordsOf({ added, merged, refused }: Extract<ExtractionResult, { kind: 'kept' }>): string {
   const parts = [
     ...(added.length === 0 ? [] : [`added ${added.map(({ topic, note }) => `${note.id} (${topic})`).join(', ')}`]),
     ...(merged.length === 0 ? [] : [`${merged.length} already known`]),
@@ -60,7 +60,7 @@ function wordsOf({ added, merged, refused }: Extract<Extracted, { kind: 'kept' }
   return parts.length === 0 ? 'There was nothing worth remembering.' : `Notes: ${parts.join(', ')}.`
 }
 
-function factsOf({ added, merged, refused }: Extract<Extracted, { kind: 'kept' }>): JsonObject {
+function factsOf({ added, merged, refused }: Extract<ExtractionResult, { kind: 'kept' }>): JsonObject {
   const notes = added.map(({ topic, note: { id, text, sources } }) => ({
     id,
     topic,

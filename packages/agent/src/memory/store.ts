@@ -7,7 +7,7 @@ import { mostNoteCharacters, type Note, sameText, union } from './note.ts'
 import { indexName, type MemoryPlace } from './places.ts'
 import { fileBytes, type Memory, mostNotes, mostTopics, readMemory, type ReadTopic, rootOf } from './read-memory.ts'
 import { indexWith, isEmptyTopic, newTopicText, type Topic, topicOf, withNotes, withNotesReplaced } from './topic.ts'
-import { forgetBefore } from './undo-dream.ts'
+import { removeBackup } from './undo-dream.ts'
 
 /** The memory cannot be changed now; the message is for users. */
 export class MemoryError extends Error {
@@ -25,7 +25,7 @@ export class MemoryError extends Error {
  * folders 0700), and no link is followed. M2: text that is not a note stays unchanged, byte for byte. A file that was
  * not read in full is not written. M3: topics are written before the index, which a later change repairs.
  */
-export interface HeldMemory {
+export interface LockedMemory {
   /** The folder. */
   readonly root: string
   /** Its content when it was locked. */
@@ -42,9 +42,9 @@ const waitMs = 5_000
  * @throws MemoryError if another process holds the lock, or if its folder is a link or not accessible; the abort
  * reason before anything is written.
  */
-export async function holdingMemory<Result>(
+export async function withLockedMemory<Result>(
   place: MemoryPlace,
-  work: (held: HeldMemory) => Promise<Result>,
+  work: (locked: LockedMemory) => Promise<Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
   const root = rootOf(place.folder)
@@ -108,7 +108,7 @@ export interface NewNote {
 }
 
 /** The result of storing notes. */
-export interface Added {
+export interface AddedNotes {
   readonly added: readonly NewNote[]
   /** Known already: their sources were added to the existing note. */
   readonly merged: readonly NewNote[]
@@ -117,7 +117,7 @@ export interface Added {
 
 // Spec R-MEM-4.
 /** Stores notes. If an existing note says the same, adds the source to it. */
-export async function addNotes({ memory, write }: HeldMemory, given: readonly NewNote[]): Promise<Added> {
+export async function addNotes({ memory, write }: LockedMemory, given: readonly NewNote[]): Promise<AddedNotes> {
   const added: NewNote[] = []
   const merged: NewNote[] = []
   const refused: { note: Note; why: string }[] = []
@@ -140,7 +140,7 @@ export async function addNotes({ memory, write }: HeldMemory, given: readonly Ne
 }
 
 /** The result of removing notes. */
-export interface Forgotten {
+export interface RemovedNotes {
   /** Notes that were removed. */
   readonly gone: readonly Note[]
   /** Notes in files that cannot be written. */
@@ -148,14 +148,14 @@ export interface Forgotten {
 }
 
 /** Removes notes by id, also from the backup for undoing a dream. */
-export async function forgetNotes(held: HeldMemory, ids: ReadonlySet<string>): Promise<Forgotten> {
-  const { memory, write } = held
+export async function forgetNotes(locked: LockedMemory, ids: ReadonlySet<string>): Promise<RemovedNotes> {
+  const { memory, write } = locked
   const changes = new Changes(memory)
   const found = placedNotes(memory).filter(({ note }) => ids.has(note.id))
   const open = found.filter(({ topic }) => topic.file.isWhole)
   for (const { topic, note } of open) changes.remove(topic.name, note.id)
   const files = changes.files()
-  await forgetBefore(held, files.keys())
+  await removeBackup(locked, files.keys())
   await write(files)
   return {
     gone: open.map(({ note }) => note),

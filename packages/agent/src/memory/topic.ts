@@ -17,7 +17,7 @@ export interface Topic {
 }
 
 /** Topics that the program creates, with their descriptions. Users may create others. */
-export const ownTopics = {
+export const builtinTopics = {
   user: 'who the user is, and what they know',
   preferences: 'how the user wants the work to be done',
   project: 'facts and decisions about this project',
@@ -37,7 +37,7 @@ export function topicOf(name: string, text: string): Topic {
 
 /** The text of a new topic without notes. */
 export function newTopicText(name: string): string {
-  const description = name in ownTopics ? ownTopics[name as keyof typeof ownTopics] : name
+  const description = name in builtinTopics ? builtinTopics[name as keyof typeof builtinTopics] : name
   return `---\nname: ${name}\ndescription: ${description}\n---\n\n`
 }
 

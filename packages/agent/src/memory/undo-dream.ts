@@ -18,7 +18,7 @@ interface InFolder {
   readonly root: string
 }
 
-interface KeptFile {
+interface BackupFile {
   readonly name: string
   /** In base64; null if the file did not exist. */
   readonly before: string | null
@@ -28,16 +28,16 @@ interface KeptFile {
 
 interface Backup {
   readonly at: string
-  readonly files: readonly KeptFile[]
+  readonly files: readonly BackupFile[]
 }
 
 /** Stores the exact contents of these files before they change. */
-export async function keepBefore(
+export async function writeBackup(
   { root }: InFolder,
   files: ReadonlyMap<string, string | undefined>,
   now: Date,
 ): Promise<void> {
-  const kept: KeptFile[] = []
+  const kept: BackupFile[] = []
   for (const [name, text] of files) {
     const before = await bytesOf(root, name)
     kept.push({
@@ -51,7 +51,7 @@ export async function keepBefore(
 }
 
 /** The result of an undo. If files changed after the dream, nothing is undone. */
-export type Undone =
+export type UndoResult =
   | { readonly kind: 'nothing' }
   | {
       readonly kind: 'changed'
@@ -70,7 +70,7 @@ export type Undone =
 
 // Spec R-DREAM-5.
 /** Restores exactly what the last dream changed, or nothing. Completes an interrupted undo. */
-export async function undoDream({ root }: InFolder): Promise<Undone> {
+export async function undoDream({ root }: InFolder): Promise<UndoResult> {
   const backup = await readBackup(root)
   if (backup === undefined) return { kind: 'nothing' }
   const { at, files } = backup
@@ -96,7 +96,7 @@ export async function undoDream({ root }: InFolder): Promise<Undone> {
  * Removes the backup if it contains one of these files: it has notes that must be forgotten, and it could not be
  * restored any more. An unreadable backup may contain them too.
  */
-export async function forgetBefore({ root }: InFolder, names: Iterable<string>): Promise<void> {
+export async function removeBackup({ root }: InFolder, names: Iterable<string>): Promise<void> {
   const backup = await readBackup(root)
   const changed = new Set(names)
   const path = join(root, backupName)
@@ -123,14 +123,14 @@ async function bytesOf(root: string, name: string): Promise<Buffer | undefined> 
   return read.kind === 'bytes' && !read.isCut ? read.bytes : Buffer.from([0])
 }
 
-/** Undefined if there is none, or if it was modified. */
+/** Undefined if none exists, or if it was modified. */
 async function readBackup(root: string): Promise<Backup | undefined> {
   const read = await boundedBytes(join(root, backupName), mostBackupBytes)
   if (read.kind !== 'bytes' || read.isCut) return undefined
   try {
     const backup: unknown = JSON.parse(read.bytes.toString('utf8'))
     if (!isJsonObject(backup) || typeof backup['at'] !== 'string' || !Array.isArray(backup['files'])) return undefined
-    const files = backup['files'].map(keptFileOf)
+    const files = backup['files'].map(backupFileOf)
     const whole = files.flatMap((file) => file ?? [])
     return whole.length === files.length ? { at: backup['at'], files: whole } : undefined
   } catch {
@@ -138,7 +138,7 @@ async function readBackup(root: string): Promise<Backup | undefined> {
   }
 }
 
-function keptFileOf(given: unknown): KeptFile | undefined {
+function backupFileOf(given: unknown): BackupFile | undefined {
   if (!isJsonObject(given)) return undefined
   const { name, before, after } = given
   const isTextOrNull = (value: unknown): value is string | null => value === null || typeof value === 'string'

@@ -22,7 +22,7 @@ export interface AfterOptions {
 }
 
 export function openAfter({ stages, hookSummary, model }: AfterOptions): AfterTheRun {
-  const hooks = hookSummary ? new HookFigures((id) => !isOfProgram(id)) : undefined
+  const hooks = hookSummary ? new HookFigures((id) => !isUncounted(id)) : undefined
   let runId = ''
   return {
     onEvent(event) {
@@ -42,6 +42,6 @@ export function openAfter({ stages, hookSummary, model }: AfterOptions): AfterTh
 }
 
 /** Hooks of settings are counted where they are called; built-in hooks are not counted. */
-function isOfProgram(hook: string): boolean {
+function isUncounted(hook: string): boolean {
   return hook.startsWith('settings:') || isBuiltinHook(hook)
 }

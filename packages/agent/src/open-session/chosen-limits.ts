@@ -142,7 +142,10 @@ export function ceilingsOf({ managedLimits = {} }: Pick<Settings, 'managedLimits
 }
 
 /** A session that rejects limits above an administrator's with a ConfigurationError, and then sets nothing. */
-export function heldToManaged(session: Session, { managedLimits = {} }: Pick<Settings, 'managedLimits'>): Session {
+export function withinManagedLimits(
+  session: Session,
+  { managedLimits = {} }: Pick<Settings, 'managedLimits'>,
+): Session {
   if (Object.keys(managedLimits).length === 0) return session
   const set = session.set.bind(session)
   return Object.assign(session, {
@@ -160,7 +163,7 @@ export function heldToManaged(session: Session, { managedLimits = {} }: Pick<Set
   })
 }
 
-interface SaidNow {
+interface CurrentLimits {
   readonly choices: SessionChoices
   readonly limitSources?: LimitSources | undefined
   readonly settings: Pick<Settings, 'managedLimits'>
@@ -183,7 +186,7 @@ interface LeftOpen {
  */
 export function resumedWithin(
   session: Session,
-  { choices, limitSources = {}, settings: { managedLimits = {} } }: SaidNow,
+  { choices, limitSources = {}, settings: { managedLimits = {} } }: CurrentLimits,
   { open, areChoicesNew }: LeftOpen,
 ): Session {
   const recorded = recordedLimits(open)

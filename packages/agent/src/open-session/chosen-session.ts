@@ -8,7 +8,7 @@ import { type JournalOptions, openJournal, type SessionJournal } from '@halting/
 import { sessionFile } from '@halting/journal'
 import { messageOf } from '@halting/core/adapters'
 import { createKeyRedactor } from '@halting/models'
-import { whose } from './whose.ts'
+import { sessionScope } from './session-scope.ts'
 
 // Code that only resumed sessions need is loaded on demand.
 
@@ -49,7 +49,7 @@ export interface OtherProgramsSession {
 }
 
 /** A session whose file this program does not write. */
-export function keptElsewhere({ sessionId }: { readonly sessionId: string }): ChosenSession {
+export function externalSession({ sessionId }: { readonly sessionId: string }): ChosenSession {
   return { sessionId, kind: 'elsewhere', isNamed: true, readableFolders: [] }
 }
 
@@ -68,7 +68,7 @@ export async function openJournalOf(
   const notify = (notice: SessionNotice): void => ports.note(ports.wordNotice(notice))
   if (chosen.kind === 'unkept' || chosen.kind === 'elsewhere') return undefined
   const { sessionId, forkOf, takenFrom, isNamed } = chosen
-  const path = sessionFile({ ...whose(ports), sessionId })
+  const path = sessionFile({ ...sessionScope(ports), sessionId })
   const named = title === undefined ? {} : { title }
   const options = {
     path,
@@ -129,7 +129,7 @@ export async function forkOf(journal: SessionJournal, ports: SessionPorts): Prom
   const { forkSession } = await import('./fork.ts')
   const sessionId = randomUUID()
   await journal.log.flush()
-  const path = sessionFile({ ...whose(ports), sessionId })
+  const path = sessionFile({ ...sessionScope(ports), sessionId })
   await forkSession(journal.path, { path, sessionId, cwd: ports.cwd, version: ports.version() })
   return sessionId
 }

@@ -1,6 +1,6 @@
 import type { SessionPorts } from './ports.ts'
 import { cleanUpSessions, isCleanUpDue } from '@halting/journal'
-import { whose } from './whose.ts'
+import { sessionScope } from './session-scope.ts'
 
 /** Default number of days after which an unused session is removed. */
 const defaultDays = 30
@@ -12,7 +12,7 @@ export async function cleanUp(
   { cleanupPeriodDays: days = defaultDays }: CleanUpSettings,
   ports: SessionPorts,
 ): Promise<void> {
-  const place = whose(ports)
+  const place = sessionScope(ports)
   if (!(await isCleanUpDue(place))) return
   const { sessions } = await cleanUpSessions(place, { days })
   if (sessions > 0) ports.note(ports.wordNotice({ kind: 'sessions_removed', sessions, days }))

@@ -2,7 +2,7 @@ import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { ChosenSession } from './chosen-session.ts'
 import type { Toolbox } from './toolbox.ts'
-import { whose } from './whose.ts'
+import { sessionScope } from './session-scope.ts'
 import { randomUUID } from 'node:crypto'
 import type { HookLine } from '../hooks/call-hooks.ts'
 import { settingsHookPrefix } from '../hooks/core-hooks.ts'
@@ -72,7 +72,7 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
       whenAsked: asks || choices.onAsk === 'defer' ? 'ask' : 'deny',
       warn: note,
       sessionId: chosen.sessionId,
-      transcriptPath: journal?.path ?? sessionFile({ ...whose(ports), sessionId: chosen.sessionId }),
+      transcriptPath: journal?.path ?? sessionFile({ ...sessionScope(ports), sessionId: chosen.sessionId }),
       cwd,
       // Without keys, like the environment of commands.
       env: toolbox.workspace.env,
@@ -114,18 +114,18 @@ function notifyOf(event: RunEvent, shell: ShellHooks): void {
  */
 class HookLines {
   readonly #sessionId: string
-  readonly #isTold: boolean
+  readonly #isReported: boolean
   #see: ((message: SdkMessage) => void) | undefined
   #waiting: HookLine[] = []
   #place: 'before' | 'in' | 'behind' = 'before'
 
-  constructor(sessionId: string, isTold: boolean) {
+  constructor(sessionId: string, isReported: boolean) {
     this.#sessionId = sessionId
-    this.#isTold = isTold
+    this.#isReported = isReported
   }
 
   take(line: HookLine): void {
-    if (!this.#isTold || this.#place === 'behind') return
+    if (!this.#isReported || this.#place === 'behind') return
     this.#waiting.push(line)
     // After messages that the run has emitted and its reader has not received yet.
     setImmediate(() => this.#flush())

@@ -33,7 +33,7 @@ export interface AgentInfo {
 }
 
 /** A part of a prompt: text of the user, or the name of an attachment, in which `@` mentions nothing. */
-export interface SaidPart {
+export interface PromptPart {
   /** The text. */
   readonly text: string
   /** Whether it is the name of an attachment. */
@@ -88,7 +88,7 @@ export interface LiveSession<Choices extends SessionChoices = SessionChoices> {
    * Notes for the user become notices.
    * @throws ConfigurationError for a prompt that its server does not have.
    */
-  prepare(said: string | readonly SaidPart[], rest?: string, signal?: AbortSignal): Promise<Prepared>
+  prepare(said: string | readonly PromptPart[], rest?: string, signal?: AbortSignal): Promise<Prepared>
   /** Reloads commands, skills and agents, including those of plugins: the next request uses them. */
   readAnew(): Promise<void>
 }

@@ -4,7 +4,7 @@ import type { SessionPorts } from './ports.ts'
 import type { AgentDefinition } from '../agents/definition.ts'
 import { limitNames } from '../agents/agent-limits.ts'
 import { agentsOfJson, readAgentDefinitions } from '../agents/read-definitions.ts'
-import { briefingTrust } from '../instructions/offers.ts'
+import { briefingTrust } from '../instructions/briefing-trust.ts'
 import { messageOf } from '@halting/core/adapters'
 import { nearest } from '../nearest.ts'
 import type { LimitSources } from './chosen-limits.ts'
@@ -30,7 +30,7 @@ export async function asAgent<Choices extends SessionChoices>(
   const places = placesOf(run, cwd)
   const { all, notes } = await readAgentDefinitions({
     ...places,
-    given: choices.agents === undefined ? [] : given(choices.agents, ports),
+    given: choices.agents === undefined ? [] : agentsFromJson(choices.agents, ports),
     trust: briefingTrust({ ...places, once: run.trustedBy }),
     mayRead: () => true,
   })
@@ -85,7 +85,7 @@ function toolsOf(tools: readonly string[]): readonly string[] {
   return own.length === 0 ? ['none'] : own
 }
 
-function given(json: string, { cwd, nameOf }: AgentPorts): readonly AgentDefinition[] {
+function agentsFromJson(json: string, { cwd, nameOf }: AgentPorts): readonly AgentDefinition[] {
   try {
     return agentsOfJson(json, cwd)
   } catch (thrown) {

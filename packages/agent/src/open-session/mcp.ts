@@ -1,7 +1,7 @@
 import { ConfigurationError, type JsonObject, type QueryOptions } from '@halting/core'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
-import { givenFile } from './given-file.ts'
+import { readOptionFile } from './option-file.ts'
 import { homeFolder } from '@halting/journal/files'
 import type { Settings } from '@halting/policy/settings'
 import { type McpServerEntry, readMcpServer } from '../mcp/config.ts'
@@ -54,7 +54,7 @@ async function serversGiven(
   const what = isJson ? `The value of ${name}` : `The value of ${name} (${given})`
   const wrong = (problem: string): ConfigurationError =>
     new ConfigurationError(`${what} ${problem}. Use a file, or JSON: {"mcpServers": {"name": {"command": "…"}}}.`)
-  const text = isJson ? given : await givenFile(given, cwd, `${name} takes a file, or JSON`)
+  const text = isJson ? given : await readOptionFile(given, cwd, `${name} takes a file, or JSON`)
   let content: unknown
   try {
     content = JSON.parse(text)

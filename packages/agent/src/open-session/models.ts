@@ -1,4 +1,4 @@
-import { givenFile } from './given-file.ts'
+import { readOptionFile } from './option-file.ts'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { Settings } from '@halting/policy/settings'
@@ -278,7 +278,7 @@ function thinkingOf({ thinking, maxThinkingTokens = 0 }: SessionChoices): Thinki
  */
 export async function scriptGiven(path: string, { cwd, nameOf }: ModelPorts): Promise<Script> {
   const { parseScriptText } = await import('@halting/models/scripted')
-  return parseScriptText(await givenFile(path, cwd, `${nameOf('script')} takes a file`), path)
+  return parseScriptText(await readOptionFile(path, cwd, `${nameOf('script')} takes a file`), path)
 }
 
 /** Starts a local server for the Messages API that plays a script, and its model adapter. */

@@ -7,19 +7,19 @@ import { backgroundOf } from '../tools/background.ts'
 import type { Session, SessionParts, SessionEvent } from '@halting/core/session'
 import type { Model, QueryOptions, Hook, SdkMessage } from '@halting/core'
 import { type CanUseTool, isOfferedTo, isBuiltinHook } from '@halting/core/adapters'
-import { wantedAfter, backgroundOptions, verifyChangesOf } from './after.ts'
+import { wantedAfter, backgroundOptions, verifyChangesOf } from './resolved-options.ts'
 import type { AfterTheRun } from './after-run.ts'
 import type { SessionFrontend, SessionOptions } from './session-options.ts'
 import type { SessionSpending } from '../hooks/session-totals.ts'
 import type { HookSession, SessionHooks } from './hooks.ts'
 import { goalOptions } from './goals.ts'
-import { heldToManaged, pauseOptions, resumedWithin } from './chosen-limits.ts'
+import { withinManagedLimits, pauseOptions, resumedWithin } from './chosen-limits.ts'
 import { type ChosenSession, closeJournalOf, forkOf, openJournalOf } from './chosen-session.ts'
 import { PartsOpening } from './parts.ts'
 import type { LiveSession } from './live-session.ts'
 import type { SessionServers } from './mcp.ts'
 import type { Models } from './models.ts'
-import { MoreTools } from './more-tools.ts'
+import { LateTools } from './late-tools.ts'
 import { queryOptionsOf } from './query-options.ts'
 import { followModels, RunLimit } from './run-limit.ts'
 import { preparedWith } from './prepare.ts'
@@ -28,8 +28,8 @@ import { type RunSettings, settingsOf } from './run-settings.ts'
 import { sessionOver } from './session-over.ts'
 import { standingOptions } from './standing.ts'
 import { followMode, type Toolbox } from './toolbox.ts'
-import { whose } from './whose.ts'
-import type { Written } from './written.ts'
+import { sessionScope } from './session-scope.ts'
+import type { ReloadableParts } from './reloadable-parts.ts'
 import { planModeHook } from '@halting/policy'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -45,7 +45,7 @@ export async function openSession<Choices extends SessionChoices>(
 ): Promise<LiveSession<Choices>> {
   const { choices, ports, ...frontend } = options
   const { runLimit, waitDefault, kept } = frontend
-  const run = await asWhom(
+  const run = await asChosenAgent(
     await settingsOf(choices, ports, { runLimit, waitDefault, choicesOnlyLower: kept !== undefined }),
     ports,
   )
@@ -62,7 +62,7 @@ export async function openSession<Choices extends SessionChoices>(
 }
 
 /** The session may run as an agent (`--agent`). */
-async function asWhom<Choices extends SessionChoices>(
+async function asChosenAgent<Choices extends SessionChoices>(
   run: RunSettings<Choices>,
   ports: SessionPorts,
 ): Promise<RunSettings<Choices>> {
@@ -91,7 +91,7 @@ class SessionOpening<Choices extends SessionChoices> {
     const parts = await this.#opening.parts()
     const { chosen, toolbox, briefing, models, servers, agents } = parts
     const goals = await goalOptions(this.#opening.goals, run.settings, toolbox)
-    // On a cluster the budgets of tenants apply, which whoever stores the session there manages.
+    // On a cluster the budgets of tenants apply, which are managed where the session is stored.
     const isElsewhere = frontend.kept !== undefined
     const standing = isElsewhere ? {} : await standingOptions(run, models, { ...ports, sessionId: toolbox.sessionId })
     const query = await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)
@@ -102,11 +102,11 @@ class SessionOpening<Choices extends SessionChoices> {
     const journal = frontend.kept ?? file
     this.#closeJournal = (hasBegun) => closeJournalOf(file, hasBegun, chosen)
     // The session of this run is locked by now, so it is not removed however old it is.
-    if (file !== undefined && frontend.removesOldSessions === true) void this.#cleanUpBeside()
+    if (file !== undefined && frontend.removesOldSessions === true) void this.#cleanUpInBackground()
     if (journal?.open !== undefined && (frontend.firstPrompt ?? '') !== '')
       this.#opening.notify([{ kind: 'run_left_open' }])
-    const written: Written = { briefing, agents, plugins: run.plugins }
-    const more = new MoreTools(servers)
+    const written: ReloadableParts = { briefing, agents, plugins: run.plugins }
+    const more = new LateTools(servers)
     const opened = { chosen, toolbox, options, models, file, journal, servers, written, more }
     return this.#live(this.#underLimit(await this.#session(opened), opened), opened)
   }
@@ -121,11 +121,11 @@ class SessionOpening<Choices extends SessionChoices> {
     const open = journal?.open
     const within =
       open === undefined ? session : resumedWithin(session, run, { open, areChoicesNew: frontend.kept === undefined })
-    return heldToManaged(followModels(within, { limit, modelNamed, first, notify }), run.settings)
+    return withinManagedLimits(followModels(within, { limit, modelNamed, first, notify }), run.settings)
   }
 
   /** A run does not wait for it: what is not removed today is removed tomorrow. */
-  async #cleanUpBeside(): Promise<void> {
+  async #cleanUpInBackground(): Promise<void> {
     try {
       const { cleanUp } = await import('./clean-up.ts')
       await cleanUp(this.#opening.run.settings, this.#opening.ports)
@@ -169,7 +169,7 @@ class SessionOpening<Choices extends SessionChoices> {
       servers,
       written,
     })
-    const own = await ownHooks(frontend, toolbox, permissionMode)
+    const own = await builtinHooks(frontend, toolbox, permissionMode)
     const session = sessionOver(toolbox, {
       options: {
         ...options,
@@ -193,7 +193,7 @@ class SessionOpening<Choices extends SessionChoices> {
         after?.onEvent(event)
         hooks?.onEvent(event)
       },
-      through: (tell) => withoutOwnHooks(hooks?.through(tell) ?? tell),
+      through: (tell) => withoutBuiltinHooks(hooks?.through(tell) ?? tell),
       ...(after !== undefined && { afterRun: (engine, signal, tell) => after.run(engine, signal, tell) }),
       ...withFile(file, toolbox, ports),
       end: () => this.#opening.end(),
@@ -259,7 +259,7 @@ class SessionOpening<Choices extends SessionChoices> {
     const { stagesFor } = await import('./stages.ts')
     // Piped input is not typed by the user, even if it is the whole prompt: someone else may have written it.
     const written = this.#opening.frontend.written ?? ''
-    const notes = { owner: whose(this.#opening.ports), settings, model: smallModel ?? options.model, written }
+    const notes = { owner: sessionScope(this.#opening.ports), settings, model: smallModel ?? options.model, written }
     const stages = await stagesFor({ ...wanted, notes: wanted.notes && isKept }, notes)
     return openAfter({ ...wanted, stages, model: smallModel })
   }
@@ -287,7 +287,7 @@ class SessionOpening<Choices extends SessionChoices> {
         })),
         ...(servers?.prompts() ?? []),
       ],
-      agents: () => written.agents?.told ?? [],
+      agents: () => written.agents?.descriptions ?? [],
       plugins: () => written.plugins,
       servers,
       memoryFiles: written.briefing?.files ?? [],
@@ -295,7 +295,7 @@ class SessionOpening<Choices extends SessionChoices> {
       initFields: () => ({ ...this.#init, tools: shown }),
       prepare: preparedWith({ hasModel, run, written, servers, toolbox, ports }),
       async readAnew() {
-        const { readAnew } = await import('./written.ts')
+        const { reloadParts: readAnew } = await import('./reloadable-parts.ts')
         await readAnew(written, { run, ports, toolbox, skills, tools, more })
       },
     }
@@ -312,8 +312,8 @@ interface Opened {
   /** The same, or the external storage. */
   readonly journal: SessionParts['journal']
   readonly servers: SessionServers | undefined
-  readonly written: Written
-  readonly more: MoreTools
+  readonly written: ReloadableParts
+  readonly more: LateTools
 }
 
 /** What a session stored in a file can do in addition. */
@@ -341,20 +341,20 @@ function optionsOfFrontend({
   return { ...(unmetWithoutWork !== undefined && { unmetWithoutWork }), ...(clock !== undefined && { clock }) }
 }
 
-interface Moment {
+interface InitSources {
   readonly permissionMode: () => string
   readonly servers: SessionServers | undefined
-  readonly written: Written
+  readonly written: ReloadableParts
 }
 
 /** The fields of `init`, with the current servers, whose prompts are listed as commands, and the current mode. */
 function initOf(
   { capabilities, ownCommands = [] }: Pick<SessionFrontend, 'capabilities' | 'ownCommands'>,
   [init, ofServers]: readonly [session: QueryOptions['init'], servers: QueryOptions['init']],
-  { permissionMode, servers, written }: Moment,
+  { permissionMode, servers, written }: InitSources,
 ): NonNullable<QueryOptions['init']> {
   const { plugin_errors: errors, ...others } = init ?? {}
-  const told: NonNullable<QueryOptions['init']> = {
+  const fields: NonNullable<QueryOptions['init']> = {
     ...others,
     ...ofServers,
     get plugins() {
@@ -379,10 +379,10 @@ function initOf(
     },
   }
   // If it was missing before, the key stays absent.
-  return errors === undefined ? told : Object.defineProperty(told, 'plugin_errors', errorsOf(written))
+  return errors === undefined ? fields : Object.defineProperty(fields, 'plugin_errors', errorsOf(written))
 }
 
-function errorsOf(written: Written): PropertyDescriptor {
+function errorsOf(written: ReloadableParts): PropertyDescriptor {
   return { enumerable: true, get: () => written.plugins.problems.map((problem) => ({ ...problem })) }
 }
 
@@ -390,7 +390,7 @@ function errorsOf(written: Written): PropertyDescriptor {
  * The program's built-in hooks: instructions for plan mode, and progress summaries of subagents. `mode`: returns the
  * current mode.
  */
-async function ownHooks(frontend: SessionFrontend, toolbox: Toolbox, mode: () => string): Promise<readonly Hook[]> {
+async function builtinHooks(frontend: SessionFrontend, toolbox: Toolbox, mode: () => string): Promise<readonly Hook[]> {
   const { agentSummaries } = frontend
   const ofPlan = planHooks(frontend, toolbox, mode)
   if (agentSummaries === undefined) return ofPlan
@@ -410,7 +410,7 @@ function planHooks(
 }
 
 /** Built-in hooks are not reported as hooks of the user. */
-function withoutOwnHooks(tell: (message: SdkMessage) => void): (message: SdkMessage) => void {
+function withoutBuiltinHooks(tell: (message: SdkMessage) => void): (message: SdkMessage) => void {
   return (message) => {
     if (message.type === 'system' && 'hook_id' in message && isBuiltinHook(message.hook_id)) return
     tell(message)
@@ -433,7 +433,7 @@ function noticeUnconfined(
     const { wall } = workspace
     const edits = wall?.edits()
     if (wall === undefined || edits?.kind !== 'off' || edits.todo === undefined) return
-    if (isKnown(join(dirname(wall.memory), 'confinement-notice'), edits.why)) return
+    if (wasReported(join(dirname(wall.memory), 'confinement-notice'), edits.why)) return
     notify([{ kind: 'edits_unconfined', why: edits.why, todo: edits.todo }])
   })
 }
@@ -444,7 +444,7 @@ function asksAboutCommand(event: SessionEvent): boolean {
 }
 
 /** Whether it was reported before; otherwise records it. Without a folder of this program nothing is recorded. */
-function isKnown(file: string, why: string): boolean {
+function wasReported(file: string, why: string): boolean {
   try {
     if (readFileSync(file, 'utf8').trim() === why) return true
   } catch {

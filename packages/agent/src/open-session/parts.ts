@@ -4,7 +4,7 @@ import type { SessionAgents } from '../agents/session-agents.ts'
 import { agentsOf } from './agents.ts'
 import { briefingOf } from './briefing.ts'
 import type { SessionChoices } from './choices.ts'
-import { type ChosenSession, keptElsewhere } from './chosen-session.ts'
+import { type ChosenSession, externalSession } from './chosen-session.ts'
 import type { SessionHooks } from './hooks.ts'
 import type { SessionServers } from './mcp.ts'
 import { type GoalChoices, protectRulesOf } from './goals.ts'
@@ -14,7 +14,7 @@ import type { SessionNotice, SessionPorts } from './ports.ts'
 import { namesSomething } from './prepare.ts'
 import type { Briefing } from './read-briefing.ts'
 import type { RunSettings } from './run-settings.ts'
-import { confineCommands } from './sandbox.ts'
+import { applySandbox } from './sandbox.ts'
 import type { SessionFrontend, SessionListener } from './session-options.ts'
 import { openToolbox, type Toolbox } from './toolbox.ts'
 import { createKeyRedactor } from '@halting/models'
@@ -23,7 +23,7 @@ import type { Settings } from '@halting/policy/settings'
 import { checkpointsFolder, hiddenFromCheckpoints } from '../checkpoints/checkpoints-folder.ts'
 import { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import { toolEnvironment } from './tool-environment.ts'
-import { whose } from './whose.ts'
+import { sessionScope } from './session-scope.ts'
 import { mcpToolName, type RulePermissions } from '@halting/policy'
 import { searchServerNames, type SearchServer, type WebSearchPort } from '../web/search-port.ts'
 
@@ -54,7 +54,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
   readonly run: RunSettings<Choices>
   readonly ports: SessionPorts
   readonly frontend: SessionFrontend
-  readonly #given: SessionChoices
+  readonly #initialChoices: SessionChoices
   #models: Models | undefined
   #toolbox: Toolbox | undefined
   #servers: SessionServers | undefined
@@ -66,7 +66,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     this.run = run
     this.ports = ports
     this.frontend = frontend
-    this.#given = given
+    this.#initialChoices = given
   }
 
   /** The chosen goals; goals of a program are in the frontend. */
@@ -107,7 +107,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     this.#models = models
     for (const warning of models.warnings) ports.note(warning)
     if (!models.keepsFiles) checkpoints?.turnOff()
-    await confineCommands(run, toolbox, ports)
+    await applySandbox(run, toolbox, ports)
     const servers = (this.#servers = await this.#openServers(toolbox, models))
     toolbox.workspace.webSearch = webSearchOf(run.settings.webSearch, toolbox.permissions, servers)
     if (servers !== undefined) await frontend.onServers?.(servers)
@@ -123,7 +123,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
 
   async #chosen(): Promise<ChosenSession> {
     const { kept, chooseSession } = this.frontend
-    if (kept !== undefined) return keptElsewhere(kept)
+    if (kept !== undefined) return externalSession(kept)
     if (chooseSession !== undefined) return chooseSession(this.ports)
     const { sessionId, noSessionPersistence } = this.run.choices
     return {
@@ -139,7 +139,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     const { cwd } = this.ports
     const answersQuestions = this.isAnswered
     const { planInstructions, kept, toolset, confinesEdits } = this.frontend
-    const keeper = answersQuestions ? await import('./keeper.ts') : undefined
+    const writers = answersQuestions ? await import('./permission-writer.ts') : undefined
     const rules = await protectRulesOf(this.goals, this.run.settings, cwd)
     return openToolbox(this.run, this.ports, {
       ...chosen,
@@ -149,9 +149,9 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
       ...(planInstructions !== undefined && { planInstructions }),
       ...(toolset !== undefined && { toolset }),
       ...(confinesEdits !== undefined && { confinesEdits }),
-      ...(keeper !== undefined && {
+      ...(writers !== undefined && {
         answersQuestions,
-        ...(kept === undefined ? await keeper.keeperOf(this.run, cwd) : keeper.keeperOfSession),
+        ...(kept === undefined ? await writers.permissionWriter(this.run, cwd) : writers.sessionOnlyWriter),
       }),
     })
   }
@@ -164,7 +164,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
   async #withModelOfCommand(briefing: Briefing | undefined): Promise<RunSettings<Choices>> {
     const [run, said] = [this.run, this.frontend.firstPrompt]
     if (said === undefined || this.namesModel || !namesSomething.test(said)) return run
-    const { modelOfCommand } = await import('./said.ts')
+    const { modelOfCommand } = await import('./prompt-content.ts')
     const model = await modelOfCommand(said, run, briefing, this.ports)
     return model === undefined ? run : { ...run, choices: { ...run.choices, model } }
   }
@@ -172,7 +172,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
   // Spec R-CMD-5.
   /** The command line precedes a command's model. */
   get namesModel(): boolean {
-    return this.#given.model !== undefined || this.#given.script !== undefined
+    return this.#initialChoices.model !== undefined || this.#initialChoices.script !== undefined
   }
 
   /** Connects to the servers of the session, if there are any. */
@@ -227,7 +227,7 @@ function checkpointsOf(
     (noFileCheckpoints === undefined && env['CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING'] === '1')
   )
     return undefined
-  const place = { ...whose(ports), sessionId }
+  const place = { ...sessionScope(ports), sessionId }
   return new FileCheckpoints({
     folder: checkpointsFolder(place),
     hidden: hiddenFromCheckpoints(place),

@@ -23,24 +23,24 @@ export async function pluginsOf(
   return readPlugins(named, cwd)
 }
 
-interface Weighed extends Pick<LoadedSettings, 'origins'> {
+interface PluginSettings extends Pick<LoadedSettings, 'origins'> {
   readonly plugins: Plugins
 }
 
 /** Plugins whose hooks are called: none if an administrator's settings reserve hooks, as for all files. */
-export function pluginsWithHooks({ plugins, origins }: Weighed): readonly Plugin[] {
+export function pluginsWithHooks({ plugins, origins }: PluginSettings): readonly Plugin[] {
   return whoClosesHooks(origins) === undefined ? plugins.all.filter(({ hooks }) => hooks.length > 0) : []
 }
 
 /** The notice about plugin hooks that are ignored. */
-export function hooksNotice({ plugins, origins }: Weighed): readonly SessionNotice[] {
+export function hooksNotice({ plugins, origins }: PluginSettings): readonly SessionNotice[] {
   const closed = whoClosesHooks(origins)
   const names = plugins.all.filter(({ hooks }) => hooks.length > 0).map(({ name }) => name)
   if (closed === undefined || names.length === 0) return []
   return [{ kind: 'plugin_hooks_off', plugins: names, setting: closed.setting, from: closed.from }]
 }
 
-function whoClosesHooks(origins: Weighed['origins']): Weighed['origins'][number] | undefined {
+function whoClosesHooks(origins: PluginSettings['origins']): PluginSettings['origins'][number] | undefined {
   return origins.find(
     ({ setting, value }) => value === true && (setting === 'disableAllHooks' || setting === 'allowManagedHooksOnly'),
   )

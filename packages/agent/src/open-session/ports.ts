@@ -67,7 +67,7 @@ export type SessionNotice =
       readonly kind: 'unknown_agent' | 'unknown_tool'
       /** The name. */
       readonly name: string
-      /** A known name with a similar spelling; undefined if there is none. */
+      /** A known name with a similar spelling; undefined if none exists. */
       readonly nearest: string | undefined
       /** All known names. */
       readonly known: readonly string[]
@@ -97,7 +97,7 @@ export type SessionNotice =
       readonly models: readonly string[]
       /** The cost limit of a run that cannot be enforced, in US dollars. */
       readonly maxRunUsd?: number
-      /** The cost limit of the session that cannot be enforced; absent if there is none. */
+      /** The cost limit of the session that cannot be enforced; absent if none exists. */
       readonly maxBudgetUsd?: number
       /** The limit on turns that replaces it. */
       readonly maxTurns: number

@@ -4,7 +4,7 @@ import type { LiveSession } from './live-session.ts'
 import type { SessionServers } from './mcp.ts'
 import type { RunSettings } from './run-settings.ts'
 import type { Toolbox } from './toolbox.ts'
-import type { Written } from './written.ts'
+import type { ReloadableParts } from './reloadable-parts.ts'
 
 export interface Preparing {
   /**
@@ -13,7 +13,7 @@ export interface Preparing {
    */
   readonly hasModel: boolean
   readonly run: RunSettings
-  readonly written: Written
+  readonly written: ReloadableParts
   readonly servers: SessionServers | undefined
   readonly toolbox: Toolbox
   readonly ports: Pick<SessionPorts, 'note' | 'wordNotice'>
@@ -31,7 +31,7 @@ export function preparedWith({ hasModel, run, written, servers, toolbox, ports }
     const answered = text.startsWith('/mcp__') ? await servers?.prompt(text, signal) : undefined
     if (answered !== undefined) return { content: withRest(answered, rest) }
     if (!namesSomething.test(text)) return { content: text + rest }
-    const { contentOf, modelOfCommand } = await import('./said.ts')
+    const { contentOf, modelOfCommand } = await import('./prompt-content.ts')
     const { briefing } = written
     const model = hasModel ? undefined : await modelOfCommand(text, run, briefing, ports)
     const content = await contentOf(parts, rest, briefing, toolbox, ports)

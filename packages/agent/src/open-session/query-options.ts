@@ -1,4 +1,4 @@
-import { givenFile } from './given-file.ts'
+import { readOptionFile } from './option-file.ts'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { SessionAgents } from '../agents/session-agents.ts'
@@ -78,7 +78,7 @@ async function promptFile(
   { [name]: path }: SessionChoices,
   { cwd, nameOf }: Pick<SessionPorts, 'cwd' | 'nameOf'>,
 ): Promise<string | undefined> {
-  return path === undefined ? undefined : givenFile(path, cwd, `${nameOf(name)} takes a file`)
+  return path === undefined ? undefined : readOptionFile(path, cwd, `${nameOf(name)} takes a file`)
 }
 
 /**
@@ -92,7 +92,7 @@ async function readAnswerSchema(
   const isSchema = given.trimStart().startsWith('{')
   const name = nameOf('jsonSchema')
   const takes = `${name} takes a JSON Schema or a file that contains one`
-  const schema = parseSchema(isSchema ? given : await givenFile(given, cwd, takes), name)
+  const schema = parseSchema(isSchema ? given : await readOptionFile(given, cwd, takes), name)
   // Loaded on demand: it is the largest part of this program.
   const { jsonSchemaOutput } = await import('../json-schema/index.ts')
   try {

@@ -85,7 +85,7 @@ export class RunLimit {
     return { ...Object.fromEntries(dollars), ...(!areTurnsSet && { maxTurns: turns }) }
   }
 
-  /** The notice about limits that are replaced for these models; undefined if there is none. */
+  /** The notice about limits that are replaced for these models; undefined if none exists. */
   noticeOf(models: readonly string[], names: readonly DollarLimit[] = this.yielding): SessionNotice | undefined {
     const { choices, runLimit, limitSources } = this.#run
     if (models.length === 0 || names.length === 0 || choices.script !== undefined) return undefined

@@ -9,7 +9,7 @@ import { SessionWall, whyEditsOff } from '@halting/policy'
  * Confines the commands of a session in a sandbox, if its choices or settings request it.
  * @throws SandboxError if it is not available; nothing runs without it then.
  */
-export async function confineCommands(
+export async function applySandbox(
   {
     choices,
     settings,
@@ -23,8 +23,8 @@ export async function confineCommands(
   { env, note, wordNotice }: Pick<SessionPorts, 'env' | 'note' | 'wordNotice'>,
 ): Promise<void> {
   if (choices.sandbox !== true && settings.sandbox === undefined) return
-  const { holdCommands } = await import('../sandbox/hold-commands.ts')
-  await holdCommands({
+  const { confineCommands } = await import('../sandbox/confine-commands.ts')
+  await confineCommands({
     workspace,
     permissions,
     ownFolders,

@@ -16,7 +16,7 @@ export type { SessionNotice, SessionPorts } from './ports.ts'
 export { type LimitOptions, modelOf, noSettings, type RunSettings, settingsOf } from './run-settings.ts'
 export { turnsWithoutPrice } from './run-limit.ts'
 export { standingNames, standingOptions } from './standing.ts'
-export { whose } from './whose.ts'
+export { sessionScope as whose } from './session-scope.ts'
 export {
   AiSdkModels,
   isBehindPackage,

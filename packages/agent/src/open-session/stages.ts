@@ -1,6 +1,6 @@
 import type { MemoryStagesOptions } from '../memory/stages.ts'
 import type { Stage } from '@halting/core/after'
-import type { WantedAfter } from './after.ts'
+import type { WantedAfter } from './resolved-options.ts'
 
 // Loaded only if there are stages after runs.
 

@@ -1,7 +1,7 @@
 import type { SessionPorts } from './ports.ts'
-import { checkpointsBeside } from '../checkpoints/checkpoints-folder.ts'
+import { checkpointsOfFile } from '../checkpoints/checkpoints-folder.ts'
 import { firstChangeSince } from '../checkpoints/since-message.ts'
-import type { LeftFile } from '../checkpoints/take-back.ts'
+import type { LeftFile } from '../checkpoints/revert-plan.ts'
 import { readJournal } from '@halting/journal'
 import { SessionFiles } from '../checkpoints/session-files.ts'
 import type { SessionJournal } from '@halting/journal'
@@ -24,7 +24,7 @@ export async function takeBackFiles(
   { workspace }: Pick<Toolbox, 'workspace'>,
   ports: SessionPorts,
 ): ReturnType<TakeBack> {
-  const files = new SessionFiles(checkpointsBeside(journal.path))
+  const files = new SessionFiles(checkpointsOfFile(journal.path))
   // Completing an interrupted restore would revert what nobody requested.
   const before = isDryRun ? undefined : await files.complete()
   await journal.log.flush()
@@ -33,16 +33,16 @@ export async function takeBackFiles(
   const { transcript } = foldSession(runs)
   const first = firstChangeSince(await files.records(), since, { transcript, order })
   const plan = first === undefined ? undefined : await files.plan({ kind: 'rewind', first })
-  if (plan === undefined) return { files: [], insertions: 0, deletions: 0, left: (before ?? []).map(told) }
+  if (plan === undefined) return { files: [], insertions: 0, deletions: 0, left: (before ?? []).map(unrestoredRow) }
   const { insertions, deletions } = linesOf(await files.diff(plan, ports.cwd))
   const left = [...(before ?? []), ...plan.left, ...(isDryRun ? [] : await files.apply(plan))]
-  if (!isDryRun) workspace.checkpoints?.lookAnew()
+  if (!isDryRun) workspace.checkpoints?.invalidate()
   const stays = new Set(left.map(({ path }) => path))
   const changed = plan.changes.map(({ path }) => path).filter((path) => !stays.has(path))
-  return { files: changed, insertions, deletions, left: left.map(told) }
+  return { files: changed, insertions, deletions, left: left.map(unrestoredRow) }
 }
 
-function told({ path, why }: LeftFile): { readonly path: string; readonly because: string } {
+function unrestoredRow({ path, why }: LeftFile): { readonly path: string; readonly because: string } {
   return { path, because: why }
 }
 

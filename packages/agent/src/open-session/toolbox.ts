@@ -19,7 +19,7 @@ import { nearest } from '../nearest.ts'
 import { signInVariables } from '../providers/ai-sdk-models.ts'
 import { placesOf } from './briefing-places.ts'
 import { toolEnvironment } from './tool-environment.ts'
-import { whose } from './whose.ts'
+import { sessionScope } from './session-scope.ts'
 import { isInRange } from '../version-range.ts'
 
 /** The tools of a session, their permission rules, and their workspace. */
@@ -116,7 +116,7 @@ export function openToolbox(
     confinesEdits: session.confinesEdits,
   })
   // Answers given before the session resumes are applied.
-  const isPersonThere = toolset?.hasPerson ?? (asks || hasAnswers({ ...whose({ cwd, env }), sessionId }))
+  const isPersonThere = toolset?.hasPerson ?? (asks || hasAnswers({ ...sessionScope({ cwd, env }), sessionId }))
   // If nobody answers, a question would only waste a turn.
   const { planInstructions } = session
   const ofPerson = createPersonTools(planInstructions === undefined ? {} : { planInstructions })

@@ -47,7 +47,7 @@ export interface ListedAlias {
   readonly contextWindow: number
   /** Maximum tokens of one reply. */
   readonly maxOutputTokens: number
-  /** Its price, as in `modelPrices`; undefined if there is none. */
+  /** Its price, as in `modelPrices`; undefined if none exists. */
   readonly price: JsonObject | undefined
   /** Path of the settings file. */
   readonly from: string
@@ -179,7 +179,7 @@ export class AiSdkModels {
   model(name: string): Model {
     const made = this.#loaded.get(name) ?? this.#waiting.get(name)
     if (made !== undefined) return made
-    const wanted = this.#wanted(name)
+    const wanted = this.#modelToLoad(name)
     const { id = name, contextWindow = usualWindow, maxOutputTokens = usualOutput, maxServerToolUses } = wanted.adapter
     const model: Model = {
       id,
@@ -200,7 +200,7 @@ export class AiSdkModels {
   async load(name: string): Promise<Model> {
     const before = this.#loaded.get(name)
     if (before !== undefined) return before
-    const wanted = this.#wanted(name)
+    const wanted = this.#modelToLoad(name)
     const { loadModel } = await import('./load-model.ts')
     const model = await loadModel(wanted)
     this.#loaded.set(name, model)
@@ -215,7 +215,7 @@ export class AiSdkModels {
     readonly secret: string
   } {
     const { package: packageName } = definitionOf(name, this.#place.settings.aiSdk)
-    const { options } = this.#wanted(name)
+    const { options } = this.#modelToLoad(name)
     const { env } = this.#place
     const ofEnvironment = Object.entries(env).filter(([variable]) => /^(?:AWS|AZURE|GOOGLE|ANTHROPIC)_/.test(variable))
     return {
@@ -233,7 +233,7 @@ export class AiSdkModels {
     }
   }
 
-  #wanted(name: string): ModelToLoad {
+  #modelToLoad(name: string): ModelToLoad {
     const { settings, env, cwd, thinking } = this.#place
     const definition = definitionOf(name, settings.aiSdk)
     const { package: packageName, model, entry, factory, options = {}, providerOptions = {} } = definition

@@ -165,7 +165,7 @@ function globalModules(cwd: string): readonly string[] {
   const named = (process.env['NODE_PATH'] ?? '')
     .split(separator)
     .filter((path) => isAbsolute(path) && !isBelow(path, cwd))
-  return [...ofNode, ...ofNpm, ...named, ...modulesBeside(fileURLToPath(import.meta.url), cwd)]
+  return [...ofNode, ...ofNpm, ...named, ...modulesOfProgram(fileURLToPath(import.meta.url), cwd)]
 }
 
 /** Whether a path is below a folder, also through links. */
@@ -178,7 +178,7 @@ function isBelow(path: string, folder: string): boolean {
  * Folders in which imports of this program find packages, up to the outermost folder that it is installed in: folders
  * above may belong to a project, such as a user's home.
  */
-export function modulesBeside(program: string, cwd: string): readonly string[] {
+export function modulesOfProgram(program: string, cwd: string): readonly string[] {
   const around = modulesAround(dirname(program))
   const outermost = around.findLastIndex((modules) => isWithin(program, modules))
   return outermost === -1 ? around.filter((modules) => !isBelow(modules, cwd)) : around.slice(0, outermost + 1)

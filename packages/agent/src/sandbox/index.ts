@@ -1,5 +1,5 @@
 // `@halting/agent/sandbox`: a separate entry, so that runs without a sandbox load none of it.
-export { holdCommands, type HoldCommandsOptions } from './hold-commands.ts'
+export { confineCommands, type ConfineCommandsOptions } from './confine-commands.ts'
 export {
   type PlainCommand,
   type SandboxDescription,

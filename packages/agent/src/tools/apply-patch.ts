@@ -4,7 +4,7 @@ import { realPath } from '@halting/journal/files'
 import { loneSurrogate } from './input-texts.ts'
 import { isWritable } from './input.ts'
 import { noPatch, notPatch } from './patches/patch-format-texts.ts'
-import { tellingFailures } from './telling-failures.ts'
+import { withErrorResults } from './error-results.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Input of the apply_patch tool: a patch in the format of Codex. */
@@ -59,7 +59,7 @@ Copy unchanged and removed lines exactly from the file: they must be there once 
       const files = locatedFiles(patchedFilesOf(input), workspace, realPath)
       // Files that may not be read without asking are not inspected.
       if (!pathsOf(files).every((at) => mayQuote(at, { workspace, context }))) return undefined
-      const { content } = await tellingFailures({ path: files[0]?.at.path ?? '', doing: 'written' }, async () => {
+      const { content } = await withErrorResults({ path: files[0]?.at.path ?? '', doing: 'written' }, async () => {
         const plan = await planPatch(files, { workspace, context })
         return { content: plan.kind === 'refused' ? notApplied(plan.problems) : '' }
       })
@@ -72,7 +72,7 @@ Copy unchanged and removed lines exactly from the file: they must be there once 
         import('./patches/write-patch.ts'),
       ])
       const patched = patchedFilesOf(input)
-      return tellingFailures({ path: patched[0]?.path ?? '', doing: 'written' }, async () => {
+      return withErrorResults({ path: patched[0]?.path ?? '', doing: 'written' }, async () => {
         const files = locatedFiles(patched, workspace, (path) => workspace.realPathOf(path, context))
         return applyPatch(files, { workspace, context })
       })

@@ -4,7 +4,7 @@ import type { Background, TaskEnded, TaskStarted } from '@halting/core/adapters'
 import type { SessionWork } from '../checks/session-work.ts'
 import type { ShellCommand, ShellEnd } from './shell-command.ts'
 
-type TaskWork = Awaited<ReturnType<SessionWork['beside']>>['atEnd']
+type TaskWork = Awaited<ReturnType<SessionWork['backgroundStarted']>>['atEnd']
 
 /** A background command. */
 export interface BackgroundTask {
@@ -17,7 +17,7 @@ export interface BackgroundTask {
   readonly started: TaskStarted
   state: 'running' | 'stopped' | ShellEnd
   /** Whether its end was reported, or is about to be reported by the code that set this. */
-  isTold: boolean
+  isReported: boolean
   /**
    * Number of characters of its output that results have shown, by conversation: '' for the main one, or the id of a
    * subagent.
@@ -26,7 +26,7 @@ export interface BackgroundTask {
 }
 
 /** Records that its output so far is shown in the result of a call. */
-export function noteShown({ shown, shell }: BackgroundTask, caller: Pick<ToolContext, 'agentType' | 'state'>): void {
+export function markShown({ shown, shell }: BackgroundTask, caller: Pick<ToolContext, 'agentType' | 'state'>): void {
   shown.set(callerOf(caller), shell.output.length)
 }
 
@@ -64,7 +64,7 @@ export class BackgroundTasks {
    * Continues a session of earlier processes; `ids` are the task ids that it still knows. A rewind may have removed
    * others, so ids of this process differ by more than a number.
    */
-  goOnAfter(ids: ReadonlySet<string>): void {
+  continueAfter(ids: ReadonlySet<string>): void {
     this.#earlier = ids
     this.#prefix = `bash_${randomBytes(3).toString('hex')}_`
   }
@@ -86,7 +86,7 @@ export class BackgroundTasks {
       work,
       started,
       state: 'running',
-      isTold: false,
+      isReported: false,
       shown: new Map(),
     }
     this.#tasks.set(id, task)
@@ -107,8 +107,8 @@ export class BackgroundTasks {
   }
 
   /** Ends that were not reported. */
-  get untold(): readonly TaskEnded[] {
-    return [...this.#tasks.values()].flatMap((task) => (task.isTold ? [] : this.endOf(task)))
+  get unreported(): readonly TaskEnded[] {
+    return [...this.#tasks.values()].flatMap((task) => (task.isReported ? [] : this.endOf(task)))
   }
 
   /** How a task ended; nothing while it runs. */
@@ -120,8 +120,8 @@ export class BackgroundTasks {
    * Its end, for the result of a tool; empty while it runs, or if it was reported before. It counts as reported when
    * that result is recorded: a call may be dropped, for example one that began while its message was still streamed.
    */
-  newsOfEnd(task: BackgroundTask): { readonly tasks?: readonly TaskEnded[] } {
-    const tasks = task.isTold ? [] : this.endOf(task)
+  unreportedEnd(task: BackgroundTask): { readonly tasks?: readonly TaskEnded[] } {
+    const tasks = task.isReported ? [] : this.endOf(task)
     return tasks.length === 0 ? {} : { tasks }
   }
 

@@ -32,16 +32,16 @@ export function backgroundOf(workspace: Workspace, options: BackgroundOptions = 
   const { atEnd = 'wait', waitMs = defaultWaitMs, session } = options
   const { tasks } = workspace
   tasks.atEnd = atEnd
-  if (session !== undefined && goesOn(session)) tasks.goOnAfter(taskIdsIn(session))
+  if (session !== undefined && isContinued(session)) tasks.continueAfter(taskIdsIn(session))
   return {
     atEnd,
     waitMs,
     running: () => tasks.running.map(({ started }) => started),
-    ended: () => tasks.untold,
+    ended: () => tasks.unreported,
     told(ids) {
       for (const id of ids) {
         const task = tasks.get(id)
-        if (task !== undefined && task.state !== 'running') task.isTold = true
+        if (task !== undefined && task.state !== 'running') task.isReported = true
       }
     },
     knows: (id) => tasks.get(id) !== undefined,
@@ -52,7 +52,7 @@ export function backgroundOf(workspace: Workspace, options: BackgroundOptions = 
   }
 }
 
-function goesOn({ transcript, open, isRewound }: SessionBefore): boolean {
+function isContinued({ transcript, open, isRewound }: SessionBefore): boolean {
   const [first] = transcript
   return first !== undefined || open !== undefined || isRewound === true
 }

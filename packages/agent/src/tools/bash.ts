@@ -26,7 +26,7 @@ import {
 } from './shell-texts.ts'
 import type { ShellCommand, ShellEnd } from './shell-command.ts'
 import { goneNote, startFolder } from './start-folder.ts'
-import { withCommandWork, workOfTask } from './telling-work.ts'
+import { withCommandWork, workOfTask } from './file-work.ts'
 import { agentIdOf, type CommandInput, type Workspace } from './workspace.ts'
 import type { BoundedOutput } from './bounded-output.ts'
 
@@ -107,10 +107,10 @@ async function startInBackground(input: BashInput, workspace: Workspace, context
   const { command } = input
   const has = toolsOfCaller(context.rights)
   await workspace.checkpoints?.background(context, command)
-  const { begun, atEnd } = await workspace.work.beside(command)
+  const { begun, atEnd } = await workspace.work.backgroundStarted(command)
   const started = await startCommand(input, workspace, context)
   if (started.kind === 'failed') return started.result
-  started.shell.letGo()
+  started.shell.unref()
   // TaskOutput shows its head and tail.
   started.shell.spool?.drop()
   // Loaded on demand.
@@ -139,7 +139,7 @@ async function run(input: BashInput, workspace: Workspace, context: ToolContext)
   // 0 means the default.
   const timeoutMs = Math.min(input.timeout || bashTimeoutMs, bashMaxTimeoutMs)
   const cut = cutShort(shell, signal, timeoutMs)
-  const stopTelling = tellingTail(shell.output, context)
+  const stopTelling = tailReporter(shell.output, context)
   const end = await shell.ended
   stopTelling()
   const reason = await cut.settled()
@@ -190,7 +190,7 @@ async function resultOf(
   // Loaded on demand.
   const confined =
     ended === undefined ? [] : (await import('./confinement-notes.ts')).confinementNotes(ended, workspace)
-  return toldResult({ end, shell, reason, timeoutMs, lowered, answer, confined, isAgent }, workspace)
+  return commandResult({ end, shell, reason, timeoutMs, lowered, answer, confined, isAgent }, workspace)
 }
 
 export type Started =
@@ -220,9 +220,9 @@ export async function startCommand(input: CommandInput, workspace: Workspace, co
   // Only Bash tries commands, and it does not get here for a trial.
   const confinement = confined?.kind === 'trial' ? undefined : confined
   try {
-    const held = { directory, access: accessOf(command), rights, traceparent, confinement }
-    const shell = startShellCommand(command, workspace, held)
-    if (confinement?.kind === 'edit') void shell.ended.then((end) => tellAftermath(end, workspace))
+    const start = { directory, access: accessOf(command), rights, traceparent, confinement }
+    const shell = startShellCommand(command, workspace, start)
+    if (confinement?.kind === 'edit') void shell.ended.then((end) => reportAftermath(end, workspace))
     return { kind: 'started', confinement, shell }
   } catch (thrown) {
     if (thrown instanceof SandboxError) return { kind: 'failed', result: failed(thrown.message) }
@@ -234,7 +234,7 @@ export async function startCommand(input: CommandInput, workspace: Workspace, co
 
 // Spec R-EBASH-4.
 /** Reports to the user what of a confined command was reverted, and what could not be checked. */
-function tellAftermath({ aftermath, unsettled }: ShellEnd, { onConfined }: Workspace): void {
+function reportAftermath({ aftermath, unsettled }: ShellEnd, { onConfined }: Workspace): void {
   for (const each of aftermath?.takenBack ?? []) onConfined?.({ kind: 'confined_file_taken_back', ...each })
   if (unsettled !== undefined) onConfined?.({ kind: 'confined_command_unchecked', why: unsettled })
 }
@@ -260,7 +260,7 @@ interface Ended {
   readonly isAgent: boolean
 }
 
-function toldResult(
+function commandResult(
   { end, shell, reason, timeoutMs, lowered, answer, confined, isAgent }: Ended,
   workspace: Workspace,
 ): ToolOutput {
@@ -326,12 +326,12 @@ const tailCharacters = 1_000
  * Reports the latest output of a running command, at most once a second and only if there is more. Call the result to
  * stop.
  */
-export function tellingTail(output: BoundedOutput, { progress }: Pick<ToolContext, 'progress'>): () => void {
+export function tailReporter(output: BoundedOutput, { progress }: Pick<ToolContext, 'progress'>): () => void {
   const began = performance.now()
-  let told = 0
+  let reported = 0
   const timer = setInterval(() => {
-    if (output.length === told) return
-    told = output.length
+    if (output.length === reported) return
+    reported = output.length
     const elapsedSeconds = Math.round((performance.now() - began) / 1_000)
     progress({ elapsedSeconds, tail: tailOf(output.toString(), tailCharacters) })
   }, everyMs)

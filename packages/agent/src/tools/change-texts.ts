@@ -72,9 +72,9 @@ export const fileEdited = (path: string, count: number, notes: string, snippet: 
  * A sentence after others.
  * @param encoding undefined for UTF-8
  */
-export function encodingKept(encoding: string | undefined, hasMark: boolean): string {
-  const kept = [...(encoding === undefined ? [] : [encoding]), ...(hasMark ? ['a byte order mark'] : [])]
-  return kept.length === 0 ? '' : ` It is still stored with ${kept.join(' and ')}.`
+export function encodingPreserved(encoding: string | undefined, hasMark: boolean): string {
+  const parts = [...(encoding === undefined ? [] : [encoding]), ...(hasMark ? ['a byte order mark'] : [])]
+  return parts.length === 0 ? '' : ` It is still stored with ${parts.join(' and ')}.`
 }
 export const lineEndsChanged = ' Its line endings were CRLF and are now LF.'
 /** A sentence after others. */

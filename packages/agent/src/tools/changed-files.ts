@@ -6,7 +6,7 @@ import { isOnLocalDisk, openInPlace } from '@halting/policy/files'
 import { diffCut, externalChanges, fileGone, moreFiles, whatHasChanged } from './change-texts.ts'
 import { type FileStates, type LastSeen, hashOf, seenFile } from './file-state.ts'
 import { readAtMost } from './read-at-most.ts'
-import { shownName } from './shown-name.ts'
+import { displayName } from './display-name.ts'
 import { decodedText } from './text-encoding.ts'
 import type { LoadedFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
@@ -30,9 +30,9 @@ export async function changesNote(workspace: Workspace, context: ToolContext): P
   if (files.isLookedAt) return ''
   files.isLookedAt = true
   try {
-    const looks = await looksAt(files.newestFirst.slice(0, mostFiles), files)
+    const looks = await checkFiles(files.newestFirst.slice(0, mostFiles), files)
     const changes = looks.flatMap(({ change, realPath, form }) =>
-      files.tells(realPath, form) && change !== undefined ? [change] : [],
+      files.markReported(realPath, form) && change !== undefined ? [change] : [],
     )
     return changes.length === 0 ? '' : await noteOf(changes, workspace, context.rights)
   } finally {
@@ -48,7 +48,7 @@ interface Change {
 }
 
 /** A file that differs by its stamp. */
-interface Look {
+interface CheckedFile {
   readonly realPath: string
   /** The state in which it was found. */
   readonly form: string
@@ -70,27 +70,27 @@ let overdue = 0
  * Checks local files immediately, and others within a time limit: files that do not respond are reported later. In the
  * order of the files.
  */
-async function looksAt(seen: readonly LastSeen[], files: FileStates): Promise<readonly Look[]> {
-  const found: (Look | undefined)[] = []
+async function checkFiles(seen: readonly LastSeen[], files: FileStates): Promise<readonly CheckedFile[]> {
+  const found: (CheckedFile | undefined)[] = []
   const remote: (readonly [number, LastSeen])[] = []
   for (const [at, file] of seen.entries()) {
     if (!isOnLocalDisk(file.realPath)) remote.push([at, file])
-    else if (!isUnchangedNow(file)) found[at] = await lookAt(file, files)
+    else if (!isUnchangedNow(file)) found[at] = await checkFile(file, files)
   }
-  if (remote.length > 0 && overdue === 0) await lookAtRemote(remote.values(), files, found)
+  if (remote.length > 0 && overdue === 0) await checkRemoteFiles(remote.values(), files, found)
   return found.filter((look) => look !== undefined)
 }
 
-async function lookAtRemote(
+async function checkRemoteFiles(
   remote: Iterable<readonly [number, LastSeen]>,
   files: FileStates,
-  found: (Look | undefined)[],
+  found: (CheckedFile | undefined)[],
 ): Promise<void> {
   let isOver = false
   const lane = async (): Promise<void> => {
     for (const [at, file] of remote) {
       const there = await lstat(file.realPath).catch(() => undefined)
-      const look = isUnchanged(file, there) || isOver ? undefined : await lookAt(file, files)
+      const look = isUnchanged(file, there) || isOver ? undefined : await checkFile(file, files)
       if (isOver) return
       found[at] = look
     }
@@ -123,7 +123,7 @@ function isUnchanged({ file }: LastSeen, there: Stats | undefined): boolean {
 }
 
 /** What happened to a file; undefined if it was reported or is unknown. */
-async function lookAt(seen: LastSeen, files: FileStates): Promise<Look | undefined> {
+async function checkFile(seen: LastSeen, files: FileStates): Promise<CheckedFile | undefined> {
   const { realPath } = seen
   const gone = { seen, now: undefined, isGone: true }
   try {
@@ -132,7 +132,7 @@ async function lookAt(seen: LastSeen, files: FileStates): Promise<Look | undefin
     try {
       const { file, stats } = found
       const form = `${stats.mtimeMs} ${stats.size}`
-      if (files.isTold(realPath, form)) return undefined
+      if (files.isReported(realPath, form)) return undefined
       const content = stats.size > comparedBytes ? undefined : await readAtMost(file, stats.size, comparedBytes)
       if (content === undefined) return { realPath, form, change: { seen, now: undefined, isGone: false } }
       const isSame = files.freshness(realPath, seenFile(stats, hashOf(content)), () => false) === 'fresh'
@@ -153,16 +153,16 @@ async function noteOf(
   { cwd, hides }: Workspace,
   rights: CallerRights | undefined,
 ): Promise<string> {
-  const told: string[] = []
+  const names: string[] = []
   for (const [index, { seen, now, isGone }] of changes.slice(0, mostNamed).entries()) {
-    const name = shownName(seen.realPath, cwd)
+    const name = displayName(seen.realPath, cwd)
     // A rule may deny it since then.
     const known = index < mostShown && now !== undefined && seen.text !== undefined && !hides(seen.realPath, rights)
     const diff = known ? await shortDiff(seen.text, now) : ''
-    told.push(isGone ? fileGone(name) : diff === '' ? name : `${name}:\n${diff}`)
+    names.push(isGone ? fileGone(name) : diff === '' ? name : `${name}:\n${diff}`)
   }
   const more = changes.length > mostNamed ? [moreFiles(changes.length - mostNamed)] : []
-  return externalChanges([...told, ...more].join('\n'))
+  return externalChanges([...names, ...more].join('\n'))
 }
 
 /** The changed lines, as far as they fit. */
@@ -185,7 +185,7 @@ async function shortDiff(before: string, after: string): Promise<string> {
 export async function whatChanged(real: string, now: LoadedFile, files: FileStates): Promise<string> {
   const before = files.textOf(real)
   if (now.kind !== 'text' || before === undefined) return ''
-  files.tells(real, `${now.seen.modifiedMs} ${now.seen.bytes}`)
+  files.markReported(real, `${now.seen.modifiedMs} ${now.seen.bytes}`)
   const diff = now.text.length > comparedBytes ? '' : await shortDiff(before, now.text)
   return diff === '' ? '' : whatHasChanged(diff)
 }

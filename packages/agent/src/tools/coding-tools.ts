@@ -2,8 +2,8 @@ import type { AnyLeafTool } from '@halting/core/adapters'
 import type { ToolProfile } from '@halting/policy/settings'
 import { createApplyPatchTool } from './apply-patch.ts'
 import { createBashTool } from './bash.ts'
-import { tellingProgress } from './telling-progress.ts'
-import { tellingWork } from './telling-work.ts'
+import { withProgress } from './progress-reports.ts'
+import { withFileWork } from './file-work.ts'
 import { createEditTool } from './edit.ts'
 import { createGlobTool } from './glob.ts'
 import { createGrepTool } from './grep.ts'
@@ -61,7 +61,7 @@ export function createCodingTools(
   ]
   return tools
     .map((tool) => asOffered(tool, toolProfile))
-    .map((tool) => tellingProgress(tellingChanges(tellingWork(tool, workspace), workspace)))
+    .map((tool) => withProgress(withChangeNotices(withFileWork(tool, workspace), workspace)))
 }
 
 /** Accepts calls, but is not offered to models. */
@@ -77,7 +77,7 @@ let changedFiles: Promise<typeof import('./changed-files.ts')> | undefined
  * The tool with results that also report which files have changed on disk since the model saw them: by the user,
  * another program, or its own command.
  */
-function tellingChanges(tool: AnyLeafTool, workspace: Workspace): AnyLeafTool {
+function withChangeNotices(tool: AnyLeafTool, workspace: Workspace): AnyLeafTool {
   return {
     ...tool,
     async execute(input: never, context: ToolContext) {

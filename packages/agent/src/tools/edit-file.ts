@@ -20,7 +20,7 @@ import { changeOf } from './patch.ts'
 import { type Planning, type Refused, refused } from './precheck.ts'
 import { type Replaced, replaceIn } from './replace.ts'
 import { failed } from './result.ts'
-import { isShownIn } from './shown.ts'
+import { isShownIn } from './shown-text.ts'
 import { type LoadedFile, loadFile, saveFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
 import { createFile, type Where } from './write-file.ts'
@@ -113,7 +113,7 @@ export async function editFile(
   const { hasMark, encoding, stats: over } = file
   const saved = await saveFile(real, replaced.text, { hasMark, encoding, over, keeping, editor })
   const shownFrom = Math.max(1, replaced.firstLine - linesBefore)
-  const memo = workspace.filesOf(context).saw(real, saved, shownFrom, replaced.text)
+  const memo = workspace.filesOf(context).recordSeen(real, saved, shownFrom, replaced.text)
   const change = await changeOf(path, file.text, replaced.text)
   return {
     content: fileEdited(

@@ -11,7 +11,7 @@ import { nameHints } from './name-hints.ts'
 import { cellChanged, cellIdNeeded, cellTooDeep, missingNotebook, notANotebook, unknownCell } from './notebook-texts.ts'
 import { type Planning, type Refused, refused } from './precheck.ts'
 import { failed } from './result.ts'
-import { isShownIn } from './shown.ts'
+import { isShownIn } from './shown-text.ts'
 import { type LoadedFile, loadFile, saveFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
 import { losesSecrets } from './write-file.ts'
@@ -92,7 +92,7 @@ export async function editNotebook(
   const keeping = { checkpoints: workspace.checkpoints, call: context }
   const { hasMark, encoding, stats: over } = file
   const saved = await saveFile(real, changed.text, { hasMark, encoding, over, keeping })
-  const memo = workspace.filesOf(context).saw(real, saved, 1, changed.text)
+  const memo = workspace.filesOf(context).recordSeen(real, saved, 1, changed.text)
   const change = await changeOf(path, file.text, changed.text)
   const details: JsonObject = {
     notebook_path: path,

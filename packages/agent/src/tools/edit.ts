@@ -4,7 +4,7 @@ import { notRead, sameStrings } from './change-texts.ts'
 import { loneSurrogate } from './input-texts.ts'
 import { filledText, flag, inputForm, isWritable, optional, pathAliases, text } from './input.ts'
 import type { EditInput } from './edit-file.ts'
-import { tellingFailures } from './telling-failures.ts'
+import { withErrorResults } from './error-results.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Replaces text in a file that was read and has not changed since. */
@@ -51,7 +51,7 @@ export function createEditTool(workspace: Workspace): Tool<EditInput> {
     },
     execute(input, context) {
       const path = workspace.pathOf(input.file_path)
-      return tellingFailures({ path, doing: 'written' }, async () => {
+      return withErrorResults({ path, doing: 'written' }, async () => {
         const real = workspace.realPathOf(path, context)
         return workspace.files.inTurn(real, async () => {
           // Loaded on demand.

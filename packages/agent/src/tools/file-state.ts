@@ -54,7 +54,7 @@ export type Freshness = 'fresh' | 'never read' | 'changed'
 /**
  * Which files were read in one conversation, and their state then. F1: a file that was not read, or has changed since,
  * is never overwritten. F2: the content decides if it is known: a touched file has not changed. F3: two calls never
- * work on one file at the same time, whoever makes them. F4: the conversation decides: what its record says was read
+ * work on one file at the same time, in any conversation. F4: the conversation decides: what its record says was read
  * was read, in any process, and what a rewind removed was not. F5: what was carried over a compaction counts as read
  * only while the conversation shows it, since the compaction may have been dropped.
  */
@@ -64,7 +64,7 @@ export class FileStates {
   readonly #carried = new Map<string, { readonly file: SeenFile; readonly text: string }>()
   readonly #turns: Map<string, Promise<unknown>>
   /** The state in which a changed file was reported. */
-  readonly #told = new Map<string, string>()
+  readonly #reported = new Map<string, string>()
   #textCharacters = 0
   /** How many entries of the transcript were processed, and the id of the last. */
   #read: { readonly entries: number; readonly last: string | undefined } = { entries: 0, last: undefined }
@@ -81,9 +81,9 @@ export class FileStates {
    * Records what the model sees of a file. The memo belongs in the output of the tool: other processes learn of it
    * only from there.
    */
-  saw(realPath: string, file: SeenFile, firstLine: number = 1, text?: string): FileMemo {
-    const kept = text !== undefined && text.length <= largestText ? text : undefined
-    const seen: LastSeen = { realPath, file, firstLine, text: kept }
+  recordSeen(realPath: string, file: SeenFile, firstLine: number = 1, text?: string): FileMemo {
+    const storedText = text !== undefined && text.length <= largestText ? text : undefined
+    const seen: LastSeen = { realPath, file, firstLine, text: storedText }
     this.#put({ ...seen, isRecorded: false })
     return fileMemoOf(seen)
   }
@@ -95,7 +95,7 @@ export class FileStates {
 
   #put(seen: LastSeen & { readonly isRecorded: boolean }): void {
     const { realPath, text } = seen
-    this.#told.delete(realPath)
+    this.#reported.delete(realPath)
     this.#forget(realPath)
     // The newest are last.
     this.#seen.set(realPath, seen)
@@ -112,7 +112,7 @@ export class FileStates {
   /** Another conversation begins, or this one was rewound or continued: its record determines what was seen. */
   begin(transcript: Transcript): void {
     for (const path of this.#seen.keys()) this.#forget(path)
-    this.#told.clear()
+    this.#reported.clear()
     this.#read = { entries: 0, last: undefined }
     this.follow({ state: { transcript } })
   }
@@ -120,11 +120,12 @@ export class FileStates {
   /** Applies the record of the caller's conversation. Files seen by calls without a result yet are kept. */
   follow({ state: { transcript }, memos = [] }: Conversation): void {
     const { entries, last } = this.#read
-    const goesOn = transcript.length >= entries && transcript.at(entries - 1)?.id === last
-    if (!goesOn && entries > 0) for (const [path, { isRecorded }] of this.#seen) if (isRecorded) this.#forget(path)
+    const isContinuation = transcript.length >= entries && transcript.at(entries - 1)?.id === last
+    if (!isContinuation && entries > 0)
+      for (const [path, { isRecorded }] of this.#seen) if (isRecorded) this.#forget(path)
     const newest = new Map<string, LastSeen>()
-    const take = (told: readonly Json[]): void => {
-      for (const memo of told) {
+    const take = (recorded: readonly Json[]): void => {
+      for (const memo of recorded) {
         for (const seen of filesOfMemo(memo)) newest.set(seen.realPath, seen)
         for (const path of deletedInMemo(memo)) {
           newest.delete(path)
@@ -132,7 +133,7 @@ export class FileStates {
         }
       }
     }
-    for (const entry of transcript.since(goesOn ? entries : 0))
+    for (const entry of transcript.since(isContinuation ? entries : 0))
       if (entry.kind === 'user' && entry.memos !== undefined) take(Object.values(entry.memos))
     take(memos)
     for (const seen of newest.values()) this.#takeRecorded(seen)
@@ -157,14 +158,14 @@ export class FileStates {
   }
 
   /** Whether a file was reported in this state since it was seen. */
-  isTold(realPath: string, form: string): boolean {
-    return this.#told.get(realPath) === form
+  isReported(realPath: string, form: string): boolean {
+    return this.#reported.get(realPath) === form
   }
 
   /** Marks a file as reported in this state. Returns whether that is new. */
-  tells(realPath: string, form: string): boolean {
-    if (this.isTold(realPath, form)) return false
-    this.#told.set(realPath, form)
+  markReported(realPath: string, form: string): boolean {
+    if (this.isReported(realPath, form)) return false
+    this.#reported.set(realPath, form)
     return true
   }
 
@@ -194,7 +195,7 @@ export class FileStates {
   }
 
   /** Records that a changed file was read again, and that the model may get to see this text of it. */
-  carried(realPath: string, file: SeenFile, text: string): void {
+  recordCarried(realPath: string, file: SeenFile, text: string): void {
     this.#carried.set(realPath, { file, text })
   }
 

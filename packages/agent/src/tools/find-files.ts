@@ -22,7 +22,7 @@ import {
   tooManyAlternatives,
   tryPattern,
 } from './search-texts.ts'
-import { exactPath, shownName } from './shown-name.ts'
+import { exactPath, displayName } from './display-name.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Input of the Glob tool. */
@@ -60,7 +60,7 @@ async function find(
   let characters = 0
   let rest = ''
   const list = (name: string): void => {
-    const shown = shownName(resolve(root.path, name), workspace.cwd)
+    const shown = displayName(resolve(root.path, name), workspace.cwd)
     characters += shown.length + 1
     if (files.length < globFiles && characters <= searchCharacters) files.push(shown)
   }

@@ -41,8 +41,8 @@ export function gitOutput(
 export const askForFilters = ['config', '-z', '--name-only', '--get-regexp', '^filter\\.'] as const
 
 /** The filters in the output of that command, without duplicates: `filter.NAME`. */
-export function filtersIn(told: string): readonly string[] {
-  const sections = told.split('\0').map((name) => name.slice(0, Math.max(0, name.lastIndexOf('.'))))
+export function filtersIn(output: string): readonly string[] {
+  const sections = output.split('\0').map((name) => name.slice(0, Math.max(0, name.lastIndexOf('.'))))
   return [...new Set(sections)].filter((section) => section !== '')
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject, Tool } from '@halting/core'
 import { filledText, inputForm, optional, searchAliases } from './input.ts'
 import type { GlobInput } from './find-files.ts'
 import { unsupportedPattern } from './search-texts.ts'
-import { tellingFailures } from './telling-failures.ts'
+import { withErrorResults } from './error-results.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Finds files by name, most recently changed first. */
@@ -33,7 +33,7 @@ export function createGlobTool(workspace: Workspace): Tool<GlobInput> {
     },
     readOnly: true,
     execute: (input, context) =>
-      tellingFailures({ path: input.path ?? workspace.cwd, doing: 'searched' }, async () => {
+      withErrorResults({ path: input.path ?? workspace.cwd, doing: 'searched' }, async () => {
         // Loaded on demand.
         const { findFiles } = await import('./find-files.ts')
         return findFiles(input, workspace, context)

@@ -29,7 +29,8 @@ interface Place {
 export function leaveRunning(workspace: Place, policy: Background['atEnd']): readonly TaskLeft[] {
   const { tasks, processes } = workspace
   // Confined commands cannot outlive the program, whatever the policy.
-  const policyOf = ({ isHeld }: { readonly isHeld: boolean }): Background['atEnd'] => (isHeld ? 'stop' : policy)
+  const policyOf = ({ isConfined }: { readonly isConfined: boolean }): Background['atEnd'] =>
+    isConfined ? 'stop' : policy
   return [
     ...tasks.running.flatMap((task) => leaveTask(task, policyOf(task.shell), workspace)),
     ...processes.leftBehind.flatMap((left) => leaveRest(left, policyOf(left.origin), workspace)),
@@ -45,10 +46,10 @@ function leaveTask(task: BackgroundTask, policy: Background['atEnd'], workspace:
     return [{ type: 'left', id, how: 'kept', description: leftRunningCommand(id, command, groupId, output) }]
   }
   const detached = policy === 'stop' ? [] : shell.leaveDetached()
-  task.isTold = true
+  task.isReported = true
   void workspace.tasks.stop(task)
   const end: TaskLeft = { type: 'left', id, how: 'stopped', description: leftCommand(id, command) }
-  return [end, ...livingOn(detached, command, shell.pipe, workspace)]
+  return [end, ...leftDetachedRows(detached, command, shell.pipe, workspace)]
 }
 
 /** Processes that a finished command left behind: detached ones may live on, the rest is ended. */
@@ -56,7 +57,7 @@ function leaveRest({ group, origin }: LeftBehind, policy: Background['atEnd'], w
   const { processes } = workspace
   const command = shownCommand(origin.command, workspace.redact)
   const { detached, rest } = policy === 'stop' ? { detached: [], rest: group } : processes.leaveDetached(group)
-  const left = livingOn(detached, command, origin.pipe, workspace)
+  const left = leftDetachedRows(detached, command, origin.pipe, workspace)
   if (!processes.has(rest)) return left
   if (policy === 'keep') {
     processes.leave(rest)
@@ -68,7 +69,7 @@ function leaveRest({ group, origin }: LeftBehind, policy: Background['atEnd'], w
   return [...left, { type: 'left', id: null, how: 'stopped', description: leftChildren(command) }]
 }
 
-function livingOn(
+function leftDetachedRows(
   detached: readonly number[],
   command: string,
   pipe: ShellCommand['pipe'],

@@ -6,7 +6,7 @@ import { nearest } from '../nearest.ts'
 import { toolsOfCaller } from './available-tools.ts'
 import { nearestFolder, similarNames } from './path-texts.ts'
 import { notFoundAnywhere } from './read-texts.ts'
-import { inOneLine } from './shown-name.ts'
+import { inOneLine } from './display-name.ts'
 import type { Workspace } from './workspace.ts'
 
 const mostRead = 10_000

@@ -48,7 +48,7 @@ export function textOf(value: Json | undefined): string {
   return Array.isArray(value) ? value.filter((line) => typeof line === 'string').join('') : ''
 }
 
-/** The index of a cell; -1 if there is none. Its own id takes precedence over its position. */
+/** The index of a cell; -1 if none exists. Its own id takes precedence over its position. */
 export function placeOf(cells: readonly Cell[], id: string): number {
   const own = cells.findIndex((cell) => cell.id === id)
   if (own !== -1) return own

@@ -106,7 +106,7 @@ function createAskUserQuestionTool(): Tool<AskUserQuestionInput> {
   }
 }
 
-/** The user's answer; undefined if there is none. */
+/** The user's answer; undefined if none exists. */
 function answerText(given: JsonObject[string]): string | undefined {
   if (given === undefined || given === null || given === '') return undefined
   const all = typeof given === 'string' ? given : Array.isArray(given) ? given.join(', ') : JSON.stringify(given)

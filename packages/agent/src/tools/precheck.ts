@@ -1,7 +1,7 @@
 import type { PrecheckContext } from '@halting/core/adapters'
 import { isInsideAny } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
-import { tellingFailures } from './telling-failures.ts'
+import { withErrorResults } from './error-results.ts'
 import type { Workspace } from './workspace.ts'
 
 /** The caller for whom a change of a file is planned. */
@@ -43,7 +43,7 @@ export async function whyNotChanged(
   const isHidden = [path, real].some((place) => workspace.hides(place, context.rights))
   if (!isSeen && (isHidden || !isInsideAny(path, workspace.directories))) return unseen
   if (isHidden) return undefined
-  const { content } = await tellingFailures({ path, doing: 'written' }, async () => ({
+  const { content } = await withErrorResults({ path, doing: 'written' }, async () => ({
     content: (await whyNot(real)) ?? '',
   }))
   return typeof content === 'string' && content !== '' ? content : undefined

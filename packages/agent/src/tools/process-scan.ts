@@ -64,7 +64,7 @@ const perPause = 8
 const sliceMs = 1
 
 type Pause = 'list' | 'pause'
-type Look = Generator<Pause, readonly Member[] | undefined, readonly number[] | undefined>
+type Scan = Generator<Pause, readonly Member[] | undefined, readonly number[] | undefined>
 
 // Decision 0099.
 /**
@@ -105,7 +105,7 @@ export class ProcessScan {
     }
   }
 
-  async #inTurns(look: Look, first: Pause): Promise<readonly Member[] | undefined> {
+  async #inTurns(look: Scan, first: Pause): Promise<readonly Member[] | undefined> {
     let pause = first
     let list: readonly number[] | undefined
     for (;;) {
@@ -131,7 +131,7 @@ export class ProcessScan {
    * Inspects the existing processes, then those started meanwhile, until there are none: a process that ends before
    * its inspection may have started another one with a later number.
    */
-  *#look(group: ScannedGroup): Look {
+  *#look(group: ScannedGroup): Scan {
     const found: Found = { members: new Map(), unclear: new Set() }
     let newest = this.#newest()
     let isInOrder = newest !== undefined && this.#isFirstRound(group, newest)

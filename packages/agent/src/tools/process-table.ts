@@ -7,11 +7,11 @@ export interface Origin {
   readonly command: string
   readonly pipe: Readable | undefined
   /** Confined by the sandbox: nothing of it outlives this program. */
-  readonly isHeld: boolean
+  readonly isConfined: boolean
 }
 
 /** For processes that are not a command of the model. */
-const unnamed: Origin = { command: '', pipe: undefined, isHeld: false }
+const unnamed: Origin = { command: '', pipe: undefined, isConfined: false }
 
 /** A command that ended and left processes running. */
 export interface LeftBehind {

@@ -55,7 +55,7 @@ function matcherOf(pattern: string): ((name: string) => boolean) | undefined {
  * The effect of a name: it is added, it is the first of a reading that replaces the earlier names, or it does not
  * count.
  */
-export type Taken = 'counts' | 'begins anew' | 'no'
+export type NameEffect = 'counts' | 'begins anew' | 'no'
 
 const mostLookAlikes = 4
 
@@ -94,7 +94,7 @@ export class BestNames {
     return this.#best === undefined ? this.#same : []
   }
 
-  take(name: string): Taken {
+  take(name: string): NameEffect {
     const fit = this.#glob.fitOf(name)
     if (fit === 'same-looking' && this.#same.length < mostLookAlikes) this.#same.push(name)
     if (fit === undefined || fit === 'same-looking') return 'no'

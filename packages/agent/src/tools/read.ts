@@ -27,7 +27,7 @@ import {
   undecodedBytes,
 } from './read-texts.ts'
 import { failed } from './result.ts'
-import { tellingFailures } from './telling-failures.ts'
+import { withErrorResults } from './error-results.ts'
 import { decodedText, encodedText, encodingOf, nameOfEncoding } from './text-encoding.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -73,7 +73,7 @@ export function createReadTool(workspace: Workspace): Tool<ReadInput> {
     readOnly: true,
     execute(input, context) {
       const path = workspace.pathOf(input.file_path)
-      return tellingFailures({ path, doing: 'read' }, async () => {
+      return withErrorResults({ path, doing: 'read' }, async () => {
         const found = await regularFile(path, workspace, context)
         if (found.kind === 'refused') return found.result
         try {
@@ -178,7 +178,7 @@ async function readImageFile({ path, real, file, stats, files }: FoundFile, work
   const image = await workspace.fitImage(bytes)
   if (image.kind === 'refused') return failed(imageNotShown(path, image.why))
   return {
-    memo: files.saw(real, seenFile(stats, hashOf(bytes))),
+    memo: files.recordSeen(real, seenFile(stats, hashOf(bytes))),
     content: [image.block],
     details: {
       type: 'image',
@@ -222,7 +222,7 @@ async function readNotebookFile(
   }
   const notebook = await readNotebook(path, new TextDecoder().decode(bytes), range)
   if (notebook === undefined || notebook.isError === true) return notebook
-  return { ...notebook, memo: files.saw(real, seenFile(stats, hashOf(bytes))) }
+  return { ...notebook, memo: files.recordSeen(real, seenFile(stats, hashOf(bytes))) }
 }
 
 /** Positioned reads, so that later reads still begin at the start of the file. */
@@ -261,7 +261,7 @@ async function readText(
   })
   const kept = unsaved === undefined ? read.hash && textOfSmall(small, stats) : decodedText(unsaved)?.text
   // A call that shows nothing has read nothing.
-  const note = (): FileMemo => files.saw(real, seenFile(stats, read.hash), firstLine, kept)
+  const note = (): FileMemo => files.recordSeen(real, seenFile(stats, read.hash), firstLine, kept)
   const details = {
     type: 'text',
     filePath: path,

@@ -46,13 +46,13 @@ export async function runRipgrep(options: RipgrepOptions, take: Take): Promise<R
   }
 }
 
-interface Held {
+interface SearchTarget {
   readonly program: string
   readonly folder: HeldFolder
   readonly file: InPlace | undefined
 }
 
-function searchIn({ program, folder, file }: Held, options: RipgrepOptions, take: Take): Promise<RipgrepEnd> {
+function searchIn({ program, folder, file }: SearchTarget, options: RipgrepOptions, take: Take): Promise<RipgrepEnd> {
   const { signal, limitMs } = options
   const cwd = folder.pathOf('.')
   const target = file?.kind === 'file' ? [nameOf(options.file ?? '')] : []
@@ -119,10 +119,10 @@ function nameOf(path: string): string {
   return process.platform === 'linux' ? '/proc/self/fd/3' : `./${basename(path)}`
 }
 
-/** Path of the ripgrep to use; undefined if there is none for this platform. */
+/** Path of the ripgrep to use; undefined if none exists for this platform. */
 export async function ripgrepPath(): Promise<string | undefined> {
   try {
-    // Loaded on demand: it locates its binary during import, and throws if there is none.
+    // Loaded on demand: it locates its binary during import, and throws if none exists.
     const { rgPath } = await import('@vscode/ripgrep')
     return rgPath
   } catch {

@@ -26,7 +26,7 @@ import {
   globSameLooking,
   noNameFitsGlob,
 } from './search-texts.ts'
-import { shownName, exactPath } from './shown-name.ts'
+import { displayName, exactPath } from './display-name.ts'
 import type { Workspace } from './workspace.ts'
 import { hasCounterparts } from '@halting/policy/files'
 import { BestNames, globOfPath, rankedGlob } from './ranked-names.ts'
@@ -262,7 +262,7 @@ class TakenLines {
     if (isHidden(name, this.#root, this.#workspace, this.#rights)) return undefined
     const file = isDirectory ? resolve(path, name) : path
     this.files.add(file)
-    return shownName(file, this.#workspace.cwd)
+    return displayName(file, this.#workspace.cwd)
   }
 }
 

@@ -44,9 +44,9 @@ export interface ShellCommand {
   /** Ends the command and everything that it started. Resolves when it is gone. */
   end(): Promise<void>
   /** Lets this program exit while the command is running. */
-  letGo(): void
+  unref(): void
   /** Confined by the sandbox: it cannot outlive this program. */
-  readonly isHeld: boolean
+  readonly isConfined: boolean
   /** The process group of the shell; undefined if it did not start. */
   readonly groupId: number | undefined
   /** A mark by which a later process finds it; undefined if it did not start. */
@@ -75,7 +75,7 @@ export interface ShellPlace {
 }
 
 /** How a command is run: its directory, and for the sandbox its access and the rules of its caller. */
-export interface Held {
+export interface ShellStart {
   readonly directory: string
   readonly access?: 'read-only' | 'project'
   readonly rights?: CallerRights | undefined
@@ -93,13 +93,13 @@ export interface Held {
 export function startShellCommand(
   command: string,
   place: ShellPlace,
-  { directory, access = 'project', rights, traceparent, confinement }: Held,
+  { directory, access = 'project', rights, traceparent, confinement }: ShellStart,
 ): ShellCommand {
   const spool = place.spoolFolder === undefined ? undefined : new OutputSpool(place.spoolFolder, place.redact)
   const output = new BoundedOutput(place.limits.bashOutputCharacters, place.redact, (text) => spool?.write(text))
   const mark = randomUUID()
   const started = processMoment()
-  const { child, isHeld, confined } = spawnShell(prelude + command, {
+  const { child, isConfined, confined } = spawnShell(prelude + command, {
     command,
     place,
     mark,
@@ -110,7 +110,7 @@ export function startShellCommand(
     confinement,
   })
   const ended = endOf(child, output, { directory, limits: place.limits })
-  if (child.pid === undefined) return { output, spool, ended: settled(ended, confined), isHeld, ...notStarted }
+  if (child.pid === undefined) return { output, spool, ended: settled(ended, confined), isConfined, ...notStarted }
   let group: ProcessGroup = {
     groupId: child.pid,
     mark,
@@ -119,12 +119,12 @@ export function startShellCommand(
     ...(confined !== undefined && { hasMonitor: true }),
   }
   const pipe = child.stdout ?? undefined
-  place.processes.add(group, { command, pipe, isHeld })
+  place.processes.add(group, { command, pipe, isConfined })
   let isEnding = false
   return {
     output,
     spool,
-    isHeld,
+    isConfined,
     groupId: child.pid,
     trace: `${child.pid} ${mark}`,
     pipe,
@@ -137,7 +137,7 @@ export function startShellCommand(
       isEnding = true
       return place.processes.end(group)
     },
-    letGo() {
+    unref() {
       child.unref()
       for (const each of pipesOf(child)) unref(each)
     },
@@ -168,12 +168,12 @@ async function settled(ended: Promise<ShellEnd>, confined: ConfinedCommand | und
   if (confined === undefined) return end
   const problems: string[] = []
   if (end.kind !== 'not started') await confined.gone().catch((thrown: unknown) => problems.push(messageOf(thrown)))
-  const told = asUnconfined(end)
+  const reported = asUnconfined(end)
   try {
     const [unsettled] = problems
-    return { ...told, ...confined.settle(), ...(unsettled !== undefined && { unsettled }) }
+    return { ...reported, ...confined.settle(), ...(unsettled !== undefined && { unsettled }) }
   } catch (thrown) {
-    return { ...told, unsettled: messageOf(thrown) }
+    return { ...reported, unsettled: messageOf(thrown) }
   }
 }
 
@@ -190,7 +190,7 @@ const notStarted = {
   trace: undefined,
   pipe: undefined,
   end: async () => undefined,
-  letGo: () => undefined,
+  unref: () => undefined,
   leaveDetached: () => [],
   leave: () => undefined,
 } as const
@@ -212,7 +212,7 @@ function spawnShell(
   { command, place, mark, directory, access, rights, traceparent, confinement }: ToSpawn,
 ): {
   readonly child: ChildProcess
-  readonly isHeld: boolean
+  readonly isConfined: boolean
   /** A command that may change the workspace: its effects are determined when it has ended. */
   readonly confined?: ConfinedCommand
 } {
@@ -229,37 +229,37 @@ function spawnShell(
   const own = ['ignore', 'pipe', 'pipe', 'pipe'] as const
   const { sandbox } = place
   if (sandbox !== undefined && !sandbox.excludes(command)) {
-    const held = sandbox.sandboxed({ ...plain, firstDescriptor: own.length }, sandbox.describe(access, [], rights))
-    return { child: spawnConfined(held, directory, own), isHeld: true }
+    const sandboxed = sandbox.sandboxed({ ...plain, firstDescriptor: own.length }, sandbox.describe(access, [], rights))
+    return { child: spawnConfined(sandboxed, directory, own), isConfined: true }
   }
   if (confinement?.kind === 'trial') {
-    const held = trialistOf(place).confine({ ...plain, firstDescriptor: own.length }, confinement)
+    const sandboxed = trialWallOf(place).confine({ ...plain, firstDescriptor: own.length }, confinement)
     return {
-      child: spawnConfined(held, directory, own),
-      isHeld: true,
-      confined: { gone: () => held.gone(), settle: () => ({ trial: { effects: held.settle() } }) },
+      child: spawnConfined(sandboxed, directory, own),
+      isConfined: true,
+      confined: { gone: () => sandboxed.gone(), settle: () => ({ trial: { effects: sandboxed.settle() } }) },
     }
   }
   if (confinement?.kind === 'edit') {
-    const held = editorOf(place).confine({ ...plain, firstDescriptor: own.length }, confinement)
+    const sandboxed = editWallOf(place).confine({ ...plain, firstDescriptor: own.length }, confinement)
     try {
       return {
-        child: spawnConfined(held, directory, own),
-        isHeld: true,
-        confined: { gone: () => held.gone(), settle: () => ({ aftermath: held.settle() }) },
+        child: spawnConfined(sandboxed, directory, own),
+        isConfined: true,
+        confined: { gone: () => sandboxed.gone(), settle: () => ({ aftermath: sandboxed.settle() }) },
       }
     } catch (thrown) {
-      held.settle()
+      sandboxed.settle()
       throw thrown
     }
   }
   if (confinement !== undefined) {
     const { confiner, diesWithUs } = confinerOf(place)
-    const held = confiner.confine({ ...plain, firstDescriptor: own.length }, [directory], confinement)
-    return { child: spawnConfined(held, directory, own), isHeld: diesWithUs }
+    const sandboxed = confiner.confine({ ...plain, firstDescriptor: own.length }, [directory], confinement)
+    return { child: spawnConfined(sandboxed, directory, own), isConfined: diesWithUs }
   }
   const options = { cwd: directory, detached: true, env: plain.env, stdio: [...own] }
-  return { child: spawn(plain.file, plain.args, options), isHeld: false }
+  return { child: spawn(plain.file, plain.args, options), isConfined: false }
 }
 
 // Spec R-EBASH-7.
@@ -289,7 +289,7 @@ function confinerOf({ wall }: ShellPlace): { readonly confiner: Wall; readonly d
 }
 
 /** The same for commands that may change the workspace. */
-function editorOf({ wall }: ShellPlace): EditWall {
+function editWallOf({ wall }: ShellPlace): EditWall {
   const means = wall?.edits()
   if (wall === undefined || means?.kind !== 'bubblewrap') throw new SandboxError(notConfinable)
   const { home, keptFolders, stateFolder } = wall
@@ -301,21 +301,25 @@ function editorOf({ wall }: ShellPlace): EditWall {
 }
 
 /** The same for trials. */
-function trialistOf({ wall }: ShellPlace): TrialWall {
+function trialWallOf({ wall }: ShellPlace): TrialWall {
   const means = wall?.trials()
   if (wall === undefined || means?.kind !== 'overlay') throw new SandboxError(notConfinable)
   wall.trialist ??= new TrialWall({ means, home: wall.home, cacheFolder: wall.cacheFolder })
   return wall.trialist
 }
 
-function spawnConfined(held: SandboxedCommand, directory: string, own: readonly ('ignore' | 'pipe')[]): ChildProcess {
+function spawnConfined(
+  sandboxed: SandboxedCommand,
+  directory: string,
+  own: readonly ('ignore' | 'pipe')[],
+): ChildProcess {
   let child: ChildProcess | undefined
   try {
-    const stdio = [...own, ...held.descriptors]
-    child = spawn(held.file, held.args, { cwd: directory, detached: true, env: held.env, stdio })
+    const stdio = [...own, ...sandboxed.descriptors]
+    child = spawn(sandboxed.file, sandboxed.args, { cwd: directory, detached: true, env: sandboxed.env, stdio })
     return child
   } finally {
-    held.started(child)
+    sandboxed.started(child)
   }
 }
 
@@ -326,8 +330,8 @@ const directoryDescriptor = 199
  * `exit`; a command that replaces the shell or sets its own EXIT trap does not change the directory. A job that is
  * killed while bash starts it still has the trap, and must report nothing.
  */
-const toldFolder = `((\${BASH_SUBSHELL:-0})) || builtin pwd -P >&${directoryDescriptor} 2>/dev/null`
-const prelude = `exec 2>&1 ${directoryDescriptor}>&3 3>&-; trap '${toldFolder}' EXIT; unset CDPATH; `
+const reportDirectory = `((\${BASH_SUBSHELL:-0})) || builtin pwd -P >&${directoryDescriptor} 2>/dev/null`
+const prelude = `exec 2>&1 ${directoryDescriptor}>&3 3>&-; trap '${reportDirectory}' EXIT; unset CDPATH; `
 
 function environmentOf(place: ShellPlace, mark: string): Record<string, string | undefined> {
   const outer = place.env[markVariable]
@@ -346,14 +350,14 @@ function endOf(
   { directory: folder, limits }: { readonly directory: string; readonly limits: Limits },
 ): Promise<ShellEnd> {
   const pipes = pipesOf(child)
-  const told = child.stdio[3]
+  const directoryPipe = child.stdio[3]
   let directory = ''
   const activity = { at: performance.now() }
   for (const pipe of pipes) {
     const decoder = new StringDecoder('utf8')
     pipe.on('data', (chunk: Buffer) => {
       activity.at = performance.now()
-      if (pipe === told) directory = (directory + decoder.write(chunk)).slice(0, 8192)
+      if (pipe === directoryPipe) directory = (directory + decoder.write(chunk)).slice(0, 8192)
       else output.append(decoder.write(chunk))
     })
     // Errors of a pipe are irrelevant: the process reports how the command ended.

@@ -11,7 +11,7 @@ const mostLines = 200_000
 
 /**
  * The place in a file with most of these lines; otherwise the place where the longest of them has the most similar
- * line; undefined if there is none.
+ * line; undefined if none exists.
  */
 export function closestLines(lines: readonly string[], wanted: readonly string[]): Similar | undefined {
   if (lines.length > mostLines) return undefined

@@ -1,6 +1,6 @@
 import type { Tool, ToolOutput } from '@halting/core'
 import type { AgentInBackground } from '@halting/core/adapters'
-import { type BackgroundTask, noteShown } from './background-tasks.ts'
+import { type BackgroundTask, markShown } from './background-tasks.ts'
 import { filledText, flag, inputForm, optional, wholeNumber } from './input.ts'
 import { isOfAgent, taskAliases, unknownTask } from './task-stop.ts'
 import {
@@ -15,7 +15,7 @@ import {
   taskNotStarted,
 } from './task-texts.ts'
 import { timeoutLowered } from './shell-texts.ts'
-import { workOfTask } from './telling-work.ts'
+import { workOfTask } from './file-work.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Input of the TaskOutput tool. */
@@ -64,17 +64,17 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
       if (task === undefined) return unknownTask(id, workspace, agents)
       const onEnd: OnEnd = (settle) => void task.shell.ended.then(settle)
       if (block && task.state === 'running') await endOrTimeout(onEnd, waitMs, signal)
-      const { output: held } = task.shell
+      const { output: bounded } = task.shell
       // Of a failure the last lines matter most, as for Bash.
-      const output = (hasFailed(task) ? held.tailFirst() : held.toString()).replace(/\n+$/, '')
+      const output = (hasFailed(task) ? bounded.tailFirst() : bounded.toString()).replace(/\n+$/, '')
       const state = stateOf(task)
-      noteShown(task, context)
+      markShown(task, context)
       return {
         content: `${state}\n${output === '' ? noOutputYet : output}${note}`,
         details: { task_id: id, state },
         ...workOfTask(task, workspace),
         // Not reported to agents: the main conversation must receive it.
-        ...(isOfAgent(agentType) ? {} : workspace.tasks.newsOfEnd(task)),
+        ...(isOfAgent(agentType) ? {} : workspace.tasks.unreportedEnd(task)),
       }
     },
   }

@@ -42,7 +42,7 @@ export function createTaskStopTool(workspace: Workspace): Tool<TaskStopInput> {
       const details = { task_id: id, command: task.command }
       const content = taskStopped(id, task.command)
       // If an agent stops a task, the main conversation is notified too.
-      return { content, details, ...(isOfAgent(agentType) ? {} : workspace.tasks.newsOfEnd(task)) }
+      return { content, details, ...(isOfAgent(agentType) ? {} : workspace.tasks.unreportedEnd(task)) }
     },
   }
 }

@@ -2,7 +2,7 @@ import { codeOf } from '@halting/core/adapters'
 import { randomUUID } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import type { CallOf, FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
+import type { ChangingCall, FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import {
   type Disk,
   diskOf,
@@ -18,7 +18,7 @@ import { ambiguousEncoding, changedMeanwhile } from './change-texts.ts'
 import { type AskedEditor, isSameText, unsavedText, writtenByEditor } from './editor-files.ts'
 import { hashOf, type SeenFile, seenFile } from './file-state.ts'
 import { readAtMost } from './read-at-most.ts'
-import { takeOverRights } from './take-over-rights.ts'
+import { copyRights } from './copy-rights.ts'
 import { decodedText, encodedText, encodingOf, nameOfEncoding, type TextEncoding } from './text-encoding.ts'
 
 /** What is at a path. */
@@ -102,7 +102,7 @@ export interface SaveOptions {
   /** The file whose owner and mode are copied (default: `over`). */
   readonly rightsOf?: Stats
   /** Stores the former content, with the call that it is for. */
-  readonly keeping?: { readonly checkpoints: FileCheckpoints | undefined; readonly call: CallOf }
+  readonly keeping?: { readonly checkpoints: FileCheckpoints | undefined; readonly call: ChangingCall }
   /** The editor that may write it. */
   readonly editor?: AskedEditor | undefined
 }
@@ -177,7 +177,7 @@ async function replaceFile(
   const name = basename(path)
   const temporary = folder.pathOf(`.${name.slice(0, 40)}.${randomUUID()}.tmp`)
   try {
-    const stats = await written(disk, temporary, { bytes, rightsOf })
+    const stats = await writeChecked(disk, temporary, { bytes, rightsOf })
     await folder.check()
     await checkUnchanged(disk, folder, { path, over })
     await disk.rename(temporary, folder.pathOf(name))
@@ -232,7 +232,7 @@ function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {
   return one?.ino === other?.ino && one?.mtimeMs === other?.mtimeMs && one?.size === other?.size
 }
 
-async function written(
+async function writeChecked(
   disk: Disk,
   path: string,
   { bytes, rightsOf }: { readonly bytes: Uint8Array; readonly rightsOf: Stats | undefined },
@@ -241,7 +241,7 @@ async function written(
   try {
     await file.writeFile(bytes)
     // Creation is subject to the umask; an existing mode is not.
-    if (rightsOf !== undefined) await takeOverRights(file, rightsOf)
+    if (rightsOf !== undefined) await copyRights(file, rightsOf)
     await file.sync()
     return await file.stat()
   } finally {

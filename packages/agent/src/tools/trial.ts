@@ -59,7 +59,7 @@ export class Trials {
     return undefined
   }
 
-  /** The stored result of a call, once; undefined if there is none for this command. */
+  /** The stored result of a call, once; undefined if none exists for this command. */
   take(call: Pick<TrialCall, 'callId' | 'agentId' | 'command'>): TriedCommand | undefined {
     const key = keyOf(call)
     const stored = this.#stored.get(key)

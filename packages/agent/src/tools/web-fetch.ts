@@ -39,7 +39,7 @@ export function createWebFetchTool(workspace: Workspace): Tool<WebFetchInput> {
       const kept = cache.get(url)
       const options = { web, signal, fitImage, pdfLibrary, maxCharacters: limits.readCharacters }
       const fetched = kept ?? (await fetchPage(url, options))
-      if (kept === undefined && fetched.isKept) cache.keep(url, fetched)
+      if (kept === undefined && fetched.isCacheable) cache.store(url, fetched)
       if (prompt === undefined || ask === undefined || fetched.page === undefined) return fetched.output
       const { answerAboutPage } = await import('../web/answer-about-page.ts')
       return answerAboutPage({ fetched, prompt, ask, model: workspace.smallModel })

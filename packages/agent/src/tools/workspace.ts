@@ -23,7 +23,7 @@ import { type Environment, type Limits, limitsFrom } from './limits.ts'
 import { ProcessTable } from './process-table.ts'
 import { lookAlikes } from './path-texts.ts'
 import type { Trials } from './trial.ts'
-import { exactName } from './shown-name.ts'
+import { exactName } from './display-name.ts'
 
 /** Options of `Workspace`. */
 export interface WorkspaceOptions {
@@ -47,9 +47,9 @@ export interface WorkspaceOptions {
    * `path`: selects one path of a call with several.
    */
   readonly judged?: (callId: string, agentId?: string, path?: string) => string | undefined
-  /** Returns the library that reduces images, or undefined if there is none (default: `sharp` if installed). */
+  /** Returns the library that reduces images, or undefined if none exists (default: `sharp` if installed). */
   readonly imageLibrary?: () => Promise<Sharp | undefined>
-  /** Returns the URL of the module that reads PDFs, or undefined if there is none (default: `unpdf` if installed). */
+  /** Returns the URL of the module that reads PDFs, or undefined if none exists (default: `unpdf` if installed). */
   readonly pdfLibrary?: PdfLibrary
   /** What WebFetch may reach in addition to the internet. */
   readonly web?: WebOptions
@@ -133,7 +133,7 @@ export class Workspace {
   readonly asksToRead: (path: string, rights?: CallerRights) => boolean
   /** Makes images fit for a service. */
   readonly fitImage: FitImage
-  /** Returns the URL of the module that reads PDFs; undefined if there is none. */
+  /** Returns the URL of the module that reads PDFs; undefined if none exists. */
   readonly pdfLibrary: PdfLibrary | undefined
   /** What WebFetch may reach. */
   readonly web: WebOptions

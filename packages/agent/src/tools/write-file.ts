@@ -3,7 +3,7 @@ import { redactedMark } from '@halting/core/redact'
 import { toolsOfCaller } from './available-tools.ts'
 import {
   changedSinceRead,
-  encodingKept,
+  encodingPreserved,
   existsUnread,
   fileCreated,
   fileUpdated,
@@ -16,7 +16,7 @@ import { askedEditor } from './editor-files.ts'
 import { changeOf, creationOf, type FileChange, lineCountOf } from './patch.ts'
 import { type Planning, type Refused, refused } from './precheck.ts'
 import { failed } from './result.ts'
-import { isShownIn } from './shown.ts'
+import { isShownIn } from './shown-text.ts'
 import { nameOfEncoding } from './text-encoding.ts'
 import { type LoadedFile, loadFile, saveFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
@@ -86,15 +86,15 @@ export async function writeFile(
   const editor = askedEditor(workspace.editor, context.signal)
   if (existing.kind !== 'text') {
     const saved = await saveFile(real, content, { over: existing.stats, keeping, editor })
-    const memo = workspace.filesOf(context).saw(real, saved, 1, content)
-    const details = { type: 'update', filePath: path, ...untold }
+    const memo = workspace.filesOf(context).recordSeen(real, saved, 1, content)
+    const details = { type: 'update', filePath: path, ...uncountedChange }
     return { content: fileUpdated(path, lineCountOf(content)), details, memo }
   }
   const { encoding, stats: over } = existing
   // The model does not see the byte order mark, so it can neither keep nor drop it.
   const hasMark = existing.hasMark && !content.startsWith('\uFEFF')
   const saved = await saveFile(real, content, { over, encoding, hasMark, keeping, editor })
-  const memo = workspace.filesOf(context).saw(real, saved, 1, content)
+  const memo = workspace.filesOf(context).recordSeen(real, saved, 1, content)
   const change = await changeOf(path, existing.text, content)
   return {
     content: fileUpdated(path, lineCountOf(content)) + formNote(existing, content) + hardLinks(existing.names),
@@ -114,7 +114,7 @@ export async function createFile(
   const editor = askedEditor(workspace.editor, context.signal)
   const same = workspace.lookAlikesNote(real, context.rights)
   const saved = await saveFile(real, content, { keeping, editor })
-  const memo = workspace.filesOf(context).saw(real, saved, 1, content)
+  const memo = workspace.filesOf(context).recordSeen(real, saved, 1, content)
   const details = { type: 'create', filePath: path, ...creationOf(content) }
   return { content: fileCreated(path, lineCountOf(content)) + same, details, memo }
 }
@@ -124,7 +124,7 @@ type ExistingText = Extract<LoadedFile, { readonly kind: 'text' }>
 /** A note about properties that a reader of lines does not see. */
 function formNote({ text, encoding, hasMark }: ExistingText, content: string): string {
   const isPlainNow = text.includes('\r\n') && content.includes('\n') && !content.includes('\r\n')
-  const kept = encodingKept(encoding === 'utf-8' ? undefined : nameOfEncoding(encoding), hasMark)
+  const kept = encodingPreserved(encoding === 'utf-8' ? undefined : nameOfEncoding(encoding), hasMark)
   return kept + (isPlainNow ? lineEndsChanged : '')
 }
 
@@ -138,4 +138,4 @@ export function losesSecrets(text: string, content: string, redact: Workspace['r
 }
 
 /** The former content was not text. */
-const untold: FileChange = { structuredPatch: [], linesAdded: null, linesRemoved: null }
+const uncountedChange: FileChange = { structuredPatch: [], linesAdded: null, linesRemoved: null }

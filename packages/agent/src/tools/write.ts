@@ -1,7 +1,7 @@
 import type { Tool } from '@halting/core'
 import { loneSurrogate } from './input-texts.ts'
 import { filledText, inputForm, isWritable, pathAliases, text } from './input.ts'
-import { tellingFailures } from './telling-failures.ts'
+import { withErrorResults } from './error-results.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Input of the Write tool. */
@@ -50,7 +50,7 @@ export function createWriteTool(workspace: Workspace): Tool<WriteInput> {
     },
     execute(input, context) {
       const path = workspace.pathOf(input.file_path)
-      return tellingFailures({ path, doing: 'written' }, async () => {
+      return withErrorResults({ path, doing: 'written' }, async () => {
         const real = workspace.realPathOf(path, context)
         return workspace.files.inTurn(real, async () => {
           // Loaded on demand.

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { headOf, textOf, type CompactionReply } from '@halting/core/adapters'
 import type { Model, ToolContext, ToolOutput } from '@halting/core'
-import type { Fetched } from './fetch-page.ts'
+import type { FetchedPage } from './fetch-page.ts'
 import * as texts from './web-fetch-texts.ts'
 
 export interface PageQuestion {
-  readonly fetched: Fetched
+  readonly fetched: FetchedPage
   /** The question about the page. */
   readonly prompt: string
   readonly ask: NonNullable<ToolContext['ask']>
@@ -17,7 +17,7 @@ const answerTokens = 4_000
 const answerMs = 60_000
 
 // Spec R-WEB-8.
-/** A model's answer about the page. If there is none, the page itself, and why. */
+/** A model's answer about the page. If none exists, the page itself, and why. */
 export async function answerAboutPage({ fetched, prompt, ask, model }: PageQuestion): Promise<ToolOutput> {
   const { output, page } = fetched
   if (page === undefined) return output

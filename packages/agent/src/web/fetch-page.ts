@@ -23,14 +23,14 @@ const mostBytes = 10 * 1024 * 1024
 const mostMs = 30_000
 
 /** The result. Only a page that exists is cached. */
-export interface Fetched {
+export interface FetchedPage {
   readonly output: ToolOutput
-  readonly isKept: boolean
+  readonly isCacheable: boolean
   /** Set for an existing page with text: questions about it can be answered. */
   readonly page?: { readonly head: string; readonly text: string }
 }
 
-export async function fetchPage(given: string, options: FetchOptions): Promise<Fetched> {
+export async function fetchPage(given: string, options: FetchOptions): Promise<FetchedPage> {
   const first = targetOf(given, options.web)
   if (first.kind === 'refused') return not(failed(texts.urlRefused(headOf(given, 200), first.why)))
   const late = AbortSignal.timeout(mostMs)
@@ -43,8 +43,8 @@ export async function fetchPage(given: string, options: FetchOptions): Promise<F
   }
 }
 
-function not(output: ToolOutput): Fetched {
-  return { output, isKept: false }
+function not(output: ToolOutput): FetchedPage {
+  return { output, isCacheable: false }
 }
 
 function why(thrown: unknown): string {
@@ -58,13 +58,13 @@ type Found = Extract<Target, { readonly kind: 'target' }>
  * Follows redirects within one host, and checks each like the first address. Any other redirect is reported instead:
  * its target was not judged.
  */
-async function follow(first: Found, options: FetchOptions): Promise<Fetched> {
+async function follow(first: Found, options: FetchOptions): Promise<FetchedPage> {
   const { resolve } = options.web
   let target = first
   for (let redirects = 0; redirects <= mostRedirects; redirects++) {
     const response = await get(target, { signal: options.signal, mostBytes, ...(resolve !== undefined && { resolve }) })
     const { location, status } = response
-    if (status < 300 || status >= 400 || location === undefined) return shown(target, response, options)
+    if (status < 300 || status >= 400 || location === undefined) return renderResponse(target, response, options)
     const next = targetOf(new URL(location, target.url), options.web)
     if (next.kind === 'refused')
       return not(failed(texts.redirectRefused(target.url.href, headOf(location, 500), next.why)))
@@ -79,7 +79,7 @@ function elsewhere(target: Found, next: Found): ToolOutput {
   return { content, details: { url: target.url.href, redirectedTo: next.url.href } }
 }
 
-async function shown({ url }: Found, response: Response, options: FetchOptions): Promise<Fetched> {
+async function renderResponse({ url }: Found, response: Response, options: FetchOptions): Promise<FetchedPage> {
   const { status, isCut, body } = response
   const isGood = status >= 200 && status < 300
   const page = await pageOf(response, { ...options, url: url.href })
@@ -88,11 +88,11 @@ async function shown({ url }: Found, response: Response, options: FetchOptions):
   const isError = !isGood
   if (page.kind === 'refused') return not(failed(`${head}: ${page.why}`))
   if (page.kind === 'image')
-    return { output: { content: [{ type: 'text', text: head }, page.block], details, isError }, isKept: isGood }
+    return { output: { content: [{ type: 'text', text: head }, page.block], details, isError }, isCacheable: isGood }
   const left = page.text.length - options.maxCharacters
   const rest = left > 0 ? texts.charactersLeftOut(left) : isCut ? texts.cutAfterBytes(mostBytes) : ''
   const text = page.text.trim() === '' ? texts.emptyPage : headOf(page.text, options.maxCharacters)
   const output: ToolOutput = { content: `${head}\n\n${text}${rest}`, details, isError }
   const isAbout = isGood && page.type !== 'application/pdf' && page.text.trim() !== ''
-  return { output, isKept: isGood, ...(isAbout && { page: { head, text: `${text}${rest}` } }) }
+  return { output, isCacheable: isGood, ...(isAbout && { page: { head, text: `${text}${rest}` } }) }
 }

@@ -36,7 +36,7 @@ export async function searchWeb(input: WebSearchInput, context: Context, workspa
   if (ask === undefined) return failure(texts.notSearched(texts.noModel))
   const { smallModel } = workspace
   const model = smallModel?.webSearch === undefined ? undefined : smallModel
-  return searchByService({ query: input.query, lists, ask, model, isWanted: wanted(lists, denied) })
+  return searchByService({ query: input.query, lists, ask, model, isWanted: domainFilter(lists, denied) })
 }
 
 const nothingDenied: SearchBounds = { blocked: [], denies: () => false, mayFindDenied: () => false }
@@ -61,7 +61,7 @@ function listsOf(input: WebSearchInput, { blocked: denied, denies, mayFindDenied
 }
 
 /** Returns a test whether a result of a host was requested and no rule denies it, whatever the service was asked. */
-function wanted({ allowed, blocked }: Lists, { denies }: SearchBounds): (host: string) => boolean {
+function domainFilter({ allowed, blocked }: Lists, { denies }: SearchBounds): (host: string) => boolean {
   const isIn = (list: readonly string[], host: string): boolean =>
     list.some((domain) => host === domain || host.endsWith(`.${domain}`))
   return (host) => !denies(host) && !isIn(blocked, host) && (allowed.length === 0 || isIn(allowed, host))

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { FileCheckpoints } from '@halting/agent'
-import { GitProject } from '../../src/checkpoints/git-look.ts'
+import { GitProject } from '../../src/checkpoints/git-snapshot.ts'
 import { openProject, type Project } from '../support/changed-project.ts'
 
 let project: Project | undefined

@@ -1,6 +1,6 @@
 // Holds R-VERI-21 and R-VERI-21a: who says what follows a change that nobody checked.
 import { describe, expect, test } from 'vitest'
-import { verifyChangesOf } from '../../src/open-session/after.ts'
+import { verifyChangesOf } from '../../src/open-session/resolved-options.ts'
 
 const modes = ['ask', 'tell', 'off'] as const
 

@@ -222,7 +222,7 @@ describe('checks in one folder', () => {
   test('wait for another process until the time is up', async () => {
     const cwd = temporaryFolder()
     const { takeLock } = await import('@halting/journal/files')
-    const { lockPath } = await import('../../src/goals/folder-turn.ts')
+    const { lockPath } = await import('../../src/goals/folder-lock.ts')
     const other = await takeLock(lockPath(cwd) ?? '')
     if (other.kind !== 'locked') throw new Error('nobody else has it')
     const held = check('echo ran', { cwd }, AbortSignal.timeout(500))
@@ -243,7 +243,7 @@ test('a check that works with goals in its own folder does not wait for itself',
   const { report } = await check('echo "$HALTING_CHECKED_FOLDER"', { cwd })
   expect(report).toBe(cwd)
   const { takeLock } = await import('@halting/journal/files')
-  const { lockPath } = await import('../../src/goals/folder-turn.ts')
+  const { lockPath } = await import('../../src/goals/folder-lock.ts')
   // As in the process of such a check.
   const outer = await takeLock(lockPath(cwd) ?? '')
   process.env['HALTING_CHECKED_FOLDER'] = report

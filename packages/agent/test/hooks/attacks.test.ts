@@ -1,7 +1,7 @@
 // Spec R-SETHOOK-2, R-SETHOOK-3, R-SETHOOK-10, R-SETHOOK-12, R-SETHOOK-14, R-SETHOOK-21: hooks that attack, and that are attacked.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { answerOf } from '../../src/hooks/answer.ts'
+import { answerOf } from '../../src/hooks/hook-answer.ts'
 import { hooksFor } from '../../src/hooks/call-hooks.ts'
 import { hookEvents, readHooks } from '../../src/hooks/index.ts'
 import type { HookEnd } from '../../src/hooks/run-command.ts'

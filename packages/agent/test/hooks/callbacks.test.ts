@@ -13,11 +13,11 @@ function callersOf(hooks: ShellHookTable): { readonly callers: Callers; readonly
     cwd: process.cwd(),
     env: process.env,
     processes: new HookProcesses(),
-    tell: (line) => void lines.push(line),
+    emit: (line) => void lines.push(line),
     called: () => undefined,
-    letGo: () => undefined,
+    runInBackground: () => undefined,
     over: new AbortController().signal,
-    spent: new Set(),
+    finishedOnce: new Set(),
   }
   return { callers, lines }
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ModelError } from '@halting/core'
 import { describe, expect, test } from 'vitest'
-import { answerOf } from '../../src/hooks/answer.ts'
+import { answerOf } from '../../src/hooks/hook-answer.ts'
 import { hookEvents } from '../../src/hooks/index.ts'
 import { bash, hookedRun as run, json, on, specific } from '../support/hooked-run.ts'
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type RequestListener } from 'no
 import { createServer as createTlsServer } from 'node:tls'
 import type { AddressInfo, Server } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { answerOf } from '../../src/hooks/answer.ts'
+import { answerOf } from '../../src/hooks/hook-answer.ts'
 import { HookProcesses } from '../../src/hooks/processes.ts'
 import { runHook } from '../../src/hooks/run-hook.ts'
 import { readHooks, ShellHooks } from '../../src/hooks/index.ts'

@@ -1,6 +1,6 @@
 // Spec R-SETHOOK-1 to R-SETHOOK-6: what hooks of the settings mean, one row a rule.
 import { describe, expect, test } from 'vitest'
-import { answerOf, type HookAnswer } from '../../src/hooks/answer.ts'
+import { answerOf, type HookAnswer } from '../../src/hooks/hook-answer.ts'
 import { hooksFor } from '../../src/hooks/call-hooks.ts'
 import { toolResponse } from '../../src/hooks/inputs.ts'
 import type { HookEnd } from '../../src/hooks/run-command.ts'

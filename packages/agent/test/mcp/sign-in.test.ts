@@ -8,7 +8,7 @@ import { listenOnLoopback } from '../../src/mcp/sign-in/loopback.ts'
 import { checkAddress, signInFetch } from '../../src/mcp/sign-in/sign-in-fetch.ts'
 import { createCodingTools } from '@halting/agent'
 import { createPermissions } from '@halting/policy'
-import { holdCommands } from '../../src/sandbox/hold-commands.ts'
+import { confineCommands } from '../../src/sandbox/confine-commands.ts'
 import { folderInSight, isBubblewrapThere } from '../sandbox/world.ts'
 import { codingTools, runTool, temporaryFolder, toolNamed } from '../support/harness.ts'
 import { browse, oauthPair, type OAuthPair, served } from './oauth-server.ts'
@@ -76,7 +76,7 @@ test('a token that is over is renewed before it is shown; one that is refused, o
   expect(ofRefresh[0]?.body.get('resource')).toBe(pair.url)
   const found = await signIns.find(pair.url)
   if (found === undefined) throw new Error('it is gone')
-  await signIns.keep({ ...found, expiresAtMs: Date.now() - 1 })
+  await signIns.store({ ...found, expiresAtMs: Date.now() - 1 })
   const told = pair.shown.length
   expect(textOf(await call(servers, 'mcp__locked__whoami'))).toBe('somebody who is known')
   // The old one is not shown again.
@@ -399,7 +399,7 @@ test.skipIf(!isBubblewrapThere)('commands in the sandbox do not read sign-ins (s
   mkdirSync(signIns, { recursive: true })
   writeFileSync(join(signIns, 'one.json'), 'access-1')
   const { workspace } = codingTools({}, { cwd })
-  await holdCommands({
+  await confineCommands({
     workspace,
     permissions: createPermissions({ cwd, env: {} }),
     settings: {},
@@ -417,9 +417,9 @@ test('a server that wants another scope at each call does not fill the sign-in',
   const { signIns } = kept()
   const url = 'https://example.org/mcp'
   const [client, tokens] = [{ client_id: 'c' }, { access_token: 't', token_type: 'Bearer' }]
-  await signIns.keep({ url, authorizationServer: 'https://example.org', client, tokens })
-  await signIns.want(url, 'files:read')
-  for (const each of ['a', 'b', 'c']) await signIns.want(url, each.repeat(3_000))
+  await signIns.store({ url, authorizationServer: 'https://example.org', client, tokens })
+  await signIns.addScope(url, 'files:read')
+  for (const each of ['a', 'b', 'c']) await signIns.addScope(url, each.repeat(3_000))
   const { wantedScope = '' } = (await signIns.find(url)) ?? {}
   expect([wantedScope.startsWith('files:read a'), wantedScope.length]).toEqual([true, 3_011])
 })

@@ -128,7 +128,7 @@ test('a stream of events that ends is not asked for without pause, also where it
 test('to send much that nobody asked for is to flood, also in few messages', () => {
   const flood = new Flood()
   const bytes = 16 * 1024 * 1024
-  const taken = Array.from({ length: 200 }, () => flood.lets('answer', bytes))
+  const taken = Array.from({ length: 200 }, () => flood.accepts('answer', bytes))
   expect([taken[0], taken.at(-1)]).toEqual([true, false])
 })
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { memoryPlace, type MemoryPlace } from '@halting/agent'
-import { type Ask, extract, type Extracted, type Said, saidIn } from '@halting/agent/memory'
+import { type Ask, extract, type ExtractionResult, type UserStatements, userStatementsIn } from '@halting/agent/memory'
 import type { TranscriptEntry } from '@halting/core'
 import { temporaryFolder } from '../support/harness.ts'
 
@@ -58,7 +58,8 @@ export function toolResult(content: string): TranscriptEntry {
   return { kind: 'user', id: `entry-${++entries}`, message: { role: 'user', content: [block] }, origin: 'tool_results' }
 }
 
-export const saidOf = (...said: readonly TranscriptEntry[]): Said => saidIn(said, { sessionId, env: {} })
+export const saidOf = (...said: readonly TranscriptEntry[]): UserStatements =>
+  userStatementsIn(said, { sessionId, env: {} })
 
 /** Answers every question with this, as a model would: the schema of the question looks at it. */
 export function answering(answer: unknown, asked: string[] = []): Ask {
@@ -79,9 +80,9 @@ export const choosing = (
 /** What was kept, or what happened instead. */
 export async function kept(
   place: MemoryPlace,
-  said: Said,
+  said: UserStatements,
   answer: unknown,
-): Promise<Extract<Extracted, { kind: 'kept' }>> {
+): Promise<Extract<ExtractionResult, { kind: 'kept' }>> {
   const extracted = await extract(place, said, answering(answer), now)
   if (extracted.kind !== 'kept') throw new Error(`not kept: ${JSON.stringify(extracted)}`)
   return extracted

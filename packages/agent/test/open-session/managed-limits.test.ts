@@ -3,12 +3,12 @@ import { createMemorySteps, type LimitsChange, type StepRecord, startRun, stream
 import type { Session } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import { describe, expect, test } from 'vitest'
-import { heldToManaged, resumedWithin, withLimits } from '../../src/open-session/chosen-limits.ts'
+import { withinManagedLimits, resumedWithin, withLimits } from '../../src/open-session/chosen-limits.ts'
 
 test("nobody sets a limit beyond an administrator's while a session is open", () => {
   const changes: object[] = []
   // Of a session it is `set` that is asked.
-  const session = heldToManaged({ set: (change: object) => void changes.push(change) } as unknown as Session, {
+  const session = withinManagedLimits({ set: (change: object) => void changes.push(change) } as unknown as Session, {
     managedLimits: { maxRunUsd: 5, maxTokens: 1_000, maxTurns: null },
   })
   session.set({ limits: { maxRunUsd: 5, maxTotalTokens: 900, maxTurns: null, maxToolCalls: 3 } })

@@ -32,7 +32,7 @@ const mostFields = 20_000
  * sees far fewer.
  */
 const mostCompared = 262_144
-const mostTold = 12
+const mostListed = 12
 const mostCharacters = 1_500
 
 /**
@@ -202,10 +202,10 @@ function definedEntries(fields: JsonObject): readonly (readonly [string, Json])[
 }
 
 function wordsOf(forms: readonly Form[]): string | undefined {
-  const told = [...new Set(forms.map(fieldsOf))]
-  if (told.length < 2) return undefined
-  const shown = told.slice(0, mostTold)
-  return fieldForms(shown, told.length - shown.length)
+  const fieldLists = [...new Set(forms.map(fieldsOf))]
+  if (fieldLists.length < 2) return undefined
+  const shown = fieldLists.slice(0, mostListed)
+  return fieldForms(shown, fieldLists.length - shown.length)
 }
 
 function cut(text: string): string {

@@ -41,9 +41,9 @@ export async function listenOnLoopback({ port = 0, state }: LoopbackOptions): Pr
   let isTaken = false
   const server = createServer((request, response) => {
     const callback = isTaken ? undefined : callbackIn(request, address(server), state)
-    if (callback === undefined) return told(response, 400, 'This page is not part of the current sign-in.')
+    if (callback === undefined) return respond(response, 400, 'This page is not part of the current sign-in.')
     isTaken = true
-    told(
+    respond(
       response,
       200,
       callback.kind === 'code'
@@ -103,7 +103,7 @@ function isSame(given: string, state: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-function told(response: ServerResponse, status: number, text: string): void {
+function respond(response: ServerResponse, status: number, text: string): void {
   response
     .writeHead(status, {
       'content-type': 'text/plain; charset=utf-8',

@@ -73,7 +73,7 @@ export async function signIn(options: SignInOptions): Promise<void> {
     const { expires_in: seconds } = made.tokens
     const expiry = seconds === undefined ? {} : { expiresAtMs: Date.now() + seconds * 1_000 }
     const askedScope = page.searchParams.get('scope') ?? undefined
-    await signIns.locked(url, () => signIns.keep({ url, ...made, ...expiry, scope: askedScope }))
+    await signIns.locked(url, () => signIns.store({ url, ...made, ...expiry, scope: askedScope }))
   } finally {
     await loopback.close()
   }

@@ -47,7 +47,7 @@ export class SignIns {
     this.#folder = folder
   }
 
-  /** The sign-in at a server; undefined if there is none. */
+  /** The sign-in at a server; undefined if none exists. */
   async find(url: string): Promise<SignIn | undefined> {
     try {
       const content: unknown = JSON.parse(await readFile(this.#fileOf(url), 'utf8'))
@@ -60,19 +60,19 @@ export class SignIns {
   }
 
   /** Stores a sign-in, replacing the former one. */
-  async keep(signIn: SignIn): Promise<void> {
+  async store(signIn: SignIn): Promise<void> {
     await makeDurableFolder(this.#folder)
     const content: SignIn = { ...signIn, url: addressOf(signIn.url) }
     await writeWhole(this.#fileOf(signIn.url), `${JSON.stringify(content, undefined, 2)}\n`)
   }
 
   /** Stores additional scope for the next sign-in. Without a sign-in there is nowhere to store it. */
-  async want(url: string, scope: string): Promise<void> {
+  async addScope(url: string, scope: string): Promise<void> {
     await this.locked(url, async () => {
       const found = await this.find(url)
       const wantedScope = computeScopeUnion(found?.wantedScope, scope) ?? ''
       // A server may name another scope at each call; an address with all of them would not work.
-      if (found !== undefined && wantedScope.length <= longestScope) await this.keep({ ...found, wantedScope })
+      if (found !== undefined && wantedScope.length <= longestScope) await this.store({ ...found, wantedScope })
     })
   }
 

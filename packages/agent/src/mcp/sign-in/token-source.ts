@@ -51,7 +51,7 @@ function renewed(stale: SignIn, signIns: SignIns, advice: string): Promise<SignI
       await signIns.forget(url)
       throw new NeedsSignIn(advice)
     }
-    await signIns.keep(made)
+    await signIns.store(made)
     return made
   })
 }

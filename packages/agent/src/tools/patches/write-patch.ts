@@ -2,11 +2,11 @@ import { rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Json, ToolContext, ToolOutput } from '@halting/core'
 import { askedEditor, type AskedEditor } from '../editor-files.ts'
-import { statsAt } from '../../checkpoints/kept-state.ts'
+import { statsAt } from '../../checkpoints/path-state.ts'
 import type { FileMemo, FilesMemo, SeenFile } from '../file-state.ts'
 import { changeOf, creationOf, type FileChange, lineCountOf } from '../patch.ts'
 import { failed } from '../result.ts'
-import { tellingFailures } from '../telling-failures.ts'
+import { withErrorResults } from '../error-results.ts'
 import { loadFile, removeFile, type SaveOptions, saveFile } from '../text-file.ts'
 import type { Workspace } from '../workspace.ts'
 import { hardLinks } from '../change-texts.ts'
@@ -35,7 +35,7 @@ export async function applyPatch(files: readonly LocatedFile[], where: Where): P
 async function writePlanned(files: readonly PlannedFile[], where: Where): Promise<ToolOutput> {
   const writer = new PatchWriter(where)
   for (const file of inWritingOrder(files)) {
-    const problem = await tellingFailures({ path: file.at.path, doing: 'written' }, async () => {
+    const problem = await withErrorResults({ path: file.at.path, doing: 'written' }, async () => {
       await writer.write(file)
       return { content: '' }
     }).catch(async (thrown: unknown) => {
@@ -165,7 +165,7 @@ class PatchWriter {
       }
       if (saved !== undefined && file.kind !== 'delete') {
         const firstLine = file.kind === 'update' ? Math.max(1, file.firstLine - linesBefore) : 1
-        memos.push(states.saw(target.real, saved, firstLine, file.text).file)
+        memos.push(states.recordSeen(target.real, saved, firstLine, file.text).file)
       }
       const change = await changeOfFile(file)
       summaries.push(summaryOf(file, change))

@@ -110,7 +110,7 @@ function blockedBy(task: Task, ids: readonly string[]): Task {
   return added.length === 0 ? task : { ...task, blockedBy: [...task.blockedBy, ...added] }
 }
 
-/** A path from this task over its blockers back to itself; undefined if there is none. */
+/** A path from this task over its blockers back to itself; undefined if none exists. */
 function cycleFrom({ tasks }: TaskList, id: string): readonly string[] | undefined {
   const blockersOf = new Map(tasks.map((task) => [task.id, task.blockedBy]))
   const seen = new Set<string>()

@@ -10,7 +10,7 @@ export interface Task {
   /** A whole number as a text, unique in a conversation. */
   readonly id: string
   readonly subject: string
-  /** '' if there is none. */
+  /** '' if none exists. */
   readonly description: string
   readonly status: TaskStatus
   readonly activeForm?: string

@@ -5,7 +5,7 @@ import { startCommand } from '../bash.ts'
 import { failed } from '../result.ts'
 import type { ShellEnd } from '../shell-command.ts'
 import { type LinePattern, LineSearch } from './line-pattern.ts'
-import type { Shown, WaitCall, Watched } from './watched.ts'
+import type { WaitResult, WaitCall, Watched } from './watched.ts'
 import {
   commandFailed,
   commandOutput,
@@ -48,10 +48,10 @@ export async function watchShell(
   if (context.rights !== undefined && !context.rights.tools.includes('Bash')) return failed(noBash)
   if (!isReadOnlyCommand(command)) await workspace.checkpoints?.background(context, command)
   const runs = new Runs(command, call, pattern)
-  const shown = (said: string): Shown => {
+  const shown = (said: string): WaitResult => {
     const { last, count } = runs
     return {
-      said: [said, ...(last?.notes ?? [])].join(' '),
+      sentences: [said, ...(last?.notes ?? [])].join(' '),
       ...(last !== undefined && { output: last.output }),
       details: { command, runs: count, exitCode: last?.end.exitCode ?? null },
     }
@@ -59,7 +59,7 @@ export async function watchShell(
   return {
     what: input.pattern === undefined ? commandSuccess : commandOutput(input.pattern),
     watch(met) {
-      void runs.goOn(met)
+      void runs.runNext(met)
       return () => runs.stop()
     },
     met: (refusal) =>
@@ -99,7 +99,7 @@ class Runs {
     await this.#running
   }
 
-  async goOn(met: (refusal: ToolOutput | undefined) => void): Promise<void> {
+  async runNext(met: (refusal: ToolOutput | undefined) => void): Promise<void> {
     this.#running = this.#run()
     const run = await this.#running
     if (this.#over.signal.aborted) return
@@ -114,7 +114,7 @@ class Runs {
       every === undefined
         ? Math.min(longestMs, Math.max(shortestMs, waited / 20))
         : Math.min(every * 1_000, longestDurationMs)
-    this.#timer = setTimeout(() => void this.goOn(met), pauseMs)
+    this.#timer = setTimeout(() => void this.runNext(met), pauseMs)
   }
 
   /** A command that cannot be started is a result. */

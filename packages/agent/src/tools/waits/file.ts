@@ -2,17 +2,17 @@ import type { Stats } from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { codeOf } from '@halting/core/adapters'
-import { inOneLine } from '../shown-name.ts'
+import { inOneLine } from '../display-name.ts'
 import { fileChange, fileState, unknownFileProblem } from './wait-texts.ts'
-import type { Shown, WaitInput, Watched } from './watched.ts'
+import type { WaitResult, WaitInput, Watched } from './watched.ts'
 
 /** The state of a path: null if it does not exist. */
 export type Seen = Pick<Stats, 'mtimeMs' | 'ctimeMs' | 'size' | 'ino'> | null
 
 /** @throws errors of the system, except for a missing path. */
-export type Look = (path: string) => Promise<Seen>
+export type Poll = (path: string) => Promise<Seen>
 
-const look: Look = async (path) => {
+const look: Poll = async (path) => {
   try {
     const seen = await lstat(path)
     // Checked afterwards: detects a link that was created in between.
@@ -49,7 +49,7 @@ interface FileWait {
  */
 export function watchFile(
   { named: given, real, change, sinceMs }: FileWait,
-  lookAt: Look = look,
+  lookAt: Poll = look,
 ): Watched<Seen | Error> {
   const named = inOneLine(given)
   let seen: Seen | undefined
@@ -59,8 +59,8 @@ export function watchFile(
     if (seen === undefined) return fileState(named, 'no answer')
     return fileState(named, seen === null ? 'missing' : { size: seen.size, changed: timeOf(seen) })
   }
-  const shown = (): Shown => ({
-    said: known(),
+  const shown = (): WaitResult => ({
+    sentences: known(),
     details: { file_path: given, exists: seen === undefined ? null : seen !== null },
   })
   return {

@@ -1,7 +1,7 @@
 import type { ToolContext, ToolOutput } from '@halting/core'
 import { failed } from '../result.ts'
-import { tellingFailures } from '../telling-failures.ts'
-import { workOfTask } from '../telling-work.ts'
+import { withErrorResults } from '../error-results.ts'
+import { workOfTask } from '../file-work.ts'
 import type { Workspace } from '../workspace.ts'
 import { watchShell } from './command.ts'
 import { watchFile } from './file.ts'
@@ -9,7 +9,7 @@ import { linePatternOf } from './line-pattern.ts'
 import { watchTask } from './task.ts'
 import { waitOf, waitUntil } from './until.ts'
 import { endedEarly, lowered, spanWords, unusablePattern, waited } from './wait-texts.ts'
-import type { Shown, WaitCall, WaitInput, Watched } from './watched.ts'
+import type { WaitResult, WaitCall, WaitInput, Watched } from './watched.ts'
 
 /** How long a call may wait. */
 export interface WaitTime {
@@ -39,7 +39,7 @@ export async function waitFor(
   }
   const { file_path: named, change = 'exists' } = input
   if (named === undefined) return waitWatching(onlyTime(time), call, time)
-  return tellingFailures({ path: named, doing: 'read' }, () => {
+  return withErrorResults({ path: named, doing: 'read' }, () => {
     const real = workspace.realPathOf(workspace.pathOf(named), context)
     const { sinceMs, waitedMs } = call.wait
     // If an earlier process began to wait, the state at that time is unknown.
@@ -52,7 +52,7 @@ export async function waitFor(
 const resumedMs = 1_000
 
 function onlyTime({ seconds }: WaitTime): Watched<never> {
-  const shown = (): Shown => ({ said: '' })
+  const shown = (): WaitResult => ({ sentences: '' })
   return { what: spanWords(seconds * 1_000), watch: () => () => undefined, met: shown, unmet: shown }
 }
 
@@ -72,7 +72,7 @@ async function waitWatching<Value>(
   const isAsked = end.kind === 'met' || isTimeAsked
   const shown = end.kind === 'met' ? watched.met(end.value) : watched.unmet(end.kind)
   if ('content' in shown) return shown
-  const { said, line, output = '', details = {}, tasks, task } = shown
+  const { sentences: said, line, output = '', details = {}, tasks, task } = shown
   const sentences = [
     said,
     end.kind === 'met' || isTimeAsked ? waitedWords(waitedMs, isTimeAsked) : endedEarly(end.kind, waitedMs),

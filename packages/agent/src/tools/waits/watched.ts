@@ -37,12 +37,12 @@ export interface WaitCall {
 }
 
 /** The result of a wait. */
-export interface Shown {
+export interface WaitResult {
   /** Sentences for the model. */
-  readonly said: string
+  readonly sentences: string
   /** The matching line, shown on a line of its own above the sentences. */
   readonly line?: string
-  /** Output of what was waited for; '' if there is none. */
+  /** Output of what was waited for; '' if none exists. */
   readonly output?: string
   readonly details?: { readonly [name: string]: Json }
   readonly tasks?: ToolOutput['tasks']
@@ -56,9 +56,9 @@ export interface Watched<Value> {
   readonly what: string
   readonly watch: Watch<Value>
   /** The result when the condition is met; an error result if it turned out that waiting is not possible. */
-  met(value: Value): Shown | ToolOutput
+  met(value: Value): WaitResult | ToolOutput
   /** The result when the wait ends early. */
-  unmet(why: Unmet): Shown
+  unmet(why: Unmet): WaitResult
   /** Resolves once none of its processes is running. */
   settled?(): Promise<void>
 }
