@@ -3,14 +3,14 @@
  * @param most Maximum number of differing letters (default: a third of them, at least 2).
  */
 export function nearest(
-  given: string,
+  name: string,
   candidates: readonly string[],
-  most: number = Math.max(2, Math.floor(given.length / 3)),
+  most: number = Math.max(2, Math.floor(name.length / 3)),
 ): string | undefined {
   let best: string | undefined
   let least = Infinity
   for (const candidate of candidates) {
-    const steps = distance(given.toLowerCase(), candidate.toLowerCase())
+    const steps = distance(name.toLowerCase(), candidate.toLowerCase())
     if (steps < least) [best, least] = [candidate, steps]
   }
   return least <= most ? best : undefined

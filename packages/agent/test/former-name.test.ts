@@ -43,7 +43,7 @@ test('a rule that denies Agent denies it', async () => {
   expect(await answerOfTask({ disallowedTools: ['Agent'] })).toContain('There is no tool')
 })
 
-test('a tool of a program that is named Task runs', async () => {
+test('a tool of a program named Task runs', async () => {
   const own = tool({ name: 'Task', description: 'Mine', readOnly: true, execute: () => 'mine' })
   expect(await answerOfTask({ tools: [own] })).toContain('mine')
 })

@@ -88,7 +88,7 @@ const rows: readonly Row[] = [
   { name: 'an emoji where the line is cut', make: put('f', `${'x'.repeat(1999)}😀😀 end`), calls: [read('f', 'done', /left out/)] }, // prettier-ignore
   { name: 'text under the name of an image', make: put('f.png', 'one'), calls: [read('f.png', 'error', /not a PNG, JPEG, GIF or WebP/)] }, // prettier-ignore
   { name: 'the beginning of an image', make: put('f.png', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')), calls: [read('f.png', 'error', /cannot be shown as an image/)] }, // prettier-ignore
-  { name: 'a PDF that is none', make: put('f.pdf', '%PDF-1.7\n\0\0\0'), calls: [read('f.pdf', 'error', /is a PDF that cannot be read/)] }, // prettier-ignore
+  { name: 'an invalid PDF', make: put('f.pdf', '%PDF-1.7\n\0\0\0'), calls: [read('f.pdf', 'error', /is a PDF that cannot be read/)] }, // prettier-ignore
 
   // What is no file
   { name: 'a folder in the place of a file', make: shell('mkdir f'), calls: [read('f', 'error', /is a directory/), write('f', 'error', /is a directory/), edit('f', 'error', /is a directory/)] }, // prettier-ignore
@@ -165,7 +165,7 @@ function crowd(cwd: string): void {
 const mostCharacters = 50_000
 const mostMs = 60_000
 
-describe('a bounded, true answer about', () => {
+describe('a bounded and true answer about', () => {
   test.each(drawn)(
     '$name',
     async ({ make, calls, as, left }) => {
@@ -194,7 +194,7 @@ describe('a bounded, true answer about', () => {
 })
 
 describe('while it is read', () => {
-  test.runIf(isDeep)('a file that grows without end is read so far', async () => {
+  test.runIf(isDeep)('a file that grows without end is read up to a limit', async () => {
     const { use, cwd } = codingTools({ readBytes: 20_000_000 })
     const path = join(cwd, 'f')
     fs.writeFileSync(path, 'one\n'.repeat(1_000_000))
@@ -208,7 +208,7 @@ describe('while it is read', () => {
   })
 
   test.each(['gone', 'cut', 'replaced'] as const)(
-    'a file that is %s is told as it was, or as it is',
+    'a file that is %s is reported as it was, or as it is',
     async (becomes) => {
       const { use, cwd } = codingTools()
       const path = join(cwd, 'f')

@@ -61,7 +61,7 @@ function swapping({ project, outside }: Places, times: number): { readonly ended
   return { ended: new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1))) }
 }
 
-test('a folder that is swapped for a link while files are read, written and searched leads nowhere else (R-PLACE-1)', async () => {
+test('a folder swapped for a link while files are read, written and searched leads nowhere else (R-PLACE-1)', async () => {
   const where = places()
   const file = join(where.project, 'a/deep/file')
   // What was judged is the file in the project, each time.
@@ -74,14 +74,14 @@ test('a folder that is swapped for a link while files are read, written and sear
   })
   const seen = { read: 0, refused: 0 }
   while (going.on) {
-    const told = await Promise.allSettled([
+    const results = await Promise.allSettled([
       use('Read', { file_path: file }),
       use('Write', { file_path: file, content: `harmless ${seen.read}\n` }),
       use('Edit', { file_path: file, old_string: 'harmless', new_string: 'harmless', replace_all: true }),
       use('Edit', { file_path: file, old_string: 'harmless', new_string: 'harmless still' }),
       use('Grep', { pattern: '.', path: file, output_mode: 'content' }),
     ])
-    for (const one of told) {
+    for (const one of results) {
       // While the folder is not there, the system says so.
       const { text, isError } = one.status === 'fulfilled' ? one.value : { text: String(one.reason), isError: true }
       expect(text).not.toContain(secret)
@@ -126,7 +126,7 @@ function flipping({ project, outside }: Places): { readonly end: () => Promise<v
 const isPythonThere = process.platform === 'linux' && spawnSync('python3', ['--version']).status === 0
 
 test.skipIf(!isPythonThere)(
-  'what is opened is what was judged, while a folder flips between itself and a link out of the project (R-PLACE-1a)',
+  'opens what was judged while a folder flips between itself and a link out of the project (R-PLACE-1a)',
   async () => {
     const where = places()
     const flips = flipping(where)
@@ -172,7 +172,7 @@ test.skipIf(!isPythonThere)(
 )
 
 test.skipIf(!isPythonThere)(
-  'what is put back is put back in the folder that it was taken from, and nothing of elsewhere is kept, while that folder flips (R-PLACE-6)',
+  'restores into the original folder, and stores nothing from elsewhere, while that folder flips (R-PLACE-6)',
   async () => {
     const where = places()
     const folder = temporaryFolder()
@@ -227,7 +227,7 @@ describe('Between the judgement and the call (R-PLACE-2)', () => {
     ['Edit', { old_string: 'a', new_string: 'b' }],
     ['Grep', { pattern: '.' }],
     ['Glob', { pattern: '*' }],
-  ])('%s refuses a path that leads elsewhere by then', async (name, input) => {
+  ])('%s rejects a path that leads elsewhere by then', async (name, input) => {
     const where = places()
     const permissions = createPermissions({ cwd: where.project, mode: 'acceptEdits' })
     const { use } = codingTools({}, { cwd: where.project, judged: (callId) => permissions.judgedPath(callId) })
@@ -251,15 +251,15 @@ describe('Between the judgement and the call (R-PLACE-2)', () => {
   })
 })
 
-describe('What stands at a path', () => {
-  test('a link that was there when it was judged is followed to what was judged', async () => {
+describe('At a path', () => {
+  test('a link that existed when it was judged is followed to the judged target', async () => {
     const where = places()
     symlinkSync(join(where.project, 'a/file'), join(where.project, 'link'))
     const { use } = codingTools({}, { cwd: where.project })
     expect((await use('Read', { file_path: 'link' })).text).toContain('harmless')
   })
 
-  test('a pipe and a device are not opened, by no tool (R-PLACE-3)', async () => {
+  test('a pipe and a device are opened by no tool (R-PLACE-3)', async () => {
     const where = places()
     spawnSync('mkfifo', [join(where.project, 'pipe')])
     const { use } = codingTools({}, { cwd: where.project })
@@ -273,7 +273,7 @@ describe('What stands at a path', () => {
     expect(outcomes.map(({ isError }) => isError)).toEqual([true, true, true, true, true])
   })
 
-  test('a hard link is read, and a write replaces it and leaves the other name alone (R-PLACE-4)', async () => {
+  test('a hard link is read, and a write replaces it and leaves the other name (R-PLACE-4)', async () => {
     const where = places()
     linkSync(join(where.outside, 'file'), join(where.project, 'hard'))
     const { use } = codingTools({}, { cwd: where.project })
@@ -283,7 +283,7 @@ describe('What stands at a path', () => {
     expect(readFileSync(join(where.project, 'hard'), 'utf8')).toBe('mine\n')
   })
 
-  test('folders above that may be searched and not listed are no hindrance', async () => {
+  test('folders above that can be searched but not listed are no obstacle', async () => {
     const where = places()
     chmodSync(join(where.project, 'a'), 0o311)
     const { use } = codingTools({}, { cwd: where.project })
@@ -293,7 +293,7 @@ describe('What stands at a path', () => {
     expect(existsSync(join(where.project, 'a/new/er/file'))).toBe(true)
   })
 
-  test('what the system says names the path, and no descriptor', async () => {
+  test('system errors name the path, not a descriptor', async () => {
     const where = places()
     const { use } = codingTools({}, { cwd: where.project })
     const { text } = await use('Read', { file_path: 'nothing/here' })

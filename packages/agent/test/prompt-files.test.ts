@@ -64,12 +64,12 @@ test.each([
   ['name: |\n  one\n  two', 'one\ntwo'],
   ['other: y\nname: a: b', 'a: b'],
   ['# name: x', ''],
-])('front matter %j says %j', (head, value) => {
+])('front matter %j has %j', (head, value) => {
   const { fields, body } = withFrontMatter(`---\n${head}\n---\nBody.\n`)
   expect([textField(fields, 'name'), body]).toEqual([value, 'Body.'])
 })
 
-test('front matter holds lists in every form that people write', () => {
+test('front matter has lists in every usual form', () => {
   const list = ['Bash(git add:*)', 'Read', 'Bash(a, b)']
   for (const given of [
     ' Bash(git add:*), Read, Bash(a, b)',
@@ -83,7 +83,7 @@ test('front matter holds lists in every form that people write', () => {
   expect(withFrontMatter('--- a\nb')).toMatchObject({ fields: new Map(), body: '--- a\nb', problems: [] })
 })
 
-test('R-CMD-1: commands are named by their folders, and the project’s go before the person’s', async () => {
+test("R-CMD-1: commands are named by their folders, and the project's precede the user's", async () => {
   put('.claude/commands/fix.md', 'mine')
   put('.claude/commands/own.md', 'own')
   put('app/.claude/commands/fix.md', '---\ndescription: Fixes.\nargument-hint: "[issue]"\nmodel: haiku\n---\nFix $1')
@@ -101,7 +101,7 @@ test('R-CMD-1: commands are named by their folders, and the project’s go befor
   ])
 })
 
-test('R-CMD-1: a link out of the project and what a rule denies is no command of it', async () => {
+test('R-CMD-1: a link out of the project, and a denied file, are not commands of it', async () => {
   put('secret.md', 'secret')
   mkdirSync(join(cwd, '.claude/commands'), { recursive: true })
   symlinkSync(join(home, 'secret.md'), join(cwd, '.claude/commands/a.md'))
@@ -114,7 +114,7 @@ test('R-CMD-1: a link out of the project and what a rule denies is no command of
   ])
 })
 
-test('a prompt that begins with a slash is a command, and a path is none', () => {
+test('a prompt that begins with a slash is a command, but not a path', () => {
   expect(commandIn(' /git:commit a b\nc ')).toEqual({ name: 'git:commit', given: 'a b\nc' })
   expect(['/tmp/x', 'a /b', '/', '// x'].map(commandIn)).toEqual([undefined, undefined, undefined, undefined])
 })
@@ -126,7 +126,7 @@ test.each([
   ['Fix it', '12', 'Fix it\n\nARGUMENTS: 12'],
   ['Fix it', '', 'Fix it'],
   ['Say $ARGUMENTS', '!`date` $1', 'Say !`date` $1'],
-])('R-CMD-2: %j with %j is %j', async (body, given, text) => {
+])('R-CMD-2: %j with %j becomes %j', async (body, given, text) => {
   const run = () => Promise.reject(new Error('Nothing is run.'))
   expect((await expandPrompt(prompt(body), given, { trust: trusted, run })).text).toBe(text)
 })
@@ -135,7 +135,7 @@ function running(options: Partial<Parameters<typeof createPermissions>[0]> = {})
   return runPromptCommand(new Workspace({ cwd }), createPermissions({ cwd, ...options }), { signal })
 }
 
-test('R-CMD-3: a command of bash runs in a trusted folder, and under the rules', async () => {
+test('R-CMD-3: a bash command runs in a trusted folder, under the rules', async () => {
   const how = { trust: trusted, run: running() }
   const { text, authoredText: written } = await expandPrompt(prompt('Now !`echo @here` and @there.'), '', how)
   expect([text, written]).toEqual(['Now @here and @there.', 'Now   and @there. '])
@@ -149,7 +149,7 @@ test('R-CMD-3: a command of bash runs in a trusted folder, and under the rules',
   expect(denied.text).toContain('Denied by the rule Bash(echo:*)')
 })
 
-test('R-CMD-3: nothing of an untrusted folder runs; the person’s own does', async () => {
+test("R-CMD-3: nothing of an untrusted folder runs; the user's own does", async () => {
   const how = { trust: untrusted, run: running() }
   const body = 'Now !`echo here`.'
   expect(await expandPrompt(prompt(body), '', how)).toMatchObject({
@@ -159,7 +159,7 @@ test('R-CMD-3: nothing of an untrusted folder runs; the person’s own does', as
   expect((await expandPrompt(prompt(body, { level: 'user' }), '', how)).text).toBe('Now here.')
 })
 
-test('R-CMD-4: the question about trust names all that they would run, loosen and bring in', async () => {
+test('R-CMD-4: the trust review names everything that they would run, loosen and import', async () => {
   put('app/.claude/commands/a.md', '---\nallowed-tools: Bash(git:*)\nmodel: opus\n---\n!`git status`')
   put('app/.claude/skills/s/SKILL.md', '!`date`')
   put('.claude/commands/mine.md', '!`rm x`')
@@ -190,15 +190,15 @@ test('R-SKILL-1: skills are listed by name and description, in bounds', async ()
   expect(skillList([])).toBe('')
 })
 
-test('mentions stand behind blanks and brackets', () => {
+test('finds mentions after white space and brackets', () => {
   expect(mentionsIn('see @a.ts#20-45, (@b/c) and @"my notes.md"#3 but not x@y.z or @ this')).toEqual([
-    { written: '@a.ts#20-45,', path: 'a.ts', firstLine: 20, lastLine: 45 },
-    { written: '@b/c)', path: 'b/c)' },
-    { written: '@"my notes.md"#3', path: 'my notes.md', firstLine: 3, lastLine: 3 },
+    { text: '@a.ts#20-45,', path: 'a.ts', firstLine: 20, lastLine: 45 },
+    { text: '@b/c)', path: 'b/c)' },
+    { text: '@"my notes.md"#3', path: 'my notes.md', firstLine: 3, lastLine: 3 },
   ])
 })
 
-test('R-MENTION-1: a file, some of its lines, and what is in a folder are brought in', async () => {
+test('R-MENTION-1: embeds a file, some of its lines, and the names in a folder', async () => {
   put('app/a.ts', 'one\ntwo\nthree\nfour')
   put('app/lib/b.ts', 'b')
   const workspace = new Workspace({ cwd })
@@ -214,7 +214,7 @@ test('R-MENTION-1: a file, some of its lines, and what is in a folder are brough
   expect(notes).toEqual(['@gone.md: no such file or folder. Sent as written.'])
 })
 
-test('R-MENTION-2: the rules about reading hold', async () => {
+test('R-MENTION-2: applies the rules about reading', async () => {
   put('app/.env', 'KEY=1')
   put('outside.md', 'outside')
   const workspace = new Workspace({ cwd })
@@ -227,7 +227,7 @@ test('R-MENTION-2: the rules about reading hold', async () => {
   ])
 })
 
-test('R-INIT-1: an AGENTS.md says what lies in the folder', async () => {
+test('R-INIT-1: an AGENTS.md describes the folder', async () => {
   put(
     'app/package.json',
     JSON.stringify({ description: 'Does it.', scripts: { start: 'node x', test: 'vitest', pretest: 'y' } }),

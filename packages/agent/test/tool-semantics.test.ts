@@ -110,7 +110,7 @@ async function prepare({ given = {} }: Row, harness: Harness): Promise<void> {
   if (changesWhatWasRead) make()
 }
 
-describe('a call that shows what the reference documents', () => {
+describe('a call shows what the reference documents', () => {
   test.each(rows.map((row) => [`${row.tool}: ${row.reference}`, row] as const))('%s', async (_name, row) => {
     const harness = codingTools({}, { web: { privateHosts: ['127.0.0.1'] } })
     await prepare(row, harness)
@@ -161,7 +161,7 @@ ${tables.join('\n\n')}
 `
 }
 
-test('docs/tool-semantics.md says the same', () => {
+test('docs/tool-semantics.md is up to date', () => {
   if (process.env['HALTING_WRITE'] === '1') writeFileSync(page, pageOf())
   expect(readFileSync(page, 'utf8')).toBe(pageOf())
 })

@@ -14,7 +14,7 @@ const longest = 200
  * the latest texts of user and agent, without tool results, so the cost does not grow with the conversation.
  */
 export function promptSuggestion(
-  given: {
+  options: {
     /** The model to ask. Default: the model of the list of stages. */
     readonly model?: Model
     /** Limits that replace the defaults. */
@@ -23,8 +23,8 @@ export function promptSuggestion(
 ): Stage {
   return {
     name: 'prompt_suggestion',
-    limits: { maxBudgetUsd: 0.02, maxTotalTokens: 20_000, maxDurationMs: 15_000, ...given.limits, maxTurns: 1 },
-    ...(given.model !== undefined && { model: given.model }),
+    limits: { maxBudgetUsd: 0.02, maxTotalTokens: 20_000, maxDurationMs: 15_000, ...options.limits, maxTurns: 1 },
+    ...(options.model !== undefined && { model: options.model }),
     async run({ transcript, ask }) {
       const conversation = latestTexts(transcript)
       if (conversation === '') return { kind: 'skipped', message: 'The conversation is empty.' }

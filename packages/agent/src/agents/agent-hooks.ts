@@ -52,15 +52,17 @@ function uncalled(events: readonly EventOfHooks[]): UncalledHooks {
   const guards: string[] = []
   for (const { event, matchers } of events) {
     const known = hookEvents.find((one) => one === event)
-    const meant = known ?? nearest(event, hookEvents)
+    const intendedEvent = known ?? nearest(event, hookEvents)
     if (known === undefined)
-      notes.push(`hooks: unknown event ${event}.${meant === undefined ? '' : ` Did you mean ${meant}?`}`)
+      notes.push(
+        `hooks: unknown event ${event}.${intendedEvent === undefined ? '' : ` Did you mean ${intendedEvent}?`}`,
+      )
     // A misspelled event name must not disable a guard.
-    if (meant === 'PreToolUse') guards.push(...matchers)
+    if (intendedEvent === 'PreToolUse') guards.push(...matchers)
   }
-  const shown = guards.map((guard) => (guard === '' || guard === '*' ? 'all' : guard)).join(', ')
+  const listedGuards = guards.map((guard) => (guard === '' || guard === '*' ? 'all' : guard)).join(', ')
   const without =
-    guards.length === 0 ? '' : ` The agent does not get the tools that its PreToolUse hooks guard (${shown}).`
+    guards.length === 0 ? '' : ` The agent does not get the tools that its PreToolUse hooks guard (${listedGuards}).`
   return { guards, notes: [`hooks of an agent are not supported.${without}`, ...notes] }
 }
 

@@ -44,8 +44,9 @@ const descriptionCharacters = 500
 /** Runs a task in a subagent. The last answer of its run is the result. */
 export function createAgentTool(options: AgentToolOptions): AgentTool<AgentInput> {
   const { surroundings = '', models = new Map<string, Model>() } = options
-  const { definitions: given = [] } = options
-  const definitions = (): readonly AgentDefinition[] => withGeneral(typeof given === 'function' ? given() : given)
+  const { definitions: described = [] } = options
+  const definitions = (): readonly AgentDefinition[] =>
+    withGeneral(typeof described === 'function' ? described() : described)
   const names = [...models.keys()]
   const form = inputForm<AgentInput>('Agent', {
     description: optional(text('The task in 3 to 5 words')),
@@ -107,8 +108,8 @@ function backgroundNote({ tools }: SpawnContext): string {
   })
 }
 
-function withGeneral(given: readonly AgentDefinition[]): readonly AgentDefinition[] {
-  return given.some(({ name }) => name === generalAgent.name) ? given : [generalAgent, ...given]
+function withGeneral(described: readonly AgentDefinition[]): readonly AgentDefinition[] {
+  return described.some(({ name }) => name === generalAgent.name) ? described : [generalAgent, ...described]
 }
 
 /**
@@ -131,8 +132,8 @@ function listOf(definitions: readonly AgentDefinition[]): string {
 }
 
 /** @throws Error if there is no such agent; it becomes the result of the call. */
-function definitionNamed(definitions: readonly AgentDefinition[], given: string | undefined): AgentDefinition {
-  const name = given === undefined || given === '' ? generalAgent.name : given
+function definitionNamed(definitions: readonly AgentDefinition[], wantedName: string | undefined): AgentDefinition {
+  const name = wantedName === undefined || wantedName === '' ? generalAgent.name : wantedName
   const found = definitions.find((definition) => definition.name === name)
   if (found !== undefined) return found
   const known = headOf(definitions.map((definition) => definition.name).join(', '), listCharacters)
@@ -141,11 +142,11 @@ function definitionNamed(definitions: readonly AgentDefinition[], given: string 
 
 /** @throws Error for a model that the user did not allow. */
 function modelFor(
-  asked: string | undefined,
+  requestedName: string | undefined,
   definition: AgentDefinition,
   models: ReadonlyMap<string, Model>,
 ): string | undefined {
-  const name = asked === undefined || asked === '' ? definition.model : asked
+  const name = requestedName === undefined || requestedName === '' ? definition.model : requestedName
   if (name === undefined || name === 'inherit') return undefined
   const found = models.get(name)
   if (found !== undefined) return found.id
@@ -182,8 +183,9 @@ function toolsOf(
 ): readonly string[] {
   for (const [field, entries = []] of Object.entries({ tools, disallowedTools })) {
     for (const entry of entries) {
-      const meant = all.find((tool) => tool !== entry && tool.toLowerCase() === entry.toLowerCase())
-      if (meant !== undefined && !all.includes(entry)) throw new Error(texts.misspelledTool(field, name, entry, meant))
+      const sameLetters = all.find((tool) => tool !== entry && tool.toLowerCase() === entry.toLowerCase())
+      if (sameLetters !== undefined && !all.includes(entry))
+        throw new Error(texts.misspelledTool(field, name, entry, sameLetters))
     }
   }
   const has = all.filter(

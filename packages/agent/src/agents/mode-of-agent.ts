@@ -17,11 +17,11 @@ const looseness: { readonly [mode in PermissionMode]: number } = {
  * `default`.
  */
 export function modeOfAgent(
-  { permissionMode: wanted, level }: Pick<AgentDefinition, 'permissionMode' | 'level'>,
+  { permissionMode: ownMode, level }: Pick<AgentDefinition, 'permissionMode' | 'level'>,
   parent: PermissionMode,
 ): PermissionMode | undefined {
-  if (wanted === undefined || wanted === parent) return undefined
-  if (looseness[wanted] < looseness[parent]) return wanted
+  if (ownMode === undefined || ownMode === parent) return undefined
+  if (looseness[ownMode] < looseness[parent]) return ownMode
   const isOwn = level === 'user' || level === 'flag'
-  return isOwn && parent === 'default' && wanted === 'acceptEdits' ? wanted : undefined
+  return isOwn && parent === 'default' && ownMode === 'acceptEdits' ? ownMode : undefined
 }

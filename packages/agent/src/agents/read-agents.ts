@@ -20,7 +20,7 @@ export interface SessionAgentsOptions {
   /** What makes the folder trusted in this session. Default: the stored trust decisions. */
   readonly trustedBy: string | false | undefined
   /** Agents that precede those of files. */
-  readonly given: readonly AgentDefinition[]
+  readonly programAgents: readonly AgentDefinition[]
   /** Models that agents may use. */
   readonly models: readonly Model[]
   /** Resolves another model by name. Throws if it cannot be used. */
@@ -35,22 +35,24 @@ export interface Definitions {
   readonly all: readonly AgentDefinition[]
   readonly warnings: readonly string[]
   /** Models that agents may use, by the names that the definitions use. */
-  readonly asked: ReadonlyMap<string, Model>
+  readonly modelsByName: ReadonlyMap<string, Model>
 }
 
 export async function readAgents(
-  { places, permissions, trustedBy, given, modelNamed }: SessionAgentsOptions,
+  { places, permissions, trustedBy, programAgents, modelNamed }: SessionAgentsOptions,
   asked: ReadonlyMap<string, Model>,
 ): Promise<Definitions> {
   const { cwd, env, home } = places
   const trust = briefingTrust({ cwd, home, env, once: trustedBy })
   const found = await readAgentDefinitions({
     ...places,
-    given,
+    flagAgents: programAgents,
     trust,
     mayRead: (path) => !permissions.deniesReading(path),
   })
-  const ofFlag = given.flatMap(({ name, notes = [] }) => notes.map((note) => `The agent ${name} (--agents): ${note}`))
+  const ofFlag = programAgents.flatMap(({ name, notes = [] }) =>
+    notes.map((note) => `The agent ${name} (--agents): ${note}`),
+  )
   const warnings = [...ofFlag, ...found.notes]
   const models = new Map(asked)
   const all = found.all.map((definition) => {
@@ -62,7 +64,7 @@ export async function readAgents(
     return withModel(definition, { models, modelNamed, warnings })
   })
   const hasGeneral = all.some(({ name }) => name === generalAgent.name)
-  return { all: hasGeneral ? all : [generalAgent, ...all], warnings, asked: models }
+  return { all: hasGeneral ? all : [generalAgent, ...all], warnings, modelsByName: models }
 }
 
 interface Naming {

@@ -39,7 +39,7 @@ export interface AgentDefinitions {
 export type AgentReading = BriefingPlaces &
   Pick<ReadingRules, 'mayRead' | 'trust'> & {
     /** Agents of `--agents`, which precede those of files. */
-    readonly given?: readonly AgentDefinition[]
+    readonly flagAgents?: readonly AgentDefinition[]
   }
 
 const mostBytes = 64 * 1024
@@ -52,9 +52,9 @@ const deepest = 6
  * plugins. A project that is not trusted cannot replace agents of the user or built-in ones.
  */
 export async function readAgentDefinitions(options: AgentReading): Promise<AgentDefinitions> {
-  const { given = [], trust } = options
+  const { flagAgents = [], trust } = options
   const notes: string[] = []
-  const found = new Map(given.map((definition) => [definition.name, definition]))
+  const found = new Map(flagAgents.map((definition) => [definition.name, definition]))
   const read: AgentDefinition[] = []
   for (const place of foldersOf('agents', options)) {
     for (const path of await filesIn(place.path, notes)) {
@@ -159,8 +159,8 @@ async function readOne(
   if (fields.size === 0) return refuse('it has no header above its text (---, name and description, ---)')
   const [unread] = problems
   if (unread !== undefined) return refuse(unread)
-  const said = checkFields([...fields.keys()], isSameInFile)
-  if (said.kind === 'wrong') return refuse(said.why)
+  const check = checkFields([...fields.keys()], isSameInFile)
+  if (check.kind === 'wrong') return refuse(check.why)
   const definition = definitionOf(
     {
       name: componentName(place, textField(fields, 'name') || basename(path, '.md')),
@@ -183,7 +183,7 @@ async function readOne(
   if (problem !== undefined) return refuse(problem)
   const { notes: own = [], ...counted } = definition
   const noDescription = 'it has no description. The first line of its text is used.'
-  const all = [...said.notes, ...own, ...(textField(fields, 'description') === '' ? [noDescription] : [])]
+  const all = [...check.notes, ...own, ...(textField(fields, 'description') === '' ? [noDescription] : [])]
   notes.push(...all.map((note) => `${path}: ${note}`))
   return counted
 }
@@ -206,8 +206,8 @@ function isSameInFile(one: string, other: string): boolean {
 
 /** A text is one command, including its commas. */
 function commandsIn(fields: FrontMatter): readonly string[] | undefined {
-  const said = fields.get('until')
-  const commands = typeof said === 'string' ? [said] : said
+  const untilValue = fields.get('until')
+  const commands = typeof untilValue === 'string' ? [untilValue] : untilValue
   return commands?.map((command) => command.trim()).filter((command) => command !== '')
 }
 
@@ -232,19 +232,19 @@ function ruleProblem({ disallowedTools }: AgentDefinition, cwd: string): string 
  * @throws Error that says what is wrong with them.
  */
 export function agentsOfJson(text: string, cwd: string): readonly AgentDefinition[] {
-  let given: unknown
+  let parsed: unknown
   try {
-    given = JSON.parse(text)
+    parsed = JSON.parse(text)
   } catch (thrown) {
     throw new Error(`is not valid JSON (${messageOf(thrown)})`, { cause: thrown })
   }
-  if (!isJsonObject(given)) throw new Error('is not an object of agents by name')
-  return Object.entries(given).map(([name, said]) => {
-    if (!isJsonObject(said)) throw new Error(`has an agent ${name} that is not an object`)
-    const fields = checkFields(Object.keys(said), (one, other) => one === other)
+  if (!isJsonObject(parsed)) throw new Error('is not an object of agents by name')
+  return Object.entries(parsed).map(([name, raw]) => {
+    if (!isJsonObject(raw)) throw new Error(`has an agent ${name} that is not an object`)
+    const fields = checkFields(Object.keys(raw), (one, other) => one === other)
     if (fields.kind === 'wrong') throw new Error(`has an agent ${name}: ${fields.why}`)
-    const { description, prompt, model, permissionMode, readonly, background, until } = said
-    const [tools, disallowedTools] = ['tools', 'disallowedTools'].map((field) => texts(name, field, said[field]))
+    const { description, prompt, model, permissionMode, readonly, background, until } = raw
+    const [tools, disallowedTools] = ['tools', 'disallowedTools'].map((field) => texts(name, field, raw[field]))
     const definition = definitionOf(
       {
         name,
@@ -257,8 +257,8 @@ export function agentsOfJson(text: string, cwd: string): readonly AgentDefinitio
         readonly,
         background,
         until: until === undefined ? undefined : texts(name, 'until', typeof until === 'string' ? [until] : until),
-        limits: said,
-        ...(said['hooks'] !== undefined && { hooks: uncalledHooksOf(said['hooks']) }),
+        limits: raw,
+        ...(raw['hooks'] !== undefined && { hooks: uncalledHooksOf(raw['hooks']) }),
       },
       { level: 'flag' },
     )

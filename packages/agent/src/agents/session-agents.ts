@@ -28,20 +28,20 @@ export interface SessionAgents {
 export async function sessionAgents(options: SessionAgentsOptions): Promise<SessionAgents> {
   const { workspace, permissions } = options
   const { redact = (shown: string) => shown } = workspace
-  const shown = (all: readonly AgentDefinition[]): readonly AgentDefinition[] =>
+  const redacted = (all: readonly AgentDefinition[]): readonly AgentDefinition[] =>
     all
       .filter(({ name }) => !isDenied(name, permissions))
       // Agent definitions are redacted like any file that a model sees.
       .map((one) => ({ ...one, description: redact(one.description), prompt: redact(one.prompt) }))
-  const { all, warnings, asked } = await definitionsOf(options)
-  let definitions = shown(all)
+  const { all, warnings, modelsByName } = await definitionsOf(options)
+  let definitions = redacted(all)
   const tool = createAgentTool({
     definitions: () => definitions,
     mode: () => permissions.mode,
     surroundings: [surroundingsText(surroundingsOf(workspace)), redact(options.instructions)]
       .filter(Boolean)
       .join('\n\n'),
-    models: asked,
+    models: modelsByName,
     ...(options.goalOf !== undefined && { goalOf: options.goalOf }),
   })
   return {
@@ -59,8 +59,8 @@ export async function sessionAgents(options: SessionAgentsOptions): Promise<Sess
     },
     warnings,
     async read(places) {
-      const now = await definitionsOf({ ...options, places, modelNamed: notThen }, asked)
-      definitions = shown(now.all)
+      const now = await definitionsOf({ ...options, places, modelNamed: notThen }, modelsByName)
+      definitions = redacted(now.all)
       return now.warnings
     },
   }
@@ -73,11 +73,12 @@ function notThen(): never {
 
 async function definitionsOf(
   options: SessionAgentsOptions,
-  asked: ReadonlyMap<string, Model> = new Map(options.models.map((one) => [one.id, one])),
+  modelsByName: ReadonlyMap<string, Model> = new Map(options.models.map((one) => [one.id, one])),
 ): Promise<Definitions> {
-  if (options.given.length === 0 && !hasAgents(options.places)) return { all: [generalAgent], warnings: [], asked }
+  if (options.programAgents.length === 0 && !hasAgents(options.places))
+    return { all: [generalAgent], warnings: [], modelsByName }
   const { readAgents } = await import('./read-agents.ts')
-  return readAgents(options, asked)
+  return readAgents(options, modelsByName)
 }
 
 /** Agents that a rule denies are not offered. */

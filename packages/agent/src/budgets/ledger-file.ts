@@ -163,15 +163,15 @@ export class LedgerFile {
    * @throws LedgerProblem, or the abort reason of `signal`.
    */
   async change<T>(change: ChangeLedger<T>, signal?: AbortSignal): Promise<T> {
-    let held = { token: '', since: performance.now() }
+    let lastHolder = { token: '', since: performance.now() }
     let abandoned: string | undefined
     for (;;) {
       signal?.throwIfAborted()
       const attempt = this.attempt(change, abandoned)
       if (attempt.kind === 'done') return attempt.result
       const { token } = attempt
-      if (token !== held.token) held = { token, since: performance.now() }
-      abandoned = performance.now() - held.since > abandonedMs ? token : undefined
+      if (token !== lastHolder.token) lastHolder = { token, since: performance.now() }
+      abandoned = performance.now() - lastHolder.since > abandonedMs ? token : undefined
       // A random delay, so that waiting processes do not collide again.
       await wait(1 + Math.random() * 3)
     }

@@ -49,9 +49,9 @@ export function ledgerFileOf({ cwd, env }: LedgerOwner): LedgerFile {
 export function budgetRules(budgets: readonly BudgetTerms[], { env }: LedgerOwner): readonly FoundRule[] {
   return budgets.map((budget) => {
     if (budget.folder === undefined) return { rule: budgetRule(budget, undefined), folder: undefined }
-    const given = budget.folder.startsWith('~') ? join(homeFolder(env), budget.folder.slice(1)) : budget.folder
+    const absolute = budget.folder.startsWith('~') ? join(homeFolder(env), budget.folder.slice(1)) : budget.folder
     // Uses the path as written in the settings: a new or moved repository, or a link, must not renew a budget.
-    const folder = resolve(given)
+    const folder = resolve(absolute)
     return { rule: budgetRule(budget, folder), folder }
   })
 }
@@ -92,14 +92,14 @@ export async function openStandingBudgets(options: OpenStandingBudgets): Promise
   const isPriced = pricedBy(prices)
   const file = ledgerFileOf(owner)
   const repository = placeOf(owner.cwd)
-  const standing = new StandingLedger({ file, rules, session: sessionId, repository, ignored, isPriced, onUncounted })
+  const ledger = new StandingLedger({ file, rules, session: sessionId, repository, ignored, isPriced, onUncounted })
   try {
-    await standing.open()
-    return standing
+    await ledger.open()
+    return ledger
   } catch (thrown) {
     if (!(thrown instanceof LedgerProblem)) throw thrown
     throw new ConfigurationError(
-      `${thrown.message} No request is made until then: your settings have budgets. ${nameOfIgnoring} goes on without.`,
+      `${thrown.message} No request is sent until then, because your settings have budgets. ${nameOfIgnoring} continues without them.`,
     )
   }
 }
@@ -126,8 +126,8 @@ function checkPrices(rules: readonly BudgetRule[], { models, prices, nameOfIgnor
     const rule = rules.find((each) => countsModel(each, model))
     if (rule === undefined || isPriced(model)) continue
     throw new ConfigurationError(
-      `The budget ${rule.name} counts ${model}, which has no price: its requests cannot be bounded. Give its price by ` +
-        `modelPrices in your settings, give the budget a model pattern that leaves it out, or use ${nameOfIgnoring}.`,
+      `The budget ${rule.name} counts ${model}, which has no price: its requests cannot be bounded. Set its price with ` +
+        `modelPrices in your settings, give the budget a model pattern that excludes it, or use ${nameOfIgnoring}.`,
     )
   }
 }

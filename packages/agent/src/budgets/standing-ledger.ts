@@ -109,16 +109,16 @@ export class StandingLedger implements StandingBudgets {
     const rules = this.#options.rules.filter((rule) => countsModel(rule, request.model))
     if (rules.length === 0 || this.#isUncounted) return { kind: 'taken', usd: request.usd, settle() {} }
     this.#requests += 1
-    const asked: Asked = { request, rules, id: `${this.#instance}-${this.#requests}` }
+    const pending: PendingRequest = { request, rules, id: `${this.#instance}-${this.#requests}` }
     try {
       if (!signal.aborted) {
-        const attempt = this.#attempt((state) => this.#answer(state, asked))
+        const attempt = this.#attempt((state) => this.#answer(state, pending))
         if (attempt.kind === 'done' && attempt.result.kind !== 'short') return this.#outcome(attempt.result, request)
       }
     } catch (error) {
       return this.#failed(error, request)
     }
-    return this.#wait(asked, signal, onWait).then(
+    return this.#wait(pending, signal, onWait).then(
       (answer) => this.#outcome(answer, request),
       (error: unknown) => this.#failed(error, request),
     )
@@ -126,7 +126,7 @@ export class StandingLedger implements StandingBudgets {
 
   /** Rejects when aborted; nothing is reserved then. */
   async #wait(
-    asked: Asked,
+    pending: PendingRequest,
     signal: AbortSignal,
     onWait: (wait: StandingWait) => void,
   ): Promise<Taken | StandingRefused> {
@@ -134,12 +134,12 @@ export class StandingLedger implements StandingBudgets {
     const waitsFor = new Set<string>()
     try {
       for (;;) {
-        let written: readonly Settlement[] = []
+        let settled: readonly Settlement[] = []
         const answer = await file.change((state) => {
-          written = this.#unwritten
-          return this.#answer(this.#withUnwritten(state), asked)
+          settled = this.#unwritten
+          return this.#answer(this.#withUnwritten(state), pending)
         }, signal)
-        this.#wrote(written)
+        this.#markWritten(settled)
         if (answer.kind !== 'short') {
           if (!signal.aborted) return answer
           if (answer.kind === 'taken') this.#settle({ id: answer.id, nanos: 0, isKnown: true })
@@ -148,17 +148,17 @@ export class StandingLedger implements StandingBudgets {
           waitsFor.add(answer.wait.budget)
           onWait(answer.wait)
         }
-        await this.#pause(asked, signal)
+        await this.#pause(pending, signal)
       }
     } catch (error) {
       // If that fails, other processes notice when this process has ended.
-      await file.change((state) => ({ state: leave(state, asked.id), result: undefined })).catch(() => {})
+      await file.change((state) => ({ state: leave(state, pending.id), result: undefined })).catch(() => {})
       throw error
     }
   }
 
   /** Waits until the request may be answered, judged without the lock, which is always taken when many wait. */
-  async #pause(asked: Asked, signal: AbortSignal): Promise<void> {
+  async #pause(pending: PendingRequest, signal: AbortSignal): Promise<void> {
     const { file } = this.#options
     let stamp: string | undefined
     for (let ms = 0; ms < longestPauseMs; ms += pauseMs) {
@@ -168,22 +168,22 @@ export class StandingLedger implements StandingBudgets {
       if (now === stamp && !isDue) continue
       stamp = now
       const state = this.#withUnwritten(file.read())
-      if (this.#weigh(state, asked).result.kind !== 'short') return
+      if (this.#weigh(state, pending).result.kind !== 'short') return
       if (isDue && settleDead(state, isDead(this.#now())) !== state) return
     }
   }
 
   /** Checks for dead processes only if their reservations are needed. */
-  #answer(state: LedgerState, asked: Asked): LedgerChange<Answer> {
-    const first = this.#weigh(state, asked)
+  #answer(state: LedgerState, pending: PendingRequest): LedgerChange<Answer> {
+    const first = this.#weigh(state, pending)
     if (first.result.kind !== 'short') return first
     const living = settleDead(state, isDead(this.#now()))
-    const answer = living === state ? first : this.#weigh(living, asked)
-    if (answer.result.kind !== 'short' || asked.request.mayWait) return answer
+    const answer = living === state ? first : this.#weigh(living, pending)
+    if (answer.result.kind !== 'short' || pending.request.mayWait) return answer
     return { state: living, result: { kind: 'refused', budget: answer.result.budget } }
   }
 
-  #weigh(state: LedgerState, { request, rules, id }: Asked): LedgerChange<Answer> {
+  #weigh(state: LedgerState, { request, rules, id }: PendingRequest): LedgerChange<Answer> {
     const now = this.#now()
     const { ignored } = this.#options
     const budgets = rules.map((rule) => {
@@ -194,8 +194,8 @@ export class StandingLedger implements StandingBudgets {
     const [least] = budgets.toSorted((one, other) => one.inAllNanos - other.inAllNanos)
     // There is at least one.
     if (least === undefined) throw new HaltingError('internal', 'No standing budget counts for the request.')
-    const wanted = Math.min(nanosOf(request.usd), least.inAllNanos)
-    if (wanted < nanosOf(request.leastUsd))
+    const amount = Math.min(nanosOf(request.usd), least.inAllNanos)
+    if (amount < nanosOf(request.leastUsd))
       return {
         state: leave(state, id),
         result: { kind: 'refused', budget: standingBudget(least.rule, least.budget, now) },
@@ -203,7 +203,7 @@ export class StandingLedger implements StandingBudgets {
     const ahead: ReadonlySet<string> = ignored === true ? new Set() : claimedBefore(state, id, isRunning)
     const lacking = budgets.filter(
       ({ budget, place }) =>
-        ahead.has(place.scope) || raiseLease({ budget, lease: noLease }, 1, wanted).lease.nanos < wanted,
+        ahead.has(place.scope) || raiseLease({ budget, lease: noLease }, 1, amount).lease.nanos < amount,
     )
     const [first] = lacking
     if (first !== undefined) {
@@ -227,13 +227,13 @@ export class StandingLedger implements StandingBudgets {
       session,
       model: request.model,
       repository,
-      nanos: wanted,
+      nanos: amount,
       places,
       since: now.getTime(),
     }
-    const isShort = wanted < nanosOf(request.usd)
+    const isShort = amount < nanosOf(request.usd)
     const short = isShort ? { short: standingBudget(least.rule, least.budget, now) } : {}
-    return { state: reserve(leave(state, id), reservation), result: { kind: 'taken', id, nanos: wanted, ...short } }
+    return { state: reserve(leave(state, id), reservation), result: { kind: 'taken', id, nanos: amount, ...short } }
   }
 
   #outcome(answer: Taken | StandingRefused, { usd }: StandingRequest): StandingTaken | StandingRefused {
@@ -259,9 +259,9 @@ export class StandingLedger implements StandingBudgets {
 
   /** Changes the ledger now, together with costs that could not be written before. */
   #attempt<T>(change: ChangeLedger<T>): Attempt<T> {
-    const written = this.#unwritten
+    const settled = this.#unwritten
     const attempt = this.#options.file.attempt((state) => change(this.#withUnwritten(state)))
-    if (attempt.kind === 'done') this.#wrote(written)
+    if (attempt.kind === 'done') this.#markWritten(settled)
     return attempt
   }
 
@@ -281,9 +281,9 @@ export class StandingLedger implements StandingBudgets {
     return false
   }
 
-  #wrote(written: readonly Settlement[]): void {
-    if (written.length === 0) return
-    this.#unwritten = this.#unwritten.filter((each) => !written.includes(each))
+  #markWritten(settled: readonly Settlement[]): void {
+    if (settled.length === 0) return
+    this.#unwritten = this.#unwritten.filter((each) => !settled.includes(each))
     if (this.#unwritten.length > 0 || this.#retry === undefined) return
     clearTimeout(this.#retry)
     this.#retry = undefined
@@ -308,7 +308,7 @@ export class StandingLedger implements StandingBudgets {
     }
     throw new HaltingError(
       'callback',
-      `${error.message} Until then no request is made that a standing budget counts; --ignore-standing-budgets goes on without.`,
+      `${error.message} Until then no request is sent that a standing budget counts; --ignore-standing-budgets continues without them.`,
       { cause: error },
     )
   }
@@ -324,7 +324,7 @@ export class StandingLedger implements StandingBudgets {
   }
 }
 
-interface Asked {
+interface PendingRequest {
   readonly request: StandingRequest
   readonly rules: readonly BudgetRule[]
   readonly id: string

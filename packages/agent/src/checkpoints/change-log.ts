@@ -91,10 +91,10 @@ export class ChangeLog {
    */
   append(record: ChangeRecord, how: 'synced' | 'written'): Promise<number> {
     // Lines are written one after another: overlapping writes would damage both.
-    const written = this.#last.then((count) => this.#write(count, record, how))
-    this.#last = written
-    written.catch(() => {})
-    return written.then((count) => count - 1)
+    const appended = this.#last.then((count) => this.#write(count, record, how))
+    this.#last = appended
+    appended.catch(() => {})
+    return appended.then((count) => count - 1)
   }
 
   async #write(before: number | undefined, record: ChangeRecord, how: 'synced' | 'written'): Promise<number> {

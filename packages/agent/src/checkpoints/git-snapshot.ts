@@ -101,7 +101,7 @@ export class GitProject {
     const filtered = await this.#filtered(git)
     if (index === undefined || different === undefined || filtered === undefined) return undefined
     for (const path of [...(this.#index?.unwatched ?? []), ...filtered]) if (!files.isHidden(path)) different.add(path)
-    const held = await files.take(different)
+    const changedStates = await files.take(different)
     const startedMs = Date.now()
     return {
       changes: async () => {
@@ -113,8 +113,8 @@ export class GitProject {
           return { changes: [], unseen: [`git could not report the changes in ${this.#root}`] }
         const paths = new Set([...different, ...nowDifferent, ...differentIn(index, now)])
         const beforeOf = (path: string): PathState => indexedState(index.get(path))
-        const seen = await changesAt(paths, held, beforeOf)
-        const changes = await this.#withContents(after, seen, { index, states: held, contents, limits })
+        const seen = await changesAt(paths, changedStates, beforeOf)
+        const changes = await this.#withContents(after, seen, { index, states: changedStates, contents, limits })
         const unseen = [...paths].some(isNonUtf8Name) ? [nonUtf8NamesSkipped] : []
         return { changes: changes.map((change) => withFolders(change, this.#root, startedMs)), unseen }
       },
@@ -125,19 +125,19 @@ export class GitProject {
   async #withContents(
     git: readonly string[],
     changes: readonly FileChange[],
-    { index, states: held, contents, limits }: SnapshotState,
+    { index, states: changedStates, contents, limits }: SnapshotState,
   ): Promise<readonly FileChange[]> {
-    const wanted = new Map<string, IndexEntry>()
+    const entriesByObject = new Map<string, IndexEntry>()
     for (const { path } of changes) {
-      const indexed = held.has(path) ? undefined : index.get(path)
-      if (indexed !== undefined && indexed.bytes <= limits.fileBytes * 4) wanted.set(path, indexed)
+      const indexed = changedStates.has(path) ? undefined : index.get(path)
+      if (indexed !== undefined && indexed.bytes <= limits.fileBytes * 4) entriesByObject.set(path, indexed)
     }
-    const objects = new Set([...wanted.values()].map(({ object }) => object))
+    const objects = new Set([...entriesByObject.values()].map(({ object }) => object))
     const found = await readObjects(this.#root, git, this.#env, objects)
     const completed: FileChange[] = []
     for (const change of changes) {
-      const indexed = held.has(change.path) ? undefined : index.get(change.path)
-      const content = found.get(wanted.get(change.path)?.object ?? '')
+      const indexed = changedStates.has(change.path) ? undefined : index.get(change.path)
+      const content = found.get(entriesByObject.get(change.path)?.object ?? '')
       const before = indexed === undefined ? change.before : stateOf(indexed, content, change.before)
       if (before.kind === 'file' && content !== undefined) contents.stage(before.sha256, content)
       // The index records only the executable bit: other mode bits are those of the file now.

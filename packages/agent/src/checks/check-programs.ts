@@ -306,9 +306,9 @@ const notRun =
   /^(?:--version|--help|--list|--list-tests|--listTests|--list-files|--collect-only|--co|--dry-run|--just-print|--recon|--print-config|--showConfig|--show-config|--init|--watch|--watchAll|--ui|--no-run|--setup-plan|--fixtures|--markers|--list-suites|--show-files|--show-settings|--serve|--tasks|--show-only)(?:=|$)/
 
 /** Whether the exit code reflects the findings, and comes after the work is done. */
-function endsWell(given: Words, name: string, args: Words): boolean {
-  if (/^(?:docker|podman|docker-compose)$/.test(programName(given[0] ?? '')))
-    return given.some((word) => /^(?:-d|--detach)$/.test(word))
+function endsWell(command: Words, name: string, args: Words): boolean {
+  if (/^(?:docker|podman|docker-compose)$/.test(programName(command[0] ?? '')))
+    return command.some((word) => /^(?:-d|--detach)$/.test(word))
   if (name === 'mvn' || name === 'mvnw')
     return args.some((word) =>
       /^(?:-fn|--fail-never|-D(?:maven\.test\.failure\.ignore|testFailureIgnore)(?:=true)?)$/.test(word),
@@ -323,15 +323,16 @@ function endsWell(given: Words, name: string, args: Words): boolean {
  * What a command checks: tests, types, style or the build; undefined if it checks nothing. `words`: '' for a word that
  * only the shell knows.
  */
-export function kindOfCheck(given: Words): CheckKind | undefined {
-  const words = withoutWrappers(given)
+export function kindOfCheck(command: Words): CheckKind | undefined {
+  const words = withoutWrappers(command)
   const [first = '', ...args] = words
   const name = programName(first)
-  if (args.some((word) => notRun.test(word)) || isOnlyWords(name, args) || endsWell(given, name, args)) return undefined
+  if (args.some((word) => notRun.test(word)) || isOnlyWords(name, args) || endsWell(command, name, args))
+    return undefined
   const ofProgram = programs.get(name)?.(args)
   if (ofProgram !== undefined) return ofProgram
   if (programs.has(name) && !isInterpreter(name)) return undefined
-  return kindOfScript(name, first, args) ?? kindOfNamedTask(given)
+  return kindOfScript(name, first, args) ?? kindOfNamedTask(command)
 }
 
 /** Tools of Python run tasks and programs with the same verb. */
@@ -365,8 +366,8 @@ const formatters: { readonly [name: string]: RegExp } = {
 }
 
 /** Whether a command only formats files, without changing their meaning. */
-export function onlyFormats(given: Words): boolean {
-  const [first = '', ...args] = withoutWrappers(given)
+export function onlyFormats(command: Words): boolean {
+  const [first = '', ...args] = withoutWrappers(command)
   const name = programName(first)
   if (/^(?:npm|pnpm|yarn|bun|make|just)$/.test(name))
     return args.some((word) => /^(?:format|fmt|prettier)(?::(?:write|fix|all))?$/.test(word))

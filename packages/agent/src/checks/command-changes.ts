@@ -27,10 +27,10 @@ export function changesOfStep(step: CommandStep): readonly CommandChange[] {
   const words = withoutWrappers(step.words.map((word) => word ?? ''))
   const [first = '', ...args] = words
   const name = programName(first)
-  const written = writtenBy(name, args, step.input)
+  const writes = writtenBy(name, args, step.input)
   const lines = linesGiven(name, args, step.input)
   const redirected: readonly CommandChange[] = step.writes.map((path) => ({ path, lines }))
-  return [...redirected, ...written].flatMap(({ path, lines: count, ...others }) => {
+  return [...redirected, ...writes].flatMap(({ path, lines: count, ...others }) => {
     const placed = pathFrom(step.folder, path) ?? path
     return path === '' || path === '-' || path.startsWith('/dev/') ? [] : [{ path: placed, lines: count, ...others }]
   })

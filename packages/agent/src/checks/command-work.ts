@@ -290,8 +290,11 @@ const nothingWords =
   /\bno tests? (?:found|ran|to run|were run|collected|files? found|files?\b|executed|specified|suites? found|matched|were executed)|collected 0 items|\bRan 0 tests\b|No test files found|\b0 passing\b|# tests 0\b|^\s*Tests:?\s+0(?: total)?\s*$|\b(?:running|executed|total|found) 0 tests\b|0 tests? (?:executed|run\b|found|passed|completed)|\[no tests to run\]|^(?:#|ℹ) tests 0\s*$|No tests? were found|No test matches|Result: NOTESTS|^1\.\.0\s*$|^\s*Tests:?\s+(?:\d+ (?:skipped|pending|todo)[,| ]*)+(?:\d+ total|\(\d+\))\s*$|no test specified|No tests? (?:are|is) available|No specs found|0 examples|Nothing to be done for|No files matching|no files? (?:found|to check|were found|given)|testing: warning: no tests to run/im
 
 /** Reads the result of a check from its output. In doubt it is `unknown`. */
-function verdictOf(given: string): OutputVerdict {
-  const output = given.length <= 2 * longestEnd ? given : `${given.slice(0, longestEnd)}\n${given.slice(-longestEnd)}`
+function verdictOf(fullOutput: string): OutputVerdict {
+  const output =
+    fullOutput.length <= 2 * longestEnd
+      ? fullOutput
+      : `${fullOutput.slice(0, longestEnd)}\n${fullOutput.slice(-longestEnd)}`
   // oxlint-disable-next-line no-control-regex -- colours
   const plain = output.replaceAll(/\u001B\[[\d;]*[A-Za-z]/g, '')
   const lines = plain.split(/\r?\n/).map((line) => line.slice(0, longestLine))

@@ -13,8 +13,8 @@ type Names = ReadonlySet<string>
 const order = ['tests', 'all', 'types', 'lint', 'build'] as const
 
 /** The tasks of a file whose names denote checks: the best of each kind. */
-function bestTasks(given: Iterable<string>, commandOf: (name: string) => string): readonly DeclaredCheck[] {
-  const names = [...given].filter(isPlainName)
+function bestTasks(candidates: Iterable<string>, commandOf: (name: string) => string): readonly DeclaredCheck[] {
+  const names = [...candidates].filter(isPlainName)
   const known = new Set(names)
   return order.flatMap((kind): readonly DeclaredCheck[] => {
     const name =
@@ -45,12 +45,12 @@ export async function checksOfPackage(folder: ProjectFolder, names: Names): Prom
   const { scripts, packageManager, devDependencies, dependencies } = objectOf(await folder.text('package.json'))
   const manager = managerOf(names, packageManager)
   const texts: { readonly [name: string]: unknown } = isJsonObject(scripts) ? scripts : {}
-  const written = keysOf(scripts).filter((name) => {
+  const defined = keysOf(scripts).filter((name) => {
     const text = texts[name]
     // The default that npm writes.
     return typeof text === 'string' && text.trim() !== '' && !text.includes('no test specified')
   })
-  const found = bestTasks(written, (name) => {
+  const found = bestTasks(defined, (name) => {
     if (name === 'test') return manager === 'bun' ? 'bun run test' : `${manager} test`
     return `${manager} run ${name}`
   })

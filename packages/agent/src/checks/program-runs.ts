@@ -25,8 +25,8 @@ const compiled = /\.(?:c|cc|cpp|cxx|rs|go|zig|f90|asm|s|S|hs|d|nim|ml)$/
 /** Whether the line runs a program that the run had changed, or an inline script that loads one. */
 export function runsChanged(step: CommandStep, changedFiles: readonly string[]): boolean {
   if (changedFiles.length === 0) return false
-  const written = step.words.map((word) => word ?? '')
-  const words = withoutWrappers(written)
+  const rawWords = step.words.map((word) => word ?? '')
+  const words = withoutWrappers(rawWords)
   const [first = '', ...args] = words
   const name = programName(first)
   if (args.some((word) => word === '--help' || word === '--version')) return false
@@ -36,13 +36,13 @@ export function runsChanged(step: CommandStep, changedFiles: readonly string[]):
   }
   const runner = Object.hasOwn(runners, name) ? runners[name] : undefined
   if (runner?.verb === args[0] && runner !== undefined) return changedFiles.some((file) => runner.sources.test(file))
-  const isModule = words !== written && isPython(written) && written.includes('-m')
+  const isModule = words !== rawWords && isPython(rawWords) && rawWords.includes('-m')
   if (isModule) return modulePaths(first).some(isChanged)
   if (interpreters.test(name)) return interpreted(args, step, isChanged, changedFiles)
   if (name === 'java') return args.some((word) => isChanged(word) || isChanged(`${word.replaceAll('.', '/')}.java`))
   if (name === 'source' || name === '.') return args.slice(0, 1).some(isChanged)
   // `uv run x.py`.
-  if (words !== written && /\.\w+$/.test(first)) return isChanged(first)
+  if (words !== rawWords && /\.\w+$/.test(first)) return isChanged(first)
   if (!first.includes('/')) return false
   return (
     (isChanged(first) && !changesOthers.test(name)) ||

@@ -98,10 +98,10 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
    * @throws HaltingError `driver` if another process writes the session, or if its file is damaged.
    */
   async engine(options: EngineOptions = {}): Promise<QueryEngine<Output>> {
-    return this.#taking((kept) => {
+    return this.#taking((stored) => {
       const engine = new QueryEngine<Output>({
-        ...this.#engineOptions(options, kept),
-        ...(kept !== undefined && { session: kept }),
+        ...this.#engineOptions(options, stored),
+        ...(stored !== undefined && { session: stored }),
       })
       this.#session.workspace.files.begin(engine.transcript)
       this.#session.servers?.attach(engine)
@@ -117,12 +117,12 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
    */
   async session(options: EngineOptions = {}): Promise<Session> {
     const { sessionOver } = await import('../open-session/session-over.ts')
-    return this.#taking((kept) => {
+    return this.#taking((stored) => {
       const { workspace, servers, interruption } = this.#session
-      const made = this.#engineOptions(options, kept)
+      const made = this.#engineOptions(options, stored)
       const session = sessionOver(this.#session, {
         options: made,
-        journal: kept,
+        journal: stored,
         answersQuestions: made.onAsk === 'wait' && made.canUseTool === undefined,
         cwd: workspace.cwd,
         attach: (engine) => servers?.attach(engine),
@@ -135,7 +135,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
   }
 
   /** Creates the only object that may own the session on disk. */
-  async #taking<T>(make: (kept: OpenSessionFile | undefined) => T): Promise<T> {
+  async #taking<T>(make: (stored: OpenSessionFile | undefined) => T): Promise<T> {
     this.#check()
     const session = this.#session
     if (session.state === 'taken')
@@ -144,11 +144,11 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
       )
     session.state = 'taken'
     try {
-      const kept = await session.onDisk?.open(session.version)
-      session.totals?.begin(kept)
+      const stored = await session.onDisk?.open(session.version)
+      session.totals?.begin(stored)
       // Otherwise nobody would close it.
       this.#check()
-      return make(kept)
+      return make(stored)
     } catch (thrown) {
       await session.onDisk?.close()
       if (session.state === 'taken') session.state = 'open'
@@ -156,12 +156,12 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     }
   }
 
-  #engineOptions(options: EngineOptions, kept: StoredSession | undefined): Omit<QueryOptions<Output>, 'session'> {
+  #engineOptions(options: EngineOptions, stored: StoredSession | undefined): Omit<QueryOptions<Output>, 'session'> {
     const { onDisk, servers, init, sessionId, over, totals } = this.#session
     const { onEvent } = options
     // Tools of servers are added when the servers offer them.
     const { steps: _, output, signal, ...rest } = super.loopOptions()
-    const keepsGoals = kept?.open !== undefined && !this.#session.hasChosenGoals
+    const keepsGoals = stored?.open !== undefined && !this.#session.hasChosenGoals
     return {
       ...rest,
       ...(keepsGoals && { until: [] }),
@@ -173,7 +173,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
       ...servers?.options,
       sessionId,
       init,
-      background: this.#background(kept),
+      background: this.#background(stored),
       ...(totals !== undefined && {
         onEvent(event) {
           totals.onEvent(event)

@@ -121,14 +121,14 @@ class Opening<Schema extends AnswerSchema> {
   #output: OutputSchema | undefined
   #serversInit: OpenedSession['init'] | undefined
 
-  constructor(given: OpeningInput<Schema>) {
-    this.#input = given
-    const { options, places, loaded } = given
+  constructor(input: OpeningInput<Schema>) {
+    this.#input = input
+    const { options, places, loaded } = input
     const { env, cwd } = places
     const trust = trustedBy(options, env)
     const rules = { choicesMayRaise: true, nameOf: nameOfOption }
-    const limited = withLimits(choicesOf(options, loaded), loaded.settings, rules, given.notes)
-    const waiting = withWait(limited.choices, loaded.settings, rules, given.notes)
+    const limited = withLimits(choicesOf(options, loaded), loaded.settings, rules, input.notes)
+    const waiting = withWait(limited.choices, loaded.settings, rules, input.notes)
     const { choices } = waiting
     const run: RunSettings = { ...loaded, ...limited, ...waiting, env, plugins: noPlugins, trustedBy: trust }
     const ports: SessionPorts = {
@@ -142,7 +142,7 @@ class Opening<Schema extends AnswerSchema> {
       wordNotice: noticeText,
       note: (text) => this.#note(text),
     }
-    this.#opening = new PartsOpening({ given: choices, run, ports, frontend: this.#frontend() })
+    this.#opening = new PartsOpening({ initialChoices: choices, run, ports, frontend: this.#frontend() })
   }
 
   async undo(): Promise<void> {
@@ -170,8 +170,8 @@ class Opening<Schema extends AnswerSchema> {
       appended: options.appendSystem,
     })
     const onDisk = options.persistSession === false ? undefined : new SessionOnDisk(places, named, redactKeys)
-    const given = { hooks: [...made.hooks, ...(options.hooks ?? [])], stopHooks: options.stopHooks ?? [] }
-    const hooks = await this.#hooks(session, { named, onDisk, model }, given)
+    const ownHooks = { hooks: [...made.hooks, ...(options.hooks ?? [])], stopHooks: options.stopHooks ?? [] }
+    const hooks = await this.#hooks(session, { named, onDisk, model }, ownHooks)
     const configuration: AgentConfiguration = {
       ...made,
       context: contextLayers({ carryOver: createCarryOver(workspace, permissions) }),
@@ -182,7 +182,7 @@ class Opening<Schema extends AnswerSchema> {
       ...this.#limits(models, agents),
       ...verifying(options, toolbox),
       userContext: { ...made.userContext, ...options.userContext },
-      ...given,
+      ...ownHooks,
       ...hooks?.options,
       model,
       guards: [noProgress()],
@@ -299,7 +299,7 @@ class Opening<Schema extends AnswerSchema> {
   async #hooks(
     { workspace, permissions }: SessionWorkspace,
     about: { readonly named: NamedSession; readonly onDisk: SessionOnDisk | undefined; readonly model: Model },
-    given: Pick<AgentConfiguration, 'hooks' | 'stopHooks'>,
+    ownHooks: Pick<AgentConfiguration, 'hooks' | 'stopHooks'>,
   ): Promise<(SettingsHooks & { readonly totals: SessionTotals }) | undefined> {
     const { options, places, loaded } = this.#input
     if (Object.keys(loaded.settings.hooks ?? {}).length === 0) return undefined
@@ -327,7 +327,7 @@ class Opening<Schema extends AnswerSchema> {
         sessionFigures: (run) => totals.figures(run),
         ...(onDisk !== undefined && { flush: () => onDisk.flush() }),
       },
-      given,
+      ownHooks,
     )
     return hooks && { ...hooks, totals }
   }
@@ -395,18 +395,18 @@ type AiSdkLoader = Pick<AiSdkModels, 'has' | 'load'>
  * @throws ConfigurationError if it is not available.
  */
 async function modelOf(
-  { model: given }: Pick<CodingAgentOptions, 'model'>,
+  { model: chosen }: Pick<CodingAgentOptions, 'model'>,
   env: Environment,
   settings: Settings,
   packages: AiSdkLoader,
 ): Promise<Model> {
-  if (typeof given === 'object') return given
+  if (typeof chosen === 'object') return chosen
   const { model: ofSettings, apiKeyHelper } = settings
   const { modelFromEnvironment } = await import('@halting/models')
-  const isNamed = given !== undefined || (env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
+  const isNamed = chosen !== undefined || (env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
   // Another program appends the window size to the name.
   const named = ofSettings === 'default' ? undefined : ofSettings?.replace(/\[\d+m\]$/, '')
-  const name = isNamed ? (given ?? env['ANTHROPIC_MODEL']?.trim()) : named
+  const name = isNamed ? (chosen ?? env['ANTHROPIC_MODEL']?.trim()) : named
   if (name !== undefined && packages.has(name)) return packages.load(name)
   try {
     return modelFromEnvironment(name, env, modelSettingsOf({ settings, env }))

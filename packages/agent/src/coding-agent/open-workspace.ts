@@ -175,12 +175,12 @@ function mayBypass(
 
 /** @throws ConfigurationError for a mode that the settings forbid. */
 function modeOf(
-  asked: PermissionMode | undefined,
+  requested: PermissionMode | undefined,
   { defaultMode, disableBypassPermissionsMode: isForbidden }: Partial<PermissionSettings> = {},
 ): PermissionMode {
-  const mode = asked ?? defaultMode ?? 'default'
+  const mode = requested ?? defaultMode ?? 'default'
   if (isForbidden !== true || mode !== 'bypassPermissions') return mode
-  if (asked === undefined) return 'default'
+  if (requested === undefined) return 'default'
   throw new ConfigurationError(
     'bypassPermissions is disabled by permissions.disableBypassPermissionsMode in the settings (see halting config).',
   )

@@ -146,13 +146,15 @@ function stateOfLines(lines: readonly string[]): FileState {
 }
 
 /** The makefile that make uses; earlier names hide later ones. */
-function makefileIn(folder: string, given: string): string | undefined {
-  return given === '' ? ['GNUmakefile', 'makefile', 'Makefile'].find((name) => existsSync(join(folder, name))) : given
+function makefileIn(folder: string, fileName: string): string | undefined {
+  return fileName === ''
+    ? ['GNUmakefile', 'makefile', 'Makefile'].find((name) => existsSync(join(folder, name)))
+    : fileName
 }
 
 function makeState(folder: string, ref: string): FileState {
-  const [given = '', target = ''] = ref.split(/:(.*)/s)
-  const file = makefileIn(folder, given)
+  const [fileName = '', target = ''] = ref.split(/:(.*)/s)
+  const file = makefileIn(folder, fileName)
   const text = file === undefined ? undefined : smallTextAt(resolve(folder, file))
   if (file === undefined || text === undefined) return nothing
   const definition = makeDefinition(text, target === '' ? undefined : target, (name) =>
@@ -169,15 +171,15 @@ function makeState(folder: string, ref: string): FileState {
 }
 
 function targetState(folder: string, ref: string): FileState {
-  const [given = '', target = ''] = ref.split(/:(.*)/s)
-  const file = makefileIn(folder, given)
+  const [fileName = '', target = ''] = ref.split(/:(.*)/s)
+  const file = makefileIn(folder, fileName)
   const text = file === undefined ? undefined : smallTextAt(resolve(folder, file))
   if (text === undefined || isPhony(text, target)) return 'phony'
   return statsAt(join(folder, target)) === undefined ? nothing : 'there'
 }
 
-function justfileFrom(folder: string, given: string): string | undefined {
-  if (given !== '') return resolve(folder, given)
+function justfileFrom(folder: string, fileName: string): string | undefined {
+  if (fileName !== '') return resolve(folder, fileName)
   for (let at = folder; ; at = dirname(at)) {
     const name = namesIn(at).find((one) => /^\.?justfile$/i.test(one))
     if (name !== undefined) return join(at, name)
@@ -194,8 +196,8 @@ function namesIn(folder: string): readonly string[] {
 }
 
 function justState(folder: string, ref: string): FileState {
-  const [given = '', recipe = ''] = ref.split(/:(.*)/s)
-  const file = justfileFrom(folder, given)
+  const [fileName = '', recipe = ''] = ref.split(/:(.*)/s)
+  const file = justfileFrom(folder, fileName)
   const text = file === undefined ? undefined : smallTextAt(file)
   if (file === undefined || text === undefined) return nothing
   const include = (name: string): string | undefined => smallTextAt(resolve(dirname(file), name))

@@ -45,11 +45,11 @@ function handedOverIn(text: string, folder: string): readonly string[] {
 }
 
 /** The words, with variables that have plain values; words with other variables are omitted. */
-function wordsIn(given: string, text: string): readonly string[] {
+function wordsIn(nameList: string, text: string): readonly string[] {
   const variables = new Map(
     [...text.matchAll(/^ *([\w.-]+)\s*[:?]*=\s*([^\s$#]+)\s*$/gm)].map(([, name = '', value = '']) => [name, value]),
   )
-  const plain = given
+  const plain = nameList
     .replaceAll(/#.*$/g, '')
     .replaceAll(/\$[({]wildcard\s+([^)}]*)[)}]/g, '$1')
     .replaceAll(/\$[({]([\w.-]+)[)}]/g, (whole, name: string) => variables.get(name) ?? whole)

@@ -30,8 +30,8 @@ export interface ProtectedGlobs {
  * Parses globs, which are relative to the workspace.
  * @throws ConfigurationError for an invalid glob, or one that leads out of the workspace.
  */
-export function protectedGlobs(given: readonly string[], root: string): ProtectedGlobs {
-  const rules = given.flatMap((glob) => {
+export function protectedGlobs(rawGlobs: readonly string[], root: string): ProtectedGlobs {
+  const rules = rawGlobs.flatMap((glob) => {
     const trimmed = glob.trim()
     const inside = isInside(trimmed, root) && trimmed !== root ? relative(root, trimmed) : trimmed
     if (trimmed === '' || trimmed === root || trimmed.startsWith('~') || inside.startsWith('/'))
@@ -43,10 +43,10 @@ export function protectedGlobs(given: readonly string[], root: string): Protecte
   })
   const patterns = rules.map((rule) => {
     const pattern = pathPattern(rule, { cwd: root, projectDirectory: root })
-    if ('problem' in pattern) throw new ConfigurationError(`protect: "${rule}" is no glob: ${pattern.problem}.`)
+    if ('problem' in pattern) throw new ConfigurationError(`protect: "${rule}" is not a glob: ${pattern.problem}.`)
     return pattern
   })
-  return { given, rules, patterns }
+  return { given: rawGlobs, rules, patterns }
 }
 
 /** Deny rules for the agent's tools and commands, and their patterns, which do not apply to checks. */
@@ -59,9 +59,9 @@ export interface ProtectRules {
  * The rules that protect files before anything is written.
  * @throws ConfigurationError for invalid globs.
  */
-export function protectRules(given: readonly string[], cwd: string): ProtectRules {
+export function protectRules(rawGlobs: readonly string[], cwd: string): ProtectRules {
   const root = resolve(cwd)
-  const { rules } = protectedGlobs(given, root)
+  const { rules } = protectedGlobs(rawGlobs, root)
   const deny = rules.map((rule): RuleText => ({ rule: `Edit(${rule})`, projectDirectory: root, isWatched: true }))
   return { deny, patterns: new Set(rules.flatMap(bracketReadings)) }
 }
@@ -153,10 +153,10 @@ async function ignoredByGit(paths: readonly string[], git: ReadOnlyGit): Promise
  * Checks, before anything is spent, that the globs protect something.
  * @throws ConfigurationError for a glob that matches only what git ignores, and for files that cannot be protected.
  */
-export async function checkProtectedGlobs(given: readonly string[], cwd: string, env: Environment): Promise<void> {
+export async function checkProtectedGlobs(rawGlobs: readonly string[], cwd: string, env: Environment): Promise<void> {
   const root = resolve(cwd)
   const git = await repositoryGit(root, env)
-  for (const glob of given) {
+  for (const glob of rawGlobs) {
     const globs = protectedGlobs([glob], root)
     // oxlint-disable-next-line no-await-in-loop -- the first that is wrong is reported
     const { paths, ignored } = await filesThatFit(globs, root, git)
@@ -170,5 +170,5 @@ export async function checkProtectedGlobs(given: readonly string[], cwd: string,
         `protect: the name of ${odd} is not UTF-8, so that it cannot be protected. Rename it.`,
       )
   }
-  await filesThatFit(protectedGlobs(given, root), root, git)
+  await filesThatFit(protectedGlobs(rawGlobs, root), root, git)
 }

@@ -42,9 +42,9 @@ export function makeDefinition(text: string, target: string | undefined, include
   const first = read.recipes
     .flatMap(({ targets }) => targets)
     .find((name) => !name.startsWith('.') && !name.includes('%'))
-  const wanted = target ?? first
-  if (wanted === undefined || !read.recipes.some(({ targets }) => targets.includes(wanted))) return whole()
-  const reached = closure([wanted], (name) =>
+  const targetName = target ?? first
+  if (targetName === undefined || !read.recipes.some(({ targets }) => targets.includes(targetName))) return whole()
+  const reached = closure([targetName], (name) =>
     read.recipes.filter(({ targets }) => targets.includes(name)).flatMap(({ needs }) => needs),
   )
   const recipes = read.recipes.filter(({ targets }) => targets.some((name) => reached.has(name)))
@@ -147,9 +147,9 @@ export function justDefinition(text: string, recipe: string | undefined, include
       [...line.matchAll(/^alias\s+([\w-]+)\s*:=\s*([\w-]+)/g)].map(([, from = '', to = '']) => [from, to] as const),
     ),
   )
-  const wanted = recipe === undefined ? recipes[0]?.targets[0] : (aliases.get(recipe) ?? recipe)
-  if (wanted === undefined || !recipes.some(({ targets }) => targets.includes(wanted))) return `whole\n${text}`
-  const reached = closure([wanted], (name) =>
+  const targetName = recipe === undefined ? recipes[0]?.targets[0] : (aliases.get(recipe) ?? recipe)
+  if (targetName === undefined || !recipes.some(({ targets }) => targets.includes(targetName))) return `whole\n${text}`
+  const reached = closure([targetName], (name) =>
     recipes.filter(({ targets }) => targets.includes(name)).flatMap(({ needs }) => needs),
   )
   const included = common.flatMap((line) =>

@@ -16,8 +16,8 @@ import {
 export type CallHook = (id: string, input: JsonObject, signal: AbortSignal) => Promise<unknown>
 
 /** Reads hooks that are called by id: lists by event of `{ matcher?, hookCallbackIds, timeout?, onFailure? }`. */
-export function readCallbackHooks(given: unknown, call: CallHook): ReadHooks {
-  return readEvents(given, (event, groups, warn) => readGroups(event, groups, { call, warn }))
+export function readCallbackHooks(value: unknown, call: CallHook): ReadHooks {
+  return readEvents(value, (event, groups, warn) => readGroups(event, groups, { call, warn }))
 }
 
 interface Reading {
@@ -60,6 +60,6 @@ function readGroups(event: HookEvent, groups: Json, { call, warn }: Reading): re
   })
 }
 
-function textsIn(given: Json | undefined): readonly string[] | undefined {
-  return Array.isArray(given) && given.every((id) => typeof id === 'string') ? given : undefined
+function textsIn(value: Json | undefined): readonly string[] | undefined {
+  return Array.isArray(value) && value.every((id) => typeof id === 'string') ? value : undefined
 }

@@ -208,10 +208,10 @@ function stopFields(input: StopHookInput, isAgent: boolean): JsonObject {
 /** Stopping takes precedence over continuing. Context for the model sends it back to work, like a reason. */
 function stopOutcome({ stop, block, contexts, notes }: HookVerdict): StopHookOutcome {
   const systemMessage = notes.join('\n')
-  const said = systemMessage === '' ? {} : { systemMessage }
-  if (stop !== undefined) return { ...said, prevent: stop || texts.stoppedByHook }
+  const note = systemMessage === '' ? {} : { systemMessage }
+  if (stop !== undefined) return { ...note, prevent: stop || texts.stoppedByHook }
   const reasons = [block ?? '', ...contexts].filter((text) => text.trim() !== '')
-  return reasons.length === 0 ? said : { ...said, block: reasons.join('\n') }
+  return reasons.length === 0 ? note : { ...note, block: reasons.join('\n') }
 }
 
 function agentFieldsOf(context: HookContext): JsonObject {
@@ -302,8 +302,8 @@ function afterTool(
   if (verdict === undefined) return undefined
   const { block = '', contexts, stop, output, withholds, ...rest } = verdict
   // The call has run: blocking it means telling the model.
-  const said = block.trim() === '' ? contexts : [block, ...contexts]
-  let left = withVerdict(context, event, { ...rest, contexts: said }) ?? context
+  const allContexts = block.trim() === '' ? contexts : [block, ...contexts]
+  let left = withVerdict(context, event, { ...rest, contexts: allContexts }) ?? context
   if (withholds === true) left = left.withToolOutput(withheldByHook)
   else if (output !== undefined) left = left.withToolOutput(output)
   return stop === undefined ? left : left.withContinuationPrevented(stop || texts.stoppedByHook)

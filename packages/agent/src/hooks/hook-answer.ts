@@ -50,7 +50,7 @@ export function answerOf(event: HookEvent, end: HookEnd): HookAnswer {
   const { kind, exitCode, stdout, stderr } = end
   if (kind === 'timed out') return { error: 'it timed out' }
   if (kind === 'aborted' || kind === 'left') return nothing
-  if (kind === 'not held') {
+  if (kind === 'not confined') {
     const why = texts.notConfined(cut(stderr.trim(), 500))
     // A command could prevent that hooks can be confined: a guard that did not run lets nothing pass.
     return guards.has(event) ? { ...blocking(event, texts.hookNotRun(why), nothing), error: why } : { error: why }
@@ -60,9 +60,9 @@ export function answerOf(event: HookEvent, end: HookEnd): HookAnswer {
   const text = stdout.trim()
   const json = text.startsWith('{') ? parsed(text) : undefined
   if (json === 'too deep') return exitCode === 2 ? blocking(event, stderr.trim(), nothing) : { error: tooDeep }
-  const said = json === undefined ? nothing : answerOfJson(event, json)
-  if (exitCode === 2) return blocking(event, stderr.trim(), said)
-  if (json !== undefined) return said
+  const jsonAnswer = json === undefined ? nothing : answerOfJson(event, json)
+  if (exitCode === 2) return blocking(event, stderr.trim(), jsonAnswer)
+  if (json !== undefined) return jsonAnswer
   if (exitCode !== 0) {
     const why = `exit code ${exitCode}${stderr.trim() === '' ? '' : `: ${cut(stderr.trim(), 500)}`}`
     return { error: end.isConfined === true && isRefusedByTheSandbox(stderr) ? `${why}. ${keptBy(event)}` : why }
@@ -111,9 +111,10 @@ function isDeeper(value: Json, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner as Json, levels - 1))
 }
 
-function blocking(event: HookEvent, stderr: string, said: HookAnswer): HookAnswer {
-  const { stop, systemMessage, context, suppressOutput } = said
-  const reason = cut(stderr, contextLimit) || said.block || said.permissionReason || said.request?.message || ''
+function blocking(event: HookEvent, stderr: string, jsonAnswer: HookAnswer): HookAnswer {
+  const { stop, systemMessage, context, suppressOutput } = jsonAnswer
+  const reason =
+    cut(stderr, contextLimit) || jsonAnswer.block || jsonAnswer.permissionReason || jsonAnswer.request?.message || ''
   const common: HookAnswer = {
     ...(stop !== undefined && { stop }),
     ...(systemMessage !== undefined && { systemMessage }),
@@ -154,20 +155,20 @@ function decisionOf(event: HookEvent, decision: Json | undefined, reason: string
   return nothing
 }
 
-function specificOf(event: HookEvent, given: Json | undefined): HookAnswer {
-  if (given === undefined || given === null) return nothing
-  if (!isJsonObject(given)) return { error: 'hookSpecificOutput must be an object' }
-  const { hookEventName: name } = given
+function specificOf(event: HookEvent, rawValue: Json | undefined): HookAnswer {
+  if (rawValue === undefined || rawValue === null) return nothing
+  if (!isJsonObject(rawValue)) return { error: 'hookSpecificOutput must be an object' }
+  const { hookEventName: name } = rawValue
   if (name !== undefined && name !== event)
     return { error: `hookSpecificOutput is of ${JSON.stringify(name)}, and this is ${event}` }
-  const context = textOf(given['additionalContext'])
+  const context = textOf(rawValue['additionalContext'])
   return {
     ...(context !== undefined && context.trim() !== '' && { context }),
-    ...(event === 'PreToolUse' && preToolUse(given)),
-    ...(event === 'PreSkillShellCommand' && preSkillShellCommand(given)),
-    ...(event === 'PermissionRequest' && permissionRequest(given['decision'])),
+    ...(event === 'PreToolUse' && preToolUse(rawValue)),
+    ...(event === 'PreSkillShellCommand' && preSkillShellCommand(rawValue)),
+    ...(event === 'PermissionRequest' && permissionRequest(rawValue['decision'])),
     ...((event === 'PostToolUse' || event === 'PostToolUseFailure') &&
-      given['updatedToolOutput'] !== undefined && { output: asText(given['updatedToolOutput']) }),
+      rawValue['updatedToolOutput'] !== undefined && { output: asText(rawValue['updatedToolOutput']) }),
   }
 }
 
@@ -188,16 +189,16 @@ function preToolUse({ permissionDecision, permissionDecisionReason, updatedInput
 }
 
 /** It can only refuse; a hook that tries to change the input counts as refusing. */
-function preSkillShellCommand(given: JsonObject): HookAnswer {
-  const { permission, permissionReason, error } = preToolUse({ ...given, updatedInput: null })
-  const changes = (given['updatedInput'] ?? undefined) !== undefined
+function preSkillShellCommand(rawValue: JsonObject): HookAnswer {
+  const { permission, permissionReason, error } = preToolUse({ ...rawValue, updatedInput: null })
+  const changes = (rawValue['updatedInput'] ?? undefined) !== undefined
   if (!changes && (permission === undefined || permission === 'allow')) return nothing
   const reason = permissionReason ?? (changes ? texts.inputNotChangeable : '')
   return { block: reason, ...(error !== undefined && { error }) }
 }
 
-function isNoInput(given: Json | undefined): boolean {
-  return given !== undefined && given !== null && !isJsonObject(given)
+function isNoInput(rawValue: Json | undefined): boolean {
+  return rawValue !== undefined && rawValue !== null && !isJsonObject(rawValue)
 }
 
 function isKnown(permission: Json | undefined): boolean {
@@ -205,8 +206,8 @@ function isKnown(permission: Json | undefined): boolean {
 }
 
 /** An invalid permission becomes `ask`. */
-function permissionOf(given: Json): NonNullable<HookAnswer['permission']> {
-  return given === 'allow' || given === 'deny' || given === 'defer' ? given : 'ask'
+function permissionOf(rawValue: Json): NonNullable<HookAnswer['permission']> {
+  return rawValue === 'allow' || rawValue === 'deny' || rawValue === 'defer' ? rawValue : 'ask'
 }
 
 const fieldsOfDecision: ReadonlySet<string> = new Set([

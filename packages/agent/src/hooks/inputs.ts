@@ -24,8 +24,8 @@ function patchFilesOf(input: unknown): readonly JsonObject[] {
  */
 export function toolResponse(name: string, input: unknown, text: string): Json {
   // Inputs are JSON: they are converted where they enter.
-  const given = (input ?? null) as Json
-  const fields: JsonObject = isJsonObject(given) ? given : {}
+  const json = (input ?? null) as Json
+  const fields: JsonObject = isJsonObject(json) ? json : {}
   const path = typeof fields['file_path'] === 'string' ? fields['file_path'] : undefined
   // Hooks of Bash also see commands of Wait.
   switch (name === 'Wait' && 'command' in fields ? 'Bash' : name) {
@@ -44,8 +44,8 @@ export function toolResponse(name: string, input: unknown, text: string): Json {
 /** The calls of the turn that just ended, with their results. */
 export function batchOf(state: AgentState): JsonObject {
   const messages = state.messages()
-  const asked = messages.findLast(({ role }) => role === 'assistant')
-  const calls = asked === undefined || typeof asked.content === 'string' ? [] : asked.content.filter(isToolUse)
+  const reply = messages.findLast(({ role }) => role === 'assistant')
+  const calls = reply === undefined || typeof reply.content === 'string' ? [] : reply.content.filter(isToolUse)
   const results = new Map(
     messages
       .flatMap(({ role, content }) =>

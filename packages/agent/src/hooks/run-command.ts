@@ -10,10 +10,10 @@ import type { HookProcesses } from './processes.ts'
 /** How a hook of any type ended. Never an exception. */
 export interface HookEnd {
   /**
-   * `left`: it declared itself a background hook. `not held`: it did not run, because the sandbox could not confine
+   * `left`: it declared itself a background hook. `not confined`: it did not run, because the sandbox could not confine
    * it. `threw`: a function threw.
    */
-  readonly kind: 'exited' | 'killed' | 'timed out' | 'aborted' | 'not started' | 'left' | 'not held' | 'threw'
+  readonly kind: 'exited' | 'killed' | 'timed out' | 'aborted' | 'not started' | 'left' | 'not confined' | 'threw'
   readonly exitCode: number | null
   readonly stdout: string
   readonly stderr: string
@@ -80,7 +80,7 @@ export async function runCommand(call: CommandCall, processes: HookProcesses): P
     processes.release(group)
     // Errors of bubblewrap before the sandbox exists. A hook that prints the same is treated the same way.
     const isUnconfined = isConfined && how.exitCode === 1 && stderr.text.startsWith('bwrap: ')
-    if (isUnconfined) return end('not held')
+    if (isUnconfined) return end('not confined')
     return how.exitCode === null ? end('killed', null, `ended by ${how.signal}`) : end('exited', how.exitCode)
   } finally {
     clearInterval(progress)

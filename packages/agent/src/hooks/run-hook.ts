@@ -50,7 +50,9 @@ export async function runHook(call: HookCall, surroundings: HookSurroundings): P
         return await inTime(hook, signal, (limit) => callBack(hook, call.input, limit))
     }
   } catch (thrown) {
-    return thrown instanceof SandboxError ? { ...failed(thrown.message), kind: 'not held' } : failed(messageOf(thrown))
+    return thrown instanceof SandboxError
+      ? { ...failed(thrown.message), kind: 'not confined' }
+      : failed(messageOf(thrown))
   }
 }
 
@@ -101,10 +103,10 @@ async function inTime(
 async function callBack(hook: CallbackHook, input: JsonObject, signal: AbortSignal): Promise<HookEnd> {
   const threw = (why: string): HookEnd => ({ kind: 'threw', exitCode: null, stdout: '', stderr: why })
   try {
-    const given = jsonOf((await hook.call(input, signal)) ?? {})
-    if (!isJsonObject(given)) return threw('its answer is not an object')
-    if (given['async'] === true) return { kind: 'left', exitCode: null, stdout: '', stderr: '' }
-    const stdout = Object.keys(given).length === 0 ? '' : JSON.stringify(given)
+    const returned = jsonOf((await hook.call(input, signal)) ?? {})
+    if (!isJsonObject(returned)) return threw('its answer is not an object')
+    if (returned['async'] === true) return { kind: 'left', exitCode: null, stdout: '', stderr: '' }
+    const stdout = Object.keys(returned).length === 0 ? '' : JSON.stringify(returned)
     return { kind: 'exited', exitCode: 0, stdout, stderr: '' }
   } catch (thrown) {
     return threw(messageOf(thrown))

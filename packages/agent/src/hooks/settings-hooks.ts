@@ -11,7 +11,7 @@ export interface SettingsHooksOptions extends Omit<ShellHooksOptions, 'hooks' | 
   /** Plugins, whose hooks follow those of the settings. */
   readonly plugins?: readonly Pick<Plugin, 'name' | 'path' | 'hooks'>[] | undefined
   /** Hooks of the host or program, which follow all others. */
-  readonly given?: ShellHookTable | undefined
+  readonly programHooks?: ShellHookTable | undefined
   /** The permission rules of the session. */
   readonly permissions: RulePermissions
   /** What happens to a call that needs the user's permission, after hooks were asked. */
@@ -30,7 +30,7 @@ export interface SettingsHooks {
 
 /** Undefined if the settings have no effective hook. */
 export function settingsHooks(
-  { settings, plugins = [], given: others = {}, permissions, whenAsked, warn, ...options }: SettingsHooksOptions,
+  { settings, plugins = [], programHooks: others = {}, permissions, whenAsked, warn, ...options }: SettingsHooksOptions,
   before: Pick<QueryOptions, 'hooks' | 'stopHooks'>,
 ): SettingsHooks | undefined {
   const fromSettings = readHooks(settings)
@@ -54,8 +54,8 @@ export function settingsHooks(
 export function readPluginHooks(plugins: readonly Pick<Plugin, 'name' | 'path' | 'hooks'>[]): ReadHooks {
   const warnings: string[] = []
   const tables = plugins.flatMap(({ name, path, hooks }) =>
-    hooks.map((given) => {
-      const read = readHooks(given)
+    hooks.map((pluginHook) => {
+      const read = readHooks(pluginHook)
       warnings.push(...read.warnings.map((warning) => `the plugin ${name}: ${warning}`))
       return withRoot(read.hooks, path)
     }),

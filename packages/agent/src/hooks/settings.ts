@@ -77,19 +77,19 @@ const defaultTimeoutsMs: { readonly [event in HookEvent]?: number } = {
 }
 
 /** Reads the `hooks` of settings: lists by event. Hooks of a folder must be trusted before. */
-export function readHooks(given: unknown): ReadHooks {
-  return readEvents(given, readGroups)
+export function readHooks(rawValue: unknown): ReadHooks {
+  return readEvents(rawValue, readGroups)
 }
 
 /** Reads lists by event, each with its own reader. */
 export function readEvents(
-  given: unknown,
+  rawValue: unknown,
   readList: (event: HookEvent, groups: Json, warn: Warn) => readonly ShellHook[],
 ): ReadHooks {
   const found: { [event in HookEvent]?: readonly ShellHook[] } = {}
   const warnings: string[] = []
   const warn: Warn = (what) => void warnings.push(`hooks: ${what}`)
-  const hooks = jsonOf(given ?? {})
+  const hooks = jsonOf(rawValue ?? {})
   if (!isJsonObject(hooks)) {
     warn('must be an object with lists by event. No hook is used.')
     return { hooks: found, warnings }
@@ -223,15 +223,17 @@ export function joinedHooks(tables: readonly ShellHookTable[]): ShellHookTable {
   )
 }
 
-function headersOf(given: Json | undefined): { readonly [name: string]: string } {
-  if (given === undefined || !isJsonObject(given)) return {}
+function headersOf(rawValue: Json | undefined): { readonly [name: string]: string } {
+  if (rawValue === undefined || !isJsonObject(rawValue)) return {}
   return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+    Object.entries(rawValue).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
   )
 }
 
 /** If variables are listed, no others are sent. */
-function variablesOf(given: Json | undefined): { readonly variables?: readonly string[] } {
-  if (given === undefined) return {}
-  return { variables: Array.isArray(given) ? given.filter((name): name is string => typeof name === 'string') : [] }
+function variablesOf(rawValue: Json | undefined): { readonly variables?: readonly string[] } {
+  if (rawValue === undefined) return {}
+  return {
+    variables: Array.isArray(rawValue) ? rawValue.filter((name): name is string => typeof name === 'string') : [],
+  }
 }

@@ -114,9 +114,12 @@ function resultOf({ kind, exitCode, stdout, stderr }: HookEnd, timeoutMs: number
       return { kind: 'failed', why: 'it printed {"async": true}, which is for hooks' }
     case 'killed':
     case 'not started':
-    case 'not held':
+    case 'not confined':
     case 'threw':
-      return { kind: 'failed', why: withWords(kind === 'not held' ? 'the sandbox cannot confine it' : kind, stderr) }
+      return {
+        kind: 'failed',
+        why: withWords(kind === 'not confined' ? 'the sandbox cannot confine it' : kind, stderr),
+      }
   }
 }
 

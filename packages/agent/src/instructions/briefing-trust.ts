@@ -14,11 +14,11 @@ export function briefingTrust(
     readonly once?: string | false | undefined
   },
 ): BriefingTrust {
-  let asked: ReturnType<typeof folderTrust> | undefined
+  let folder: ReturnType<typeof folderTrust> | undefined
   return {
     async lets(offer) {
-      asked ??= folderTrust(owner)
-      return (await asked).lets(offer)
+      folder ??= folderTrust(owner)
+      return (await folder).lets(offer)
     },
   }
 }

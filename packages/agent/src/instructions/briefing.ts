@@ -35,7 +35,7 @@ export interface Briefing {
   /**
    * The text of a command with its arguments and the output of its embedded commands. `given`: the arguments as typed.
    */
-  expand(command: PromptFile, given: string, signal: AbortSignal): Promise<ExpandedPrompt>
+  expand(command: PromptFile, argumentText: string, signal: AbortSignal): Promise<ExpandedPrompt>
   /** The instruction files. */
   readonly files: readonly InstructionFile[]
   /** The index of the memory, and the text shown of it and its topics. */
@@ -105,7 +105,7 @@ export async function readBriefing(options: BriefingOptions): Promise<Briefing> 
     tools: (all) => [...all.map(tell), ...(hadSkills ? [prompts.tool] : [])],
     prompts,
     modelOf: (command, added) => modelOfPromptFile(command, rules.trust, added),
-    expand: (command, given, signal) => prompts.expand(command, given, { signal }),
+    expand: (command, argumentText, signal) => prompts.expand(command, argumentText, { signal }),
     files,
     memory: memory?.text === undefined ? undefined : { path: memory.path, text: memory.text },
     warnings: [...notes, ...(memory?.warnings ?? []), ...promptNotes, ...waiting.map(waitingLine)],

@@ -16,7 +16,7 @@ interface ExpandingOptions {
 /** The expanded text of a command or skill. Its rules apply from here on. */
 export async function expandPromptFile(
   prompt: PromptFile,
-  given: string,
+  argumentText: string,
   trust: BriefingTrust,
   { workspace, permissions, guard }: ExpandingOptions,
   who: PromptCaller,
@@ -33,7 +33,10 @@ export async function expandPromptFile(
       notes.push(`allowed-tools in ${prompt.path}: ${messageOf(thrown)}`)
     }
   }
-  const made = await expandPrompt(prompt, given, { trust, run: runPromptCommand(workspace, permissions, who, guard) })
+  const made = await expandPrompt(prompt, argumentText, {
+    trust,
+    run: runPromptCommand(workspace, permissions, who, guard),
+  })
   return { ...made, notes: [...notes, ...made.notes] }
 }
 

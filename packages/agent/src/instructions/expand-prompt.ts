@@ -37,42 +37,46 @@ export function commandIn(prompt: string):
       readonly given: string
     }
   | undefined {
-  const [, name, given = ''] = /^\/([\p{L}\p{N}_.:-]+)(?:\s+([\s\S]*))?$/u.exec(prompt.trim()) ?? []
-  return name === undefined ? undefined : { name, given: given.trim() }
+  const [, name, argumentText = ''] = /^\/([\p{L}\p{N}_.:-]+)(?:\s+([\s\S]*))?$/u.exec(prompt.trim()) ?? []
+  return name === undefined ? undefined : { name, given: argumentText.trim() }
 }
 
 // Spec R-CMD-2, R-CMD-3.
 /** The text of a command or skill with its arguments, and with the output of its embedded Bash commands. */
-export async function expandPrompt(prompt: PromptFile, given: string, how: Substitution): Promise<ExpandedPrompt> {
+export async function expandPrompt(
+  prompt: PromptFile,
+  argumentText: string,
+  how: Substitution,
+): Promise<ExpandedPrompt> {
   const notes: string[] = []
   // Arguments are never run as commands.
   const parts = prompt.body.split(substitution)
   const filled: string[] = []
-  const written: string[] = []
+  const authored: string[] = []
   for (const [at, part] of parts.entries()) {
     if (at % 2 === 1) filled.push(await substituted(prompt, part, how, notes))
     else {
-      written.push(withArguments(part, given))
-      filled.push(written.at(-1) ?? '')
+      authored.push(withArguments(part, argumentText))
+      filled.push(authored.at(-1) ?? '')
     }
   }
   const hasPlace = parts.some((part, at) => at % 2 === 0 && placeholder.test(part))
   const all = filled.join('')
-  const text = given === '' || hasPlace ? all : `${all}${texts.extraArguments(given)}`
+  const text = argumentText === '' || hasPlace ? all : `${all}${texts.extraArguments(argumentText)}`
   const base = prompt.kind === 'skill' ? texts.skillFolder(dirname(prompt.path)) : ''
-  return { text: base + text, authoredText: `${written.join(' ')}${hasPlace ? '' : ` ${given}`}`, notes }
+  return { text: base + text, authoredText: `${authored.join(' ')}${hasPlace ? '' : ` ${argumentText}`}`, notes }
 }
 
 /** `` !`command` ``, at the beginning or after white space. */
 const substitution = /(?<=^|\s)!`([^`\n]+)`/m
 const placeholder = /\$(?:ARGUMENTS\b|\d)/
 
-function withArguments(text: string, given: string): string {
-  const words = splitArguments(given)
+function withArguments(text: string, argumentText: string): string {
+  const words = splitArguments(argumentText)
   return text.replaceAll(/\$(?:ARGUMENTS\[(\d+)\]|(ARGUMENTS)\b|(\d+))/g, (_, index, all, position) => {
-    if (all !== undefined) return given
+    if (all !== undefined) return argumentText
     if (index !== undefined) return words[Number(index)] ?? ''
-    return Number(position) === 0 ? given : (words[Number(position) - 1] ?? '')
+    return Number(position) === 0 ? argumentText : (words[Number(position) - 1] ?? '')
   })
 }
 

@@ -20,8 +20,8 @@ const fileFields: { readonly [tool: string]: string } = {
 function filesOf(tool: string, input: unknown): readonly string[] {
   if (tool === patchToolName) return changedPathsOf(patchedFilesOf(input)).map(({ path }) => path)
   const field = fileFields[tool]
-  const given = field !== undefined && isJsonObject(input) ? input[field] : undefined
-  return typeof given === 'string' ? [given] : []
+  const rawPath = field !== undefined && isJsonObject(input) ? input[field] : undefined
+  return typeof rawPath === 'string' ? [rawPath] : []
 }
 
 /** Maximum characters of instructions added to a result. */
@@ -64,11 +64,11 @@ function withFolders(
   return {
     ...tool,
     async execute(input: never, context: ToolContext) {
-      const given = await tool.execute(input, context)
-      const output: ToolOutput = typeof given === 'string' ? { content: given } : given
-      if (output.isError === true) return given
+      const result = await tool.execute(input, context)
+      const output: ToolOutput = typeof result === 'string' ? { content: result } : result
+      if (output.isError === true) return result
       const text = await instructions(input, context)
-      if (text === '') return given
+      if (text === '') return result
       const { content } = output
       return {
         ...output,

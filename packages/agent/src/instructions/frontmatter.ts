@@ -35,11 +35,11 @@ interface Reading {
   readonly isField: (word: string) => boolean
 }
 
-function fieldsIn(lines: readonly string[], { problems, below: kept, isField }: Reading): FrontMatter {
+function fieldsIn(lines: readonly string[], { problems, below: nested, isField }: Reading): FrontMatter {
   const fields = new Map<string, string | readonly string[]>()
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? ''
-    const [, name, given = ''] = /^([\w-]+):(?:\s+(.*))?$/.exec(line) ?? []
+    const [, name, rawText = ''] = /^([\w-]+):(?:\s+(.*))?$/.exec(line) ?? []
     if (name === undefined) {
       if (!/^\s*(?:#|$)/.test(line)) problems.push(`cannot parse the line ${shownLine(line)}`)
       continue
@@ -51,14 +51,14 @@ function fieldsIn(lines: readonly string[], { problems, below: kept, isField }: 
       below.push(...more)
       at += more.length
     }
-    if (given === '') kept.set(name.toLowerCase(), below)
+    if (rawText === '') nested.set(name.toLowerCase(), below)
     // A multi-line text may contain anything, and a name without value may have nested fields.
-    if (/^[^|>"']/.test(given)) {
+    if (/^[^|>"']/.test(rawText)) {
       const field = below.find((each) => /^\s+["']?[\w-]+["']?\s*:(?:\s|$)/.test(each))
       if (field !== undefined) problems.push(`the line ${shownLine(field)} belongs to the field above it`)
     }
     if (fields.has(name.toLowerCase())) problems.push(`the field ${name} is given twice`)
-    fields.set(name.toLowerCase(), valueOf(given.trim(), below))
+    fields.set(name.toLowerCase(), valueOf(rawText.trim(), below))
   }
   return fields
 }
@@ -88,14 +88,14 @@ function shownLine(line: string): string {
   return JSON.stringify(headOf(line, 100))
 }
 
-function valueOf(given: string, below: readonly string[]): string | readonly string[] {
+function valueOf(rawText: string, below: readonly string[]): string | readonly string[] {
   const items = below.flatMap((line) => /^\s*- (.*)$/.exec(line)?.[1] ?? [])
-  if (given === '' && items.length > 0) return items.map((item) => plain(item.trim()))
-  if (/^[|>][+-]?$/.test(given)) {
+  if (rawText === '' && items.length > 0) return items.map((item) => plain(item.trim()))
+  if (/^[|>][+-]?$/.test(rawText)) {
     const lines = below.map((line) => line.trim())
-    return lines.join(given.startsWith('>') ? ' ' : '\n').trim()
+    return lines.join(rawText.startsWith('>') ? ' ' : '\n').trim()
   }
-  const text = [given, ...below.map((line) => line.trim())].join(' ').trim()
+  const text = [rawText, ...below.map((line) => line.trim())].join(' ').trim()
   return /^\[.*\]$/.test(text) ? partsOf(text.slice(1, -1)).map(plain) : plain(text)
 }
 

@@ -179,7 +179,7 @@ class InstructionReader {
   end(characters: number): Instructions {
     if (this.#imports > mostImports) this.note(`More than ${mostImports} files are imported. The rest is skipped.`)
     let left = characters
-    const kept: InstructionFile[] = []
+    const included: InstructionFile[] = []
     for (const file of this.#files.toReversed()) {
       const text = headOf(file.text, left)
       const isCut = file.isCut || text.length < file.text.length
@@ -188,9 +188,9 @@ class InstructionReader {
         this.note(
           `${file.path} is too long: ${text === '' ? 'it is skipped' : `only the first ${text.length} characters are used`}.`,
         )
-      kept.push({ ...file, text, isCut })
+      included.push({ ...file, text, isCut })
     }
-    return { files: kept.toReversed(), notes: this.#notes, waiting: this.#waiting }
+    return { files: included.toReversed(), notes: this.#notes, waiting: this.#waiting }
   }
 }
 

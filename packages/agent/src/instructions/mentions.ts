@@ -31,9 +31,9 @@ export function mentionsIn(prompt: string): readonly Mention[] {
 
 const mostMentions = 20
 
-function withLines(given: string): Omit<Mention, 'text'> {
-  const [, path, first, last] = /^(.+?)#L?(\d+)(?:-L?(\d+))?[.,;:!?)\]}]*$/.exec(given) ?? []
-  if (path === undefined) return { path: given }
+function withLines(reference: string): Omit<Mention, 'text'> {
+  const [, path, first, last] = /^(.+?)#L?(\d+)(?:-L?(\d+))?[.,;:!?)\]}]*$/.exec(reference) ?? []
+  if (path === undefined) return { path: reference }
   const firstLine = Math.max(1, Number(first))
   return { path, firstLine, lastLine: last === undefined ? firstLine : Math.max(firstLine, Number(last)) }
 }
@@ -86,12 +86,12 @@ export async function loadMentions(
       notes.push(`${mention.text} was not added: ${content.text}`)
       continue
     }
-    const shown = content.blocks.map((block) =>
+    const redacted = content.blocks.map((block) =>
       block.type === 'text' ? { ...block, text: cut(block.text, left) } : block,
     )
-    left -= textOf(shown).length
+    left -= textOf(redacted).length
     const head = isFolder ? texts.mentionedFolder(path) : texts.mentionedFile(path, linesOf(mention))
-    blocks.push({ type: 'text', text: head }, ...shown)
+    blocks.push({ type: 'text', text: head }, ...redacted)
   }
   return { blocks, notes }
 }
@@ -121,7 +121,7 @@ type Content =
   | { readonly kind: 'failed'; readonly text: string }
 
 async function contentOf(tool: AnyTool, input: unknown, callId: string, signal: AbortSignal): Promise<Content> {
-  if (isAgentTool(tool)) throw new Error('Read is no agent.')
+  if (isAgentTool(tool)) throw new Error('Read is not an agent tool.')
   const context = {
     callId,
     toolName: 'Read',

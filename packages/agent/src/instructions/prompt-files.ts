@@ -148,10 +148,10 @@ async function readPrompt(
   if (read.isCut) notes.push(`${path} is too long: only the first ${mostBytes} bytes are used.`)
   const { fields, body } = withFrontMatter(withPluginRoot(read.text, place))
   const isSkill = kind === 'skills'
-  const given = isSkill ? textField(fields, 'name') : ''
+  const ownName = isSkill ? textField(fields, 'name') : ''
   return {
     kind: isSkill ? 'skill' : 'command',
-    name: componentName(place, isName(given) ? given : name),
+    name: componentName(place, isName(ownName) ? ownName : name),
     level: place.level,
     path,
     description: textField(fields, 'description') || firstLine(body),

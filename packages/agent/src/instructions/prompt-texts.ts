@@ -4,7 +4,7 @@
 
 export const skillFolder = (folder: string): string => `The files of this skill are in ${folder}.\n\n`
 /** Arguments that have no placeholder in the text. */
-export const extraArguments = (given: string): string => `\n\nARGUMENTS: ${given}`
+export const extraArguments = (argumentText: string): string => `\n\nARGUMENTS: ${argumentText}`
 /** Replaces the output of a command in the text. */
 export const commandNotRun = (why: string): string => `(not run: ${why})`
 export const untrustedFolder = 'the folder is not trusted'

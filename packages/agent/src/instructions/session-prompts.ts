@@ -35,7 +35,7 @@ export class SessionPrompts {
     this.#options = options
     this.tool = createSkillTool(
       () => this.skills,
-      (skill, given, who) => this.#forModel(skill, given, who),
+      (skill, argumentText, who) => this.#forModel(skill, argumentText, who),
       () => (this.list === this.#listed ? '' : this.list || noSkillsLeft),
     )
   }
@@ -55,10 +55,10 @@ export class SessionPrompts {
 
   /** What the model may invoke. */
   get skills(): readonly PromptFile[] {
-    const { permissions, showsSkills, skills: wanted } = this.#options
+    const { permissions, showsSkills, skills: onlyNames } = this.#options
     if (!showsSkills || permissions.toolsHiddenByDeny(['Skill']).length > 0) return []
     const isWanted = (name: string): boolean =>
-      wanted?.some((one) => one === name || name.endsWith(`:${one}`)) !== false
+      onlyNames?.some((one) => one === name || name.endsWith(`:${one}`)) !== false
     return this.#all.filter(({ isForModel, name }) => isForModel && isWanted(name))
   }
 
@@ -67,9 +67,11 @@ export class SessionPrompts {
     return skillList(this.skills)
   }
 
-  async #forModel(...asked: readonly [skill: PromptFile, given: string, who: PromptCaller]): Promise<ExpandedPrompt> {
+  async #forModel(
+    ...expansion: readonly [skill: PromptFile, given: string, who: PromptCaller]
+  ): Promise<ExpandedPrompt> {
     const { redact = (shown: string) => shown } = this.#options.workspace
-    const made = await this.#expand('claude', ...asked)
+    const made = await this.#expand('claude', ...expansion)
     return { ...made, text: redact(made.text), notes: made.notes.map(redact) }
   }
 
@@ -79,14 +81,14 @@ export class SessionPrompts {
   }
 
   /** For a user who typed a slash command. */
-  expand(prompt: PromptFile, given: string, who: PromptCaller): Promise<ExpandedPrompt> {
-    return this.#expand('user', prompt, given, who)
+  expand(prompt: PromptFile, argumentText: string, who: PromptCaller): Promise<ExpandedPrompt> {
+    return this.#expand('user', prompt, argumentText, who)
   }
 
   #expand(
     invokedBy: SkillCommand['invokedBy'],
     prompt: PromptFile,
-    given: string,
+    argumentText: string,
     who: PromptCaller,
   ): Promise<ExpandedPrompt> {
     const { rules, workspace, permissions } = this.#options
@@ -94,6 +96,6 @@ export class SessionPrompts {
     const agent = typeof agentType === 'string' ? { type: agentType, id: state?.agentId ?? '' } : undefined
     const guard = async (command: string): Promise<string | undefined> =>
       this.#guard?.({ command, commandName: prompt.name, invokedBy, agent, signal })
-    return expandPromptFile(prompt, given, rules.trust, { workspace, permissions, guard }, who)
+    return expandPromptFile(prompt, argumentText, rules.trust, { workspace, permissions, guard }, who)
   }
 }

@@ -21,7 +21,7 @@ interface SkillInput {
 /** Returns the text of a skill on request. Before that, the model sees only its name and description. */
 export function createSkillTool(
   skills: () => readonly PromptFile[],
-  expand: (skill: PromptFile, given: string, who: PromptCaller) => Promise<ExpandedPrompt>,
+  expand: (skill: PromptFile, argumentText: string, who: PromptCaller) => Promise<ExpandedPrompt>,
   /** The current list of skills; '' if the system prompt has it. */
   news: () => string = () => '',
 ): AnyLeafTool {

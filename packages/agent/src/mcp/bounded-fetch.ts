@@ -31,9 +31,9 @@ const sameRequest: readonly number[] = [307, 308]
 
 async function fetchFromServer(input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> {
   let url = new URL(input instanceof Request ? input.url : input)
-  let asked = init
+  let request = init
   for (let redirects = 0; ; redirects++) {
-    const response = await fetch(redirects === 0 ? input : url, { ...asked, redirect: 'manual' })
+    const response = await fetch(redirects === 0 ? input : url, { ...request, redirect: 'manual' })
     const location = response.headers.get('location')
     if (![301, 302, 303, ...sameRequest].includes(response.status) || location === null) return response
     await response.body?.cancel()
@@ -43,9 +43,9 @@ async function fetchFromServer(input: Parameters<typeof fetch>[0], init: Request
         `The server redirects to ${next?.origin ?? 'no address'}, which is not asked: name that address instead.`,
       )
     if (redirects >= mostRedirects) throw new Error('The server redirects without end.')
-    if (!sameRequest.includes(response.status) && (asked.method ?? 'GET') !== 'GET') {
-      const { body: _, ...rest } = asked
-      asked = { ...rest, method: 'GET' }
+    if (!sameRequest.includes(response.status) && (request.method ?? 'GET') !== 'GET') {
+      const { body: _, ...rest } = request
+      request = { ...rest, method: 'GET' }
     }
     url = next
   }

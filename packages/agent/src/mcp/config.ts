@@ -75,8 +75,8 @@ type Environment = Readonly<Record<string, string | undefined>>
  * Reads a server from a file, with `${VAR}` and `${VAR:-default}` expanded. Errors are returned as values, so that the
  * other servers work.
  */
-export function readMcpServer(given: JsonObject, env: Environment): McpServerEntry['server'] {
-  const { type, command, url } = given
+export function readMcpServer(fields: JsonObject, env: Environment): McpServerEntry['server'] {
+  const { type, command, url } = fields
   try {
     const kind = kindOf(type, command, url)
     const expand = (text: string): string => expanded(text, env)
@@ -84,8 +84,8 @@ export function readMcpServer(given: JsonObject, env: Environment): McpServerEnt
       return {
         type: kind,
         command: expand(filled('command', command)),
-        args: texts('args', given['args'] ?? []).map(expand),
-        env: mapped('env', given['env'] ?? {}, expand),
+        args: texts('args', fields['args'] ?? []).map(expand),
+        env: mapped('env', fields['env'] ?? {}, expand),
       }
     }
     const address = expand(filled('url', url))
@@ -95,11 +95,11 @@ export function readMcpServer(given: JsonObject, env: Environment): McpServerEnt
     // `fetch` rejects such a URL with an error that would reveal the password.
     if (username !== '' || password !== '')
       return { problem: 'its url contains a user name or password; put them in a header' }
-    const oauth = registeredClient(given['oauth'], expand)
+    const oauth = registeredClient(fields['oauth'], expand)
     return {
       type: kind,
       url: address,
-      headers: headersIn(mapped('headers', given['headers'] ?? {}, expand)),
+      headers: headersIn(mapped('headers', fields['headers'] ?? {}, expand)),
       ...(oauth !== undefined && { oauth }),
     }
   } catch (thrown) {
@@ -110,10 +110,10 @@ export function readMcpServer(given: JsonObject, env: Environment): McpServerEnt
 
 class Misread extends Error {}
 
-function registeredClient(given: unknown, expand: (text: string) => string): RegisteredClient | undefined {
-  if (given === undefined || given === null) return undefined
-  if (!isJsonObject(given)) throw new Misread('its oauth must be an object, such as {"clientId": "…"}')
-  const { clientId, callbackPort, clientSecret } = given
+function registeredClient(fields: unknown, expand: (text: string) => string): RegisteredClient | undefined {
+  if (fields === undefined || fields === null) return undefined
+  if (!isJsonObject(fields)) throw new Misread('its oauth must be an object, such as {"clientId": "…"}')
+  const { clientId, callbackPort, clientSecret } = fields
   if (clientSecret !== undefined)
     throw new Misread('its oauth has a clientSecret: give it in the variable MCP_CLIENT_SECRET to halting mcp login')
   if (
@@ -181,6 +181,6 @@ function headersIn(headers: Readonly<Record<string, string>>): Readonly<Record<s
 
 function expanded(text: string, env: Environment): string {
   return expandVariables(text, env, (name) => {
-    throw new Misread(`the variable ${name} is not set; \${${name}:-default} says what to take then`)
+    throw new Misread(`the variable ${name} is not set; \${${name}:-default} sets a default`)
   })
 }

@@ -164,12 +164,12 @@ function problemOf(
   const words = messageOf(thrown)
   if ([status, code].some((one) => one === 401 || one === 403) || /unauthorized/i.test(words))
     return new NeedsSignIn(texts.signInAdvice(name, stdio === undefined && signIns !== undefined))
-  const said = stdio?.lastWords === undefined || stdio.lastWords === '' ? '' : `; it said: ${stdio.lastWords}`
-  if (stdio?.problem !== undefined) return new Error(`${stdio.problem}${said}`)
+  const stderrNote = stdio?.lastWords === undefined || stdio.lastWords === '' ? '' : `; it said: ${stdio.lastWords}`
+  if (stdio?.problem !== undefined) return new Error(`${stdio.problem}${stderrNote}`)
   if (isLate || isTimedOut(thrown))
-    return new Error(`it did not answer within ${limits.connectMs / 1_000} s (MCP_TIMEOUT)${said}`)
-  if (code === 'ENOENT') return new Error('there is no such program')
-  return new Error(`${words.replace(/\s+/g, ' ').slice(0, 300)}${said}`)
+    return new Error(`it did not answer within ${limits.connectMs / 1_000} s (MCP_TIMEOUT)${stderrNote}`)
+  if (code === 'ENOENT') return new Error('the program was not found')
+  return new Error(`${words.replace(/\s+/g, ' ').slice(0, 300)}${stderrNote}`)
 }
 
 /** Whether a request timed out, by our clock rather than the server's message. */

@@ -48,7 +48,7 @@ interface ElicitationOptions {
 }
 
 /** Parameters of `elicitation/create`, and elements of a refusal's `elicitations`, unchecked. */
-interface Asked {
+interface RawElicitation {
   readonly message?: unknown
   readonly mode?: unknown
   readonly requestedSchema?: unknown
@@ -88,7 +88,7 @@ export class Elicitations {
   }
 
   /** Answers `elicitation/create`. */
-  async answer(asked: Asked, signal: AbortSignal): Promise<ElicitationAnswer> {
+  async answer(asked: RawElicitation, signal: AbortSignal): Promise<ElicitationAnswer> {
     const request = this.#requestOf(asked)
     if (request === undefined) return { action: 'decline' }
     return this.#options.elicit === undefined ? this.#unanswered(request) : this.#put(request, signal)
@@ -114,8 +114,8 @@ export class Elicitations {
     signal: AbortSignal,
   ): Promise<{ readonly hosts: readonly string[] } | { readonly problem: string }> {
     const { server, elicit, limits } = this.#options
-    const asked = Array.isArray(elicitations) ? elicitations.slice(0, mostPages) : []
-    const requests = asked.map((one: unknown) =>
+    const pages = Array.isArray(elicitations) ? elicitations.slice(0, mostPages) : []
+    const requests = pages.map((one: unknown) =>
       isJsonObject(one) && one['mode'] === 'url' ? this.#requestOf(one) : undefined,
     )
     const hosts = [...new Set(requests.map((request) => hostOf(request?.url)))]
@@ -181,8 +181,14 @@ export class Elicitations {
   }
 
   /** Undefined for an address that a browser must not open. */
-  #requestOf({ message: given, mode, requestedSchema, url, elicitationId: id }: Asked): ElicitationRequest | undefined {
-    const message = typeof given === 'string' ? given : ''
+  #requestOf({
+    message: question,
+    mode,
+    requestedSchema,
+    url,
+    elicitationId: id,
+  }: RawElicitation): ElicitationRequest | undefined {
+    const message = typeof question === 'string' ? question : ''
     if (mode !== 'url') return { mode: 'form', message, requestedSchema }
     const address = typeof url === 'string' ? addressOf(url) : undefined
     if (address === undefined) return undefined

@@ -53,7 +53,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** The defaults, overridden by the environment, overridden by the caller. */
 export function mcpLimitsFrom(env: Environment, chosen: Partial<McpLimits> = {}): McpLimits {
   const waitMs = env['HALTING_MCP_WAIT_MS'] === '0' ? 0 : positive(env['HALTING_MCP_WAIT_MS'])
-  const said = {
+  const fromEnvironment = {
     connectMs: positive(env['MCP_TIMEOUT']),
     toolMs: positive(env['MCP_TOOL_TIMEOUT']),
     outputTokens: positive(env['MAX_MCP_OUTPUT_TOKENS']),
@@ -61,8 +61,8 @@ export function mcpLimitsFrom(env: Environment, chosen: Partial<McpLimits> = {})
     waitMs,
     waitAfterFirstMs: waitMs,
   }
-  const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
-  return { ...defaultMcpLimits, ...given, ...chosen }
+  const setLimits = Object.fromEntries(Object.entries(fromEnvironment).filter(([, value]) => value !== undefined))
+  return { ...defaultMcpLimits, ...setLimits, ...chosen }
 }
 
 /** Maximum value of a timer. */

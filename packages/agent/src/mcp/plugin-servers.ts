@@ -11,8 +11,8 @@ export function pluginServers(
 ): readonly McpServerEntry[] {
   return plugins.flatMap(({ name, path, servers }) => {
     const root = { [pluginRoot]: path }
-    return Object.entries(servers).map(([own, given]): McpServerEntry => {
-      const server = readMcpServer(given, { ...env, ...root })
+    return Object.entries(servers).map(([own, fields]): McpServerEntry => {
+      const server = readMcpServer(fields, { ...env, ...root })
       const isProgram = 'type' in server && server.type === 'stdio'
       return {
         name: `plugin:${name}:${own}`,

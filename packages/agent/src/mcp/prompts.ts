@@ -25,8 +25,10 @@ export function promptCommandsOf({ name, offered }: ServerHandle): readonly Prom
   }))
 }
 
-function hintOf(wanted: readonly { readonly name: string; readonly required?: boolean | undefined }[] = []): string {
-  return wanted.map((one) => (one.required === true ? one.name : `[${one.name}]`)).join(' ')
+function hintOf(
+  parameters: readonly { readonly name: string; readonly required?: boolean | undefined }[] = [],
+): string {
+  return parameters.map((one) => (one.required === true ? one.name : `[${one.name}]`)).join(' ')
 }
 
 /** @throws Error that says what is wrong with the command */
@@ -42,14 +44,14 @@ export async function promptNamed(
   await handle.connected(signal)
   const prompt = handle.offered.prompts.find((one) => one.name === name)
   if (prompt === undefined) throw new Error(`The server ${handle.name} has no prompt ${name}. ${listOf(handle)}`)
-  const wanted = prompt.arguments ?? []
-  const given = splitArguments(rest)
-  const missing = wanted.slice(given.length).find(({ required }) => required === true)
-  if (missing !== undefined) throw new Error(`/mcp__${server}__${name} needs ${hintOf(wanted)}.`)
+  const parameters = prompt.arguments ?? []
+  const words = splitArguments(rest)
+  const missing = parameters.slice(words.length).find(({ required }) => required === true)
+  if (missing !== undefined) throw new Error(`/mcp__${server}__${name} needs ${hintOf(parameters)}.`)
   // The last argument takes all remaining words.
-  const values = wanted.map(
+  const values = parameters.map(
     ({ name: field }, index) =>
-      [field, index === wanted.length - 1 ? given.slice(index).join(' ') : given[index]] as const,
+      [field, index === parameters.length - 1 ? words.slice(index).join(' ') : words[index]] as const,
   )
   const filled = values.flatMap(([field, value]) =>
     value === undefined || value === '' ? [] : [[field, value] as const],

@@ -27,8 +27,8 @@ export async function outputOfCall(
   const { content = [], structuredContent, isError } = result
   const blocks = await shownBlocks(content, options)
   // A server should repeat the data as text; if it does not, the data itself is shown.
-  const isSaid = structuredContent === undefined || blocks.length > 0
-  const all = isSaid ? blocks : bounded([textBlock(dataText(structuredContent, options))], options)
+  const isInText = structuredContent === undefined || blocks.length > 0
+  const all = isInText ? blocks : bounded([textBlock(dataText(structuredContent, options))], options)
   const details = detailsOf(structuredContent)
   const [only] = all
   return {

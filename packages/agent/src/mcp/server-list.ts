@@ -109,23 +109,23 @@ export class ServerList {
   }
 
   async #replace(entries: readonly McpServerEntry[]): Promise<ServersReplaced> {
-    const wanted = entries.map((entry): McpServerEntry => ({ ...entry, scope: 'dynamic' }))
+    const dynamicEntries = entries.map((entry): McpServerEntry => ({ ...entry, scope: 'dynamic' }))
     const isKept = ({ entry }: Slot): boolean =>
       entry.scope === 'dynamic'
-        ? wanted.some((one) => isDeepStrictEqual(one, entry))
-        : !wanted.some(({ name }) => name === entry.name)
+        ? dynamicEntries.some((one) => isDeepStrictEqual(one, entry))
+        : !dynamicEntries.some(({ name }) => name === entry.name)
     const gone = this.#slots.filter((slot) => !isKept(slot))
     this.#slots = this.#slots.filter(isKept)
     await Promise.all(gone.map(async ({ handle }) => handle?.end()))
     const present = new Set(this.#slots.map(({ entry }) => entry.name))
-    const added = this.#isOver ? [] : wanted.filter(({ name }) => !present.has(name))
+    const added = this.#isOver ? [] : dynamicEntries.filter(({ name }) => !present.has(name))
     for (const entry of added) this.#slots = [...this.#slots, this.#slotOf(entry)]
     this.#onChange()
     const isNew = ({ entry }: Slot): boolean => added.some(({ name }) => name === entry.name)
     await Promise.all(this.#slots.filter(isNew).map(async ({ handle }) => handle?.settled))
     return {
       added: added.map(({ name }) => name),
-      removed: gone.map(({ entry }) => entry.name).filter((name) => !wanted.some((one) => one.name === name)),
+      removed: gone.map(({ entry }) => entry.name).filter((name) => !dynamicEntries.some((one) => one.name === name)),
       errors: Object.fromEntries(
         this.#slots
           .filter(isNew)

@@ -19,11 +19,11 @@ export function serverTool(
   server: ServerHandle,
   options: ServerToolOptions,
 ): Tool {
-  const said = description ?? annotations?.title ?? title ?? texts.undescribedTool(ownName, server.name)
+  const fullDescription = description ?? annotations?.title ?? title ?? texts.undescribedTool(ownName, server.name)
   const { schema, ownNames, note, problems } = shown
   const isHidden = problems.length > 0 && schema['properties'] === undefined
   const notes = [
-    cut(said, options.limits.descriptionCharacters),
+    cut(fullDescription, options.limits.descriptionCharacters),
     ...(note === undefined ? [] : [wellFormed(note)]),
     ...(isHidden ? [texts.hiddenSchema] : []),
   ]

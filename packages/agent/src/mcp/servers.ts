@@ -292,11 +292,11 @@ export class McpServers {
 
   /** Reports only real changes, not a server that reconnects with the same tools. */
   #report(): void {
-    const shown = this.names.map((name) => {
+    const listed = this.names.map((name) => {
       const tool = this.tool(name)
       return [name, tool?.description, tool?.inputSchema]
     })
-    const now = JSON.stringify(shown)
+    const now = JSON.stringify(listed)
     if (now === this.#reported) return
     this.#reported = now
     for (const listener of this.#listeners) listener()

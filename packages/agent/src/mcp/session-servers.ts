@@ -87,13 +87,13 @@ interface ServerEnvironments {
 
 /** The effective servers: the given ones, and those of the settings with other names. */
 export function serversOf(
-  given: readonly McpServerEntry[],
+  ownEntries: readonly McpServerEntry[],
   ofSettings: readonly NamedServer[],
   { env, commandEnv }: ServerEnvironments,
 ): readonly McpServerEntry[] {
-  const taken = new Set(given.map(({ name }) => name))
+  const taken = new Set(ownEntries.map(({ name }) => name))
   return [
-    ...given,
+    ...ownEntries,
     ...ofSettings
       .filter(({ name }) => !taken.has(name))
       .map(({ name, server, scope }) => ({
@@ -105,9 +105,9 @@ export function serversOf(
 }
 
 /** Starts connecting to all of them, without waiting. */
-export function openServers(given: SessionServersOptions): SessionServers {
+export function openServers(options: SessionServersOptions): SessionServers {
   const { entries, workspace, permissions, redacts, redactKeys, contextWindow, version, elicit, signIns, ownTool } =
-    given
+    options
   const servers = new McpServers({
     servers: entries,
     cwd: workspace.cwd,
@@ -119,7 +119,7 @@ export function openServers(given: SessionServersOptions): SessionServers {
     ...(version !== undefined && { version }),
     signIns,
     ...(elicit !== undefined && { elicit }),
-    ...(given.onUnanswered !== undefined && { onUnanswered: given.onUnanswered }),
+    ...(options.onUnanswered !== undefined && { onUnanswered: options.onUnanswered }),
     ...(contextWindow !== undefined && { contextWindow }),
   })
   const redacted = new WeakMap<AnyTool, AnyTool>()

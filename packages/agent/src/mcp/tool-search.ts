@@ -56,8 +56,8 @@ function firstOf(description: string): string {
 function search(query: string, tools: readonly AnyTool[]): readonly AnyTool[] {
   const [, names] = /^select:(.*)$/s.exec(query.trim()) ?? []
   if (names !== undefined) {
-    const wanted = new Set(names.split(',').map((name) => name.trim()))
-    return tools.filter(({ name }) => wanted.has(name))
+    const wantedNames = new Set(names.split(',').map((name) => name.trim()))
+    return tools.filter(({ name }) => wantedNames.has(name))
   }
   const words = (query.toLowerCase().match(/[\p{L}\d]{2,}/gu) ?? []).slice(0, mostWords)
   const needed = [...query.toLowerCase().matchAll(/(?<=^|\s)\+([\p{L}\d_]+)/gu)].map(([, word = '']) => word)
@@ -68,6 +68,6 @@ function search(query: string, tools: readonly AnyTool[]): readonly AnyTool[] {
 
 function scoreOf({ name, description }: AnyTool, words: readonly string[]): number {
   const inName = name.toLowerCase()
-  const said = description.toLowerCase()
-  return words.reduce((sum, word) => sum + (inName.includes(word) ? 3 : 0) + (said.includes(word) ? 1 : 0), 0)
+  const text = description.toLowerCase()
+  return words.reduce((sum, word) => sum + (inName.includes(word) ? 3 : 0) + (text.includes(word) ? 1 : 0), 0)
 }

@@ -10,8 +10,8 @@ export function createPrepareContent(
   fit: FitImage = createFitImage(),
   redact: (text: string) => string = (text) => text,
 ): (content: MessageContent) => Promise<MessageContent> {
-  return async (given) => {
-    const content = redactedValue(given, redact)
+  return async (input) => {
+    const content = redactedValue(input, redact)
     if (typeof content === 'string') return content
     const prepared: ContentBlock[] = []
     // One after another: a decoded image takes much memory.

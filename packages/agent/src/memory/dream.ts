@@ -84,9 +84,9 @@ function dreams(): OutputSchema<Dream> {
   })
 }
 
-function mergeOf(given: unknown): Merge | undefined {
-  if (!isJsonObject(given)) return undefined
-  const [from, sentences] = [textsIn(given, 'from'), textsIn(given, 'sentences')]
+function mergeOf(value: unknown): Merge | undefined {
+  if (!isJsonObject(value)) return undefined
+  const [from, sentences] = [textsIn(value, 'from'), textsIn(value, 'sentences')]
   return from === undefined || sentences === undefined ? undefined : { from, sentences }
 }
 
@@ -115,8 +115,8 @@ export function applyDream({ merge, drop }: Dream, notes: readonly NumberedNote[
   if (named.some((id) => !known.has(id))) return refused('the answer names notes that are not there')
   if (new Set(named).size !== named.length) return refused('the answer names a note twice')
   if (drop.length > notes.length / 2) return refused('the answer drops more than half of the notes')
-  const kept = new Set(merge.flatMap(({ sentences }) => sentences.map((number) => number.split('.')[0])))
-  const gone = named.filter((id) => !kept.has(id)).length
+  const keptIds = new Set(merge.flatMap(({ sentences }) => sentences.map((number) => number.split('.')[0])))
+  const gone = named.filter((id) => !keptIds.has(id)).length
   if (gone > 1 && gone > (notes.length * 2) / 3)
     return refused('the answer leaves nothing of more than two thirds of the notes')
   const changes = new Changes(memory)

@@ -101,10 +101,10 @@ function choices(topics: readonly string[]): OutputSchema<readonly Choice[]> {
   })
 }
 
-function choiceOf(given: unknown, topics: readonly string[]): Choice | undefined {
-  if (!isJsonObject(given)) return undefined
-  const { topic } = given
-  const sentences = textsIn(given, 'sentences')
+function choiceOf(rawChoice: unknown, topics: readonly string[]): Choice | undefined {
+  if (!isJsonObject(rawChoice)) return undefined
+  const { topic } = rawChoice
+  const sentences = textsIn(rawChoice, 'sentences')
   if (typeof topic !== 'string' || !topics.includes(topic) || sentences === undefined) return undefined
   return { topic, sentences }
 }

@@ -93,16 +93,16 @@ export function notesOf({ topics }: Memory): readonly Note[] {
 }
 
 async function namesIn(root: string): Promise<readonly string[]> {
-  const held = await holdFolder(root)
+  const openFolder = await holdFolder(root)
   try {
     const names: string[] = []
-    for await (const { name } of await opendir(held.pathOf('.'))) {
+    for await (const { name } of await opendir(openFolder.pathOf('.'))) {
       names.push(name)
       if (names.length === mostNames) break
     }
     return names.toSorted()
   } finally {
-    await held.close()
+    await openFolder.close()
   }
 }
 

@@ -57,9 +57,9 @@ export async function extract(
 ): Promise<ExtractionResult> {
   const question = extractionQuestion(statements, await readMemory(place))
   if (question === undefined) return { kind: 'nothing said' }
-  const asked = await ask<readonly Choice[]>(question)
-  if (asked.kind === 'failed') return asked
-  const { notes, refused } = notesOfChoices(asked.answer, statements, now.toISOString().slice(0, 10))
+  const reply = await ask<readonly Choice[]>(question)
+  if (reply.kind === 'failed') return reply
+  const { notes, refused } = notesOfChoices(reply.answer, statements, now.toISOString().slice(0, 10))
   const none: AddedNotes = { added: [], merged: [], refused: [] }
   const stored = notes.length === 0 ? none : await withLockedMemory(place, (locked) => addNotes(locked, notes), signal)
   return {
@@ -112,9 +112,9 @@ export async function dream(place: MemoryPlace, { owner, ask, now, when, signal 
   if (notes === undefined) return { kind: 'not due' }
   const question = dreamQuestion(notes)
   if (question === undefined) return { kind: 'nothing to do' }
-  const asked = await ask<Dream>(question)
-  if (asked.kind === 'failed') return asked
-  return withLockedMemory(place, (locked) => carryOut(locked, place, { answer: asked.answer, notes, now }), signal)
+  const reply = await ask<Dream>(question)
+  if (reply.kind === 'failed') return reply
+  return withLockedMemory(place, (locked) => carryOut(locked, place, { answer: reply.answer, notes, now }), signal)
 }
 
 /** Options of `dream`. */

@@ -49,8 +49,8 @@ function withMarks(text: string, { source, flags }: RegExp, before = ''): string
 }
 
 function secretsOf(env: Environment): readonly { readonly name: string; readonly pattern: RegExp }[] {
-  return Object.entries(env).flatMap(([name, given = '']) => {
-    const value = given.trim()
+  return Object.entries(env).flatMap(([name, rawValue = '']) => {
+    const value = rawValue.trim()
     if (!secretName.test(name) || value.length < leastSecretCharacters || isHarmless(value)) return []
     return [{ name, pattern: patternOf(value) }]
   })

@@ -130,8 +130,8 @@ export interface MemoryStagesOptions {
 export function memoryStages({ owner, settings, model, written }: MemoryStagesOptions): readonly Stage[] {
   const place = memoryOf(owner, settings)
   if (place === undefined) return []
-  const given = { owner, place, model }
-  const stage = memoryStage({ ...given, env: owner.env, written })
+  const common = { owner, place, model }
+  const stage = memoryStage({ ...common, env: owner.env, written })
   if (settings.autoDreamEnabled !== true) return [stage]
-  return [stage, dreamStage({ ...given, when: 'due' })]
+  return [stage, dreamStage({ ...common, when: 'due' })]
 }

@@ -117,12 +117,12 @@ export interface AddedNotes {
 
 // Spec R-MEM-4.
 /** Stores notes. If an existing note says the same, adds the source to it. */
-export async function addNotes({ memory, write }: LockedMemory, given: readonly NewNote[]): Promise<AddedNotes> {
+export async function addNotes({ memory, write }: LockedMemory, newNotes: readonly NewNote[]): Promise<AddedNotes> {
   const added: NewNote[] = []
   const merged: NewNote[] = []
   const refused: { note: Note; why: string }[] = []
   const changes = new Changes(memory)
-  for (const each of given) {
+  for (const each of newNotes) {
     const { note, topic } = each
     const why = changes.whyFull(topic, note)
     const known = changes.sameAs(note)

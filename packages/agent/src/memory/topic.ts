@@ -71,12 +71,14 @@ export function isTopicName(name: string): boolean {
 /** The index with one line per topic: keeps existing lines, and removes those of deleted topics. */
 export function indexWith(text: string, topics: readonly Topic[], gone: readonly string[]): string {
   const known = new Set([...text.matchAll(/\]\(([^)\s]+)\.md\)/g)].map(([, name = '']) => name))
-  const kept = text.split('\n').filter((line) => !gone.some((name) => line.startsWith(`- [${name}](${name}.md): `)))
+  const remaining = text
+    .split('\n')
+    .filter((line) => !gone.some((name) => line.startsWith(`- [${name}](${name}.md): `)))
   const added = topics
     .filter(({ name }) => !known.has(name))
     .map(({ name, description }) => `- [${name}](${name}.md): ${description}`)
-  if (added.length === 0) return kept.join('\n')
-  const before = text === '' ? indexHead : kept.join('\n')
+  if (added.length === 0) return remaining.join('\n')
+  const before = text === '' ? indexHead : remaining.join('\n')
   return `${before}${before.endsWith('\n') ? '' : '\n'}${added.join('\n')}\n`
 }
 

@@ -37,16 +37,16 @@ export async function writeBackup(
   files: ReadonlyMap<string, string | undefined>,
   now: Date,
 ): Promise<void> {
-  const kept: BackupFile[] = []
+  const backups: BackupFile[] = []
   for (const [name, text] of files) {
     const before = await bytesOf(root, name)
-    kept.push({
+    backups.push({
       name,
       before: before?.toString('base64') ?? null,
       after: text === undefined ? null : hashOf(Buffer.from(text)),
     })
   }
-  const backup: Backup = { at: now.toISOString(), files: kept }
+  const backup: Backup = { at: now.toISOString(), files: backups }
   await writeWhole(join(root, backupName), JSON.stringify(backup))
 }
 
@@ -138,9 +138,9 @@ async function readBackup(root: string): Promise<Backup | undefined> {
   }
 }
 
-function backupFileOf(given: unknown): BackupFile | undefined {
-  if (!isJsonObject(given)) return undefined
-  const { name, before, after } = given
+function backupFileOf(rawFile: unknown): BackupFile | undefined {
+  if (!isJsonObject(rawFile)) return undefined
+  const { name, before, after } = rawFile
   const isTextOrNull = (value: unknown): value is string | null => value === null || typeof value === 'string'
   if (typeof name !== 'string' || !isTextOrNull(before) || !isTextOrNull(after)) return undefined
   // It names only files of this folder.

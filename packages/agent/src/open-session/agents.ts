@@ -31,7 +31,7 @@ export async function agentsOf(
     workspace,
     permissions,
     trustedBy: run.trustedBy,
-    given: choices.agents === undefined ? [] : await givenAgents(choices.agents, ports),
+    programAgents: choices.agents === undefined ? [] : await givenAgents(choices.agents, ports),
     models: [model, ...(fallbackModel === undefined ? [] : [fallbackModel])],
     modelNamed(name) {
       checkName?.(name)

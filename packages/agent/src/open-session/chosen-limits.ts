@@ -152,8 +152,8 @@ export function withinManagedLimits(
     // `resume` sets its limits with this too.
     set(change: SettingsChange): void {
       for (const name of limitFieldNames) {
-        const [most, wanted] = [managedLimits[name] ?? Infinity, change.limits?.[inSession[name]]]
-        if (wanted !== undefined && (wanted ?? Infinity) > most)
+        const [most, requested] = [managedLimits[name] ?? Infinity, change.limits?.[inSession[name]]]
+        if (requested !== undefined && (requested ?? Infinity) > most)
           throw new ConfigurationError(
             `limits.${name} is limited to ${most} by an administrator's settings (see halting config). Nothing was set.`,
           )
@@ -208,9 +208,9 @@ export function resumedWithin(
       for (const name of Object.keys(change.limits ?? {})) due.delete(name as keyof LimitsChange)
     },
     // A new prompt closes that run.
-    prompt(...given: Parameters<Session['prompt']>): string {
+    prompt(...input: Parameters<Session['prompt']>): string {
       due.clear()
-      return prompt(...given)
+      return prompt(...input)
     },
     resume(limits?: LimitsChange): void {
       if (due.size > 0) set({ limits: Object.fromEntries(due) })

@@ -32,16 +32,16 @@ export function contextOf(
 function autoCompactFrom(env: SessionPorts['env']): AutoCompact {
   if (isSet(env, 'DISABLE_AUTO_COMPACT')) return 'off'
   const name = 'CLAUDE_AUTOCOMPACT_PCT_OVERRIDE'
-  const given = env[name]?.trim() ?? ''
-  if (given === '') return 'auto'
-  const percent = /^\d+(\.\d+)?$/.test(given) ? Number(given) : Number.NaN
+  const value = env[name]?.trim() ?? ''
+  if (value === '') return 'auto'
+  const percent = /^\d+(\.\d+)?$/.test(value) ? Number(value) : Number.NaN
   if (isShare(percent)) return `${percent}%`
-  throw new ConfigurationError(`${name} must be a percentage from 1 to 100, not "${given}".`)
+  throw new ConfigurationError(`${name} must be a percentage from 1 to 100, not "${value}".`)
 }
 
 function isSet(env: SessionPorts['env'], name: string): boolean {
-  const given = env[name]?.trim().toLowerCase() ?? ''
-  if (['1', 'true', 'yes', 'on'].includes(given)) return true
-  if (['', '0', 'false', 'no', 'off'].includes(given)) return false
-  throw new ConfigurationError(`${name} must be 1 or 0, not "${given}".`)
+  const value = env[name]?.trim().toLowerCase() ?? ''
+  if (['1', 'true', 'yes', 'on'].includes(value)) return true
+  if (['', '0', 'false', 'no', 'off'].includes(value)) return false
+  throw new ConfigurationError(`${name} must be 1 or 0, not "${value}".`)
 }

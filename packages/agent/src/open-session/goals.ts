@@ -52,9 +52,9 @@ export async function goalOptions(
   { workspace, tools }: Pick<Toolbox, 'workspace' | 'tools'>,
 ): Promise<GoalOptions> {
   const protect = protectedBy(choices, settings)
-  const given = [...new Set(choices.until ?? settings.until ?? [])]
-  const commands = given.filter((goal) => typeof goal === 'string')
-  const own = new Set(given.filter((goal) => typeof goal !== 'string').map(({ name }) => name))
+  const goals = [...new Set(choices.until ?? settings.until ?? [])]
+  const commands = goals.filter((goal) => typeof goal === 'string')
+  const own = new Set(goals.filter((goal) => typeof goal !== 'string').map(({ name }) => name))
   const asksModel = (name: string): boolean => tools.some((tool) => tool.name === name && isAsking(tool))
   let loaded: Promise<SessionGoals> | undefined
   // Loaded when the first goal is checked.
@@ -67,7 +67,7 @@ export async function goalOptions(
     await checkGoals(commands, { workspace, protect })
   }
   const goalNamed = (spec: GoalSpec): Goal => goalOf(spec, timesOf(choices, settings), load)
-  const until = given.map((goal) => (typeof goal === 'string' ? goalNamed({ name: goal }) : goal))
+  const until = goals.map((goal) => (typeof goal === 'string' ? goalNamed({ name: goal }) : goal))
   const tries = choices.untilTries ?? settings.untilTries
   const { goal, skipIfMet, stopWhenMet } = choices
   return {

@@ -30,7 +30,7 @@ export interface HookSession {
   /** Plugins whose hooks are called. */
   readonly plugins?: readonly Plugin[]
   /** Hooks of the host. */
-  readonly given?: ShellHookTable | undefined
+  readonly programHooks?: ShellHookTable | undefined
   /** Called for each hook that has ended. */
   readonly called?: (call: HookCall) => void
   /** Whether somebody answers questions. */
@@ -67,7 +67,7 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
     {
       settings: settings.hooks,
       plugins: session.plugins,
-      given: session.given,
+      programHooks: session.programHooks,
       permissions: toolbox.permissions,
       whenAsked: asks || choices.onAsk === 'defer' ? 'ask' : 'deny',
       warn: note,

@@ -68,10 +68,10 @@ export function countFrom(
   name: string,
   least: number,
 ): number | undefined {
-  const given = env[name]?.trim() ?? ''
-  if (given === '') return undefined
-  if (/^\d+$/.test(given) && Number(given) >= least) return Number(given)
-  throw new ConfigurationError(`${name} must be a whole number of at least ${least}, not "${given}".`)
+  const rawValue = env[name]?.trim() ?? ''
+  if (rawValue === '') return undefined
+  if (/^\d+$/.test(rawValue) && Number(rawValue) >= least) return Number(rawValue)
+  throw new ConfigurationError(`${name} must be a whole number of at least ${least}, not "${rawValue}".`)
 }
 
 /** The type with fields that may be undefined. */

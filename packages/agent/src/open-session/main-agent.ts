@@ -30,7 +30,7 @@ export async function asAgent<Choices extends SessionChoices>(
   const places = placesOf(run, cwd)
   const { all, notes } = await readAgentDefinitions({
     ...places,
-    given: choices.agents === undefined ? [] : agentsFromJson(choices.agents, ports),
+    flagAgents: choices.agents === undefined ? [] : agentsFromJson(choices.agents, ports),
     trust: briefingTrust({ ...places, once: run.trustedBy }),
     mayRead: () => true,
   })

@@ -38,23 +38,23 @@ export async function serverEntries(
       ? inHost(name, server)
       : { name, server: readMcpServer(server, env), scope: 'given' }
   const entries = new Map<string, McpServerEntry>()
-  for (const given of mcpConfig)
-    for (const [name, server] of Object.entries(await serversGiven(given, ports)))
+  for (const source of mcpConfig)
+    for (const [name, server] of Object.entries(await serversGiven(source, ports)))
       if (!entries.has(name)) entries.set(name, entryOf(name, server))
   if (strictMcpConfig === true) return [...entries.values()]
   return [...serversOf([...entries.values()], mcpServers, { env, commandEnv: toolEnv }), ...pluginServers(plugins, env)]
 }
 
 async function serversGiven(
-  given: string,
+  source: string,
   { cwd, nameOf }: Pick<SessionPorts, 'cwd' | 'nameOf'>,
 ): Promise<Readonly<Record<string, JsonObject>>> {
   const name = nameOf('mcpConfig')
-  const isJson = given.trimStart().startsWith('{')
-  const what = isJson ? `The value of ${name}` : `The value of ${name} (${given})`
+  const isJson = source.trimStart().startsWith('{')
+  const what = isJson ? `The value of ${name}` : `The value of ${name} (${source})`
   const wrong = (problem: string): ConfigurationError =>
     new ConfigurationError(`${what} ${problem}. Use a file, or JSON: {"mcpServers": {"name": {"command": "…"}}}.`)
-  const text = isJson ? given : await readOptionFile(given, cwd, `${name} takes a file, or JSON`)
+  const text = isJson ? source : await readOptionFile(source, cwd, `${name} takes a file, or JSON`)
   let content: unknown
   try {
     content = JSON.parse(text)
@@ -103,7 +103,7 @@ export function openServers({
   const { cwd, env } = ports
   const signIns = new SignIns(signInsFolder({ cwd, env, home: homeFolder(env) }))
   const version = ports.version()
-  const asked = elicit === undefined ? {} : { elicit }
+  const options = elicit === undefined ? {} : { elicit }
   const servers = open({
     entries,
     workspace,
@@ -115,7 +115,7 @@ export function openServers({
     signIns,
     ownTool,
     onUnanswered: (text) => ports.note(ports.wordNotice({ kind: 'server', text })),
-    ...asked,
+    ...options,
   })
   return {
     ...servers,

@@ -27,9 +27,9 @@ export function checkModelName(name: string, env: SessionPorts['env'], settings:
   // Names of a known service are checked when the model is created.
   if (keyVariablesOf(withoutAlias(name)) !== undefined) return
   refuseKeyName(name, env)
-  const meant = nearestAlias(name, settings) ?? nearestModel(name)
+  const suggestion = nearestAlias(name, settings) ?? nearestModel(name)
   throw new ConfigurationError(
-    `No known service has a model "${name}".${meant === undefined ? '' : ` Did you mean ${meant}?`} halting models lists known models.`,
+    `No known service has a model "${name}".${suggestion === undefined ? '' : ` Did you mean ${suggestion}?`} halting models lists known models.`,
   )
 }
 
@@ -50,10 +50,15 @@ export function askableModels(run: AskedBy): readonly KnownModel[] {
 
 /** The known name that was probably meant: the same model at its service, otherwise the nearest spelling. */
 export function nearestModel(name: string): string | undefined {
-  const given = name.toLowerCase()
+  const lowerCase = name.toLowerCase()
   const names = [...knownModels().map((model) => model.name), ...Object.keys(modelAliases())]
   const named = (model: string | undefined): string | undefined => names.find((known) => lastPart(known) === model)
-  return named(lastPart(given)) ?? byParts(given) ?? nearest(given, names) ?? named(nearest(given, names.map(lastPart)))
+  return (
+    named(lastPart(lowerCase)) ??
+    byParts(lowerCase) ??
+    nearest(lowerCase, names) ??
+    named(nearest(lowerCase, names.map(lastPart)))
+  )
 }
 
 /**
@@ -61,11 +66,11 @@ export function nearestModel(name: string): string | undefined {
  * `claude-sonnet-4-5`.
  */
 function byParts(name: string): string | undefined {
-  const wanted = partsOf(lastPart(name))
-  if (!wanted.some((part) => /[a-z]/.test(part))) return undefined
+  const wantedParts = partsOf(lastPart(name))
+  if (!wantedParts.some((part) => /[a-z]/.test(part))) return undefined
   const holding = knownModels().flatMap((model) => {
     const parts = partsOf(lastPart(model.name))
-    return isWithin(wanted, parts) ? [{ name: model.name, others: parts.length - wanted.length }] : []
+    return isWithin(wantedParts, parts) ? [{ name: model.name, others: parts.length - wantedParts.length }] : []
   })
   return holding.toSorted((one, other) => one.others - other.others)[0]?.name
 }
@@ -94,13 +99,13 @@ function lastPart(name: string): string {
  * digits mean another version.
  */
 export function slipOf(name: string): string | undefined {
-  const wanted = withoutAlias(name).replace(/^anthropic\//, '')
+  const bareName = withoutAlias(name).replace(/^anthropic\//, '')
   const names = knownModels().map((model) => model.name)
-  if (names.includes(wanted)) return undefined
-  const same = names.find((known) => partsOf(known).join(' ') === partsOf(wanted).join(' '))
+  if (names.includes(bareName)) return undefined
+  const same = names.find((known) => partsOf(known).join(' ') === partsOf(bareName).join(' '))
   if (same !== undefined) return same
-  const meant = nearest(wanted, names, 2)
-  return meant !== undefined && letters(meant) !== letters(wanted) ? meant : undefined
+  const suggestion = nearest(bareName, names, 2)
+  return suggestion !== undefined && letters(suggestion) !== letters(bareName) ? suggestion : undefined
 }
 
 function letters(name: string): string {

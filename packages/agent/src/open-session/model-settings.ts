@@ -16,11 +16,11 @@ export interface AskedBy {
  */
 export function modelSettingsOf({ settings, env }: AskedBy): Pick<ModelSettings, 'anthropic' | 'openai'> {
   const { openaiApi: api, webSearch, toolProfile } = settings
-  const isSaid = (env['HALTING_OPENAI_API']?.trim() ?? '') !== ''
+  const isSet = (env['HALTING_OPENAI_API']?.trim() ?? '') !== ''
   const search = webSearch === 'service' ? { webSearch: true } : {}
   // Codex models write a patch as text: in JSON each of its line breaks would be escaped.
   const freeform = toolProfile === 'codex' ? { freeform: { [patchToolName]: patchAsText } } : {}
-  return { anthropic: search, openai: { ...(api !== undefined && !isSaid && { api }), ...search, ...freeform } }
+  return { anthropic: search, openai: { ...(api !== undefined && !isSet && { api }), ...search, ...freeform } }
 }
 
 /**

@@ -86,8 +86,8 @@ export async function openModels(run: RunSettings, ports: ModelPorts, aroundMode
   const isHelped = credentials !== undefined && isOfMessagesApi(choices.model, env)
   const apiKeySource = isHelped ? 'apiKeyHelper' : keySourceOf(choices.model, env)
   const { anthropic: ofSettings, openai } = modelSettingsOf(run)
-  const asked = { anthropic: { ...ofSettings, credentials }, openai }
-  const models = environmentModels(run, asked, packages, (model, name) =>
+  const services = { anthropic: { ...ofSettings, credentials }, openai }
+  const models = environmentModels(run, services, packages, (model, name) =>
     around(model, name !== undefined && packages.has(name) ? packages.accountOf(name) : accountOf(name, env, settings)),
   )
   return { ...models, ...loaded, apiKeySource, close: async () => undefined }
@@ -155,8 +155,10 @@ function slips(
   settings: Settings,
 ): readonly string[] {
   return [model, fallbackModel, compactModel, smallModel].flatMap((name) => {
-    const meant = name === undefined || isBehindPackage(name, settings) ? undefined : slipOf(name)
-    return meant === undefined ? [] : [`Unknown model ${name} (did you mean ${meant}?). Sending it as written.`]
+    const suggestion = name === undefined || isBehindPackage(name, settings) ? undefined : slipOf(name)
+    return suggestion === undefined
+      ? []
+      : [`Unknown model ${name} (did you mean ${suggestion}?). Sending it as written.`]
   })
 }
 

@@ -44,14 +44,14 @@ export async function openSession<Choices extends SessionChoices>(
   options: SessionOptions<Choices>,
 ): Promise<LiveSession<Choices>> {
   const { choices, ports, ...frontend } = options
-  const { runLimit, waitDefault, kept } = frontend
+  const { runLimit, waitDefault, kept: externalStorage } = frontend
   const run = await asChosenAgent(
-    await settingsOf(choices, ports, { runLimit, waitDefault, choicesOnlyLower: kept !== undefined }),
+    await settingsOf(choices, ports, { runLimit, waitDefault, choicesOnlyLower: externalStorage !== undefined }),
     ports,
   )
   frontend.onSettings?.(run)
   const opening = new SessionOpening(
-    new PartsOpening({ given: choices, run, ports: { ...ports, env: run.env }, frontend }),
+    new PartsOpening({ initialChoices: choices, run, ports: { ...ports, env: run.env }, frontend }),
   )
   try {
     return await opening.open()
@@ -93,10 +93,12 @@ class SessionOpening<Choices extends SessionChoices> {
     const goals = await goalOptions(this.#opening.goals, run.settings, toolbox)
     // On a cluster the budgets of tenants apply, which are managed where the session is stored.
     const isElsewhere = frontend.kept !== undefined
-    const standing = isElsewhere ? {} : await standingOptions(run, models, { ...ports, sessionId: toolbox.sessionId })
+    const budgetOptions = isElsewhere
+      ? {}
+      : await standingOptions(run, models, { ...ports, sessionId: toolbox.sessionId })
     const query = await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)
     const verification = verificationOf(verifyChangesOf(run.choices, run.settings, frontend.verifyDefault), toolbox)
-    const options = { ...query, ...goals, ...standing, ...(verification !== undefined && { verification }) }
+    const options = { ...query, ...goals, ...budgetOptions, ...(verification !== undefined && { verification }) }
     await frontend.ready?.()
     const file = await openJournalOf(chosen, ports, frontend.title)
     const journal = frontend.kept ?? file
@@ -105,14 +107,14 @@ class SessionOpening<Choices extends SessionChoices> {
     if (file !== undefined && frontend.removesOldSessions === true) void this.#cleanUpInBackground()
     if (journal?.open !== undefined && (frontend.firstPrompt ?? '') !== '')
       this.#opening.notify([{ kind: 'run_left_open' }])
-    const written: ReloadableParts = { briefing, agents, plugins: run.plugins }
+    const reloadable: ReloadableParts = { briefing, agents, plugins: run.plugins }
     const more = new LateTools(servers)
-    const opened = { chosen, toolbox, options, models, file, journal, servers, written, more }
+    const opened = { chosen, toolbox, options, models, file, journal, servers, reloadable, more }
     return this.#live(this.#underLimit(await this.#session(opened), opened), opened)
   }
 
-  #underLimit(session: Session, { models, written, journal }: Opened): Session {
-    const limit = new RunLimit(this.#opening.run, models, written.agents)
+  #underLimit(session: Session, { models, reloadable, journal }: Opened): Session {
+    const limit = new RunLimit(this.#opening.run, models, reloadable.agents)
     const notice = limit.noticeOf(limit.unpriced)
     if (notice !== undefined) this.#opening.notify([notice])
     const { modelNamed, model: first } = models
@@ -135,7 +137,7 @@ class SessionOpening<Choices extends SessionChoices> {
   }
 
   async #session(opened: Opened): Promise<Session> {
-    const { chosen, toolbox, options, models, file, journal, servers, written, more } = opened
+    const { chosen, toolbox, options, models, file, journal, servers, reloadable, more } = opened
     const { run, frontend, ports } = this.#opening
     const { choices, settings, env, plugins } = run
     const { workspace, permissions } = toolbox
@@ -157,8 +159,8 @@ class SessionOpening<Choices extends SessionChoices> {
       ...(after !== undefined && { called: after.called }),
     })
     this.#opening.hooks = hooks
-    if (hooks !== undefined) written.guardCommand = hooks.guardCommand
-    written.briefing?.prompts.guardCommands(written.guardCommand)
+    if (hooks !== undefined) reloadable.guardCommand = hooks.guardCommand
+    reloadable.briefing?.prompts.guardCommands(reloadable.guardCommand)
     const { listener } = this.#opening
     const background = backgroundOf(workspace, {
       ...backgroundOptions(choices, settings, env, frontend.background),
@@ -167,7 +169,7 @@ class SessionOpening<Choices extends SessionChoices> {
     this.#init = initOf(frontend, [{ ...options.init, ...pluginsInit(plugins) }, init], {
       permissionMode,
       servers,
-      written,
+      reloadable,
     })
     const own = await builtinHooks(frontend, toolbox, permissionMode)
     const session = sessionOver(toolbox, {
@@ -228,7 +230,7 @@ class SessionOpening<Choices extends SessionChoices> {
   async #openHooks(
     { chosen, toolbox, journal }: Opened,
     options: QueryOptions,
-    given: Pick<HookSession, 'interrupt' | 'spending' | 'called'>,
+    sources: Pick<HookSession, 'interrupt' | 'spending' | 'called'>,
   ): Promise<SessionHooks | undefined> {
     const { choices, settings } = this.#opening.run
     const { hooks: own = {} } = this.#opening.frontend
@@ -236,7 +238,7 @@ class SessionOpening<Choices extends SessionChoices> {
     if (Object.keys({ ...settings.hooks, ...own }).length === 0 && plugins.length === 0) return undefined
     const { openHooks } = await import('./hooks.ts')
     const session = { choices, ports: this.#opening.ports, toolbox, chosen, journal, settings, plugins }
-    return openHooks({ ...session, given: own, asks: this.#opening.isAnswered, ...given }, options)
+    return openHooks({ ...session, programHooks: own, asks: this.#opening.isAnswered, ...sources }, options)
   }
 
   /** Who answers in place of the session's listeners. */
@@ -244,32 +246,32 @@ class SessionOpening<Choices extends SessionChoices> {
     const { canUseTool, permissionTool } = this.#opening.frontend
     if (permissionTool === undefined) return canUseTool
     const { answerByTool } = await import('./permission-tool.ts')
-    return answerByTool(permissionTool, async (...asked) => {
+    return answerByTool(permissionTool, async (...request) => {
       if (servers === undefined) throw new Error('the session has no servers')
-      return servers.ask(...asked)
+      return servers.ask(...request)
     })
   }
 
   /** What happens after a run, if anything is enabled. No notes are extracted from a session that is not stored. */
   async #afterRun({ smallModel }: Models, options: QueryOptions, isKept: boolean): Promise<AfterTheRun | undefined> {
     const { choices, settings } = this.#opening.run
-    const wanted = wantedAfter(choices, settings, this.#opening.ports.env)
-    if (wanted === undefined) return undefined
+    const enabled = wantedAfter(choices, settings, this.#opening.ports.env)
+    if (enabled === undefined) return undefined
     const { openAfter } = await import('./after-run.ts')
     const { stagesFor } = await import('./stages.ts')
     // Piped input is not typed by the user, even if it is the whole prompt: someone else may have written it.
     const written = this.#opening.frontend.written ?? ''
     const notes = { owner: sessionScope(this.#opening.ports), settings, model: smallModel ?? options.model, written }
-    const stages = await stagesFor({ ...wanted, notes: wanted.notes && isKept }, notes)
-    return openAfter({ ...wanted, stages, model: smallModel })
+    const stages = await stagesFor({ ...enabled, notes: enabled.notes && isKept }, notes)
+    return openAfter({ ...enabled, stages, model: smallModel })
   }
 
   #live(session: Session, opened: Opened): LiveSession<Choices> {
-    const { chosen, toolbox, models, file, servers, written, more, options } = opened
+    const { chosen, toolbox, models, file, servers, reloadable, more, options } = opened
     const [run, ports, { skills, firstPrompt }] = [this.#opening.run, this.#opening.ports, this.#opening.frontend]
     const hasModel = this.#opening.namesModel || firstPrompt !== undefined
     const tools = (options.tools ?? []).map(({ name }) => name)
-    const shown = (options.tools ?? []).filter((tool) => isOfferedTo(tool, options.model)).map(({ name }) => name)
+    const offered = (options.tools ?? []).filter((tool) => isOfferedTo(tool, options.model)).map(({ name }) => name)
     return {
       session,
       run,
@@ -280,23 +282,23 @@ class SessionOpening<Choices extends SessionChoices> {
       standingBudgets: options.standing?.names ?? [],
       checks: async () => (await options.verification?.checks?.()) ?? [],
       commands: () => [
-        ...(written.briefing?.prompts.commands ?? []).map(({ name, description, argumentHint }) => ({
+        ...(reloadable.briefing?.prompts.commands ?? []).map(({ name, description, argumentHint }) => ({
           name,
           description,
           argumentHint,
         })),
         ...(servers?.prompts() ?? []),
       ],
-      agents: () => written.agents?.descriptions ?? [],
-      plugins: () => written.plugins,
+      agents: () => reloadable.agents?.descriptions ?? [],
+      plugins: () => reloadable.plugins,
       servers,
-      memoryFiles: written.briefing?.files ?? [],
+      memoryFiles: reloadable.briefing?.files ?? [],
       outputStyle: 'default',
-      initFields: () => ({ ...this.#init, tools: shown }),
-      prepare: preparedWith({ hasModel, run, written, servers, toolbox, ports }),
+      initFields: () => ({ ...this.#init, tools: offered }),
+      prepare: preparedWith({ hasModel, run, reloadable, servers, toolbox, ports }),
       async readAnew() {
-        const { reloadParts: readAnew } = await import('./reloadable-parts.ts')
-        await readAnew(written, { run, ports, toolbox, skills, tools, more })
+        const { reloadParts } = await import('./reloadable-parts.ts')
+        await reloadParts(reloadable, { run, ports, toolbox, skills, tools, more })
       },
     }
   }
@@ -312,7 +314,7 @@ interface Opened {
   /** The same, or the external storage. */
   readonly journal: SessionParts['journal']
   readonly servers: SessionServers | undefined
-  readonly written: ReloadableParts
+  readonly reloadable: ReloadableParts
   readonly more: LateTools
 }
 
@@ -326,9 +328,9 @@ function withFile(
   return {
     fork: () => forkOf(file, ports),
     ...(toolbox.workspace.checkpoints !== undefined && {
-      takeBackFiles: async (...wanted) => {
+      takeBackFiles: async (...target) => {
         const { takeBackFiles } = await import('./take-back-files.ts')
-        return takeBackFiles(wanted, file, toolbox, ports)
+        return takeBackFiles(target, file, toolbox, ports)
       },
     }),
   }
@@ -344,31 +346,31 @@ function optionsOfFrontend({
 interface InitSources {
   readonly permissionMode: () => string
   readonly servers: SessionServers | undefined
-  readonly written: ReloadableParts
+  readonly reloadable: ReloadableParts
 }
 
 /** The fields of `init`, with the current servers, whose prompts are listed as commands, and the current mode. */
 function initOf(
   { capabilities, ownCommands = [] }: Pick<SessionFrontend, 'capabilities' | 'ownCommands'>,
   [init, ofServers]: readonly [session: QueryOptions['init'], servers: QueryOptions['init']],
-  { permissionMode, servers, written }: InitSources,
+  { permissionMode, servers, reloadable }: InitSources,
 ): NonNullable<QueryOptions['init']> {
   const { plugin_errors: errors, ...others } = init ?? {}
   const fields: NonNullable<QueryOptions['init']> = {
     ...others,
     ...ofServers,
     get plugins() {
-      return written.plugins.all.map(pluginRow)
+      return reloadable.plugins.all.map(pluginRow)
     },
     get slash_commands() {
-      const names = [...ownCommands, ...(written.briefing?.init.slash_commands ?? [])]
+      const names = [...ownCommands, ...(reloadable.briefing?.init.slash_commands ?? [])]
       return [...new Set(names), ...(servers?.prompts() ?? []).map(({ name }) => name)]
     },
     get skills() {
-      return written.briefing?.init.skills ?? []
+      return reloadable.briefing?.init.skills ?? []
     },
     get agents() {
-      return written.agents?.names ?? []
+      return reloadable.agents?.names ?? []
     },
     ...(capabilities !== undefined && { capabilities }),
     get permissionMode() {
@@ -379,11 +381,11 @@ function initOf(
     },
   }
   // If it was missing before, the key stays absent.
-  return errors === undefined ? fields : Object.defineProperty(fields, 'plugin_errors', errorsOf(written))
+  return errors === undefined ? fields : Object.defineProperty(fields, 'plugin_errors', errorsOf(reloadable))
 }
 
-function errorsOf(written: ReloadableParts): PropertyDescriptor {
-  return { enumerable: true, get: () => written.plugins.problems.map((problem) => ({ ...problem })) }
+function errorsOf(reloadable: ReloadableParts): PropertyDescriptor {
+  return { enumerable: true, get: () => reloadable.plugins.problems.map((problem) => ({ ...problem })) }
 }
 
 /**

@@ -40,7 +40,7 @@ export interface SessionPieces {
 interface PartsOptions<Choices extends SessionChoices> {
   // Spec R-CMD-5.
   /** The choices before settings were applied: they precede those of a command. */
-  readonly given: SessionChoices
+  readonly initialChoices: SessionChoices
   readonly run: RunSettings<Choices>
   readonly ports: SessionPorts
   readonly frontend: SessionFrontend
@@ -62,11 +62,11 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
   /** Ended with the session, while its sandbox still exists. */
   hooks: SessionHooks | undefined
 
-  constructor({ given, run, ports, frontend }: PartsOptions<Choices>) {
+  constructor({ initialChoices, run, ports, frontend }: PartsOptions<Choices>) {
     this.run = run
     this.ports = ports
     this.frontend = frontend
-    this.#initialChoices = given
+    this.#initialChoices = initialChoices
   }
 
   /** The chosen goals; goals of a program are in the frontend. */
@@ -122,8 +122,8 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
   }
 
   async #chosen(): Promise<ChosenSession> {
-    const { kept, chooseSession } = this.frontend
-    if (kept !== undefined) return externalSession(kept)
+    const { kept: externalStorage, chooseSession } = this.frontend
+    if (externalStorage !== undefined) return externalSession(externalStorage)
     if (chooseSession !== undefined) return chooseSession(this.ports)
     const { sessionId, noSessionPersistence } = this.run.choices
     return {
@@ -138,7 +138,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     const { plugins } = this.run
     const { cwd } = this.ports
     const answersQuestions = this.isAnswered
-    const { planInstructions, kept, toolset, confinesEdits } = this.frontend
+    const { planInstructions, kept: externalStorage, toolset, confinesEdits } = this.frontend
     const writers = answersQuestions ? await import('./permission-writer.ts') : undefined
     const rules = await protectRulesOf(this.goals, this.run.settings, cwd)
     return openToolbox(this.run, this.ports, {
@@ -151,7 +151,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
       ...(confinesEdits !== undefined && { confinesEdits }),
       ...(writers !== undefined && {
         answersQuestions,
-        ...(kept === undefined ? await writers.permissionWriter(this.run, cwd) : writers.sessionOnlyWriter),
+        ...(externalStorage === undefined ? await writers.permissionWriter(this.run, cwd) : writers.sessionOnlyWriter),
       }),
     })
   }
@@ -162,10 +162,10 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
   }
 
   async #withModelOfCommand(briefing: Briefing | undefined): Promise<RunSettings<Choices>> {
-    const [run, said] = [this.run, this.frontend.firstPrompt]
-    if (said === undefined || this.namesModel || !namesSomething.test(said)) return run
+    const [run, prompt] = [this.run, this.frontend.firstPrompt]
+    if (prompt === undefined || this.namesModel || !namesSomething.test(prompt)) return run
     const { modelOfCommand } = await import('./prompt-content.ts')
-    const model = await modelOfCommand(said, run, briefing, this.ports)
+    const model = await modelOfCommand(prompt, run, briefing, this.ports)
     return model === undefined ? run : { ...run, choices: { ...run.choices, model } }
   }
 
@@ -187,14 +187,14 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
       const { serversOnDemand } = await import('./servers-on-demand.ts')
       return serversOnDemand(async () => (await import('./mcp.ts')).openServers({ ...place, entries: [] }))
     }
-    const given = own ?? []
+    const programServers = own ?? []
     const hasPluginServers = plugins.all.some((plugin) => Object.keys(plugin.servers).length > 0)
     const hasServers = choices.mcpConfig !== undefined || settings.mcpServers !== undefined || hasPluginServers
-    if (!hasServers && given.length === 0) return onDemand()
+    if (!hasServers && programServers.length === 0) return onDemand()
     const { openServers, serverEntries } = await import('./mcp.ts')
-    const named = new Set(given.map(({ name }) => name))
+    const named = new Set(programServers.map(({ name }) => name))
     const found = await serverEntries(choices, settings, ports, toolbox.workspace.env, inHost, plugins.all)
-    const entries = [...given, ...found.filter(({ name }) => !named.has(name))]
+    const entries = [...programServers, ...found.filter(({ name }) => !named.has(name))]
     return entries.length === 0 ? onDemand() : openServers({ ...place, entries })
   }
 

@@ -13,7 +13,7 @@ export interface Preparing {
    */
   readonly hasModel: boolean
   readonly run: RunSettings
-  readonly written: ReloadableParts
+  readonly reloadable: ReloadableParts
   readonly servers: SessionServers | undefined
   readonly toolbox: Toolbox
   readonly ports: Pick<SessionPorts, 'note' | 'wordNotice'>
@@ -23,16 +23,23 @@ export interface Preparing {
 export const namesSomething: RegExp = /^\s*\/|(?:^|[\s(])@\S/
 
 /** Returns the function that prepares prompts. */
-export function preparedWith({ hasModel, run, written, servers, toolbox, ports }: Preparing): LiveSession['prepare'] {
-  return async (said, rest = '', signal = new AbortController().signal) => {
-    const parts = typeof said === 'string' ? [{ text: said, isName: false }] : said
+export function preparedWith({
+  hasModel,
+  run,
+  reloadable,
+  servers,
+  toolbox,
+  ports,
+}: Preparing): LiveSession['prepare'] {
+  return async (prompt, rest = '', signal = new AbortController().signal) => {
+    const parts = typeof prompt === 'string' ? [{ text: prompt, isName: false }] : prompt
     const text = parts.map((part) => part.text).join('')
     // The user's text goes to the server; what follows is only for the model.
     const answered = text.startsWith('/mcp__') ? await servers?.prompt(text, signal) : undefined
     if (answered !== undefined) return { content: withRest(answered, rest) }
     if (!namesSomething.test(text)) return { content: text + rest }
     const { contentOf, modelOfCommand } = await import('./prompt-content.ts')
-    const { briefing } = written
+    const { briefing } = reloadable
     const model = hasModel ? undefined : await modelOfCommand(text, run, briefing, ports)
     const content = await contentOf(parts, rest, briefing, toolbox, ports)
     return { content, ...(model !== undefined && { model }) }

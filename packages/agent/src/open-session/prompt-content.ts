@@ -64,8 +64,8 @@ export async function modelOfCommand(
   const command = promptFileFor(prompt, briefing)
   if (briefing === undefined || command === undefined) return undefined
   const notes: string[] = []
-  const wanted = await briefing.modelOf(command, notes)
-  const named = { ...(wanted !== undefined && { model: wanted }), ...(aiSdk !== undefined && { aiSdk }) }
+  const modelName = await briefing.modelOf(command, notes)
+  const named = { ...(modelName !== undefined && { model: modelName }), ...(aiSdk !== undefined && { aiSdk }) }
   const model = modelOf(named, env, (message) => notes.push(message))
   for (const text of notes) note(wordNotice({ kind: 'prompt', text }))
   return model
@@ -85,8 +85,8 @@ export async function contentOf(
   const { redact = (shown: string) => shown } = toolbox.workspace
   const whole = redact(unmarked(text) + rest)
   if (blocks.length === 0) return whole
-  const shown = blocks.map((block) => (block.type === 'text' ? { ...block, text: redact(block.text) } : block))
-  return [{ type: 'text', text: whole }, ...shown]
+  const redacted = blocks.map((block) => (block.type === 'text' ? { ...block, text: redact(block.text) } : block))
+  return [{ type: 'text', text: whole }, ...redacted]
 }
 
 /**

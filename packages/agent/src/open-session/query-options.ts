@@ -86,13 +86,13 @@ async function promptFile(
  * @throws ConfigurationError if it is not a valid JSON Schema.
  */
 async function readAnswerSchema(
-  given: string,
+  source: string,
   { cwd, nameOf }: Pick<SessionPorts, 'cwd' | 'nameOf'>,
 ): Promise<OutputSchema> {
-  const isSchema = given.trimStart().startsWith('{')
+  const isSchema = source.trimStart().startsWith('{')
   const name = nameOf('jsonSchema')
   const takes = `${name} takes a JSON Schema or a file that contains one`
-  const schema = parseSchema(isSchema ? given : await readOptionFile(given, cwd, takes), name)
+  const schema = parseSchema(isSchema ? source : await readOptionFile(source, cwd, takes), name)
   // Loaded on demand: it is the largest part of this program.
   const { jsonSchemaOutput } = await import('../json-schema/index.ts')
   try {

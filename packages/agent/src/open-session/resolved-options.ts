@@ -22,12 +22,12 @@ export function wantedAfter(
   settings: Settings,
   env: SessionPorts['env'],
 ): WantedAfter | undefined {
-  const wanted = {
+  const enabled = {
     suggestion: promptSuggestions ?? settings.promptSuggestionEnabled === true,
     hookSummary: hookSummary ?? settings.hookSummaryEnabled === true,
     notes: isMemoryEnabled(settings, env),
   }
-  return Object.values(wanted).includes(true) ? wanted : undefined
+  return Object.values(enabled).includes(true) ? enabled : undefined
 }
 
 /**

@@ -40,8 +40,8 @@ export class RunLimit {
     this.#run = run
     this.#prices = prices
     // Only tools that start agents use models of their own.
-    const asked = agents !== undefined && 'models' in agents.tool ? (agents.tool.models ?? []) : []
-    const others = [fallbackModel, smallModel, compactModel, ...asked.filter(({ id }) => id !== model.id)]
+    const agentModels = agents !== undefined && 'models' in agents.tool ? (agents.tool.models ?? []) : []
+    const others = [fallbackModel, smallModel, compactModel, ...agentModels.filter(({ id }) => id !== model.id)]
     this.#others = this.#unpricedOf(others.filter((other) => other !== undefined))
     this.unpriced = this.unpricedWith(model)
     this.yielding = dollarLimits.filter((name) => {
@@ -64,9 +64,9 @@ export class RunLimit {
     const { choices } = this.#run
     const givesWay = this.yielding.length > 0 && this.unpriced.length > 0
     const maxTurns = givesWay ? this.#turnsInPlace : choices.maxTurns
-    const kept = dollarLimits.filter((name) => !givesWay || !this.yielding.includes(name))
+    const enforced = dollarLimits.filter((name) => !givesWay || !this.yielding.includes(name))
     return {
-      ...Object.fromEntries(kept.flatMap((name) => (choices[name] === undefined ? [] : [[name, choices[name]]]))),
+      ...Object.fromEntries(enforced.flatMap((name) => (choices[name] === undefined ? [] : [[name, choices[name]]]))),
       ...(maxTurns !== undefined && { maxTurns }),
     }
   }
@@ -116,8 +116,8 @@ interface Following {
 export function followModels(session: Session, { limit, modelNamed, first, notify }: Following): Session {
   if (limit.yielding.length === 0) return session
   const [set, prompt] = [session.set.bind(session), session.prompt.bind(session)]
-  let [kept, areTurnsSet, isReplaced] = [limit.yielding, false, limit.unpriced.length > 0]
-  const said = new Set<string>(limit.unpriced)
+  let [stillYielding, areTurnsSet, isReplaced] = [limit.yielding, false, limit.unpriced.length > 0]
+  const reported = new Set<string>(limit.unpriced)
   const unpricedFor = (name: string | null): readonly string[] => {
     try {
       return limit.unpricedWith(name === null ? first : modelNamed(name))
@@ -127,27 +127,28 @@ export function followModels(session: Session, { limit, modelNamed, first, notif
     }
   }
   const tell = (models: readonly string[]): void => {
-    const notice = models.every((model) => said.has(model)) ? undefined : limit.noticeOf(models, kept)
-    for (const model of models) said.add(model)
+    const notice = models.every((model) => reported.has(model)) ? undefined : limit.noticeOf(models, stillYielding)
+    for (const model of models) reported.add(model)
     if (notice !== undefined) notify([notice])
   }
   // A rejected change must change nothing here.
   const setWith = (change: SettingsChange, unpriced?: readonly string[]): void => {
     const { limits = {} } = change
     const replaces = unpriced === undefined ? isReplaced : unpriced.length > 0
-    const own = kept.length > 0 && replaces !== isReplaced ? limit.changeFor(kept, replaces, areTurnsSet) : {}
+    const own =
+      stillYielding.length > 0 && replaces !== isReplaced ? limit.changeFor(stillYielding, replaces, areTurnsSet) : {}
     const all = { ...own, ...limits }
     set(Object.keys(all).length === 0 ? change : { ...change, limits: all })
     isReplaced = replaces
-    kept = kept.filter((name) => limits[name] === undefined)
+    stillYielding = stillYielding.filter((name) => limits[name] === undefined)
     areTurnsSet ||= limits.maxTurns !== undefined
     tell(unpriced ?? [])
   }
   // A message may set the model of its run only.
   const unpricedNow = (): readonly string[] => {
     const { model, queue } = session.snapshot
-    const asked = [model, ...queue.flatMap((message) => message.model ?? [])]
-    return [...new Set(asked.flatMap((name) => unpricedFor(name)))]
+    const agentModels = [model, ...queue.flatMap((message) => message.model ?? [])]
+    return [...new Set(agentModels.flatMap((name) => unpricedFor(name)))]
   }
   session.listen(({ type }) => {
     if (type === 'run_end' && unpricedNow().length > 0 !== isReplaced) setWith({}, unpricedNow())

@@ -146,9 +146,9 @@ function withModel<Choices extends SessionChoices>(
   env: SessionPorts['env'],
   warnings: string[],
 ): Choices {
-  const isSaid =
+  const isSet =
     choices.model !== undefined || choices.script !== undefined || (env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
-  if (isSaid) return choices
+  if (isSet) return choices
   const model = modelOf(settings, env, (message) => warnings.push(`model in the settings is ignored: ${message}`))
   return model === undefined ? choices : { ...choices, model }
 }
@@ -191,10 +191,10 @@ export function modelOf(
   env: SessionPorts['env'],
   onUnknown?: (message: string) => void,
 ): string | undefined {
-  const { model: given } = settings
-  if (given === undefined || given === 'default') return undefined
+  const { model: modelSetting } = settings
+  if (modelSetting === undefined || modelSetting === 'default') return undefined
   // Another program appends the window size to the name.
-  const model = given.replace(/\[\d+m\]$/, '')
+  const model = modelSetting.replace(/\[\d+m\]$/, '')
   try {
     checkModelName(model, env, settings)
     return model

@@ -128,18 +128,21 @@ export function openToolbox(
   const ownNames = own.map(({ name }) => name)
   const hidden = new Set(permissions.toolsHiddenByDeny([...names, ...ownNames]))
   const known = toolProfile === 'codex' ? [...names, 'Edit', 'Write'] : names
-  const wanted = toolset === undefined ? wantedTools(choices.tools, known, ports) : exactly(toolset, known, ports)
+  const wantedNames = toolset === undefined ? wantedTools(choices.tools, known, ports) : exactly(toolset, known, ports)
   const isShown = (name: string): boolean =>
-    !ownNames.includes(name) && !hidden.has(name) && isInProfile(name, wanted, toolProfile)
-  const given = own.filter(({ name }) => !hidden.has(name))
-  const has = (name: string): boolean => isShown(name) || given.some((tool) => tool.name === name)
+    !ownNames.includes(name) && !hidden.has(name) && isInProfile(name, wantedNames, toolProfile)
+  const programTools = own.filter(({ name }) => !hidden.has(name))
+  const has = (name: string): boolean => isShown(name) || programTools.some((tool) => tool.name === name)
   return {
     workspace,
     permissions,
     sessionId,
     resultFiles,
     ownFolders,
-    tools: [...all.filter(({ name }) => isShown(name)).map((tool) => withoutMissingTools(tool, known, has)), ...given],
+    tools: [
+      ...all.filter(({ name }) => isShown(name)).map((tool) => withoutMissingTools(tool, known, has)),
+      ...programTools,
+    ],
     mayStartAgents: isShown('Agent'),
   }
 }
@@ -164,12 +167,12 @@ function modelsIn(
 }
 
 function wantedTools(
-  given: readonly string[] = ['default'],
+  flagNames: readonly string[] = ['default'],
   known: readonly string[],
   ports: Pick<SessionPorts, 'wordNotice'>,
 ): ReadonlySet<string> {
   // The tool that starts agents had the name Task before.
-  const names = given.map((name) => (name === 'Task' ? 'Agent' : name))
+  const names = flagNames.map((name) => (name === 'Task' ? 'Agent' : name))
   refuseUnknown(names, [...known, 'default', 'none', 'Skill'], known, ports)
   return new Set(names)
 }

@@ -24,12 +24,12 @@ export async function componentsOf(root: string, manifest: Manifest): Promise<Co
 
 /** Named paths replace the usual folder. A usual folder that does not exist is not reported. */
 function placesOf(root: string, kind: Kind, named: readonly string[] | undefined, notes: string[]): readonly string[] {
-  return [...new Set(named ?? [`./${kind}`])].flatMap((given) => {
-    const inside = pathInside(root, given)
+  return [...new Set(named ?? [`./${kind}`])].flatMap((namedPath) => {
+    const inside = pathInside(root, namedPath)
     const isThere = inside.kind === 'inside' && statOf(inside.path) !== undefined
     if (isThere) return [inside.path]
-    if (inside.kind === 'wrong') notes.push(`${kind}: ${JSON.stringify(given)} ${inside.why}`)
-    else if (named !== undefined) notes.push(`${kind}: ${JSON.stringify(given)} does not exist`)
+    if (inside.kind === 'wrong') notes.push(`${kind}: ${JSON.stringify(namedPath)} ${inside.why}`)
+    else if (named !== undefined) notes.push(`${kind}: ${JSON.stringify(namedPath)} does not exist`)
     return []
   })
 }

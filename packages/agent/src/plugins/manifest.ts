@@ -29,10 +29,10 @@ const manifestPath = '.claude-plugin/plugin.json'
 export async function readManifest(root: string): Promise<Manifest> {
   const read = await readJson(root, manifestPath)
   if (read.kind === 'wrong') throw new ManifestError(`${manifestPath} ${read.why}`)
-  const said: JsonObject = read.kind === 'absent' ? {} : read.value
-  const { name, version } = said
+  const fields: JsonObject = read.kind === 'absent' ? {} : read.value
+  const { name, version } = fields
   const paths = (field: string): { readonly [name: string]: readonly string[] } => {
-    const value = listIn(field, said[field])
+    const value = listIn(field, fields[field])
     if (value === undefined) return {}
     return { [field]: value.map((one) => (typeof one === 'string' ? one : wrong(field))) }
   }
@@ -42,8 +42,8 @@ export async function readManifest(root: string): Promise<Manifest> {
     ...paths('commands'),
     ...paths('agents'),
     ...paths('skills'),
-    hooks: listIn('hooks', said['hooks']) ?? [],
-    servers: listIn('mcpServers', said['mcpServers']) ?? [],
+    hooks: listIn('hooks', fields['hooks']) ?? [],
+    servers: listIn('mcpServers', fields['mcpServers']) ?? [],
   }
 }
 

@@ -79,8 +79,8 @@ export function listedAliases({ aiSdk }: Pick<Settings, 'aiSdk'>): readonly List
  * @throws ConfigurationError for invalid prices.
  */
 export function priceOverridesOf(settings: Pick<Settings, 'aiSdk' | 'modelPrices'>): PriceOverrides {
-  const given = [...(settings.modelPrices ?? []), pricesOfAliases(settings)]
-  return mergePriceOverrides(given.map((prices) => parsePriceOverrides(prices)))
+  const overrides = [...(settings.modelPrices ?? []), pricesOfAliases(settings)]
+  return mergePriceOverrides(overrides.map((prices) => parsePriceOverrides(prices)))
 }
 
 function pricesOfAliases(settings: Pick<Settings, 'aiSdk'>): JsonObject {
@@ -109,8 +109,8 @@ interface Definition extends Omit<AiSdkPackage, 'from'>, Pick<AiSdkAlias, 'packa
 function definitionOf(name: string, aiSdk: AiSdkSettings | undefined): Definition {
   const alias = aiSdk !== undefined && Object.hasOwn(aiSdk.models, name) ? aiSdk.models[name] : undefined
   if (alias !== undefined) refuseTakenName(name, alias)
-  const said = alias ?? parseAiSdkName(name)
-  const { package: packageName } = said
+  const parsed = alias ?? parseAiSdkName(name)
+  const { package: packageName } = parsed
   const ofPackage =
     aiSdk !== undefined && Object.hasOwn(aiSdk.packages, packageName) ? aiSdk.packages[packageName] : undefined
   if (alias === undefined && ofPackage === undefined && aiSdk !== undefined) refuseUnnamed(packageName, aiSdk)
@@ -118,7 +118,7 @@ function definitionOf(name: string, aiSdk: AiSdkSettings | undefined): Definitio
   const providerOptions = { ...ofPackage?.providerOptions, ...alias?.providerOptions }
   return {
     ...ofPackage,
-    ...said,
+    ...parsed,
     id: name,
     options,
     providerOptions,
@@ -152,7 +152,7 @@ function refuseTakenName(name: string, { from }: AiSdkAlias): void {
   const taken = ['default', 'inherit', ...Object.keys(modelAliases())]
   if (!taken.includes(name.toLowerCase()) && keyVariablesOf(name) === undefined) return
   throw new ConfigurationError(
-    `aiSdk.models.${name} in ${from} has the name of another model. Give it a name that means nothing yet, such as my-${name}.`,
+    `aiSdk.models.${name} in ${from} has the name of another model. Choose an unused name, such as my-${name}.`,
   )
 }
 
@@ -179,15 +179,15 @@ export class AiSdkModels {
   model(name: string): Model {
     const made = this.#loaded.get(name) ?? this.#waiting.get(name)
     if (made !== undefined) return made
-    const wanted = this.#modelToLoad(name)
-    const { id = name, contextWindow = usualWindow, maxOutputTokens = usualOutput, maxServerToolUses } = wanted.adapter
+    const toLoad = this.#modelToLoad(name)
+    const { id = name, contextWindow = usualWindow, maxOutputTokens = usualOutput, maxServerToolUses } = toLoad.adapter
     const model: Model = {
       id,
       contextWindow,
       maxOutputTokens,
-      defaultOutputTokens: Math.min(wanted.adapter.defaultOutputTokens ?? usualDefaultOutput, maxOutputTokens),
+      defaultOutputTokens: Math.min(toLoad.adapter.defaultOutputTokens ?? usualDefaultOutput, maxOutputTokens),
       ...(maxServerToolUses !== undefined && { maxServerToolUses }),
-      call: async (...asked) => (await this.#loadForRequest(name)).call(...asked),
+      call: async (...request) => (await this.#loadForRequest(name)).call(...request),
     }
     this.#waiting.set(name, model)
     return model
@@ -200,9 +200,9 @@ export class AiSdkModels {
   async load(name: string): Promise<Model> {
     const before = this.#loaded.get(name)
     if (before !== undefined) return before
-    const wanted = this.#modelToLoad(name)
+    const toLoad = this.#modelToLoad(name)
     const { loadModel } = await import('./load-model.ts')
-    const model = await loadModel(wanted)
+    const model = await loadModel(toLoad)
     this.#loaded.set(name, model)
     return model
   }
@@ -240,10 +240,10 @@ export class AiSdkModels {
     const own = configFolder('halting', { cwd, home: homeFolder(env), env })
     const found = findPackage({ name: packageName, entry, folders: [...new Set([...definition.folders, own])], cwd })
     const { id, contextWindow, maxOutputTokens, maxServerToolUses } = definition
-    const given = expanded(options, env, `options of ${name}`)
+    const expandedOptions = expanded(options, env, `options of ${name}`)
     const givenToProvider = expanded(providerOptions, env, `providerOptions of ${name}`)
     // These are removed from what a session shows and stores.
-    for (const each of [given, givenToProvider]) noteSecretsOfOptions(each)
+    for (const each of [expandedOptions, givenToProvider]) noteSecretsOfOptions(each)
     const adapter = {
       ...limitsFromEnvironment(env),
       id,
@@ -253,7 +253,7 @@ export class AiSdkModels {
       // True: values of an object of objects stay objects.
       providerOptions: givenToProvider as Record<string, JsonObject>,
     }
-    return { found, entry, factory, options: given, model, adapter, env, thinking }
+    return { found, entry, factory, options: expandedOptions, model, adapter, env, thinking }
   }
 }
 
@@ -278,9 +278,9 @@ const secretName = /key|token|secret|auth|passw|credential|cookie|signature|head
  * of the session uses to sign in.
  */
 export function signInVariables({ aiSdk }: Pick<Settings, 'aiSdk'>, models: readonly string[]): readonly string[] {
-  const said = [...Object.values(aiSdk?.models ?? {}), ...Object.values(aiSdk?.packages ?? {})]
+  const definitions = [...Object.values(aiSdk?.models ?? {}), ...Object.values(aiSdk?.packages ?? {})]
   const named = new Set<string>()
-  for (const { options, providerOptions } of said) addVariables([options, providerOptions], false, named)
+  for (const { options, providerOptions } of definitions) addVariables([options, providerOptions], false, named)
   const isUsed = models.some((name) => isBehindPackage(name, aiSdk === undefined ? {} : { aiSdk }))
   return [...named, ...(isUsed ? cloudSecretVariables : [])]
 }

@@ -84,7 +84,7 @@ function checked({ name, entry, folders }: PackageQuery, folder: string, manifes
     const major = /^[^\d]*(\d+)(?:\.0)*$/.exec(range.trim())?.[1]
     throw new ConfigurationError(
       `${name} ${version} needs Node ${major ?? range}; this is ${node}. Start halting with such a Node, or install the package ` +
-        `again with this one, for which npm takes a version that fits: ${update}.`,
+        `again with this one, for which npm chooses a matching version: ${update}.`,
     )
   }
   const target = entryOf(manifest, entry)

@@ -31,33 +31,33 @@ export interface ModelToLoad {
  * during requests.
  * @throws ConfigurationError for a package that is not a provider of the AI SDK, or that fails.
  */
-export async function loadModel(wanted: ModelToLoad): Promise<Model> {
-  const { adapter, env, thinking } = wanted
-  const made = await withEnvironment(env, async () => languageModelOf(wanted))
+export async function loadModel(definition: ModelToLoad): Promise<Model> {
+  const { adapter, env, thinking } = definition
+  const made = await withEnvironment(env, async () => languageModelOf(definition))
   const model = fromAiSdk(made, adapter)
   return {
     ...model,
-    call(request, given) {
-      const asked = thinking === undefined ? request : { ...request, thinking: request.thinking ?? thinking }
+    call(request, modelCall) {
+      const withThinking = thinking === undefined ? request : { ...request, thinking: request.thinking ?? thinking }
       // Events may start a tool, a hook or another session, which must not see the scoped variables.
-      const call = { ...given, emit: asOutside((update: ModelUpdate) => given.emit(update)) }
-      return withEnvironment(env, () => model.call(asked, call))
+      const call = { ...modelCall, emit: asOutside((update: ModelUpdate) => modelCall.emit(update)) }
+      return withEnvironment(env, () => model.call(withThinking, call))
     },
   }
 }
 
-async function languageModelOf(wanted: ModelToLoad): Promise<AiSdkModel> {
-  const { found, model, options, env } = wanted
+async function languageModelOf(definition: ModelToLoad): Promise<AiSdkModel> {
+  const { found, model, options, env } = definition
   const redact = createKeyRedactor(env)
   const failed = (what: string, thrown: unknown): ConfigurationError =>
-    new ConfigurationError(`${shownName(wanted)} ${what}: ${redact(messageOf(thrown))}`)
+    new ConfigurationError(`${shownName(definition)} ${what}: ${redact(messageOf(thrown))}`)
   let exported: Exports
   try {
     exported = (await import(pathToFileURL(realpathSync(found.file)).href)) as Exports
   } catch (thrown) {
     throw failed(`in ${found.folder} cannot be loaded`, thrown)
   }
-  const [name, create] = factoryOf(exported, wanted)
+  const [name, create] = factoryOf(exported, definition)
   let provider: unknown
   try {
     provider = await create(structuredClone(options))
@@ -70,7 +70,7 @@ async function languageModelOf(wanted: ModelToLoad): Promise<AiSdkModel> {
   } catch (thrown) {
     throw failed(`cannot give its model "${model}"`, thrown)
   }
-  return checkedModel(made, wanted, name)
+  return checkedModel(made, definition, name)
 }
 
 function shownName({ found, entry }: Pick<ModelToLoad, 'found' | 'entry'>): string {
@@ -82,8 +82,8 @@ type Exports = Readonly<Record<string, unknown>>
 type Factory = (options: JsonObject) => unknown
 
 /** The export that settings name, the only factory, or the one named after the package. */
-function factoryOf(exported: Exports, wanted: ModelToLoad): readonly [name: string, create: Factory] {
-  const { factory, found, entry } = wanted
+function factoryOf(exported: Exports, definition: ModelToLoad): readonly [name: string, create: Factory] {
+  const { factory, found, entry } = definition
   const factories = factoriesIn(exported)
   const names = factories.map(([name]) => name).join(', ')
   const has = names === '' ? 'It exports nothing that creates a provider' : `It exports ${names}`
@@ -91,7 +91,7 @@ function factoryOf(exported: Exports, wanted: ModelToLoad): readonly [name: stri
     const named = allOf(exported).find(([name]) => name === factory)
     if (named !== undefined) return named
     throw new ConfigurationError(
-      `${shownName(wanted)} has no function ${factory}. ${has}. Set another "factory" in aiSdk of the settings.`,
+      `${shownName(definition)} has no function ${factory}. ${has}. Set another "factory" in aiSdk of the settings.`,
     )
   }
   const different = factories.filter(([, create], at) => factories.findIndex(([, other]) => other === create) === at)
@@ -99,13 +99,13 @@ function factoryOf(exported: Exports, wanted: ModelToLoad): readonly [name: stri
   if (first !== undefined && different.length === 1) return first
   if (first === undefined)
     throw new ConfigurationError(
-      `${shownName(wanted)} is not a provider package of the AI SDK: it exports no function create…. Name another package.`,
+      `${shownName(definition)} is not a provider package of the AI SDK: it exports no function create…. Name another package.`,
     )
   const wantedNames = namesFor(found.name, entry)
   const fitting = wantedNames.flatMap((plain) => different.filter(([name]) => plainOf(name) === plain))[0]
   if (fitting !== undefined) return fitting
   throw new ConfigurationError(
-    `${shownName(wanted)} has several factories: ${names}. Set "factory" in aiSdk of the settings to one of them.`,
+    `${shownName(definition)} has several factories: ${names}. Set "factory" in aiSdk of the settings to one of them.`,
   )
 }
 
@@ -143,7 +143,7 @@ function modelOfProvider(provider: unknown, model: string): unknown {
   return typeof provider === 'function' ? (provider as (name: string) => unknown)(model) : undefined
 }
 
-function checkedModel(made: unknown, wanted: ModelToLoad, factory: string): AiSdkModel {
+function checkedModel(made: unknown, definition: ModelToLoad, factory: string): AiSdkModel {
   const fields: { specificationVersion?: unknown; doStream?: unknown } =
     typeof made === 'object' && made !== null ? made : {}
   const { specificationVersion: version, doStream } = fields
@@ -152,12 +152,12 @@ function checkedModel(made: unknown, wanted: ModelToLoad, factory: string): AiSd
   if (typeof version === 'string') {
     const isOlder = /^v[12]$/.test(version)
     throw new ConfigurationError(
-      `${shownName(wanted)} has models of version ${version} of the AI SDK; this program takes v3 and v4. ` +
-        (isOlder ? `Install a newer one: ${wanted.found.update}.` : 'Install an older one.'),
+      `${shownName(definition)} has models of version ${version} of the AI SDK; this program supports v3 and v4. ` +
+        (isOlder ? `Install a newer one: ${definition.found.update}.` : 'Install an older one.'),
     )
   }
   throw new ConfigurationError(
-    `${shownName(wanted)} is not a provider package of the AI SDK: what ${factory} returns gives no language model. ` +
+    `${shownName(definition)} is not a provider package of the AI SDK: what ${factory} returns has no language model. ` +
       'Name another package, or another "factory" in aiSdk of the settings.',
   )
 }

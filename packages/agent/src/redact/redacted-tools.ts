@@ -40,8 +40,8 @@ export function redactedTools(tools: readonly AnyTool[], redact: Redact): readon
  * The same tool with output that passes through `redact` before anyone sees it: the model, the record, hooks, and
  * files of large results.
  */
-export function redactedTool(tool: AnyLeafTool, given: Redact): AnyLeafTool {
-  const redact = closed(given)
+export function redactedTool(tool: AnyLeafTool, rawRedact: Redact): AnyLeafTool {
+  const redact = closed(rawRedact)
   const { precheck } = tool
   return {
     ...tool,
@@ -94,8 +94,13 @@ function closed(redact: Redact): Redact {
 function redactedOutput(output: ToolOutput | string, redact: Redact): ToolOutput | string {
   if (typeof output === 'string') return redact(output)
   const { content, details } = output
-  const shown = typeof content === 'string' ? redact(content) : content.map((block) => redactedBlock(block, redact))
-  return { ...output, content: shown, ...(details !== undefined && { details: redactedJson(details, redact) }) }
+  const redactedContent =
+    typeof content === 'string' ? redact(content) : content.map((block) => redactedBlock(block, redact))
+  return {
+    ...output,
+    content: redactedContent,
+    ...(details !== undefined && { details: redactedJson(details, redact) }),
+  }
 }
 
 /** Other blocks, such as documents and search results, contain texts too. The bytes of an image are not text. */

@@ -35,8 +35,8 @@ export interface ConfineCommandsOptions {
 export async function confineCommands(options: ConfineCommandsOptions): Promise<void> {
   const { workspace, permissions, ownFolders = [], isWanted, home, env, onMade, onRefused } = options
   const { sandbox = [], managedDomains } = options.settings
-  const wanted: readonly JsonObject[] = isWanted ? [{ enabled: true }, ...sandbox] : sandbox
-  const own = sandboxSettingsOf(wanted)
+  const sandboxSettings: readonly JsonObject[] = isWanted ? [{ enabled: true }, ...sandbox] : sandbox
+  const own = sandboxSettingsOf(sandboxSettings)
   if (!own.enabled) return
   const byRules = permissions.domains().allowed
   const named = managedDomains === undefined ? byRules : byRules.filter((domain) => managedDomains.includes(domain))

@@ -35,9 +35,9 @@ Copy unchanged and removed lines exactly from the file: they must be there once 
       required: ['input'],
       additionalProperties: false,
     },
-    canonicalInput(given) {
-      const { patch, ...others } = given
-      return patch === undefined || 'input' in given ? given : { ...others, input: patch }
+    canonicalInput(rawInput) {
+      const { patch, ...others } = rawInput
+      return patch === undefined || 'input' in rawInput ? rawInput : { ...others, input: patch }
     },
     readOnly: false,
     editsFiles: true,

@@ -60,8 +60,8 @@ function isContinued({ transcript, open, isRewound }: SessionBefore): boolean {
 /** Ids of tasks in a transcript, and in the records of a run that did not end. */
 function taskIdsIn({ transcript, open = [] }: SessionBefore): ReadonlySet<string> {
   const ids = new Set<string>()
-  const enter = (given: unknown): void => {
-    const notes: readonly unknown[] = Array.isArray(given) ? given : []
+  const enter = (addId: unknown): void => {
+    const notes: readonly unknown[] = Array.isArray(addId) ? addId : []
     for (const note of notes) if (isJsonObject(note) && typeof note['id'] === 'string') ids.add(note['id'])
   }
   const enterAll = (entries: unknown): void => {

@@ -175,8 +175,8 @@ async function shortDiff(before: string, after: string): Promise<string> {
     `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@`,
     ...hunk.lines.map((line) => headOf(line, 200)),
   ])
-  const shown = headOf(lines.slice(0, diffLines).join('\n'), diffCharacters)
-  return lines.length > diffLines || shown.length === diffCharacters ? `${shown}\n${diffCut}` : shown
+  const text = headOf(lines.slice(0, diffLines).join('\n'), diffCharacters)
+  return lines.length > diffLines || text.length === diffCharacters ? `${text}\n${diffCut}` : text
 }
 
 /**

@@ -92,8 +92,8 @@ function withChangeNotices(tool: AnyLeafTool, workspace: Workspace): AnyLeafTool
   }
 }
 
-function withNote(given: ToolOutput | string, note: string): ToolOutput {
-  const output = typeof given === 'string' ? { content: given } : given
+function withNote(result: ToolOutput | string, note: string): ToolOutput {
+  const output = typeof result === 'string' ? { content: result } : result
   const { content } = output
   return typeof content === 'string'
     ? { ...output, content: `${content}\n\n${note}` }

@@ -53,9 +53,9 @@ export function aftermathNotes({ aftermath, unsettled }: ShellEnd): readonly str
 const mostPaths = 5
 
 function shownPaths(paths: readonly string[]): string {
-  const shown = paths.slice(0, mostPaths).map((path) => headOf(JSON.stringify(path).slice(1, -1), 200))
-  const more = paths.length - shown.length
-  return more === 0 ? shown.join(', ') : `${shown.join(', ')} and ${more} more`
+  const quotedPaths = paths.slice(0, mostPaths).map((path) => headOf(JSON.stringify(path).slice(1, -1), 200))
+  const more = paths.length - quotedPaths.length
+  return more === 0 ? quotedPaths.join(', ') : `${quotedPaths.join(', ')} and ${more} more`
 }
 
 /** Errors of commands confined to reading, in the wording of programs. */

@@ -115,12 +115,12 @@ type Changed =
   | { readonly kind: 'refused'; readonly why: string }
 
 /** A very deeply nested cell can be parsed but not serialized. */
-function changedWhole(has: HasTool, ...given: Parameters<typeof changedText>): Changed {
+function changedWhole(has: HasTool, ...changeArguments: Parameters<typeof changedText>): Changed {
   try {
-    return changedText(...given)
+    return changedText(...changeArguments)
   } catch (thrown) {
     if (!(thrown instanceof RangeError)) throw thrown
-    return { kind: 'refused', why: cellTooDeep(given[0], has) }
+    return { kind: 'refused', why: cellTooDeep(changeArguments[0], has) }
   }
 }
 
@@ -149,9 +149,9 @@ function changedText(
 
 function noCell(path: string, id: string, cells: readonly Cell[]): string {
   const known = cells.map((cell) => cell.id)
-  const shown = known.slice(0, 20).join(', ')
+  const listed = known.slice(0, 20).join(', ')
   const more = known.length > 20 ? ', ...' : ''
-  return unknownCell(path, headOf(id, 100), headOf(shown, 1000) + more)
+  return unknownCell(path, headOf(id, 100), headOf(listed, 1000) + more)
 }
 
 /** A cell in the required form: only code has outputs, and from nbformat 4.5 on cells have ids. */

@@ -37,10 +37,10 @@ export const similarLines = (lines: string, same: number, all: number): string =
 export const moreMatchLines = (count: number): string => `[... ${count} more lines]`
 /**
  * @param file the text of the file as JSON;
- * @param given that of old_string
+ * @param oldString that of old_string
  */
-export const lineDifference = (line: number, file: string, given: string): string =>
-  `Line ${line}: the file has ${file}, old_string has ${given}.`
+export const lineDifference = (line: number, file: string, oldString: string): string =>
+  `Line ${line}: the file has ${file}, old_string has ${oldString}.`
 /** If the lines above are not the whole place. */
 export const readToCopy = (path: string, line: number, count: number): string =>
   `This is a part of it. Use ${nextCall('Read', { file_path: path, offset: line, limit: count })}, then copy old_string from the file.`

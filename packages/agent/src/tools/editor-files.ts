@@ -34,9 +34,9 @@ export async function unsavedText(
   { files, signal }: AskedEditor,
   mostCharacters: number,
 ): Promise<string | undefined> {
-  const given = await files.read?.(path, signal)
-  if (given === undefined || given.length > mostCharacters) return undefined
-  const text = given.startsWith('\uFEFF') ? given.slice(1) : given
+  const editorText = await files.read?.(path, signal)
+  if (editorText === undefined || editorText.length > mostCharacters) return undefined
+  const text = editorText.startsWith('\uFEFF') ? editorText.slice(1) : editorText
   if (isSameText(text, onDisk)) return undefined
   return onDisk.includes('\r\n') && !text.includes('\r') ? text.replaceAll('\n', '\r\n') : text
 }

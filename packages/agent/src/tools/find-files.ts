@@ -60,9 +60,9 @@ async function find(
   let characters = 0
   let rest = ''
   const list = (name: string): void => {
-    const shown = displayName(resolve(root.path, name), workspace.cwd)
-    characters += shown.length + 1
-    if (files.length < globFiles && characters <= searchCharacters) files.push(shown)
+    const display = displayName(resolve(root.path, name), workspace.cwd)
+    characters += display.length + 1
+    if (files.length < globFiles && characters <= searchCharacters) files.push(display)
   }
   // Not by ripgrep's --glob, which would include files that .gitignore excludes.
   const args = ['--files', '--null', '--sortr=modified']
@@ -75,7 +75,7 @@ async function find(
         if (glob.fitOf(name) === undefined || isHidden(name, root, workspace, rights)) continue
         const taken = names.take(name)
         if (taken === 'no') continue
-        if (taken === 'begins anew') {
+        if (taken === 'restarts') {
           files = []
           characters = 0
         }

@@ -173,9 +173,9 @@ class LineTaker {
   }
 }
 
-function cutLine(kept: string, length: number, lineCharacters: number): string {
+function cutLine(stored: string, length: number, lineCharacters: number): string {
   if (length > lineCharacters + 1) {
-    return headOf(kept, lineCharacters) + lineCut(length - lineCharacters)
+    return headOf(stored, lineCharacters) + lineCut(length - lineCharacters)
   }
-  return kept.endsWith('\r') ? kept.slice(0, -1) : kept
+  return stored.endsWith('\r') ? stored.slice(0, -1) : stored
 }

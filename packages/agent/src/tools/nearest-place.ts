@@ -176,33 +176,33 @@ function shownLines(lines: readonly string[], { line, count }: Near): { text: st
 function difference(lines: readonly string[], oldText: string, { line, count }: Near): readonly string[] {
   const old = oldText.split('\n')
   for (let index = 0; index < Math.min(count, old.length); index += 1) {
-    const [has, wanted] = [lines[line + index] ?? '', old[index] ?? '']
-    if (isThere(has, wanted, index === 0, index === old.length - 1)) continue
-    const [file, given] = around(has, wanted)
-    return [lineDifference(line + index + 1, file, given)]
+    const [has, oldLine] = [lines[line + index] ?? '', old[index] ?? '']
+    if (isThere(has, oldLine, index === 0, index === old.length - 1)) continue
+    const [file, oldPart] = around(has, oldLine)
+    return [lineDifference(line + index + 1, file, oldPart)]
   }
   return []
 }
 
 /** The first line to replace may be the end of a line in the file, and the last one the beginning of a line. */
-function isThere(has: string, wanted: string, isFirst: boolean, isLast: boolean): boolean {
-  if (isFirst && isLast) return has.includes(wanted)
-  return isFirst ? has.endsWith(wanted) : isLast ? has.startsWith(wanted) : has === wanted
+function isThere(has: string, oldLine: string, isFirst: boolean, isLast: boolean): boolean {
+  if (isFirst && isLast) return has.includes(oldLine)
+  return isFirst ? has.endsWith(oldLine) : isLast ? has.startsWith(oldLine) : has === oldLine
 }
 
 const shownAround = 60
 
 /** Both from shortly before the first difference. */
-function around(has: string, wanted: string): readonly [string, string] {
+function around(has: string, oldLine: string): readonly [string, string] {
   let at = 0
-  while (at < has.length && at < wanted.length && has[at] === wanted[at]) at += 1
+  while (at < has.length && at < oldLine.length && has[at] === oldLine[at]) at += 1
   const start = Math.max(0, at - 20)
   const show = (line: string): string => {
     const part = headOf(line.slice(start), shownAround)
     const cut = start + part.length < line.length ? '...' : ''
     return `${start > 0 ? '...' : ''}${visible(part)}${cut}`
   }
-  return [show(has), show(wanted)]
+  return [show(has), show(oldLine)]
 }
 
 /** Quoted, with characters other than plain ASCII as escapes. */

@@ -96,11 +96,11 @@ function createAskUserQuestionTool(): Tool<AskUserQuestionInput> {
     // The answers are in the input: executing it again gives the same result.
     readOnly: true,
     concurrencySafe: false,
-    execute({ questions, answers: said = {} }) {
-      const answered = questions.map(({ question }) => texts.answerTo(question, answerText(said[question])))
+    execute({ questions, answers: userAnswers = {} }) {
+      const answered = questions.map(({ question }) => texts.answerTo(question, answerText(userAnswers[question])))
       return {
         content: texts.userAnswered(answered),
-        details: { questions: questions.length, answers: said },
+        details: { questions: questions.length, answers: userAnswers },
       }
     },
   }

@@ -210,11 +210,11 @@ export class ProcessScan {
     return (forks - started.forks) * 2 < free
   }
 
-  #inspect(processId: number, { groupId: wanted, mark, leaves, started }: ScannedGroup, found: Found): void {
+  #inspect(processId: number, { groupId: wantedGroup, mark, leaves, started }: ScannedGroup, found: Found): void {
     const stat = processId === this.#files.processId ? undefined : this.#statOf(processId)
     if (stat === undefined) return
     const { groupId, startedAt, isLeaderGone, hasMemory } = stat
-    const isInGroup = groupId === wanted
+    const isInGroup = groupId === wantedGroup
     if (leaves === 'detached' && !isInGroup) return
     // Processes older than this program were not started by it.
     if (started !== undefined && startedAt < this.#startOfThis()) return

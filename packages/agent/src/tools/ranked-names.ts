@@ -55,7 +55,7 @@ function matcherOf(pattern: string): ((name: string) => boolean) | undefined {
  * The effect of a name: it is added, it is the first of a reading that replaces the earlier names, or it does not
  * count.
  */
-export type NameEffect = 'counts' | 'begins anew' | 'no'
+export type NameEffect = 'counts' | 'restarts' | 'no'
 
 const mostLookAlikes = 4
 
@@ -109,7 +109,7 @@ export class BestNames {
     }
     this.#best = fit
     this.#count += 1
-    return isBetter ? 'begins anew' : 'counts'
+    return isBetter ? 'restarts' : 'counts'
   }
 }
 

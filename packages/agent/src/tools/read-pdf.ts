@@ -32,25 +32,25 @@ export async function readPdf(
   bytes: Uint8Array,
   { pages, maxCharacters, signal, library, has }: PdfRange,
 ): Promise<ToolOutput> {
-  const wanted = pagesOf(pages)
-  if (wanted === undefined) return failed(wrongPages(JSON.stringify(headOf(pages ?? '', 40))))
-  const read = await pdfText(bytes, { ...wanted, maxCharacters, signal, ...(library !== undefined && { library }) })
+  const range = pagesOf(pages)
+  if (range === undefined) return failed(wrongPages(JSON.stringify(headOf(pages ?? '', 40))))
+  const read = await pdfText(bytes, { ...range, maxCharacters, signal, ...(library !== undefined && { library }) })
   if (read.kind === 'no library') return failed(noPdfLibrary(path, pdfPagesOf(bytes), has))
   if (read.kind === 'failed') return failed(unreadablePdf(path, headOf(read.why, 300), has))
   const { pageCount } = read
-  if (wanted.first > pageCount) return failed(noSuchPage(path, pageCount, wanted.first))
+  if (range.first > pageCount) return failed(noSuchPage(path, pageCount, range.first))
   const shown: string[] = []
   let left = maxCharacters
   for (const [index, text] of read.pages.entries()) {
-    const number = wanted.first + index
+    const number = range.first + index
     const clean = text.trim() === '' ? pageWithoutText(has) : text.trimEnd()
     if (shown.length > 0 && clean.length > left) break
     shown.push(`${pageHeading(number, pageCount)}\n${clean.length > left ? cut(clean, left) : clean}`)
     left -= clean.length
   }
-  const last = wanted.first + shown.length - 1
-  if (last < pageCount) shown.push(morePages(path, wanted.first, last, pageCount))
-  const details = { type: 'pdf', filePath: path, firstPage: wanted.first, lastPage: last, totalPages: pageCount }
+  const last = range.first + shown.length - 1
+  if (last < pageCount) shown.push(morePages(path, range.first, last, pageCount))
+  const details = { type: 'pdf', filePath: path, firstPage: range.first, lastPage: last, totalPages: pageCount }
   return { content: shown.join('\n'), details }
 }
 

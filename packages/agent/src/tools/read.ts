@@ -259,9 +259,9 @@ async function readText(
     signal,
     mostBytes: limits.readBytes,
   })
-  const kept = unsaved === undefined ? read.hash && textOfSmall(small, stats) : decodedText(unsaved)?.text
+  const storedText = unsaved === undefined ? read.hash && textOfSmall(small, stats) : decodedText(unsaved)?.text
   // A call that shows nothing has read nothing.
-  const note = (): FileMemo => files.recordSeen(real, seenFile(stats, read.hash), firstLine, kept)
+  const note = (): FileMemo => files.recordSeen(real, seenFile(stats, read.hash), firstLine, storedText)
   const details = {
     type: 'text',
     filePath: path,

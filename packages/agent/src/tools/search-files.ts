@@ -307,8 +307,8 @@ async function chosenGlobs(
     return { globs: [best], note: passedOver > 0 ? `\n\n${globNote(bracketsAsName(passedOver))}` : '' }
   const [only, ...others] = lookAlikes
   if (only === undefined) return asWritten
-  const shown = lookAlikes.map(exactPath).join(', ')
+  const listed = lookAlikes.map(exactPath).join(', ')
   return others.length > 0
-    ? { globs: [glob], note: `\n\n${noNameFitsGlob(shown)}` }
-    : { globs: [globOfPath(only)], note: `\n\n${globSameLooking(shown)}` }
+    ? { globs: [glob], note: `\n\n${noNameFitsGlob(listed)}` }
+    : { globs: [globOfPath(only)], note: `\n\n${globSameLooking(listed)}` }
 }

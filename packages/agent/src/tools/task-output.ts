@@ -101,8 +101,8 @@ async function wordsOfAgent(
 ): Promise<ToolOutput> {
   if (agent.isWorking && waitMs > 0) await endOrTimeout((settle) => agent.onEnd(settle), waitMs, signal)
   const state = agent.isWorking ? agentWorking : agentEnded
-  const said = agent.isWorking ? agent.said || noOutputYet : resultFollows
-  return { content: `${state}\n${said}${note}`, details: { task_id: agent.id, state } }
+  const latestText = agent.isWorking ? agent.said || noOutputYet : resultFollows
+  return { content: `${state}\n${latestText}${note}`, details: { task_id: agent.id, state } }
 }
 
 /** Calls back at the end, immediately if it has come. May return a function that cancels this. */

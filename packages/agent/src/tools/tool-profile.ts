@@ -5,10 +5,10 @@ import type { HasTool } from './available-tools.ts'
 import { schemaOfSome } from './input.ts'
 
 /** Whether a session offers a tool. `wanted`: the named tools, or `default` for all of the profile. */
-export function isInProfile(name: string, wanted: ReadonlySet<string>, profile: ToolProfile): boolean {
-  if (wanted.has(name)) return true
-  if (name === patchToolName && (wanted.has('Edit') || wanted.has('Write'))) return true
-  return wanted.has('default') && (profile !== 'small' || name in smallTools)
+export function isInProfile(name: string, named: ReadonlySet<string>, profile: ToolProfile): boolean {
+  if (named.has(name)) return true
+  if (name === patchToolName && (named.has('Edit') || named.has('Write'))) return true
+  return named.has('default') && (profile !== 'small' || name in smallTools)
 }
 
 /** The tool as a profile offers it. Its behaviour and accepted input are the same. */
@@ -21,8 +21,8 @@ export function asOffered(tool: AnyLeafTool, profile: ToolProfile): AnyLeafTool 
 function withPatches({ name, description }: AnyLeafTool): string {
   if (name === patchToolName) return description
   // A patch contains the lines that it changes: no file has to be read first.
-  const said = name === 'Read' ? description.replaceAll(/ [A-Z][^.]*\b(?:Edit|Write)\b[^.]*\./g, '') : description
-  return said.replaceAll(/\bEdit\b(?:(?:, | and | or )Write\b)?|\bWrite\b/g, patchToolName)
+  const baseText = name === 'Read' ? description.replaceAll(/ [A-Z][^.]*\b(?:Edit|Write)\b[^.]*\./g, '') : description
+  return baseText.replaceAll(/\bEdit\b(?:(?:, | and | or )Write\b)?|\bWrite\b/g, patchToolName)
 }
 
 /** Fields that are not offered are still accepted: the tool checks them itself. */

@@ -99,8 +99,8 @@ export class Trials {
 
 /** As in Bash: 0 means the default. */
 function timeoutOf(input: unknown, { limits }: TrialPlace): number {
-  const asked = isJsonObject(input) ? input['timeout'] : undefined
-  const ms = typeof asked === 'number' && asked > 0 ? asked : limits.bashTimeoutMs
+  const timeout = isJsonObject(input) ? input['timeout'] : undefined
+  const ms = typeof timeout === 'number' && timeout > 0 ? timeout : limits.bashTimeoutMs
   return Math.min(ms, limits.bashMaxTimeoutMs)
 }
 

@@ -44,10 +44,10 @@ export function createWaitTool(workspace: Workspace): Tool<WaitInput> {
     async execute(input, context) {
       // Loaded on demand.
       const { waitFor } = await import('./waits/wait-for.ts')
-      const asked = input.seconds ?? input.timeout_seconds ?? defaultSeconds
+      const seconds = input.seconds ?? input.timeout_seconds ?? defaultSeconds
       return waitFor(input, workspace, context, {
-        seconds: Math.min(asked, longestSeconds),
-        isLowered: asked > longestSeconds,
+        seconds: Math.min(seconds, longestSeconds),
+        isLowered: seconds > longestSeconds,
       })
     },
   }
@@ -63,9 +63,9 @@ function checked(check: InputCheck<WaitInput>): InputCheck<WaitInput> {
     valid: false,
     message: wrongFields(problem),
   })
-  const given = subjects.filter((name) => input[name] !== undefined)
-  if (given.length !== 1) return wrong(given.length === 0 ? 'none' : { several: given })
-  const [subject] = given
+  const present = subjects.filter((name) => input[name] !== undefined)
+  if (present.length !== 1) return wrong(present.length === 0 ? 'none' : { several: present })
+  const [subject] = present
   if (input.pattern !== undefined && subject !== 'task_id' && subject !== 'command') return wrong('pattern')
   if (input.change !== undefined && subject !== 'file_path') return wrong('change')
   if (input.every_seconds !== undefined && subject !== 'command') return wrong('every_seconds')

@@ -36,10 +36,10 @@ export function createWebFetchTool(workspace: Workspace): Tool<WebFetchInput> {
       ])
       const { web, fitImage, pdfLibrary, limits } = workspace
       cache ??= new Cache(web.nowMs)
-      const kept = cache.get(url)
+      const cached = cache.get(url)
       const options = { web, signal, fitImage, pdfLibrary, maxCharacters: limits.readCharacters }
-      const fetched = kept ?? (await fetchPage(url, options))
-      if (kept === undefined && fetched.isCacheable) cache.store(url, fetched)
+      const fetched = cached ?? (await fetchPage(url, options))
+      if (cached === undefined && fetched.isCacheable) cache.store(url, fetched)
       if (prompt === undefined || ask === undefined || fetched.page === undefined) return fetched.output
       const { answerAboutPage } = await import('../web/answer-about-page.ts')
       return answerAboutPage({ fetched, prompt, ask, model: workspace.smallModel })

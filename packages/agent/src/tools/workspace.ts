@@ -230,12 +230,12 @@ export class Workspace {
    * Moves to the directory in which a command ended. Outside the workspace directories the shell is reset. Returns
    * which of the two happened.
    */
-  moveShell(directory: string): 'moved' | 'put back' {
+  moveShell(directory: string): 'moved' | 'reset' {
     const isAllowed = isInsideAny(directory, this.directories)
     const next = isAllowed ? directory : this.cwd
     // `pwd -P` prints the real path; a cwd given through a link stays as it was given.
     this.#shellDirectory = next === realPath(this.cwd) ? this.cwd : next
-    return isAllowed ? 'moved' : 'put back'
+    return isAllowed ? 'moved' : 'reset'
   }
 
   /** The shell's directory was removed: starts again at the root. */

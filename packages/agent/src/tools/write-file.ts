@@ -124,8 +124,8 @@ type ExistingText = Extract<LoadedFile, { readonly kind: 'text' }>
 /** A note about properties that a reader of lines does not see. */
 function formNote({ text, encoding, hasMark }: ExistingText, content: string): string {
   const isPlainNow = text.includes('\r\n') && content.includes('\n') && !content.includes('\r\n')
-  const kept = encodingPreserved(encoding === 'utf-8' ? undefined : nameOfEncoding(encoding), hasMark)
-  return kept + (isPlainNow ? lineEndsChanged : '')
+  const encodingNote = encodingPreserved(encoding === 'utf-8' ? undefined : nameOfEncoding(encoding), hasMark)
+  return encodingNote + (isPlainNow ? lineEndsChanged : '')
 }
 
 /**

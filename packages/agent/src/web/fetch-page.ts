@@ -30,9 +30,9 @@ export interface FetchedPage {
   readonly page?: { readonly head: string; readonly text: string }
 }
 
-export async function fetchPage(given: string, options: FetchOptions): Promise<FetchedPage> {
-  const first = targetOf(given, options.web)
-  if (first.kind === 'refused') return not(failed(texts.urlRefused(headOf(given, 200), first.why)))
+export async function fetchPage(address: string, options: FetchOptions): Promise<FetchedPage> {
+  const first = targetOf(address, options.web)
+  if (first.kind === 'refused') return not(failed(texts.urlRefused(headOf(address, 200), first.why)))
   const late = AbortSignal.timeout(mostMs)
   const signal = anySignal([options.signal, late])
   try {

@@ -47,7 +47,7 @@ export async function get(
   const { url, isPrivate } = target
   const request = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp
   const { signal, mostBytes } = options
-  const asked: RequestOptions = {
+  const requestOptions: RequestOptions = {
     method: 'GET',
     signal,
     // A separate connection: one that was opened for another name is not reused.
@@ -60,7 +60,7 @@ export async function get(
     },
   }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const sent = request(url, asked, resolve)
+    const sent = request(url, requestOptions, resolve)
     sent.once('error', reject)
     sent.once('socket', (socket: Socket) =>
       socket.once('connect', () => {

@@ -57,8 +57,11 @@ const textTypes =
 
 /** Decodes in the character set that the server or the page declares. */
 function decodedText(body: Buffer, contentType: string): string {
-  const said = /charset\s*=\s*["']?([\w-]+)/i
-  const name = said.exec(contentType)?.[1] ?? said.exec(body.subarray(0, 2048).toString('latin1'))?.[1] ?? 'utf-8'
+  const charsetPattern = /charset\s*=\s*["']?([\w-]+)/i
+  const name =
+    charsetPattern.exec(contentType)?.[1] ??
+    charsetPattern.exec(body.subarray(0, 2048).toString('latin1'))?.[1] ??
+    'utf-8'
   try {
     return new TextDecoder(name).decode(body)
   } catch {

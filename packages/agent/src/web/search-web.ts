@@ -46,16 +46,16 @@ const nothingDenied: SearchBounds = { blocked: [], denies: () => false, mayFindD
  * two lists, so requested domains with a denied subdomain are removed.
  */
 function listsOf(input: WebSearchInput, { blocked: denied, denies, mayFindDenied }: SearchBounds): Lists | string {
-  const named = (given: readonly string[] = []): readonly string[] =>
-    given.flatMap((domain) => searchDomain(domain) ?? [])
-  const asked = named(input.allowed_domains)
-  if (asked.length === 0) {
+  const named = (requestedDomains: readonly string[] = []): readonly string[] =>
+    requestedDomains.flatMap((domain) => searchDomain(domain) ?? [])
+  const requested = named(input.allowed_domains)
+  if (requested.length === 0) {
     if (mayFindDenied()) return texts.cannotExclude
     return { allowed: [], blocked: [...new Set([...named(input.blocked_domains), ...denied])] }
   }
-  const allowed = [...new Set(asked)].filter((domain) => !mayFindDenied(domain))
+  const allowed = [...new Set(requested)].filter((domain) => !mayFindDenied(domain))
   if (allowed.length > 0) return { allowed, blocked: [] }
-  const below = asked.filter((domain) => !denies(domain))
+  const below = requested.filter((domain) => !denies(domain))
   if (below.length === 0) return texts.allDenied
   return texts.partlyDenied(below)
 }

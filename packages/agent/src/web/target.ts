@@ -22,12 +22,12 @@ const longestUrl = 2_000
  * Checks a URL. `http` becomes `https`, except for hosts that the user listed as private. Numeric and octal addresses
  * are normalized by the URL standard.
  */
-export function targetOf(given: string | URL, { privateHosts = [], deniedDomains = [] }: Reach = {}): Target {
+export function targetOf(rawUrl: string | URL, { privateHosts = [], deniedDomains = [] }: Reach = {}): Target {
   const refused = (why: string): Target => ({ kind: 'refused', why })
-  if (String(given).length > longestUrl) return refused(texts.longUrl(longestUrl))
+  if (String(rawUrl).length > longestUrl) return refused(texts.longUrl(longestUrl))
   let url: URL
   try {
-    url = new URL(given)
+    url = new URL(rawUrl)
   } catch {
     return refused(texts.invalidUrl)
   }

@@ -103,7 +103,7 @@ function apply(state: LedgerState, call: Call, { charges }: Model): LedgerState 
   }
 }
 
-test('a period has at least all that was charged in it and later ones, and exactly that as long as none is folded', () => {
+test('a period has at least everything charged in it and later ones, and exactly that while none is merged', () => {
   fc.assert(
     fc.property(fc.array(calls, { maxLength: 150 }), (drawn) => {
       const model: Model = { charges: new Map() }
@@ -134,14 +134,14 @@ test('a period has at least all that was charged in it and later ones, and exact
 })
 
 describe('a clock', () => {
-  test('that is set back opens no period', () => {
+  test('that is set back reopens no period', () => {
     let state = reserve(emptyLedger, reservation('a', 5, [dayAt(10)]))
     state = settle(state, { id: 'a', nanos: 5, isKnown: true })
     for (const day of [10, 9, 0]) expect(sumFrom(state, dayAt(day)).spentNanos).toBe(5)
     expect(sumFrom(state, dayAt(11)).spentNanos).toBe(0)
   })
 
-  test('that jumps forward for a year of days, and back, opens none', () => {
+  test('that jumps forward for a year of days, and back, reopens none', () => {
     let state = reserve(emptyLedger, reservation('today', 500, [dayAt(0)]))
     state = settle(state, { id: 'today', nanos: 500, isKnown: true })
     for (let day = 1; day < 366; day++) {
@@ -153,7 +153,7 @@ describe('a clock', () => {
     expect(Object.keys(state.scopes['day'] ?? {})).toHaveLength(62)
   })
 
-  test('that was wrong is corrected in the period that it wrote', () => {
+  test('that was wrong can be corrected in the period that it wrote', () => {
     let state = reserve(emptyLedger, reservation('a', 5, [dayAt(100)]))
     state = settle(state, { id: 'a', nanos: 5, isKnown: false })
     state = reserve(state, reservation('open', 2, [dayAt(100)]))
@@ -164,7 +164,7 @@ describe('a clock', () => {
   })
 })
 
-test('of too many entries the oldest can be corrected no more, and stays charged', () => {
+test('beyond the limit the oldest entry can no longer be corrected, and stays charged', () => {
   let state = emptyLedger
   for (let nth = 0; nth < 101; nth++) {
     state = reserve(state, reservation(`r${nth}`, 1, [dayAt(0)]))
@@ -175,7 +175,7 @@ test('of too many entries the oldest can be corrected no more, and stays charged
   expect(settle(state, { id: 'r0', nanos: 0, isKnown: true })).toBe(state)
 })
 
-test('of too many scopes that one goes which was written longest ago, unless a request is under way in it', () => {
+test('beyond the limit the scope written longest ago is removed, unless it has a request in flight', () => {
   let state = reserve(emptyLedger, reservation('open', 1, [{ scope: 'day model=0', period: '2026-01-01' }]))
   for (let nth = 1; nth < 205; nth++) {
     const place = { scope: `day model=${nth}`, period: '2026-02-01' }

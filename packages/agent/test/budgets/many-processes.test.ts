@@ -23,7 +23,7 @@ const requestsPerKill = 8
 const dayUsd = most * 0.25 + wanted * 0.1
 const modelUsd = most * 0.1 + wanted * 0.032
 
-interface Said {
+interface Reported {
   taken: number
   settled: number
   spentUsd: number
@@ -31,19 +31,19 @@ interface Said {
   waits: number
 }
 
-function hear(child: ChildProcess, said: Said): void {
+function hear(child: ChildProcess, reported: Reported): void {
   let rest = ''
   child.stdout?.on('data', (bytes: Buffer) => {
     const lines = `${rest}${bytes.toString()}`.split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
       const [what, model, usd] = line.split(' ')
-      if (what === 'T') said.taken += 1
-      if (what === 'W') said.waits += 1
+      if (what === 'T') reported.taken += 1
+      if (what === 'W') reported.waits += 1
       if (what !== 'S') continue
-      said.settled += 1
-      said.spentUsd += Number(usd)
-      if (model === 'dear-1') said.dearUsd += Number(usd)
+      reported.settled += 1
+      reported.spentUsd += Number(usd)
+      if (model === 'dear-1') reported.dearUsd += Number(usd)
     }
   })
 }
@@ -78,7 +78,7 @@ test(`${most} processes that are killed at random`, { timeout: 600_000 }, async 
     logLevel: 'warning',
   })
   const budgets = join(folder, 'budgets')
-  const said: Said = { taken: 0, settled: 0, spentUsd: 0, dearUsd: 0, waits: 0 }
+  const reported: Reported = { taken: 0, settled: 0, spentUsd: 0, dearUsd: 0, waits: 0 }
   const running = new Set<ChildProcess>()
   const errors: string[] = []
   let [started, killed, looks] = [0, 0, 0]
@@ -87,7 +87,7 @@ test(`${most} processes that are killed at random`, { timeout: 600_000 }, async 
     const args = [outfile, budgets, `${dayUsd},${modelUsd}`, String(seed + started), String(wanted)]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
     running.add(child)
-    hear(child, said)
+    hear(child, reported)
     child.stderr.on('data', (bytes: Buffer) => errors.push(bytes.toString()))
     child.on('close', () => running.delete(child))
   }
@@ -95,14 +95,14 @@ test(`${most} processes that are killed at random`, { timeout: 600_000 }, async 
   for (let nth = 0; nth < most; nth++) start()
   const until = performance.now() + 400_000
   let isRefused = false
-  while (said.taken < wanted && !isRefused && performance.now() < until) {
+  while (reported.taken < wanted && !isRefused && performance.now() < until) {
     await wait(5)
     looks += 1
     checkLimits(file.read())
     // One that ends by itself was refused: there is no more.
     isRefused = started - killed > most && running.size < most
     while (running.size < most) start()
-    if (said.taken < killed * requestsPerKill) continue
+    if (reported.taken < killed * requestsPerKill) continue
     const [victim] = [...running].slice(looks % running.size)
     if (victim?.kill('SIGKILL') === true) killed += 1
   }
@@ -112,7 +112,7 @@ test(`${most} processes that are killed at random`, { timeout: 600_000 }, async 
   expect(killed).toBeGreaterThan(0)
   checkLimits(file.read())
 
-  // Whoever looks next finds nothing in the way, and all that anybody has spent on the ledger.
+  // The next process is not blocked, and finds everything that was spent on the ledger.
   const rule = budgetRule({ per: 'day', usd: dayUsd }, undefined)
   const standing = new StandingLedger({ file, rules: [rule], session: 'last', repository: '' })
   await standing.open()
@@ -120,8 +120,8 @@ test(`${most} processes that are killed at random`, { timeout: 600_000 }, async 
   expect(state).toMatchObject({ reservations: [], waiters: [] })
   expect(readdirSync(budgets).filter((name) => name !== 'ledger.json' && name !== 'ledger.json.part')).toEqual([])
   const [day, dear] = places().map((place) => sumFrom(state, place))
-  expect(day?.spentNanos).toBeGreaterThanOrEqual(Math.round(said.spentUsd * 1e9) - 1)
-  expect(dear?.spentNanos).toBeGreaterThanOrEqual(Math.round(said.dearUsd * 1e9) - 1)
+  expect(day?.spentNanos).toBeGreaterThanOrEqual(Math.round(reported.spentUsd * 1e9) - 1)
+  expect(dear?.spentNanos).toBeGreaterThanOrEqual(Math.round(reported.dearUsd * 1e9) - 1)
 
   // Corrected to nothing, what nobody knows is what is left of it.
   const unknown = state.correctable.reduce(
@@ -137,5 +137,7 @@ test(`${most} processes that are killed at random`, { timeout: 600_000 }, async 
   const left = (Math.round(dayUsd * 1e9) - corrected.spentNanos) / 1e9
   expect(taken(take(standing, request(left, left, 'cheap-1'))).usd).toBeCloseTo(left, 9)
   if (isWhole)
-    console.info(`${said.taken} requests, ${said.waits} waits, ${started} processes, ${killed} killed, ${looks} looks`)
+    console.info(
+      `${reported.taken} requests, ${reported.waits} waits, ${started} processes, ${killed} killed, ${looks} looks`,
+    )
 })

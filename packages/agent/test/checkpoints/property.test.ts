@@ -47,7 +47,7 @@ const withoutFolders = (tree: ReadonlyMap<string, string>): Map<string, string> 
   new Map([...tree].filter(([, what]) => what !== 'folder'))
 
 describe.each(['folder', 'git'] as const)('in a %s', (kind) => {
-  test('an undo at any point brings a file back exactly, or leaves it and names it', async () => {
+  test('an undo at any point restores a file exactly, or leaves and reports it', async () => {
     const steps = fc.array(step(kind === 'git' ? fc.oneof(command, inGit) : command), { minLength: 1, maxLength: 12 })
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {

@@ -152,7 +152,7 @@ function abortedWhen({ cwd }: Session, name: string): AbortSignal {
 }
 
 describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubblewrap)', () => {
-  test('changes the workspace and nothing else; what a person is asked about runs as it is', async () => {
+  test('changes only the workspace; a command that the user is asked about runs unconfined', async () => {
     const session = openSession()
     const elsewhere = join(session.home, 'x')
     const line = 'bash both.sh'
@@ -201,7 +201,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
   })
 
   // Spec R-PERM-1b.
-  test('does not run where it was allowed to run confined, and nothing confines it', async () => {
+  test('does not run if it was allowed only confined and cannot be confined', async () => {
     const session = openSession({ mode: 'default', settings: { confineJudged: 'off' } })
     const context: ToolContext = {
       callId: 'begun elsewhere',
@@ -266,19 +266,19 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     ['echo "dial tcp: lookup proxy.golang.org"; exit 1', true],
     ['node -e "process.exitCode = 3; fetch(\'http://example.com\').catch((e) => console.log(e.cause.message))"', true],
     ['no-such-program', true],
-  ])('%s: says that it was confined: %s', async (line, isSaid) => {
+  ])('%s: reports its confinement: %s', async (line, isSaid) => {
     const text = await openSession().text(line)
     // Once, and as the last.
     expect(text.split(ranInWorkspace).slice(1)).toEqual(isSaid ? [''] : [])
   })
 
-  test('says so of what timed out, and not of what a person interrupted', async () => {
+  test('reports it after a timeout, but not after an interruption by the user', async () => {
     const session = openSession()
     expect(await session.text('touch t; sleep 20', { fields: { timeout: 200 } })).toContain(ranInWorkspace)
     expect(await session.text('touch t; sleep 20', { signal: aborted(200) })).not.toContain(ranInWorkspace)
   })
 
-  test('runs once, whatever became of it', async () => {
+  test('runs once, whatever happened to it', async () => {
     const session = openSession()
     await session.run(script(session, 'echo x >> count', outside))
     await session.run('echo x >> count; sleep 20', { fields: { timeout: 500 } })
@@ -286,7 +286,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(createBashTool(session.workspace).onUnknownOutcome).toBe('tell')
   })
 
-  test('tells the model and the person what was taken back', async () => {
+  test('reports to model and user what was reverted', async () => {
     const session = openSession()
     await session.run('touch t')
     const path = join(session.cwd, '.mcp.json')
@@ -297,7 +297,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(session.notices).toEqual([1, 2].map(() => ({ kind: 'confined_file_taken_back', path, movedTo })))
   })
 
-  test('is asked once what came of it, however it ended', async () => {
+  test('determines its effects once, however it ended', async () => {
     const session = openSession()
     await session.run('touch t')
     const asked = settles(session, () => ({ takenBack: [] }))
@@ -318,7 +318,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(counts).toEqual([1, 2, 3, 4, 5, 6, 7])
   })
 
-  test('has its result also where what came of it cannot be found out', async () => {
+  test('returns its result even if its effects cannot be determined', async () => {
     const session = openSession()
     await session.run('touch t')
     settles(session, () => {
@@ -328,7 +328,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(session.notices).toEqual([{ kind: 'confined_command_unchecked', why: 'EIO: the disk is gone' }])
   })
 
-  test('does not run where it cannot be confined, which is said', async () => {
+  test('does not run if it cannot be confined, and says so', async () => {
     const session = openSession()
     await session.run('touch t')
     const before = session.workspace.wall?.edits()
@@ -352,7 +352,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(session.workspace.wall?.edits()).not.toBe(before)
   })
 
-  test('that can no longer be confined has it found out anew whether commands can be', async () => {
+  test('that can no longer be confined triggers a new check of the confinement', async () => {
     const bin = temporaryFolder()
     const bubblewrap = execFileSync('sh', ['-c', 'command -v bwrap'], { encoding: 'utf8' }).trim()
     const refused = 'echo "bwrap: No permissions to create new namespace" >&2; exit 1'
@@ -370,7 +370,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(await session.behaviorOf('sh ./other')).toBe('ask')
   })
 
-  test('leaves nothing running when its result is there, also what hides and what will not end', async () => {
+  test('leaves no process when its result is there, including hidden and stubborn ones', async () => {
     const session = openSession()
     const hidden = 'env -i setsid bash -c \'exec >/dev/null 2>&1; trap "" TERM; while :; do echo x >> grows; done\''
     const text = await session.text(script(session, `${hidden} &`, 'sleep 0.2'))
@@ -383,7 +383,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(session.workspace.processes.leftBehind).toEqual([])
   })
 
-  test('has time to put things in order when it is interrupted', async () => {
+  test('has time to clean up when it is interrupted', async () => {
     const session = openSession()
     const isThere = (name: string): boolean => existsSync(join(session.cwd, name))
     // The shell itself ends at once.
@@ -392,13 +392,13 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(['lock', 'next'].map(isThere)).toEqual([false, false])
   })
 
-  test('is told the span of its call', async () => {
+  test('receives the trace span of its call', async () => {
     const session = openSession()
     session.workspace.traceparentOf = (callId) => `of ${callId}`
     expect(await session.text('echo "$TRACEPARENT"')).toBe('of call_1')
   })
 
-  test('runs hooks of git, which are confined with it', async () => {
+  test('runs git hooks confined with it', async () => {
     const session = openSession()
     execFileSync('git', ['init', '-q'], { cwd: session.cwd })
     expect(await session.text('git config core.hooksPath || echo none; echo "$GIT_ALLOW_PROTOCOL"; touch x')).toBe(
@@ -406,7 +406,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     )
   })
 
-  test('of Wait is judged as one of Bash, and its failure is told', async () => {
+  test('is judged in Wait as in Bash, and its failure is reported', async () => {
     const session = openSession()
     const fields = { timeout_seconds: 1, every_seconds: 1 }
     const failed = await session.text(script(session, outside), { tool: 'Wait', fields })
@@ -426,7 +426,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     })
   })
 
-  test('of several agents run side by side, each by its own call', async () => {
+  test('runs in parallel for several agents, each under its own call', async () => {
     const session = openSession()
     const lines = Array.from({ length: 6 }, (_, at) => at)
     script(session, outside)
@@ -470,7 +470,7 @@ describe.skipIf(!hasBubblewrap).each(['git', 'folder'])('Undo of a confined comm
     return { session: openSession({ checkpoints, additionalDirectories: [added] }, cwd), added, kept }
   }
 
-  test('takes back what it changed in all folders of the workspace, and nothing of /tmp', async () => {
+  test('reverts what it changed in all workspace folders, and nothing in /tmp', async () => {
     const { session, added, kept } = open()
     const folders = [session.cwd, added]
     const before = folders.map(contentsOf)
@@ -486,7 +486,7 @@ describe.skipIf(!hasBubblewrap).each(['git', 'folder'])('Undo of a confined comm
     expect(readFileSync(join(kept, 'changes.jsonl'), 'utf8')).not.toContain(`"path":"${temporary}"`)
   })
 
-  test('takes back what an interrupted one had done, and does not bring back what the wall moved away', async () => {
+  test('reverts what an interrupted one did, and does not restore what the confinement moved away', async () => {
     const { session, kept } = open()
     const line = script(session, 'echo new > a', 'echo {} > .mcp.json', 'touch ready', 'sleep 20')
     const before = contentsOf(session.cwd)
@@ -500,7 +500,7 @@ describe.skipIf(!hasBubblewrap).each(['git', 'folder'])('Undo of a confined comm
     expect([contentsOf(session.cwd), existsSync(made)]).toEqual([before, false])
   })
 
-  test('looks also where a line was taken for one that only reads', async () => {
+  test('covers a line that was mistaken for read-only', async () => {
     const { session, kept } = open()
     const line = 'cat d/b; ls'
     expect(isReadOnlyCommand(line)).toBe(true)
@@ -523,7 +523,7 @@ describe.skipIf(!hasBubblewrap).each(['git', 'folder'])('Undo of a confined comm
 const quietGit = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null' }
 
 describe('The tools', () => {
-  test('take unconfined, also under the names of other agents', () => {
+  test('accept unconfined, also under the names of other agents', () => {
     const { workspace } = openSession()
     const bash = createBashTool(workspace)
     for (const name of ['dangerouslyDisableSandbox', 'with_escalated_permissions'])

@@ -37,7 +37,7 @@ describe.skipIf(!canConfine)('codingAgent (needs bubblewrap)', () => {
     expect(asked).toEqual(['Bash'])
   })
 
-  test('confines them where its settings say so themselves, and asks nobody', async () => {
+  test('confines them if its settings say so, and asks nobody', async () => {
     const canUseTool: CodingAgentOptions['canUseTool'] = async () => ({ behavior: 'deny', message: 'No.' })
     const settings = { sandbox: { autoAllowBashIfSandboxed: true } }
     expect(await changes({ canUseTool, settings })).toEqual({ inside: true, outside: false })

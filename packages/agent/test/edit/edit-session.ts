@@ -22,7 +22,7 @@ export interface BashRun {
   /** Its output as it is; what the model reads when it did not start. */
   readonly output: string
   /** What the model reads. */
-  readonly told: string
+  readonly text: string
   readonly exitCode: number | null
   /** Milliseconds from the call to its result. */
   readonly ms: number
@@ -86,7 +86,7 @@ export function openEditSession({
           kind: undefined,
           writesGit,
           output: '',
-          told: '',
+          text: '',
           exitCode: null,
           ms: 0,
         }
@@ -94,7 +94,7 @@ export function openEditSession({
       const start = performance.now()
       const timeout = timeoutMs === undefined ? {} : { timeout: timeoutMs }
       const result = await bash.execute({ command, ...timeout, ...input }, contextOf(callId))
-      const told = typeof result === 'string' ? result : textOf(result.content)
+      const text = typeof result === 'string' ? result : textOf(result.content)
       const details = typeof result !== 'string' && isJsonObject(result.details) ? result.details : {}
       const { stdout, exitCode } = details
       return {
@@ -102,8 +102,8 @@ export function openEditSession({
         why: '',
         kind,
         writesGit,
-        output: typeof stdout === 'string' ? stdout : told,
-        told,
+        output: typeof stdout === 'string' ? stdout : text,
+        text,
         exitCode: typeof exitCode === 'number' ? exitCode : null,
         ms: performance.now() - start,
       }

@@ -222,7 +222,7 @@ describe.skipIf(!canConfineEdits)('An operation of git in acceptEdits (needs bub
     expect(all.filter(({ times }) => times > 1)).toEqual([])
   }, 3_600_000)
 
-  test('that takes no lock runs once, and changes neither its index, its branch nor what is obeyed later', async () => {
+  test('that takes no lock runs once, and changes neither its index, its branch nor files obeyed later', async () => {
     for (const operation of sampled(withoutLock, { deep: 1, quick: 5 })) {
       const { run, after, times } = await runFresh('sh ./op.sh', marked(operation), true)
       expect([operation, run.kind, times]).toEqual([operation, 'edit', 1])

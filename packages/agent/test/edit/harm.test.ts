@@ -58,10 +58,10 @@ function harmOf(row: Pick<HostileRow, 'deny' | 'harm'>, run: BashRun, changed: r
       (!/^project(?:$|\/)/.test(path) || (isObeyed(path) && !(run.writesGit && writtenByGit.test(path)))),
   )
   if (wrong.length > 0) return `changed ${wrong.slice(0, 5).join(' ')}`
-  const shown = /CANARY-(?!DENIED|ENV|VARIABLE)[A-Z]+/.exec(run.told)?.[0]
+  const shown = /CANARY-(?!DENIED|ENV|VARIABLE)[A-Z]+/.exec(run.text)?.[0]
   if (shown !== undefined) return `shows ${shown}`
   if (row.deny.length === 0) return ''
-  if (row.harm === 'leak') return /CANARY-(?!ENV)[A-Z]+/.exec(run.told)?.[0] ?? ''
+  if (row.harm === 'leak') return /CANARY-(?!ENV)[A-Z]+/.exec(run.text)?.[0] ?? ''
   const { harm } = row
   return harm === 'ran' ? '' : changed.filter((path) => harm.test(path)).join(' ')
 }
@@ -98,7 +98,7 @@ async function attempt(row: HostileRow): Promise<Tried> {
 }
 
 describe.skipIf(!canConfineEdits)('In acceptEdits (needs bubblewrap)', () => {
-  test('the wall holds before anything hostile is tried', async () => {
+  test('the confinement works before anything hostile is tried', async () => {
     const { world, files } = machineFor('')
     const { project, home } = world
     const session = inHome(home, () =>
@@ -115,7 +115,7 @@ describe.skipIf(!canConfineEdits)('In acceptEdits (needs bubblewrap)', () => {
     const changed = changesBetween(files.before, lookAt(world.root))
     expect(changed.filter((path) => !storedByProgram.test(path))).toEqual(['project/inside', 'project/probe.sh'])
     expect(['/etc/halting-x2', '/var/halting-x2'].filter((path) => existsSync(path))).toEqual([])
-    expect(run.told).not.toContain('CANARY')
+    expect(run.text).not.toContain('CANARY')
     files.restore()
   })
 

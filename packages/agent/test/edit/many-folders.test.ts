@@ -6,7 +6,7 @@ import { canConfineEdits, openEditSession } from './edit-session.ts'
 import { folderForMachines } from './machine.ts'
 
 describe.skipIf(!canConfineEdits)('In a project of 5,500 folders (needs bubblewrap)', () => {
-  test('a command moves nothing that was there before', async () => {
+  test('a command moves nothing that existed before', async () => {
     const base = mkdtempSync(join(folderForMachines(), 'many-'))
     onTestFinished(() => rmSync(base, { recursive: true, force: true }))
     const [cwd, home] = [join(base, 'project'), join(base, 'home')]
@@ -22,8 +22,8 @@ describe.skipIf(!canConfineEdits)('In a project of 5,500 folders (needs bubblewr
     const session = openEditSession({ cwd, home, env, isConfined: true })
     onTestFinished(() => session.dispose())
     for (const line of ['sh -c "echo hi > made"', 'sh -c "echo hi > d5000/made; rm made; touch d5300/x"']) {
-      const { kind, told, why } = await session.run(line)
-      expect([line, kind, told, why]).toEqual([line, 'edit', '(no output)', ''])
+      const { kind, text, why } = await session.run(line)
+      expect([line, kind, text, why]).toEqual([line, 'edit', '(no output)', ''])
       const lost = last.filter((folder) => !existsSync(join(folder, '.vscode')) || !existsSync(join(folder, '.npmrc')))
       expect([line, lost]).toEqual([line, []])
     }

@@ -44,8 +44,8 @@ async function runHeld(world: World, command: string, hook: Hook = {}): Promise<
   )
 }
 
-describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
-  test('a hook reads stdin, writes the project and /tmp, and tells by its code, stdout and stderr', async () => {
+describe.skipIf(!isBubblewrapThere)('Hooks run confined (needs bubblewrap)', () => {
+  test('a hook reads stdin, writes the project and /tmp, and answers by exit code, stdout and stderr', async () => {
     const world = await makeWorld()
     const command = 'cat > input.json; echo x > "$TMPDIR/x" && cat "$TMPDIR/x"; echo no >&2; exit 2'
     expect(await runHeld(world, command)).toEqual({
@@ -58,7 +58,7 @@ describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
     expect(contentOf(join(world.project, 'input.json'))).toBe('{"tool_name":"Write"}\n')
   })
 
-  test('a hook reads the transcript wherever it lies, and does not write it', async () => {
+  test('a hook can read the transcript anywhere, but not write it', async () => {
     const world = await makeWorld()
     const transcript = join(world.home, '.ssh/session.jsonl')
     writeFileSync(transcript, 'said\n')
@@ -68,7 +68,7 @@ describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
     expect([stdout, contentOf(transcript)]).toEqual(['said\n', 'said\n'])
   })
 
-  test('a guard that the sandbox kept from writing says that it guarded nothing, and what to do', async () => {
+  test('a guard that the sandbox kept from writing reports that it did not guard, and what to do', async () => {
     const world = await makeWorld()
     const logging = [
       `set -e; echo seen >> '${world.home}/log'; exit 2`,
@@ -97,9 +97,9 @@ describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
     expect(answerOf('PreToolUse', failing)).toEqual({ error: 'exit code 1: Permission of nobody' })
   })
 
-  test('what excludedCommands names runs outside', async () => {
+  test('excludedCommands run outside', async () => {
     const world = await makeWorld()
-    const command = `touch ${world.outside}/told`
+    const command = `touch ${world.outside}/notified`
     const excluded = { excludedCommands: ['touch *'] }
     const held = await runHeld(world, command)
     const free = await runHeld(world, command, { settings: excluded })
@@ -107,26 +107,26 @@ describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
     expect([held.exitCode, free.exitCode, joined.exitCode]).toEqual([1, 0, 1])
   })
 
-  test('what a hook leaves behind, also out of its group, is gone when it has ended', async () => {
+  test('processes that a hook leaves, even out of its group, end with it', async () => {
     const world = await makeWorld()
     await runHeld(world, 'sleep "$NAP" & setsid sh -c "sleep $NAP" >/dev/null 2>&1 & sleep 0.2')
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(napping(world)).toEqual([])
   })
 
-  test('a hook that hangs is ended at its time with all that it started', async () => {
+  test('a hook that hangs is ended at its timeout with everything that it started', async () => {
     const world = await makeWorld()
     const { kind } = await runHeld(world, 'trap "" TERM; setsid sleep "$NAP" & sleep "$NAP"', { timeoutMs: 700 })
     expect([kind, napping(world)]).toEqual(['timed out', []])
   })
 
-  test('a guard that cannot be held does not run, and lets nothing through', async () => {
+  test('a guard that cannot be confined does not run, and lets nothing pass', async () => {
     const world = await makeWorld()
     // A command could do this.
     symlinkSync('nowhere', join(world.project, '.envrc'))
     const end = await runHeld(world, 'touch ran')
     expect([end.kind, end.stderr, contentOf(join(world.project, 'ran'))]).toEqual([
-      'not held',
+      'not confined',
       expect.stringContaining('.envrc is a link'),
       undefined,
     ])
@@ -138,13 +138,13 @@ describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
       expect(answerOf(event, end)).toEqual({ error: why })
   })
 
-  test('a bubblewrap that gives up before the hook ran is none that the hook decided', async () => {
+  test('a failure of bubblewrap before the hook ran is not a decision of the hook', async () => {
     const world = await makeWorld()
-    expect((await runHeld(world, 'echo "bwrap: no such place" >&2; exit 1')).kind).toBe('not held')
+    expect((await runHeld(world, 'echo "bwrap: no such place" >&2; exit 1')).kind).toBe('not confined')
     expect((await runHeld(world, 'echo "no such place" >&2; exit 1')).kind).toBe('exited')
   })
 
-  test('hooks of a session beside each other are held', async () => {
+  test('parallel hooks of a session are confined', async () => {
     const world = await makeWorld()
     const transcriptPath = join(world.home, '.halting/t.jsonl')
     mkdirSync(join(world.home, '.halting'), { recursive: true })
@@ -177,7 +177,7 @@ describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
     ({ needs }, index) =>
       (needs === undefined || (needs === 'python' && isPythonThere)) && index % (isDeep ? 6 : 9) === 0,
   )
-  test.each(sample)('no way leads out by a hook: $name', async ({ command, worked }) => {
+  test.each(sample)('a hook cannot escape: $name', async ({ command, worked }) => {
     const world = await makeWorld()
     const { stdout, stderr } = await runHeld(world, command)
     expect(worked(world, stdout + stderr), `${stdout}${stderr}`).toBe(false)

@@ -27,7 +27,7 @@ const folder = fileURLToPath(new URL('../../../../examples/hooks/', import.meta.
 const cwd = mkdtempSync(join(tmpdir(), 'halting-hook-examples-'))
 const path = (name: string): string => join(cwd, name)
 afterAll(() => rmSync(cwd, { recursive: true, force: true }))
-// Desktops are not told: the two programs that would do it are others here.
+// No desktop notification is sent: both programs are replaced here.
 mkdirSync(path('bin'))
 for (const name of ['osascript', 'notify-send']) {
   writeFileSync(path(`bin/${name}`), `#!/bin/sh\necho "$@" >> ${path('notified')}\n`)

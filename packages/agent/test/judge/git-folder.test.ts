@@ -66,7 +66,7 @@ function cacheUntracked(cwd: string): void {
   expect(readFileSync(join(cwd, '.git/index'), 'latin1')).toContain('zz/')
 }
 
-describe('what git and everyday tools make is let through', () => {
+describe('what git and everyday tools create is allowed', () => {
   const made: Readonly<Record<string, (cwd: string) => string | void>> = {
     'packed references and objects': (cwd) => void git(cwd, 'gc', '-q'),
     'a commit graph in layers': (cwd) => {
@@ -250,7 +250,7 @@ describe('what leads elsewhere asks', () => {
     expect(asked(cwd)).toEqual(lines)
   })
 
-  test('also in a second work tree, in a submodule, and beside a command that a rule allows', () => {
+  test('also in a second work tree, in a submodule, and next to a command that a rule allows', () => {
     const cwd = repository()
     const tree = join(temporaryFolder(), 'tree')
     git(cwd, 'worktree', 'add', '-q', tree)
@@ -270,7 +270,7 @@ describe('what leads elsewhere asks', () => {
     expect(judged('git log', { cwd })).toBe('ask')
   })
 
-  test('a change is seen although what was listed is stored', () => {
+  test('detects a change although the listing is cached', () => {
     const cwd = repository()
     const old = new Date(Date.now() - 60_000)
     for (const name of readdirSync(cwd, { recursive: true, encoding: 'utf8' })) utimesSync(join(cwd, name), old, old)
@@ -285,7 +285,7 @@ describe('what leads elsewhere asks', () => {
   })
 })
 
-test('under rules about files it asks in bypassPermissions, too', () => {
+test('also asks in bypassPermissions if there are rules about files', () => {
   const cwd = repository()
   const options = { mode: 'bypassPermissions', deny: ['Read(//elsewhere/x)'] } as const
   expect(asked(cwd, options)).toEqual([])
@@ -315,7 +315,7 @@ describe('the first message', () => {
         writeFileSync(join(cwd, '.git/index'), index.replace('src/b.txt', '../x/b.tx'), 'latin1')
       },
     ],
-  ])('says nothing of one %s', async (_name, make) => {
+  ])('mentions nothing of a repository %s', async (_name, make) => {
     const cwd = repository()
     make(cwd)
     expect(await gitSummary(cwd, process.env)).toBeUndefined()

@@ -25,7 +25,7 @@ function decisionOf(decision: unknown): unknown {
   return (decision as { readonly behavior?: unknown }).behavior
 }
 
-test('to read a resource is to ask its server: rules for the server hold', () => {
+test('reading a resource queries its server, so rules for the server apply', () => {
   expect(decided({})).toEqual({
     behavior: 'ask',
     denied: undefined,

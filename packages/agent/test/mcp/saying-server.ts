@@ -1,20 +1,20 @@
 import type { McpServerConfig } from '../../src/mcp/index.ts'
 
-export type Said = Readonly<Record<string, unknown>>
+export type JsonFields = Readonly<Record<string, unknown>>
 
 /** A server in this process that offers these tools, gives this for each call, and says this of itself. */
 export function saying(
-  tools: readonly Said[],
-  result: Said | ((params: Said) => Said) = { content: [] },
-  initialize: Said = {},
+  tools: readonly JsonFields[],
+  result: JsonFields | ((params: JsonFields) => JsonFields) = { content: [] },
+  initialize: JsonFields = {},
 ): McpServerConfig {
   const instance = {
     async connect(transport: never) {
       const theirs = transport as {
         start(): Promise<void>
-        send(message: Said): Promise<void>
+        send(message: JsonFields): Promise<void>
       }
-      const onmessage = ({ id, method, params }: Said & { readonly params?: Said }): void => {
+      const onmessage = ({ id, method, params }: JsonFields & { readonly params?: JsonFields }): void => {
         const given = typeof result === 'function' ? () => result(params ?? {}) : () => result
         const answer = answerTo(method, params, tools, method === 'tools/call' ? given() : {}, initialize)
         if (answer !== undefined) void theirs.send({ jsonrpc: '2.0', id, ...answer })
@@ -28,11 +28,11 @@ export function saying(
 
 export function answerTo(
   method: unknown,
-  params: Said = {},
-  tools: readonly Said[],
-  result: Said,
-  initialize: Said = {},
-): Said | undefined {
+  params: JsonFields = {},
+  tools: readonly JsonFields[],
+  result: JsonFields,
+  initialize: JsonFields = {},
+): JsonFields | undefined {
   if (method === 'initialize')
     return {
       result: {
@@ -47,4 +47,8 @@ export function answerTo(
   return undefined
 }
 
-export const tool = (name: string, more: Said = {}): Said => ({ name, inputSchema: { type: 'object' }, ...more })
+export const tool = (name: string, more: JsonFields = {}): JsonFields => ({
+  name,
+  inputSchema: { type: 'object' },
+  ...more,
+})

@@ -20,7 +20,7 @@ test('There are at least 40 of them, each with a name of its own', () => {
   expect(new Set(escapes.map(({ name }) => name)).size).toBe(escapes.length)
 })
 
-test('What is left running is found by the world that it was started in: tests beside each other end their own alone', async () => {
+test('Remaining processes are found by the world that started them: parallel tests end only their own', async () => {
   const [one, other] = [await makeWorld(), await makeWorld()]
   for (const world of [one, other]) await (await shellIn(world, 'free')).run('setsid sleep "$NAP" >/dev/null 2>&1 &')
   await expect.poll(() => [napping(one).length, napping(other).length]).toEqual([1, 1])
@@ -29,7 +29,7 @@ test('What is left running is found by the world that it was started in: tests b
   tidy(one)
 })
 
-describe.skipIf(!isBubblewrapThere)('No way leads out of the sandbox (needs bubblewrap)', () => {
+describe.skipIf(!isBubblewrapThere)('Nothing escapes the sandbox (needs bubblewrap)', () => {
   // A sixth of them for somebody who waits, half of them in `.ci/run`.
   const oneIn = isWhole ? 1 : isDeep ? 2 : 6
   test.each(escapes.filter((escape, index) => canRun(escape) && isKnownMachine && index % oneIn === 0))(

@@ -25,7 +25,7 @@ export interface World {
   readonly victim: ChildProcess
   /** What `sleep` is given in this world alone: tests run beside each other, and look for what was left running by its arguments. */
   readonly nap: string
-  /** Where servers of the host listen that give the secret to whoever comes. */
+  /** Where servers of the host listen that give the secret to any client. */
   readonly port: number
   readonly udpPort: number
   /** What reached the UDP server. */

@@ -28,12 +28,12 @@ export const repairCallResult: Repair = (result) => {
 /** Messages of a prompt; a list of contents becomes one message each. */
 export const repairPrompt: Repair = (result) => {
   const { messages, description, ...rest } = withValidMeta(result)
-  const given = listIn(messages)
-  if (given === undefined || messages === undefined) return result
+  const list = listIn(messages)
+  if (list === undefined || messages === undefined) return result
   return defined({
     ...rest,
     description: textIn(description),
-    messages: given.flatMap((message) => {
+    messages: list.flatMap((message) => {
       const { role, content } = isJsonObject(message) ? message : { role: 'user', content: message }
       const blocks = Array.isArray(content) ? content : [content ?? null]
       return blocks.map((block: Json) => ({
@@ -124,9 +124,9 @@ function resourceOf(resource: Json | undefined): JsonObject | undefined {
 function base64Of(data: Json | undefined): string | undefined {
   if (typeof data !== 'string') return undefined
   const comma = data.startsWith('data:') ? data.indexOf(',') : -1
-  const given = data.slice(comma + 1)
-  if (given.length % 4 === 0 && /^[A-Za-z\d+/]*={0,2}$/.test(given)) return given
-  return Buffer.from(given, 'base64').toString('base64')
+  const encoded = data.slice(comma + 1)
+  if (encoded.length % 4 === 0 && /^[A-Za-z\d+/]*={0,2}$/.test(encoded)) return encoded
+  return Buffer.from(encoded, 'base64').toString('base64')
 }
 
 function textBlock(text: string): JsonObject {

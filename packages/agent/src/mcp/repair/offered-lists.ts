@@ -25,11 +25,11 @@ export const repairTools: Repair = listRepair('tools', 'tool', (tool, report) =>
 })
 
 export const repairPrompts: Repair = listRepair('prompts', 'prompt', (prompt, report) => {
-  const { name, title, description, arguments: given } = prompt
+  const { name, title, description, arguments: rawArguments } = prompt
   if (typeof name !== 'string' || name === '') return leftOut('prompt', prompt, 'it has no name', report)
-  const wanted = listIn(given)
-  if (wanted === undefined) return leftOut('prompt', prompt, 'its arguments are not a list', report)
-  const read = wanted.map((argument) => {
+  const parameters = listIn(rawArguments)
+  if (parameters === undefined) return leftOut('prompt', prompt, 'its arguments are not a list', report)
+  const read = parameters.map((argument) => {
     const fields = isJsonObject(argument) ? argument : { name: argument }
     const { name: field, description: about, required } = fields
     if (typeof field !== 'string') return undefined
@@ -85,9 +85,9 @@ function validInfo({ title, description, websiteUrl }: JsonObject): JsonObject {
 
 /** The capabilities that are used here. `tools: true` is read as `tools: {}`. */
 function capabilitiesOf(capabilities: Json | undefined): JsonObject {
-  const given = isJsonObject(capabilities) ? capabilities : {}
+  const declared = isJsonObject(capabilities) ? capabilities : {}
   const used = ['tools', 'prompts', 'resources'].map((name) => {
-    const value = given[name]
+    const value = declared[name]
     if (!isJsonObject(value)) return [name, value === true || Array.isArray(value) ? {} : undefined] as const
     return [
       name,
@@ -145,17 +145,17 @@ interface ReadSchema {
 const anyObject: ReadSchema = { schema: { type: 'object' } }
 
 /** An object schema whose top level the client accepts. Its parts are checked before they are shown to a model. */
-function objectSchema(given: Json | undefined): ReadSchema {
+function objectSchema(rawSchema: Json | undefined): ReadSchema {
   // PHP has one empty value for lists and objects.
-  if (given === undefined || given === null || given === true || isEmptyList(given)) return anyObject
-  if (!isJsonObject(given)) return { ...anyObject, problem: 'its input schema is not an object' }
-  const { type, properties, required, $schema, ...rest } = given
+  if (rawSchema === undefined || rawSchema === null || rawSchema === true || isEmptyList(rawSchema)) return anyObject
+  if (!isJsonObject(rawSchema)) return { ...anyObject, problem: 'its input schema is not an object' }
+  const { type, properties, required, $schema, ...rest } = rawSchema
   const kinds = Array.isArray(type) ? type : [type ?? 'object']
   if (!kinds.includes('object')) return { ...anyObject, problem: 'its input schema does not describe an object' }
   const isAbsent = properties === undefined || properties === null || isEmptyList(properties)
   if (!isAbsent && !isJsonObject(properties))
     return { ...anyObject, problem: 'the properties of its input schema are not an object' }
-  if (isDeeperThan(deepestSchema, given)) return { ...anyObject, problem: 'its input schema is nested too deeply' }
+  if (isDeeperThan(deepestSchema, rawSchema)) return { ...anyObject, problem: 'its input schema is nested too deeply' }
   const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
   const schema = defined({
     $schema: textIn($schema),

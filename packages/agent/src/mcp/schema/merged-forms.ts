@@ -39,14 +39,16 @@ const mostCharacters = 1_500
  * Merges alternatives into one object schema. The Messages API rejects `anyOf`, `oneOf` and `allOf` at the top of an
  * input, and a `$ref` there hides the fields from other services. What fields cannot express is added in words.
  */
-export function mergedForms(given: JsonObject): MergedForms {
-  const { anyOf, oneOf, allOf, $ref, not, enum: values, const: same, ...rest } = given
+export function mergedForms(rawSchema: JsonObject): MergedForms {
+  const { anyOf, oneOf, allOf, $ref, not, enum: values, const: same, ...rest } = rawSchema
   const others = [not, values, same].some((part) => part !== undefined)
   const otherNote = others ? refusedCombinations : undefined
   if ([anyOf, oneOf, allOf, $ref].every((part) => part === undefined))
     return { schema: rest, ...(otherNote !== undefined && { note: otherNote }) }
-  const isTooLong = JSON.stringify(given).length > mostCompared
-  const form = isTooLong ? anything : formOf(given, { root: given, left: mostFollowed, fieldsLeft: mostFields }, 0)
+  const isTooLong = JSON.stringify(rawSchema).length > mostCompared
+  const form = isTooLong
+    ? anything
+    : formOf(rawSchema, { root: rawSchema, left: mostFollowed, fieldsLeft: mostFields }, 0)
   if (form === 'no object') return { schema: rest }
   const { properties, required, isClosed, choices } = form
   const closes = isClosed && rest['additionalProperties'] === undefined && rest['patternProperties'] === undefined

@@ -26,8 +26,8 @@ const mostCharacters = 32_768
  * Makes a schema acceptable to services, which refuse the whole request for one invalid schema: omits invalid parts,
  * merges alternatives at the top, and renames top-level fields whose names services refuse.
  */
-export function shownSchemaOf(given: JsonObject): ShownSchema {
-  const { schema: merged, note } = mergedForms(given)
+export function shownSchemaOf(rawSchema: JsonObject): ShownSchema {
+  const { schema: merged, note } = mergedForms(rawSchema)
   const { schema, problems } = fitting(merged)
   const { schema: renamed, ownNames } = withValidNames(schema)
   return {
@@ -39,11 +39,11 @@ export function shownSchemaOf(given: JsonObject): ShownSchema {
 }
 
 /** A schema that is too long loses its descriptions first, then the details of its fields. */
-function fitting(given: JsonObject): ValidSchema {
-  const whole = validSchema(given)
+function fitting(rawSchema: JsonObject): ValidSchema {
+  const whole = validSchema(rawSchema)
   if (lengthOf(whole.schema) <= mostCharacters) return whole
   const problem = `it is longer than ${mostCharacters} characters`
-  const short = validSchema(given, 'of fields')
+  const short = validSchema(rawSchema, 'of fields')
   if (lengthOf(short.schema) <= mostCharacters) return { ...short, problems: [...short.problems, problem] }
   return { schema: outlineOf(short.schema), problems: [...short.problems, problem] }
 }

@@ -19,15 +19,15 @@ const deepest = 24
  * A valid schema of draft 2020-12 that accepts everything that the given one does: services refuse the whole request
  * for an invalid schema. Omits invalid keywords and keeps what surrounds them. Rewrites forms of earlier drafts.
  */
-export function validSchema(given: JsonObject, words: Words = 'all'): ValidSchema {
+export function validSchema(rawSchema: JsonObject, words: Words = 'all'): ValidSchema {
   const problems: string[] = []
   const walk = {
     problems,
     words,
-    isLegacy: isLegacySchema(given),
+    isLegacy: isLegacySchema(rawSchema),
     parts: 0,
   }
-  const { $schema: _, ...rest } = given
+  const { $schema: _, ...rest } = rawSchema
   const schema = validPart(rest, { path: '', depth: 0 }, walk)
   return { schema: isJsonObject(schema) ? schema : {}, problems }
 }
@@ -85,8 +85,8 @@ function withoutDependents(read: Readonly<Record<string, Json>>, lost: ReadonlyS
     (['additionalProperties', 'unevaluatedProperties'].includes(keyword) &&
       ['properties', 'patternProperties'].some((name) => lost.has(name))) ||
     (['items', 'unevaluatedItems'].includes(keyword) && lost.has('prefixItems'))
-  const kept = Object.entries(read).filter(([keyword]) => !isGone(keyword))
-  return kept.length === Object.keys(read).length ? read : Object.fromEntries(kept)
+  const remaining = Object.entries(read).filter(([keyword]) => !isGone(keyword))
+  return remaining.length === Object.keys(read).length ? read : Object.fromEntries(remaining)
 }
 
 /** Handles a field named `__proto__` like any other. */
@@ -167,14 +167,14 @@ const names: KeywordReader = (value, { path }, walk) => {
 }
 
 const type: KeywordReader = (value, { path }, walk) => {
-  const given: readonly Json[] = Array.isArray(value) ? value : [value]
+  const typeList: readonly Json[] = Array.isArray(value) ? value : [value]
   // An unknown type may accept anything.
-  if (given.length === 0 || !given.every((name) => typeNames.includes(name))) {
+  if (typeList.length === 0 || !typeList.every((name) => typeNames.includes(name))) {
     walk.problems.push(`${path} is not valid`)
     return undefined
   }
-  const [only, ...more] = new Set(given)
-  return more.length === 0 ? only : [...new Set(given)]
+  const [only, ...more] = new Set(typeList)
+  return more.length === 0 ? only : [...new Set(typeList)]
 }
 
 const namesByName: KeywordReader = (value, place, walk) => {

@@ -63,7 +63,7 @@ export async function listenOnLoopback({ port = 0, state }: LoopbackOptions): Pr
     redirectUrl: `http://${address(server)}${path}`,
     answer: (signal) =>
       new Promise((resolve, reject) => {
-        const onAbort = (): void => reject(new Error('nobody came back from the browser'))
+        const onAbort = (): void => reject(new Error('the browser did not return from the sign-in'))
         if (signal.aborted) onAbort()
         signal.addEventListener('abort', onAbort, { once: true })
         void taken.then((callback) => {
@@ -98,8 +98,8 @@ function callbackIn({ method, url = '', headers }: IncomingMessage, host: string
   return code === null || code === '' ? undefined : { kind: 'code', code, iss: searchParams.get('iss') ?? undefined }
 }
 
-function isSame(given: string, state: string): boolean {
-  const [one, other] = [Buffer.from(given), Buffer.from(state)]
+function isSame(received: string, state: string): boolean {
+  const [one, other] = [Buffer.from(received), Buffer.from(state)]
   return one.length === other.length && timingSafeEqual(one, other)
 }
 

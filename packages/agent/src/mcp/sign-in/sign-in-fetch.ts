@@ -41,12 +41,14 @@ export function checkAddress(url: URL, serverUrl: string): void {
   const isNear = isLoopback(url.hostname) && isLoopback(server.hostname)
   if (isNear && (url.protocol === 'http:' || url.protocol === 'https:')) return
   if (url.protocol === 'https:' && (!mayBeHere(url.hostname) || mayBeHere(server.hostname))) return
-  throw new UnfitAddress(`it sends to ${url.origin}, where no sign-in goes: https:// is needed, and not this machine`)
+  throw new UnfitAddress(
+    `it sends to ${url.origin}, which a sign-in does not allow: it must be https:// and not this machine`,
+  )
 }
 
 /** Other notations of this machine's address. More is refused there than is allowed in clear text. */
-function mayBeHere(given: string): boolean {
-  const host = given.replace(/\.$/, '')
+function mayBeHere(hostName: string): boolean {
+  const host = hostName.replace(/\.$/, '')
   return (
     isLoopback(host) ||
     host.endsWith('.localhost') ||

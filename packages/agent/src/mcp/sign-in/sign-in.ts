@@ -48,7 +48,7 @@ export async function signIn(options: SignInOptions): Promise<void> {
   const { url, signIns, show, clientId, clientSecret, port, waitMs = usualWaitMs } = options
   const { protocol, hostname } = new URL(url)
   if (protocol !== 'https:' && !isLoopback(hostname))
-    throw new Error('it is sent in clear what nobody else may read: https:// is needed')
+    throw new Error('the sign-in would be sent in clear text: https:// is required')
   const signal = anySignal([options.signal, AbortSignal.timeout(waitMs)])
   const state = randomBytes(32).toString('base64url')
   const loopback = await listenOnLoopback({ port, state })
@@ -59,8 +59,8 @@ export async function signIn(options: SignInOptions): Promise<void> {
     const before = await signIns.find(url)
     // Keeps the scopes granted before, and adds those that the server has requested since.
     const scope = computeScopeUnion(challenge.scope, before?.tokens.scope ?? before?.scope, before?.wantedScope)
-    const asked = { serverUrl: url, fetchFn, ...challenge, ...(scope !== undefined && { scope }) }
-    await auth(flow, asked)
+    const request = { serverUrl: url, fetchFn, ...challenge, ...(scope !== undefined && { scope }) }
+    await auth(flow, request)
     const page = flow.page()
     checkAddress(page, url)
     await show(page)
@@ -68,7 +68,7 @@ export async function signIn(options: SignInOptions): Promise<void> {
     if (callback.kind === 'refused') throw new Error(`it was refused (${callback.error.slice(0, 100)})`)
     const { code, iss } = callback
     flow.checkIssuer(iss)
-    await auth(flow, { ...asked, authorizationCode: code, ...(iss !== undefined && { iss }) })
+    await auth(flow, { ...request, authorizationCode: code, ...(iss !== undefined && { iss }) })
     const made = flow.made()
     const { expires_in: seconds } = made.tokens
     const expiry = seconds === undefined ? {} : { expiresAtMs: Date.now() + seconds * 1_000 }
@@ -207,9 +207,9 @@ class Flow implements OAuthClientProvider {
    * @throws Error
    */
   checkIssuer(issuer: string | undefined): void {
-    const { authorizationServerMetadata: metadata, authorizationServerUrl: asked } = this.#discovered ?? {}
-    if (issuer === undefined || metadata !== undefined || asked === undefined) return
-    if (!URL.canParse(issuer) || new URL(issuer).href !== new URL(asked).href)
+    const { authorizationServerMetadata: metadata, authorizationServerUrl: expected } = this.#discovered ?? {}
+    if (issuer === undefined || metadata !== undefined || expected === undefined) return
+    if (!URL.canParse(issuer) || new URL(issuer).href !== new URL(expected).href)
       throw new Error('the answer names another issuer than the server that was asked')
   }
 

@@ -107,8 +107,8 @@ export class SignIns {
 }
 
 /** Normalizes an address. The part after `#` is not sent to a server. */
-function addressOf(given: string): string {
-  const url = new URL(given)
+function addressOf(rawUrl: string): string {
+  const url = new URL(rawUrl)
   url.hash = ''
   return url.href
 }

@@ -19,8 +19,8 @@ const mostMs = 20_000
  * needs a new one.
  */
 export function tokenSource({ url, signIns, advice }: TokenSourceOptions): AuthProvider {
-  let shown: string | undefined
-  const show = ({ tokens }: SignIn): string => (shown = tokens.access_token)
+  let lastToken: string | undefined
+  const show = ({ tokens }: SignIn): string => (lastToken = tokens.access_token)
   return {
     async token() {
       const found = await signIns.find(url)
@@ -32,7 +32,7 @@ export function tokenSource({ url, signIns, advice }: TokenSourceOptions): AuthP
       const found = await signIns.find(url)
       if (found === undefined) throw new NeedsSignIn(advice)
       // Another process may have refreshed it since.
-      if (found.tokens.access_token === shown) show(await renewed(found, signIns, advice))
+      if (found.tokens.access_token === lastToken) show(await renewed(found, signIns, advice))
     },
   }
 }

@@ -104,11 +104,11 @@ class SearchedLines {
   }
 
   /** Positions of these consecutive lines, from a line on. */
-  places(wanted: readonly string[], from: number, exactness: Exactness): readonly number[] {
+  places(searched: readonly string[], from: number, exactness: Exactness): readonly number[] {
     const fold = folds[exactness]
     const lines = this.#folded.get(exactness) ?? this.lines.map(fold)
     this.#folded.set(exactness, lines)
-    const folded = wanted.map(fold)
+    const folded = searched.map(fold)
     const found: number[] = []
     for (let at = from; at + folded.length <= lines.length; at += 1)
       if (folded.every((line, index) => lines[at + index] === line)) found.push(at)
@@ -134,11 +134,11 @@ const degrees = ['exact', 'line ends', 'blanks', 'punctuation'] as const
 /** The matches of the first degree of exactness that has any. */
 function firstPlaces(
   file: SearchedLines,
-  wanted: readonly string[],
+  searched: readonly string[],
   from: number,
 ): { readonly places: readonly number[]; readonly exactness: Exactness } | undefined {
   for (const exactness of degrees) {
-    const places = file.places(wanted, from, exactness)
+    const places = file.places(searched, from, exactness)
     if (places.length > 0) return { places, exactness }
   }
   return undefined

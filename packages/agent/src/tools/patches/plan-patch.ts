@@ -71,8 +71,8 @@ export function locatedFiles(
   workspace: Workspace,
   realOf: (path: string) => string,
 ): readonly LocatedFile[] {
-  const located = (written: string): PatchPath => {
-    const path = workspace.pathOf(written)
+  const located = (patchPath: string): PatchPath => {
+    const path = workspace.pathOf(patchPath)
     return { path, real: realOf(path) }
   }
   return files.map((file) => ({
@@ -147,8 +147,8 @@ async function planFile({ file, at, moveTo }: LocatedFile, planning: Planning): 
     return targetExists(path, moveTo.path)
   const patched = patchedText(before.text, file.hunks)
   if (patched.kind === 'misplaced') {
-    const wanted = 'old' in patched.why ? patched.why.old : []
-    return misplaced(path, patched.why, mayQuote(at, planning) ? nearestLines(before.text, wanted) : '')
+    const oldLines = 'old' in patched.why ? patched.why.old : []
+    return misplaced(path, patched.why, mayQuote(at, planning) ? nearestLines(before.text, oldLines) : '')
   }
   if (losesSecrets(before.text, patched.text, workspace.redact)) return secretLost(path, redactedMark)
   const { text, firstLine, inexact } = patched
@@ -165,11 +165,11 @@ const snippetCharacters = 2000
 /** Longer texts are not searched: it would take seconds. */
 const longestText = 1_000_000
 
-function nearestLines(fileText: string, wanted: readonly string[]): string {
-  if (wanted.length === 0 || fileText.length > longestText) return ''
+function nearestLines(fileText: string, oldLines: readonly string[]): string {
+  if (oldLines.length === 0 || fileText.length > longestText) return ''
   const lines = fileText.split(/\r?\n/)
-  const found = closestLines(lines, wanted)
+  const found = closestLines(lines, oldLines)
   if (found === undefined) return ''
-  const shown = lines.slice(found.line, found.line + Math.min(wanted.length, mostLines))
-  return headOf(numberedLines(shown, found.line + 1, lineCharacters), snippetCharacters)
+  const excerpt = lines.slice(found.line, found.line + Math.min(oldLines.length, mostLines))
+  return headOf(numberedLines(excerpt, found.line + 1, lineCharacters), snippetCharacters)
 }

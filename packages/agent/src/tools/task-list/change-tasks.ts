@@ -27,13 +27,13 @@ export interface TaskFields extends Partial<NewTask> {
 }
 
 /** Models write `#3` for the id `3`. */
-export function taskId(given: string): string {
-  return given.trim().replace(/^#\s*/, '')
+export function taskId(rawId: string): string {
+  return rawId.trim().replace(/^#\s*/, '')
 }
 
 /** One line without surrounding spaces, as lists show it. */
-export function subjectLine(given: string): string {
-  return given.replaceAll(/\s+/g, ' ').trim()
+export function subjectLine(rawSubject: string): string {
+  return rawSubject.replaceAll(/\s+/g, ' ').trim()
 }
 
 export function createdTask({ lastId }: TaskList, { subject, description = '', activeForm, metadata }: NewTask): Task {
@@ -56,8 +56,8 @@ export type TaskUpdateOutcome =
   | { readonly kind: 'cycle'; readonly path: readonly string[] }
 
 /** The change of a task by these fields, with the names of the fields that have changed. */
-export function updatedTask(list: TaskList, given: string, fields: TaskFields): TaskUpdateOutcome {
-  const id = taskId(given)
+export function updatedTask(list: TaskList, rawId: string, fields: TaskFields): TaskUpdateOutcome {
+  const id = taskId(rawId)
   const before = list.tasks.find((task) => task.id === id)
   if (before === undefined) return { kind: 'unknown', ids: [id] }
   if (fields.status === 'deleted')
@@ -100,8 +100,8 @@ function withFields(task: Task, { subject, description, status, activeForm, owne
 }
 
 /** Null removes a field. */
-function mergedMetadata(before: JsonObject = {}, given: JsonObject): JsonObject {
-  const merged = Object.entries({ ...before, ...given }).filter(([, value]) => value !== null)
+function mergedMetadata(before: JsonObject = {}, changes: JsonObject): JsonObject {
+  const merged = Object.entries({ ...before, ...changes }).filter(([, value]) => value !== null)
   return Object.fromEntries(merged as (readonly [string, Json])[])
 }
 

@@ -80,19 +80,19 @@ export function taskListAt({ state, memos = [] }: Conversation): TaskList {
 /** The list at the end of a transcript. */
 export function taskListOf(transcript: Iterable<TranscriptEntryLike>): TaskList {
   /** Calls of TodoWrite, for which records of older versions have no memos. */
-  const written = new Map<string, Json>()
+  const todoInputs = new Map<string, Json>()
   let list = emptyTaskList
   for (const entry of transcript) {
     const { kind } = entry
     if (kind === 'assistant') {
       for (const block of entry.message.content)
-        if (isToolUse(block) && block.name === 'TodoWrite') written.set(block.id, block.input as Json)
+        if (isToolUse(block) && block.name === 'TodoWrite') todoInputs.set(block.id, block.input as Json)
     }
     if (kind !== 'user' || typeof entry.message.content === 'string') continue
     for (const block of entry.message.content.filter(isToolResult)) {
       const memo = entry.memos?.[block.tool_use_id]
       const changes = memo === undefined ? [] : changesOfMemo(memo)
-      const input = written.get(block.tool_use_id)
+      const input = todoInputs.get(block.tool_use_id)
       if (changes.length > 0) list = changes.reduce(changedTaskList, list)
       else if (input !== undefined && block.is_error !== true)
         list = changedTaskList(list, replacement(list, todosIn(input)))
@@ -125,8 +125,8 @@ export function replacement(list: TaskList, todos: readonly Todo[]): TaskChange 
  * skipped.
  */
 function todosIn(input: Json): readonly Todo[] {
-  const meant = coercedInput(todoForm.schema, input)
-  const todos = isJsonObject(meant) ? meant['todos'] : undefined
+  const coerced = coercedInput(todoForm.schema, input)
+  const todos = isJsonObject(coerced) ? coerced['todos'] : undefined
   if (!Array.isArray(todos)) return []
   return (todos as readonly Json[]).flatMap((todo) => {
     if (!isJsonObject(todo) || typeof todo['content'] !== 'string') return []

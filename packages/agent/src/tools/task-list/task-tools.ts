@@ -81,10 +81,10 @@ function createTaskUpdateTool(): Tool<TaskUpdateInput> {
     }),
     validate: (input) => taskUpdateForm.validate(input),
     ...oneAfterAnother,
-    execute({ taskId: given, ...fields }, context) {
+    execute({ taskId: rawId, ...fields }, context) {
       const list = taskListAt(context)
-      const id = taskId(given)
-      const outcome = updatedTask(list, given, fields)
+      const id = taskId(rawId)
+      const outcome = updatedTask(list, rawId, fields)
       if (outcome.kind === 'unknown') return notUpdated(id, unknownTasks(outcome.ids, list))
       if (outcome.kind === 'cycle') return notUpdated(id, blockedByItself(outcome.path))
       const { before, change, fields: names } = outcome

@@ -48,10 +48,10 @@ export async function watchShell(
   if (context.rights !== undefined && !context.rights.tools.includes('Bash')) return failed(noBash)
   if (!isReadOnlyCommand(command)) await workspace.checkpoints?.background(context, command)
   const runs = new Runs(command, call, pattern)
-  const shown = (said: string): WaitResult => {
+  const resultWith = (sentences: string): WaitResult => {
     const { last, count } = runs
     return {
-      sentences: [said, ...(last?.notes ?? [])].join(' '),
+      sentences: [sentences, ...(last?.notes ?? [])].join(' '),
       ...(last !== undefined && { output: last.output }),
       details: { command, runs: count, exitCode: last?.end.exitCode ?? null },
     }
@@ -65,9 +65,9 @@ export async function watchShell(
     met: (refusal) =>
       refusal ??
       (pattern === undefined
-        ? shown(`${commandSucceeded} ${runCount(runs.count)}`)
-        : { ...shown(runCount(runs.count)), line: commandPrinted(runs.last?.line ?? '') }),
-    unmet: () => shown(runs.last === undefined ? noRunEnded : lastRun(howOf(runs.last), runs.count)),
+        ? resultWith(`${commandSucceeded} ${runCount(runs.count)}`)
+        : { ...resultWith(runCount(runs.count)), line: commandPrinted(runs.last?.line ?? '') }),
+    unmet: () => resultWith(runs.last === undefined ? noRunEnded : lastRun(howOf(runs.last), runs.count)),
     settled: () => runs.settled(),
   }
 }

@@ -48,10 +48,10 @@ interface FileWait {
  * neither the wait nor this program.
  */
 export function watchFile(
-  { named: given, real, change, sinceMs }: FileWait,
+  { named: namedPath, real, change, sinceMs }: FileWait,
   lookAt: Poll = look,
 ): Watched<Seen | Error> {
-  const named = inOneLine(given)
+  const named = inOneLine(namedPath)
   let seen: Seen | undefined
   let problem: string | undefined
   const known = (): string => {
@@ -59,9 +59,9 @@ export function watchFile(
     if (seen === undefined) return fileState(named, 'no answer')
     return fileState(named, seen === null ? 'missing' : { size: seen.size, changed: timeOf(seen) })
   }
-  const shown = (): WaitResult => ({
+  const currentResult = (): WaitResult => ({
     sentences: known(),
-    details: { file_path: given, exists: seen === undefined ? null : seen !== null },
+    details: { file_path: namedPath, exists: seen === undefined ? null : seen !== null },
   })
   return {
     what: fileChange(named, change),
@@ -96,9 +96,9 @@ export function watchFile(
     met(value) {
       // The tool turns the error into a result.
       if (value instanceof Error) throw value
-      return shown()
+      return currentResult()
     },
-    unmet: shown,
+    unmet: currentResult,
   }
 }
 

@@ -30,7 +30,7 @@ export function watchTask(
 
 /** The loop reports the end of an agent, with its result. */
 function watchAgent(agent: AgentInBackground): Watched<undefined> {
-  const shown = (): WaitResult =>
+  const currentResult = (): WaitResult =>
     agent.isWorking
       ? { sentences: agentRunning(agent.id), output: agent.said, details: { task_id: agent.id } }
       : { sentences: agentEnded(agent.id), details: { task_id: agent.id } }
@@ -41,8 +41,8 @@ function watchAgent(agent: AgentInBackground): Watched<undefined> {
       met(undefined)
       return () => undefined
     },
-    met: shown,
-    unmet: shown,
+    met: currentResult,
+    unmet: currentResult,
   }
 }
 
@@ -59,8 +59,8 @@ function watchCommand(
     markShown(task, context)
     return bounded.toString().replace(/\n+$/, '')
   }
-  const shown = (said: string, most: number): WaitResult => ({
-    sentences: said,
+  const resultWith = (sentences: string, most: number): WaitResult => ({
+    sentences: sentences,
     output: newOutput(most),
     details: { task_id: id, state: stateOf(task) },
     task,
@@ -85,9 +85,9 @@ function watchCommand(
       }
     },
     met(line) {
-      if (line !== undefined) return { ...shown('', outputCharacters), line: taskWrote(id, line) }
-      return shown(taskState(id, stateOf(task), pattern !== undefined), shell.output.limit)
+      if (line !== undefined) return { ...resultWith('', outputCharacters), line: taskWrote(id, line) }
+      return resultWith(taskState(id, stateOf(task), pattern !== undefined), shell.output.limit)
     },
-    unmet: () => shown(taskState(id, stateOf(task), false), outputCharacters),
+    unmet: () => resultWith(taskState(id, stateOf(task), false), outputCharacters),
   }
 }

@@ -26,9 +26,9 @@ export async function waitFor(
   time: WaitTime,
 ): Promise<ToolOutput> {
   const call: WaitCall = { input, workspace, context, wait: waitOf(context) }
-  const { pattern: given } = input
-  const pattern = given === undefined ? undefined : await linePatternOf(given)
-  if (pattern !== undefined && 'problem' in pattern) return failed(unusablePattern(given ?? '', pattern.problem))
+  const { pattern: patternText } = input
+  const pattern = patternText === undefined ? undefined : await linePatternOf(patternText)
+  if (pattern !== undefined && 'problem' in pattern) return failed(unusablePattern(patternText ?? '', pattern.problem))
   if (input.task_id !== undefined) {
     const watched = watchTask(input.task_id, call, pattern)
     return 'content' in watched ? watched : waitWatching(watched, call, time)
@@ -52,8 +52,8 @@ export async function waitFor(
 const resumedMs = 1_000
 
 function onlyTime({ seconds }: WaitTime): Watched<never> {
-  const shown = (): WaitResult => ({ sentences: '' })
-  return { what: spanWords(seconds * 1_000), watch: () => () => undefined, met: shown, unmet: shown }
+  const emptyResult = (): WaitResult => ({ sentences: '' })
+  return { what: spanWords(seconds * 1_000), watch: () => () => undefined, met: emptyResult, unmet: emptyResult }
 }
 
 async function waitWatching<Value>(
@@ -70,11 +70,11 @@ async function waitWatching<Value>(
   const waitedMs = Math.round(wait.waitedMs)
   const isTimeAsked = input.seconds !== undefined && end.kind === 'over'
   const isAsked = end.kind === 'met' || isTimeAsked
-  const shown = end.kind === 'met' ? watched.met(end.value) : watched.unmet(end.kind)
-  if ('content' in shown) return shown
-  const { sentences: said, line, output = '', details = {}, tasks, task } = shown
+  const result = end.kind === 'met' ? watched.met(end.value) : watched.unmet(end.kind)
+  if ('content' in result) return result
+  const { sentences: resultSentences, line, output = '', details = {}, tasks, task } = result
   const sentences = [
-    said,
+    resultSentences,
     end.kind === 'met' || isTimeAsked ? waitedWords(waitedMs, isTimeAsked) : endedEarly(end.kind, waitedMs),
     isLowered ? lowered(longestMs) : '',
   ].filter((sentence) => sentence !== '')

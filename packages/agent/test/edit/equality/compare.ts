@@ -237,7 +237,7 @@ export function complaintAbout({ row, held, free, differences }: Compared): stri
   if (held.decision !== 'allow') return say(`asks: ${held.why}`)
   if (held.kind === undefined) return say('runs unconfined')
   if (reaches === true && held.ms > longestMs) return say(`takes ${Math.round(held.ms)} ms for want of a network`)
-  if (held.told.includes('timed out') && !free.told.includes('timed out')) return say('never ended')
+  if (held.text.includes('timed out') && !free.text.includes('timed out')) return say('never ended')
   if (differs === undefined) return differences.length === 0 ? undefined : say(differences.join('\n  '))
   return differences.length > 0 ? undefined : say(`is the same, and its row says that it differs for ${differs}`)
 }

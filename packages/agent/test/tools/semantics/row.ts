@@ -9,11 +9,11 @@ export interface Row {
   readonly isError?: true
   /** `same`, or why ours differs. */
   readonly how: string
-  readonly given?: Given
+  readonly given?: Setup
 }
 
 /** What is there before the call. */
-interface Given {
+interface Setup {
   readonly files?: Readonly<Record<string, string>>
   readonly calls?: readonly (readonly [tool: string, input: object])[]
   /** A command of bash that makes what no file is. */
