@@ -18,7 +18,7 @@ export { codingAgent } from './coding-agent/coding-agent.ts'
 export { CodingAgentBuilder, type EngineOptions } from './coding-agent/builder.ts'
 export type { AnswerOf, AnswerSchema, CodingAgentOptions, GivenServer } from './coding-agent/options.ts'
 export { findPackage, type FoundPackage, type PackageQuery } from './providers/find-package.ts'
-export { decidedBefore, environmentWith } from './coding-agent/settings-of.ts'
+export { bootstrapVariables as decidedBefore, environmentWith } from './coding-agent/settings-of.ts'
 export { endSession, type EndSessionOptions } from './coding-agent/end-session.ts'
 export {
   SessionWall,

@@ -9,7 +9,7 @@ const agent = () => createAgentTool({ definitions: [generalAgent], mode: () => '
 const call = (name: string, input: object): ScriptedReply => ({ toolCalls: [{ name, input }] })
 const start = call('Agent', { prompt: 'Look.', description: 'looks' })
 
-/** An agent that works so many turns of so many milliseconds each. */
+/** An agent that works for a number of turns of this many milliseconds each. */
 async function working(turns: number, ms: number, more: Partial<RunOptions> = {}) {
   const clock = createFakeClock({ autoAdvance: true })
   const summed: string[] = []

@@ -237,7 +237,7 @@ test("never makes an agent looser than its parent, except for edits that the use
     ['flag', 'default', 'acceptEdits'],
   ])
   expect(ignored).toEqual([])
-  // The mode of an agent counts for those that it starts.
+  // The mode of an agent applies to agents that it starts.
   const wanted = definition({ permissionMode: 'acceptEdits' })
   expect(spawned([wanted]).permissionMode).toBe('acceptEdits')
   expect(spawned([wanted], undefined, { permissionMode: 'plan' })).not.toHaveProperty('permissionMode')
@@ -284,7 +284,7 @@ describe('definitions in files', () => {
       expect.stringContaining(`${general} does not count: its name is that of an agent of your own`),
       expect.stringContaining(`${taken} does not count`),
     ])
-    // What a person is asked about when they trust the folder.
+    // What the user is asked about when they trust the folder.
     expect((await writtenOffers(places())).map(({ setting, text }) => [setting, text])).toEqual([
       ['agents', `model: opus in ${dear}`],
       ['agents', `in place of your agent general-purpose: ${general}`],
@@ -504,7 +504,7 @@ test('opens for each of several parallel agents with equal call ids what was jud
     },
     { whenAsked: 'ask' },
   )
-  // Both are judged before either is let.
+  // Both are judged before either may run.
   const waiting: (() => void)[] = []
   const canUseTool: RunOptions['canUseTool'] = async () => {
     await new Promise<void>((resolve) => {
@@ -624,7 +624,7 @@ describe('rules', () => {
     )
     const { workspace, permissions } = made
     const shut: unknown[] = []
-    // Holds nothing, and says what it would shut.
+    // Confines nothing, and reports what it would hide.
     const sandbox: Pick<Sandbox, 'excludes' | 'describe' | 'sandboxed' | 'dispose'> = {
       excludes: () => false,
       describe(_access, _readable, rights) {
@@ -777,7 +777,7 @@ test('a session killed at any record resumes inside its agents and writes nothin
     expect(results.filter(isToolResult).map(({ content }) => content)).toEqual(['a has b', 'c'])
     written.push(log())
   }
-  // Once until the command was begun, and never after that.
+  // Once until the command had begun, and never after that.
   expect(written).toEqual(written.toSorted((one, other) => other - one))
   expect(new Set(written)).toEqual(new Set([1, 0]))
   expect(written.length).toBeGreaterThan(10)

@@ -367,7 +367,7 @@ describe('random changes of random trees', () => {
   const changes = fc.array(change, { minLength: 1, maxLength: 6 })
   const textOf = (each: readonly string[]): string => each.map((one) => `${one}\n`).join('')
 
-  /** A hunk of the whole file: what random lines have in common is kept. */
+  /** A hunk for the whole file that preserves the lines that random texts share. */
   function wholeHunk(before: readonly string[], after: readonly string[]): string {
     let head = 0
     while (head < Math.min(before.length, after.length) && before[head] === after[head]) head += 1

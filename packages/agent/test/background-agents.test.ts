@@ -214,10 +214,10 @@ test('a stored session killed at any line resumes inside its background agents',
   const isLap = (line: string): boolean => line.includes('"type":"lap"') && line.includes('"openAgents":[{')
   expect(lines.filter(isLap).length).toBeGreaterThan(0)
   let kills = 0
-  // Each line where all is tried, and others each time that the session is another one.
+  // Each line if everything is tried; otherwise others whenever the session differs.
   for (const length of sampled([...lines.keys()].slice(3), { deep: 1, quick: 4 })) {
     const before = lines.slice(0, length).join('\n')
-    // What the commands on record had done.
+    // What the recorded commands had done.
     const done = ['once', 'again'].filter((word) => new RegExp(`echo ${word} `).test(before))
     rmSync(join(cwd, 'log'), { force: true })
     writeFileSync(place('cut').path, `${before}\n`)
@@ -232,7 +232,7 @@ test('a stored session killed at any line resumes inside its background agents',
       continue
     }
     const again = world(scripts)
-    // An outcome that is unknown leaves nothing to wait for.
+    // A call with unknown outcome leaves nothing to wait for.
     if (!existsSync(join(cwd, 'log')) && done.length > 0) writeFileSync(join(cwd, 'log'), '')
     const { terminal, state } = await resume(open, again.options, journal.transcript, journal.log).loop.ended
     await journal.close()
@@ -242,7 +242,7 @@ test('a stored session killed at any line resumes inside its background agents',
       'completed',
       [],
     ])
-    // Nothing that was on record is run again, and what the agent was asked is not asked again.
+    // Nothing on record runs again, and the agent's task is not requested again.
     for (const word of ['once', 'again'])
       expect([length, word, log().filter((line) => line === word).length <= 1]).toEqual([length, word, true])
     const answered = results.filter((key) => /agent:.*model:/.test(key)).length

@@ -23,7 +23,7 @@ import {
 } from '../src/tools/task-texts.ts'
 import { codingTools, numberIn, runs, until } from './support/harness.ts'
 
-/** Ends what a test lets live on. */
+/** Ends processes that a test lets live on. */
 function endsLater(processId: number): number {
   onTestFinished(() => {
     try {
@@ -35,7 +35,7 @@ function endsLater(processId: number): number {
   return processId
 }
 
-/** The file that takes the output of what is kept. */
+/** The file for the output of a surviving command. */
 function removesLater(description: string = ''): string {
   const [, file = ''] = /output to (\S+)\)$/.exec(description) ?? []
   onTestFinished(() => rmSync(file, { force: true }))
@@ -75,7 +75,7 @@ describe('the end of a background command', () => {
     await use('Bash', inBackground('exit 0'))
     const read = await use('TaskOutput', { task_id: 'bash_1' })
     expect(read.output.tasks).toMatchObject([{ type: 'ended', id: 'bash_1', status: 'completed' }])
-    // A call may come to nothing: what counts is what the loop has on record.
+    // A call may be dropped: only what the loop has recorded counts.
     expect(background.ended()).toMatchObject([{ id: 'bash_1' }])
     background.told(['bash_1'])
     expect((await use('TaskOutput', { task_id: 'bash_1' })).output.tasks).toBe(undefined)
@@ -205,7 +205,7 @@ describe('the end of a background command', () => {
 })
 
 describe('when the run ends', () => {
-  /** A command in the background, and one that ended and left something in its group. */
+  /** A background command, and one that ended and left a process in its group. */
   async function twoRunning() {
     const harness = codingTools({ killGraceMs: 200 })
     const { use, cwd } = harness
@@ -296,7 +296,7 @@ describe('when the run ends', () => {
     expect(readFileSync(file, 'utf8')).toBe('first\nsecond\n')
   })
 
-  // Known by their environment, which other systems do not show.
+  // Identified by their environment, which other systems do not show.
   describe.runIf(process.platform === 'linux')('a detached process', () => {
     test('is found again by a later process, as is a lost command', async () => {
       const { use, cwd, workspace } = codingTools({ killGraceMs: 200 })
@@ -332,7 +332,7 @@ describe('when the run ends', () => {
       },
     )
 
-    /** A server as commands start one: in a session of its own, with the pipe of the command. */
+    /** A server as commands start one: in its own session, with the pipe of the command. */
     const server =
       "setsid bash -c 'echo $$ > server.pid; while [ ! -e go ]; do sleep 0.02; done; echo up && echo fine > written'"
     const detached = async (command: string, background = false) => {

@@ -229,13 +229,13 @@ describe('nothing survives its stop', () => {
     const cwd = temporaryFolder()
     await programLeaving('sleep 1000 & echo $! > new.pid; mv new.pid left.pid; exec sleep 1000', cwd)
     const id = await numberIn(join(cwd, 'left.pid'))
-    // The signal was sent before the program was gone; that it took effect may be seen a little later.
+    // The signal was sent before the program was gone; its effect may be visible a little later.
     await until(() => !runs(id))
     expect(runs(id)).toBe(false)
   })
 })
 
-/** Runs a program that starts a command in the background and then simply ends. Resolves with its end. */
+/** Runs a program that starts a background command and then simply ends. Resolves with its end. */
 async function programLeaving(command: string, cwd: string): Promise<void> {
   const bundle = join(cwd, 'program.mjs')
   await build({

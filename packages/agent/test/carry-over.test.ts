@@ -12,7 +12,7 @@ import { codingTools, temporaryFolder, type Harness } from './support/harness.ts
 
 type Rules = Partial<Omit<PermissionOptions, 'cwd'>>
 
-/** What would be carried over now. */
+/** What would be pinned now. */
 async function carriedBy(
   { workspace, cwd }: Pick<Harness, 'workspace' | 'cwd'>,
   { entries = [], maxTokens = 20_000, rules = {} }: CarryOverInput = {},

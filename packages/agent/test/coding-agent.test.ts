@@ -204,7 +204,7 @@ test('commands get no API keys, and the environment of this process is unchanged
   expect([shown(model).includes('[set]'), process.env['HALTING_LIBRARY_TEST']]).toEqual([true, undefined])
 })
 
-/** No JSON. */
+/** Not JSON. */
 const endless: JsonObject = {}
 Object.assign(endless, { endless })
 
@@ -314,7 +314,7 @@ test('a run that a process left open resumes from its record (R-LIB-5)', async (
     for await (const _ of messages);
   })()
   await asked.promise
-  // What a process that was killed here would have left.
+  // What a process killed here would have left.
   const after = join(base, 'after')
   cpSync(join(home, '.halting'), join(after, '.halting'), {
     recursive: true,

@@ -170,7 +170,7 @@ describe('a file keeps its properties', () => {
 
   test.each(['Edit', 'Write'])('R-HAND-5b: %s keeps what another program writes at the same time', async (tool) => {
     const checkpoints = {
-      // Between the look at a file and its replacement: what was there before is kept then.
+      // Between the check of a file and its replacement: its former content is preserved then.
       around: async (_: unknown, path: string, __: unknown, save: () => Promise<unknown>) => {
         writeFileSync(path, 'of another program\n')
         return save()

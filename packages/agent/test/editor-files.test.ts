@@ -7,13 +7,13 @@ import { codingTools, type Harness } from './support/harness.ts'
 
 interface Opened extends Harness {
   readonly path: string
-  /** What the editor has unsaved. */
+  /** Unsaved text in the editor. */
   readonly typed: Map<string, string>
-  /** What it was asked for, in order. */
+  /** Its requests, in order. */
   readonly asked: string[]
 }
 
-/** One file on disk, and an editor that saves what it is given to write. */
+/** One file on disk, and an editor that saves what it receives. */
 function inEditor(content: string, files: Partial<EditorFiles> = {}): Opened {
   const harness = codingTools()
   const path = join(harness.cwd, 'file.txt')
@@ -43,7 +43,7 @@ test('reads, edits and preserves unsaved text of the user', async () => {
   expect(edited).toMatchObject({ isError: false })
   expect(readFileSync(path, 'utf8')).toBe('three\ntyped\n')
   expect(asked.filter((one) => one.startsWith('write'))).toEqual([`write ${path}`])
-  // It is what the model knows: no second reading is asked for.
+  // The model knows it: no second read is required.
   expect(await use('Write', { file_path: path, content: 'all new\n' })).toMatchObject({ isError: false })
   expect(readFileSync(path, 'utf8')).toBe('all new\n')
 })

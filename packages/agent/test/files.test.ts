@@ -229,7 +229,7 @@ describe('Write', () => {
     expect(readFileSync(path, 'utf8')).toContain(secret)
     expect((await use('Edit', { file_path: '.env', old_string: 'DEBUG=0', new_string: 'DEBUG=1' })).isError).toBe(false)
     expect(readFileSync(path, 'utf8')).toBe(`TOKEN=${secret}\nDEBUG=1\n`)
-    // What has no secret in it may say the mark, and a secret may go.
+    // A text without a secret may contain the mark, and a secret may be deleted.
     expect((await use('Write', { file_path: '.env', content: 'TOKEN=\n' })).isError).toBe(false)
     expect((await use('Write', { file_path: '.env', content: 'TOKEN=[REDACTED]\n' })).isError).toBe(false)
   })

@@ -7,7 +7,7 @@ import { codingAgent, type CodingAgentOptions } from '@halting/agent'
 import { tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
-/** What a session answers to a call of Task. */
+/** The answer of a session to a call of Task. */
 async function answerOfTask(options: Partial<CodingAgentOptions> = {}): Promise<string> {
   const place = mkdtempSync(join(tmpdir(), 'halting-former-'))
   onTestFinished(() => rmSync(place, { recursive: true, force: true }))

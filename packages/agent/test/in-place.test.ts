@@ -64,7 +64,7 @@ function swapping({ project, outside }: Places, times: number): { readonly ended
 test('a folder swapped for a link while files are read, written and searched leads nowhere else (R-PLACE-1)', async () => {
   const where = places()
   const file = join(where.project, 'a/deep/file')
-  // What was judged is the file in the project, each time.
+  // The judged file is the one in the project, each time.
   const { use } = codingTools({}, { cwd: where.project, judged: () => file })
   await use('Read', { file_path: file })
   const swaps = swapping(where, drawn(10_000))
@@ -82,7 +82,7 @@ test('a folder swapped for a link while files are read, written and searched lea
       use('Grep', { pattern: '.', path: file, output_mode: 'content' }),
     ])
     for (const one of results) {
-      // While the folder is not there, the system says so.
+      // While the folder is missing, the system reports that.
       const { text, isError } = one.status === 'fulfilled' ? one.value : { text: String(one.reason), isError: true }
       expect(text).not.toContain(secret)
       if (isError) seen.refused += 1
@@ -95,7 +95,7 @@ test('a folder swapped for a link while files are read, written and searched lea
   expect(Math.min(seen.read, seen.refused)).toBeGreaterThan(0)
 }, 120_000)
 
-/** Of a request the rules look at these alone. */
+/** The only fields of a request that the rules use. */
 function requestOf(name: string, input: object): PermissionRequest {
   const call = { type: 'tool_use', id: 'call_1', name, input }
   return {
@@ -105,7 +105,7 @@ function requestOf(name: string, input: object): PermissionRequest {
   } as unknown as PermissionRequest
 }
 
-/** Swaps `project/a` for a link to `outside` and back, with nothing in between: each moment it is one of them. */
+/** Swaps `project/a` for a link to `outside` and back atomically: at each moment it is one of them. */
 function flipping({ project, outside }: Places): { readonly end: () => Promise<void> } {
   const script = [
     'import ctypes, os, sys',
@@ -136,7 +136,7 @@ test.skipIf(!isPythonThere)(
     const { use } = codingTools({}, { cwd: where.project, judged: (callId) => permissions.judgedPath(callId) })
     const before = listed(where.outside)
     const seen = { asked: 0, refused: 0, done: 0, out: 0 }
-    /** As the loop does it. */
+    /** Like the loop. */
     const call = async (name: string, input: object): Promise<string> => {
       const request = requestOf(name, input)
       if (permissions.denies(request) !== undefined) return ''
@@ -145,7 +145,7 @@ test.skipIf(!isPythonThere)(
         seen.asked += 1
         return ''
       }
-      // Between the two other calls run.
+      // Between the two, other calls run.
       if (seen.done % 3 === 0) await new Promise((resolve) => setImmediate(resolve))
       const { text, isError } = await use(name, input)
       if (isError) seen.refused += 1
@@ -197,7 +197,7 @@ test.skipIf(!isPythonThere)(
       const left = await files.apply(plan)
       counts.left += left.length + plan.left.length
       counts.done += plan.changes.length - left.length
-      // What the tools are about to change is looked at in the same way.
+      // What the tools are about to change is checked in the same way.
       await looking.around(
         { callId: `c${at}`, toolName: 'Write', idempotencyKey: `s/run2/tool:${at}:0:c${at}` },
         join(where.project, 'a/file'),
@@ -212,7 +212,7 @@ test.skipIf(!isPythonThere)(
   600_000,
 )
 
-/** Every name below a folder, with what is in it. */
+/** Every name below a folder, with its content. */
 function listed(folder: string): string {
   return spawnSync('sh', ['-c', 'find . -printf "%P %y %i\n" | sort; find . -type f -exec cat {} +'], {
     cwd: folder,
@@ -233,7 +233,7 @@ describe('Between the judgement and the call (R-PLACE-2)', () => {
     const { use } = codingTools({}, { cwd: where.project, judged: (callId) => permissions.judgedPath(callId) })
     const target = name === 'Glob' ? join(where.project, 'a') : join(where.project, 'a/file')
     const call = { type: 'tool_use', id: 'call_1', name, input: { file_path: target, path: target, ...input } } as const
-    // Of a request the rules look at these alone.
+    // The only fields of a request that the rules use.
     const request = {
       call,
       tool: undefined,

@@ -191,7 +191,7 @@ test('R-INSTR-5: shows instructions of a subfolder once, with the result of the 
   const wrap = withFolderInstructions({ cwd, home, env: {}, ...rules }, new Set(files.map(({ realPath }) => realPath)))
   const tool = wrap(createReadTool(new Workspace({ cwd })))
   if (!('execute' in tool)) throw new Error('It is no agent.')
-  // The tool takes what Read takes.
+  // The tool accepts the input of Read.
   const call = (path: string, state?: AgentState) => tool.execute({ file_path: path } as never, context(state))
   const text = (output: Awaited<ReturnType<typeof call>>) =>
     typeof output === 'string' ? output : textOf(output.content)
@@ -202,7 +202,7 @@ test('R-INSTR-5: shows instructions of a subfolder once, with the result of the 
   expect(first).not.toContain('\nprivate\n')
   expect(first).toContain('more\n</instructions>')
   expect(first).not.toContain('root')
-  // Beside it in the same message.
+  // Next to it in the same message.
   expect(text(await call('api/v1/x.ts'))).not.toContain('instructions')
   const later = AgentState.empty().withUserMessage(first)
   expect(text(await call('api/v1/x.ts', later))).not.toContain('instructions')

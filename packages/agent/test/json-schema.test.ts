@@ -152,7 +152,7 @@ describe('an invalid schema is rejected at once (R-OUT-8)', () => {
       fits: false,
       message: 'it took longer than 2 s to check; use shorter strings and lists',
     })
-    // The next one is looked at as ever.
+    // The next one is checked as usual.
     expect([output.check('"aaa"').fits, output.check('[1,2]').fits]).toEqual([true, true])
   })
 

@@ -17,7 +17,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The signal that its calls are given. */
+/** The signal that its calls receive. */
 function watched(tool: AnyTool, onSignal: (signal: AbortSignal) => void): AnyTool {
   if (isAgentTool(tool)) return tool
   return {

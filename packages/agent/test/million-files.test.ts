@@ -94,7 +94,7 @@ describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
 
     test('the briefing is a few lines', async () => {
       const summary = await bounded(() => gitSummary(cwd, process.env))
-      // On a machine that is busy git does not say in time.
+      // On a busy machine git does not answer in time.
       expect(summary?.length ?? 0).toBeLessThan(1_000)
     })
 

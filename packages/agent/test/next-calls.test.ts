@@ -76,7 +76,7 @@ describe('a failed Edit whose place is too long to be shown whole', () => {
     const edit = { file_path: 'a.ts', old_string: place.map((line) => line.slice(1)).join('\n'), new_string: 'new' }
     const refused = await use('Edit', edit)
     expect(refused.text).not.toContain('The lines above are the current text')
-    // Each line is whole, or says that it is cut.
+    // Each line is complete, or marked as cut.
     expect(refused.text.match(/y+/g)?.every((part) => part.length === 400 || part.length < 100) ?? true).toBe(true)
     const shown = await follow(harness, refused)
     const oldString = shown.text

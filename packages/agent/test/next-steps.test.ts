@@ -45,7 +45,7 @@ describe('a result says what the next call needs', () => {
     expect(text).toMatch(/^Exit code 2\nThe end of the output:\n[^]*the reason\n\n\[\.\.\. \d+ characters left out/)
     expect(text.indexOf('the reason')).toBeLessThan(text.indexOf('begin'))
     expect(String(details['stdout'])).toMatch(/^begin\n[^]*the reason$/)
-    // Of one that succeeds the order stays.
+    // The order of a successful one stays.
     const fine = await use('Bash', { command: 'echo begin; seq 1 2000; echo done' })
     expect(fine.text).toMatch(/^begin\n[^]*done$/)
   })
@@ -141,7 +141,7 @@ describe('a call with other field names is the call that it means', () => {
     })
   })
 
-  // What rules and hooks judge is the field that the tool reads.
+  // Rules and hooks judge the field that the tool reads.
   test.each([
     ['Read', { path: 'secret/key' }],
     ['Read', { filePath: 'secret/key' }],

@@ -40,7 +40,7 @@ test('removes secrets from all of it, and does not follow a link in place of the
   const harness = codingTools({ bashOutputCharacters: 1000 }, { spoolFolder: join(folder, 'spool') })
   harness.workspace.redact = (text) => text.replaceAll('secret', '*')
   const command = 'seq 1 1000; echo a secret; seq 1 1000; '
-  // While the command runs nothing of it is on disk.
+  // While the command is running nothing of it is on disk.
   const path = (await spooledBy(harness, `${command} test -e ${folder}/spool && echo there`)) ?? ''
   expect(readFileSync(path, 'utf8')).toContain('\na *\n')
   expect(readFileSync(path, 'utf8')).not.toContain('there')

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { codingTools } from './support/harness.ts'
 import { drawn } from './support/deep.ts'
 
-/** What becomes of a call when there is one allow rule. */
+/** The decision about a call with one allow rule. */
 function behaviorUnder(rule: string, name: string, input: unknown): PermissionDecision['behavior'] {
   const tool: Tool = { name, description: '', inputSchema: {}, readOnly: false, execute: () => '' }
   const call = { type: 'tool_use' as const, id: 'call_1', name, input }
@@ -17,7 +17,7 @@ function behaviorUnder(rule: string, name: string, input: unknown): PermissionDe
   return decision.behavior
 }
 
-/** Whether a rule that denies reading reaches a path below the working directory. */
+/** Whether a rule that denies reading matches a path below the working directory. */
 function reaches(pattern: string, path: string): boolean {
   return createPermissions({ cwd: '/project', deny: [`Read(${pattern})`] }).deniesReading(`/project/${path}`)
 }

@@ -8,7 +8,7 @@ import { isDeep } from './support/deep.ts'
 import { morePages, pageCut } from '../src/tools/pdf-texts.ts'
 import { codingTools, type Harness } from './support/harness.ts'
 
-/** A PDF with one line of text a page. */
+/** A PDF with one line of text per page. */
 function pdfOf(lines: readonly string[]): Buffer {
   const objects = [
     '<< /Type /Catalog /Pages 2 0 R >>',
@@ -49,7 +49,7 @@ test('Read shows the pages of a PDF, ten at first, and how to continue (spec R-P
   expect(last.text).toBe('--- page 29 of 30 ---\nline 29\n--- page 30 of 30 ---\nline 30')
 })
 
-// Each opens the PDF anew, in a thread.
+// Each opens the PDF again, in a thread.
 test.runIf(isDeep)('shows the requested pages, at most twenty (spec R-PDF-1)', async () => {
   const { use } = withPdf(pdfOf(Array.from({ length: 30 }, (_, index) => `line ${index + 1}`)))
   const shown = async (pages: string) => (await use('Read', { file_path: 'a.pdf', pages })).text

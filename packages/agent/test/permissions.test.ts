@@ -15,7 +15,7 @@ interface Asker {
   readonly permissions: RulePermissions
   readonly decide: (name: string, input: unknown, more?: Partial<PermissionRequest>) => PermissionDecision
   readonly denies: (name: string, input: unknown) => string | undefined
-  /** The short form: what becomes of a command. */
+  /** Short form: the decision about a command. */
   readonly bash: (command: string) => PermissionDecision['behavior']
 }
 

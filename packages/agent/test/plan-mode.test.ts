@@ -51,7 +51,7 @@ interface Planned {
   readonly suggestions: CanUseToolOptions['suggestions']
 }
 
-/** A run in which a file is written before a plan is given, and after it. */
+/** A run that writes a file before and after a plan is presented. */
 async function planned(mode: PermissionMode, first: string, answer: PermissionAnswer): Promise<Planned> {
   const cwd = temporaryFolder()
   writeFileSync(join(cwd, 'a.txt'), 'a')

@@ -13,12 +13,12 @@ import { temporaryFolder } from './support/harness.ts'
 type Call = readonly [name: string, input: { readonly [field: string]: unknown }]
 
 interface PrecheckOptions extends Partial<PermissionOptions> {
-  /** Done when the person is asked, before the answer. */
+  /** Executed when the user is asked, before the answer. */
   readonly whileAsked?: (cwd: string) => void
   readonly redact?: (text: string) => string
 }
 
-/** Calls one after another, of which each change asks. Gives who was asked about what, and the results. */
+/** Sequential calls whose changes ask. Returns who was asked about what, and the results. */
 async function calling(
   calls: readonly Call[],
   { whileAsked, redact, ...options }: PrecheckOptions = {},

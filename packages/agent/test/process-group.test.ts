@@ -19,7 +19,7 @@ function newMark(): string {
   return `process-group-test-${process.pid}-${marks}`
 }
 
-/** A process in a group of its own. */
+/** A process in its own group. */
 function start(script: string, mark: string): ChildProcess {
   const env = { ...process.env, [markVariable]: mark }
   const child = spawn('bash', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'ignore'], env })

@@ -15,14 +15,14 @@ interface Task {
   isZombie: boolean
   /** It belongs to another user: its environment cannot be read. */
   isOfOther: boolean
-  /** It starts another one just now, which nobody sees yet. */
+  /** It is just starting another one, which is not visible yet. */
   isStarting: boolean
-  /** It is about to run another program: its environment is not there yet. */
+  /** It is about to execute another program: it has no environment yet. */
   isExecuting: boolean
   readonly startedAt: number
 }
 
-/** A kernel: it gives numbers in turn, and begins again after the highest one. */
+/** A simulated kernel: it assigns numbers in order, and wraps around after the highest one. */
 class Machine implements ProcessFiles {
   readonly processId = 310
   readonly tasks = new Map<number, Task>()
@@ -70,7 +70,7 @@ class Machine implements ProcessFiles {
     return added
   }
 
-  /** The next free number. Undefined where all are in use. */
+  /** The next free number. Undefined if all are in use. */
   number(): number | undefined {
     for (let tries = 0; tries <= this.highest; tries += 1) {
       this.#cursor += 1
@@ -89,7 +89,7 @@ class Machine implements ProcessFiles {
     return number === undefined ? undefined : this.add(number, fields)
   }
 
-  /** Strangers that start and end: only the numbers move. */
+  /** Unrelated processes that start and end: only the numbers advance. */
   churn(count: number, areFailures: boolean): void {
     for (let at = 0; at < count; at += 1) {
       this.number()
@@ -159,7 +159,7 @@ class Machine implements ProcessFiles {
     return !(this.isLxcfs && path === '/proc/loadavg')
   }
 
-  /** What truly runs of a group. */
+  /** The processes of a group that are really running. */
   truth({ groupId }: ScannedGroup): readonly number[] {
     return this.#processes().filter((processId) => {
       const task = this.tasks.get(processId)
@@ -196,7 +196,7 @@ const event = fc.oneof(
 )
 type Event = typeof event extends fc.Arbitrary<infer One> ? One : never
 
-/** A command, and what becomes of the machine then. */
+/** A command, and what happens on the machine then. */
 class Story {
   readonly group: ScannedGroup
   readonly #machine: Machine
@@ -244,7 +244,7 @@ class Story {
     if (number === undefined) return
     parent.isStarting = true
     this.#begun.push({ parent, number })
-    // Its number is in use, and nobody sees it.
+    // Its number is in use, but not visible.
     this.#machine.tasks.set(number, { ...parent, processId: number, of: -1, isMarked: false, group: 1 })
   }
 
@@ -346,7 +346,7 @@ describe('the running processes of a command', () => {
         const found = scan.find(story.group)
         machine.beforeAnswer = () => undefined
         story.finishAll()
-        // Where numbers began again, all processes are inspected, in the order of their numbers, and not twice.
+        // If numbers wrapped around, all processes are inspected in numeric order, each once.
         if (machine.lists > 0) return
         seen[found?.length === 0 ? 'empty' : 'some'] += 1
         expect(found?.length === 0 ? machine.truth(story.group) : []).toEqual([])
@@ -356,7 +356,7 @@ describe('the running processes of a command', () => {
     expect(Math.min(seen.empty, seen.some)).toBeGreaterThan(10)
   })
 
-  /** A machine with so many strangers, and a command on it that left a server in a session of its own. */
+  /** A machine with this many unrelated processes, and a command that left a server in its own session. */
   function busyMachine(strangers: number, highest = 32_768) {
     const machine = machineOf({ highest, offset: 0, strangers })
     const scan = new ProcessScan(machine)

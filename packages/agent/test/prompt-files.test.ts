@@ -77,7 +77,7 @@ test('front matter has lists in every usual form', () => {
     `\n${list.map((each) => `  - ${each}`).join('\n')}`,
   ])
     expect(listField(withFrontMatter(`---\nallowed-tools:${given}\n---\n`).fields, 'allowed-tools')).toEqual(list)
-  // Blanks before what might be a remark are gone through once.
+  // Blanks before a possible comment are scanned once.
   const blanks = ' '.repeat(200_000)
   expect(textField(withFrontMatter(`---\nmodel: a${blanks}b # no\n---\n`).fields, 'model')).toBe(`a${blanks}b`)
   expect(withFrontMatter('--- a\nb')).toMatchObject({ fields: new Map(), body: '--- a\nb', problems: [] })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { readAtMost } from '../src/tools/read-at-most.ts'
 import { codingTools } from './support/harness.ts'
 
-/** A file of so many bytes, which gives at most `piece` of them at once. */
+/** A file of this size, which returns at most `piece` bytes at once. */
 function fileOf(bytes: number, piece = Infinity) {
   const given = { bytes: 0 }
   const read = async (buffer: Buffer, offset: number, length: number): Promise<{ readonly bytesRead: number }> => {

@@ -8,7 +8,7 @@ import { redactSecrets } from '@halting/core/redact'
 import { BoundedOutput } from '../src/tools/bounded-output.ts'
 import { drawn } from './support/deep.ts'
 
-// Put together here, so that no scanner takes this file for one that has secrets.
+// Assembled here, so that no scanner reports this file for secrets.
 const nothing = String()
 const body = 'Zq7Xw3Vt9Ls2Kd5Mf8Hj4Ng6Pb1Rc0Y'
 const upper = 'Q7W3E9R2T5Y8U4I6'
@@ -36,7 +36,7 @@ const secrets: readonly string[] = [
   `"x-api-key": "${body}"`,
 ]
 
-/** What of a secret nobody may read: any run of so many characters of what was drawn. */
+/** The part of a secret that must not be readable: any run of this many of its random characters. */
 function isLeaked(text: string): boolean {
   const parts = [body, upper].flatMap((whole) =>
     Array.from({ length: whole.length - 7 }, (_, at) => whole.slice(at, at + 8)),
@@ -60,7 +60,7 @@ test.each(secrets.map((secret) => [secret.slice(0, 24), secret] as const))(
       expect(shown.startsWith(`x ${before}`.trimEnd().slice(0, 4))).toBe(true)
       expect(shown.endsWith('y')).toBe(true)
     }
-    // A second time there is nothing left to do.
+    // A second pass changes nothing.
     expect(redactSecrets(redactSecrets(secret))).toBe(redactSecrets(secret))
   },
 )
@@ -155,7 +155,7 @@ test('redacts texts of documents and search results, and leaves bytes of images'
     { type: 'image', source: bytes },
     { type: 'document', source: { ...bytes, media_type: 'application/pdf' } },
   ]
-  // Content as services take it; the types name a part of it.
+  // Content as services accept it; the types cover a part of it.
   const tool = redactedTool(
     toolThat(async () => ({ content: content as unknown as ContentBlock[] })),
     redactSecrets,

@@ -53,7 +53,7 @@ describe('a large result', () => {
     const folder = join(home, '.halting', 'projects', projectName(cwd), session, 'tool-results')
     expect([dirname(path), files.directory, readFileSync(path, 'utf8')]).toEqual([folder, folder, 'all of it\n'])
     expect(path.slice(folder.length)).toMatch(/^\/toolu_1-[0-9a-f]{12}\.txt$/)
-    // Nothing is left of how it was written.
+    // No temporary file is left.
     expect(readdirSync(folder)).toHaveLength(1)
     expect([modeOf(path), modeOf(folder), modeOf(dirname(folder)), modeOf(join(home, '.halting'))]).toEqual([
       '600',
@@ -201,7 +201,7 @@ describe('R-KEEP-3a and R-KEEP-4: a folder in which nothing can be stored', () =
     const stuck = vi
       .spyOn(fs, 'lstat')
       .mockImplementation(() => new Promise((_, reject) => (free = () => reject(new Error('gone')))))
-    // What is mocked is the whole process's.
+    // The mock applies to the whole process.
     const restore = (): void => {
       stuck.mockRestore()
       syncBuiltinESMExports()

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { secretIn } from '../src/memory/secrets.ts'
 import { redactSecrets } from '@halting/core/redact'
 
-/** Put together here, so that nobody takes this file for one with secrets. */
+/** Assembled here, so that this file is not reported for secrets. */
 const body = ['Ab3dEf6h', 'Ij9kLm2n', 'Op5qRs8t', 'Uv1wXy4z'].join('')
 const samples: readonly string[] = [
   `sk-ant-api03-${body}`,
@@ -50,7 +50,7 @@ describe.each(redactors)('%s', (_whose, redact) => {
 })
 
 test('has a sample of every form of the list', () => {
-  // At the strokes that stand in no parentheses.
+  // At the bars outside parentheses.
   const forms = secretForms.split(/\|(?!(?:[^()]|\([^()]*\))*\))/)
   const unused = forms.filter((form) => !samples.some((sample) => new RegExp(`^(?:${form})$`).test(sample)))
   expect([unused, forms.length]).toEqual([[], 23])

@@ -34,7 +34,7 @@ const nearest: NonNullable<LoadOptions['nearest']> = (given, known) =>
 const load = (): Promise<LoadedSettings> =>
   loadSettings({ cwd: join(root, 'project'), home: join(root, 'home'), env: {}, nearest })
 
-/** The words of an error that stops the program as it should be. */
+/** The message of an error that stops the program, as it should. */
 async function stopped(): Promise<string> {
   const thrown: unknown = await load().then(
     () => undefined,
@@ -210,7 +210,7 @@ describe('files of other programs', () => {
   )
 })
 
-/** Which of some calls run without being asked about. */
+/** The calls that run without asking. */
 function opened({ permissions: rules, sandbox = [] }: Settings): readonly boolean[] {
   const held = sandboxSettingsOf(sandbox)
   const permissions = createPermissions({
@@ -232,7 +232,7 @@ function opened({ permissions: rules, sandbox = [] }: Settings): readonly boolea
   ] as const
   return inputs.map(([name, input]) => {
     const call = { type: 'tool_use', id: 't', name, input }
-    // True: the fields are those that these rules look at.
+    // True: these rules use only these fields.
     const request = { call, readOnly: name === 'Read', tool: { name } } as unknown as Parameters<
       typeof permissions.decide
     >[0]

@@ -1,4 +1,4 @@
-// The soak itself: it finds what is left behind, sessions that did not end as they were to, and memory that grows.
+// The soak test itself: it finds what is left behind, sessions that did not end as expected, and growing memory.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ interface Sessions {
 interface Verdict {
   readonly memoryProblems: (rounds: readonly { readonly heldMb: number; readonly rssMb: number }[]) => readonly string[]
 }
-// The scripts are JavaScript: their types are said here.
+// The scripts are JavaScript: their types are declared here.
 const sessions = (await import(`${soak}/sessions.mjs`)) as Sessions
 const { memoryProblems } = (await import(`${soak}/verdict.mjs`)) as Verdict
 

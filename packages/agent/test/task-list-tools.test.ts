@@ -90,7 +90,7 @@ test.each([
   [['TodoWrite'], ['Read', 'TodoWrite', ...tasks], ['TodoWrite']],
 ])('an agent that names %o has of %o the tools %o', (named, all, wanted) => {
   const definition = { name: 'a', description: 'a', prompt: '', tools: named, disallowedTools: [] }
-  // Of a definition these fields are what is read here.
+  // The only fields of a definition that are read here.
   const tool = createAgentTool({ definitions: [definition as never], mode: () => 'default' })
   const child = tool.spawn({ prompt: 'Go.', subagent_type: 'a' }, { depth: 0, tools: all, permissionMode: null })
   expect(child.tools).toEqual(wanted)

@@ -163,7 +163,7 @@ describe('the tools', () => {
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 
-/** What a random call does. Ids may be those of no task. */
+/** A random call. Ids may not exist. */
 const operation = fc.oneof(
   fc.record({ kind: fc.constant('create' as const), subject: fc.string({ minLength: 1 }) }),
   fc.record({
@@ -186,7 +186,7 @@ const operation = fc.oneof(
 )
 type Operation = typeof operation extends fc.Arbitrary<infer Value> ? Value : never
 
-/** The list after a call, and the entry that is on record of it. */
+/** The list after a call, and its recorded entry. */
 function stepped(list: TaskList, call: Operation, index: number): readonly [TaskList, TranscriptEntry] {
   const change = changeBy(list, call)
   const id = `call_${index}`
@@ -220,7 +220,7 @@ function changeBy(list: TaskList, call: Operation) {
   }
 }
 
-/** The simplest thing that could be the list: tasks by id, statuses and blockers alone. */
+/** The simplest model of the list: tasks by id, with only statuses and blockers. */
 class SimpleList {
   readonly tasks = new Map<number, { subject: string; status: string; blockers: Set<number> }>()
   #last = 0
@@ -267,7 +267,7 @@ class SimpleList {
   }
 }
 
-/** Takes away tasks that wait for nothing until none is left. */
+/** Removes tasks that are not blocked until none is left. */
 function isAcyclic(edges: readonly (readonly [number, number])[]): boolean {
   let left = edges
   while (left.length > 0) {
@@ -307,7 +307,7 @@ test('any calls yield the list of a simple model, and its record yields the same
         ]),
       )
       expect(plain(list)).toEqual(wanted)
-      // What is on disk is JSON; what was rewound is a shorter record.
+      // Records on disk are JSON; a rewind yields a shorter record.
       const stored = JSON.parse(JSON.stringify(Transcript.of(entries))) as unknown
       expect(taskListOf(Transcript.fromJSON(stored))).toEqual(list)
       expect(taskListOf(entries.slice(0, 3)).lastId).toBeLessThanOrEqual(list.lastId)

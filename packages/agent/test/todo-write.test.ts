@@ -28,7 +28,7 @@ test('TodoWrite replaces the list, says what is next, and returns the previous l
   expect((await use('TodoWrite', { todos: [] })).text).toBe(todosWritten({ tasks: [], lastId: 4 }))
 })
 
-/** A call of TodoWrite as sessions of earlier versions have it: without a memo. */
+/** A call of TodoWrite in sessions of earlier versions: without a memo. */
 function called(id: string, todos: Json, isError = false): readonly TranscriptEntry[] {
   const input = { todos }
   return [

@@ -83,7 +83,7 @@ describe('for a background task', () => {
     expect([text.replace(/ Waited .*/, ''), isError]).toEqual(['bash_1: Ended with exit code 4.\ntwo', false])
     expect(output.tasks).toMatchObject([{ type: 'ended', id: 'bash_1', status: 'failed' }])
     expect(output.details).toMatchObject({ outcome: 'met', waitedFor: 'bash_1 to end', task_id: 'bash_1' })
-    // What has ended is there at once.
+    // A finished command is reported at once.
     expect((await use('Wait', { task_id: 'bash_1' })).text).toBe('bash_1: Ended with exit code 4.')
   })
 
@@ -98,7 +98,7 @@ describe('for a background task', () => {
       const { text } = await use('Wait', { task_id: 'bash_1', pattern })
       expect(text.split('\n')[0]).toBe('bash_1 wrote: ready on port 3000')
       expect(text).toContain('starting\nready on port 3000\nmore')
-      // What was shown is not waited for again.
+      // Output that was shown is not waited for again.
       writeFileSync(join(cwd, 'go'), '')
       expect((await use('Wait', { task_id: 'bash_1', pattern })).text).toBe(
         taskState('bash_1', 'Ended with exit code 0.', true),
@@ -193,7 +193,7 @@ describe('for a file', () => {
     writeFileSync(path, 'one')
     expect((await appears).text).toMatch(/^out\/result\.txt exists: 3 bytes, changed \d/)
     const changes = use('Wait', { file_path: path, change: 'changes' })
-    // Until it was looked at first, nobody can tell that it changed.
+    // Before the first poll, a change cannot be detected.
     let text = 'two words'
     const changing = setInterval(() => {
       writeFileSync(join(cwd, 'new'), (text += '.'))
@@ -213,7 +213,7 @@ describe('for a file', () => {
     const name = String.raw`"a\u001b[2K\nhalting: done \u202eb"`
     expect(given.progress).toMatchObject([{ waitsFor: fileChange(name, 'exists') }])
     const { content } = await given.result
-    // How quick the first look was is not asked.
+    // The duration of the first poll does not matter.
     expect(content).toContain(name)
     expect(content).not.toContain('\u001B')
   })
@@ -468,7 +468,7 @@ test('finds a line in however many pieces its text arrives', async () => {
         const lines = pieces.join('').split('\n')
         const is = lines.find((line) => line.includes('needle'))
         expect(found.length).toBe(is === undefined ? 0 : 1)
-        // In haste the whole line is there; else as much of it as was when it matched.
+        // If text arrives quickly the whole line is there; otherwise as much as there was when it matched.
         expect(is === undefined || is.startsWith(found[0] ?? '')).toBe(true)
       },
     ),

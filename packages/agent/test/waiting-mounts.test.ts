@@ -6,7 +6,7 @@ import { expireMounts } from '@halting/policy/files'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { codingTools, type Harness } from './support/harness.ts'
 
-/** A mount of a network below this folder, and what looks at it wait for while it hangs. */
+/** A network mount below this folder, and its checks, which wait while it hangs. */
 const network = {
   folder: `/tmp/halting-net-${process.pid}`,
   hangs: undefined as Promise<void> | undefined,
@@ -21,7 +21,7 @@ function isInNetwork(path: unknown): boolean {
   return typeof path === 'string' && path.startsWith(network.folder)
 }
 
-/** The packages are loaded by Node, so its own modules are changed. */
+/** The packages are loaded by Node, so Node's own modules are patched. */
 beforeAll(() => {
   const noted =
     <Rest extends unknown[], Result>(call: (path: string, ...rest: Rest) => Result) =>
@@ -49,7 +49,7 @@ beforeAll(() => {
     },
   })
   syncBuiltinESMExports()
-  // What other tests have left of the table.
+  // Entries that other tests left in the table.
   expireMounts()
 })
 

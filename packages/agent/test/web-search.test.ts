@@ -25,7 +25,7 @@ import { createFakeClock, scriptedModel } from '@halting/core/testing'
 import { responsesRecordings } from '../../models/test/support/responses-recordings.ts'
 import { codingTools, temporaryFolder, toolNamed } from './support/harness.ts'
 
-/** A dollar a token, and ten for a search. */
+/** A dollar per token, and ten per search. */
 const prices: Prices = {
   cost: (_model, { input_tokens: input, output_tokens: output, server_tool_use: uses }) =>
     input + output + 10 * (uses?.web_search_requests ?? 0),
@@ -49,7 +49,7 @@ const results = (...content: readonly object[]): Content[number] => ({
 const says = (text: string): Content[number] => ({ type: 'text', text })
 const found: Reply = { content: [results(page('https://vitest.dev/guide', 'Guide')), says('Use fake timers.')] }
 
-/** A model that can search, and answers with these in turn. */
+/** A model that can search, with these answers in order. */
 function searcher(replies: readonly Reply[], over: Partial<Model> = {}) {
   const requests: ModelRequest[] = []
   const model: Model = {
@@ -381,7 +381,7 @@ test('a recorded search of OpenAI yields an answer with its sources', async () =
   // A server that listens on TCP has such an address.
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
   const model = openai({ model: 'gpt-5-mini', baseUrl, apiKey: 'key', api: 'responses', webSearch: true })
-  // The clock of the machine: a server answers in its time.
+  // Real time: a server responds in its own time.
   const { clock: _, ...options } = world({ model, requests: [] }).options
   const { text, isError } = await runOf(options)
   expect([text, isError]).toEqual([expect.stringContaining('Sources:'), false])

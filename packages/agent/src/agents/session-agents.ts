@@ -59,7 +59,7 @@ export async function sessionAgents(options: SessionAgentsOptions): Promise<Sess
     },
     warnings,
     async read(places) {
-      const now = await definitionsOf({ ...options, places, modelNamed: notThen }, modelsByName)
+      const now = await definitionsOf({ ...options, places, modelNamed: refuseNewModel }, modelsByName)
       definitions = redacted(now.all)
       return now.warnings
     },
@@ -67,7 +67,7 @@ export async function sessionAgents(options: SessionAgentsOptions): Promise<Sess
 }
 
 /** A run's maximum cost is fixed when it starts, from the models that it may use. */
-function notThen(): never {
+function refuseNewModel(): never {
   throw new Error('no agent used it when the session started')
 }
 

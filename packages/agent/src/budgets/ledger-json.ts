@@ -1,7 +1,7 @@
 import { isJsonObject, type SharedBudget } from '@halting/core/adapters'
 import type { ProcessIdentity } from '@halting/journal/files'
 import {
-  addsUp,
+  areReservationsConsistent,
   type Correctable,
   type LedgerState,
   type PeriodPlace,
@@ -70,7 +70,7 @@ export function readLedger(text: string): Read {
   if (!isListOf(correctable, isCorrectable)) return other('correctable')
   if (!isListOf(waiters, isWaiter)) return other('waiters')
   const state: LedgerState = { scopes: sorted(scopes), reservations, correctable, waiters }
-  return addsUp(state)
+  return areReservationsConsistent(state)
     ? { kind: 'ledger', state }
     : { kind: 'damaged', why: 'what is reserved is not the sum of its reservations' }
 }

@@ -74,7 +74,7 @@ const mostPeriods: Readonly<Record<BudgetPer, number>> = { day: 62, month: 24 }
 const mostScopes = 200
 
 /** The length of the periods of a scope. */
-export function perOfScope(scope: string): BudgetPer {
+export function periodLengthOf(scope: string): BudgetPer {
   return scope.startsWith('month') ? 'month' : 'day'
 }
 
@@ -82,7 +82,7 @@ export function perOfScope(scope: string): BudgetPer {
  * What counts against a period: all entries of that period or a later one. So neither a clock that was set back nor a
  * time zone further west reopens a period.
  */
-export function sumFrom(state: LedgerState, { scope, period }: PeriodPlace): SharedBudget {
+export function totalSince(state: LedgerState, { scope, period }: PeriodPlace): SharedBudget {
   let sum = newBudget
   for (const [name, budget] of Object.entries(state.scopes[scope] ?? {})) {
     if (name < period) continue
@@ -186,7 +186,7 @@ export function settleDead(state: LedgerState, isDead: (entry: Reservation | Wai
 }
 
 /** Scopes that earlier waiting requests need. A process that cannot proceed keeps its place without blocking others. */
-export function claimedBefore(
+export function scopesOfEarlierWaiters(
   state: LedgerState,
   id: string,
   canTake: (waiter: Waiter) => boolean,
@@ -197,7 +197,7 @@ export function claimedBefore(
 }
 
 /** Adds scopes that a request waits for; a new waiter goes to the end of the queue. */
-export function waitFor(state: LedgerState, waiter: Waiter): LedgerState {
+export function withWaiter(state: LedgerState, waiter: Waiter): LedgerState {
   const present = state.waiters.find(({ id }) => id === waiter.id)
   if (present === undefined) return { ...state, waiters: [...state.waiters, waiter] }
   const scopes = [...new Set([...present.scopes, ...waiter.scopes])]
@@ -206,13 +206,13 @@ export function waitFor(state: LedgerState, waiter: Waiter): LedgerState {
 }
 
 /** Removes a waiter. */
-export function leave(state: LedgerState, id: string): LedgerState {
+export function withoutWaiter(state: LedgerState, id: string): LedgerState {
   const waiters = state.waiters.filter((waiter) => waiter.id !== id)
   return waiters.length === state.waiters.length ? state : { ...state, waiters }
 }
 
 /** Whether the reserved amount of each period equals the sum of its reservations, as in every unedited ledger. */
-export function addsUp(state: LedgerState): boolean {
+export function areReservationsConsistent(state: LedgerState): boolean {
   const reserved = new Map<string, { nanos: number; holders: number }>()
   for (const { nanos, places } of state.reservations)
     for (const place of places) {
@@ -265,7 +265,7 @@ function withPeriod(state: LedgerState, scope: string, period: string, budget: S
   if (present[period] !== undefined)
     return { ...state, scopes: { ...state.scopes, [scope]: { ...present, [period]: budget } } }
   const named = Object.entries({ ...present, [period]: budget }).toSorted(([one], [other]) => (one < other ? -1 : 1))
-  const scopes = { ...state.scopes, [scope]: Object.fromEntries(folded(named, mostPeriods[perOfScope(scope)])) }
+  const scopes = { ...state.scopes, [scope]: Object.fromEntries(folded(named, mostPeriods[periodLengthOf(scope)])) }
   return { ...state, scopes: withinBound(scopes, scope, state.reservations) }
 }
 

@@ -15,13 +15,13 @@ import { nanosOf, type BudgetRule } from './budget-rule.ts'
 import { periodOf, resetsAt } from './calendar.ts'
 import { LedgerProblem, type Attempt, type ChangeLedger, type LedgerChange, type LedgerFile } from './ledger-file.ts'
 import {
-  claimedBefore,
-  leave,
+  scopesOfEarlierWaiters,
+  withoutWaiter,
   reserve,
   settle,
   settleDead,
-  sumFrom,
-  waitFor,
+  totalSince,
+  withWaiter,
   type LedgerState,
   type PeriodPlace,
   type Reservation,
@@ -46,9 +46,14 @@ export interface StandingLedgerOptions {
   readonly now?: () => Date
 }
 
-type Taken = { readonly kind: 'taken'; readonly id: string; readonly nanos: number; readonly short?: StandingBudget }
-type Short = { readonly kind: 'short'; readonly wait: StandingWait; readonly budget: StandingBudget }
-type Answer = Taken | StandingRefused | Short
+type ReservedAnswer = {
+  readonly kind: 'taken'
+  readonly id: string
+  readonly nanos: number
+  readonly short?: StandingBudget
+}
+type ShortAnswer = { readonly kind: 'short'; readonly wait: StandingWait; readonly budget: StandingBudget }
+type Answer = ReservedAnswer | StandingRefused | ShortAnswer
 
 /** How often a waiting request checks whether the ledger has changed. */
 const pauseMs = 10
@@ -129,7 +134,7 @@ export class StandingLedger implements StandingBudgets {
     pending: PendingRequest,
     signal: AbortSignal,
     onWait: (wait: StandingWait) => void,
-  ): Promise<Taken | StandingRefused> {
+  ): Promise<ReservedAnswer | StandingRefused> {
     const { file } = this.#options
     const waitsFor = new Set<string>()
     try {
@@ -152,7 +157,7 @@ export class StandingLedger implements StandingBudgets {
       }
     } catch (error) {
       // If that fails, other processes notice when this process has ended.
-      await file.change((state) => ({ state: leave(state, pending.id), result: undefined })).catch(() => {})
+      await file.change((state) => ({ state: withoutWaiter(state, pending.id), result: undefined })).catch(() => {})
       throw error
     }
   }
@@ -188,7 +193,7 @@ export class StandingLedger implements StandingBudgets {
     const { ignored } = this.#options
     const budgets = rules.map((rule) => {
       const place: PeriodPlace = { scope: rule.scope, period: periodOf(rule.per, now) }
-      const budget = { ...sumFrom(state, place), limitNanos: ignored === true ? null : rule.limitNanos }
+      const budget = { ...totalSince(state, place), limitNanos: ignored === true ? null : rule.limitNanos }
       return { rule, place, budget, inAllNanos: leftOfBudget({ ...budget, leasedNanos: budget.spentNanos }) }
     })
     const [least] = budgets.toSorted((one, other) => one.inAllNanos - other.inAllNanos)
@@ -197,10 +202,10 @@ export class StandingLedger implements StandingBudgets {
     const amount = Math.min(nanosOf(request.usd), least.inAllNanos)
     if (amount < nanosOf(request.leastUsd))
       return {
-        state: leave(state, id),
+        state: withoutWaiter(state, id),
         result: { kind: 'refused', budget: standingBudget(least.rule, least.budget, now) },
       }
-    const ahead: ReadonlySet<string> = ignored === true ? new Set() : claimedBefore(state, id, isRunning)
+    const ahead: ReadonlySet<string> = ignored === true ? new Set() : scopesOfEarlierWaiters(state, id, isRunning)
     const lacking = budgets.filter(
       ({ budget, place }) =>
         ahead.has(place.scope) || raiseLease({ budget, lease: noLease }, 1, amount).lease.nanos < amount,
@@ -210,7 +215,7 @@ export class StandingLedger implements StandingBudgets {
       const scopes = [...new Set(lacking.map(({ place }) => place.scope))]
       const { leasedNanos, spentNanos, holders } = first.budget
       return {
-        state: waitFor(state, { id, process: this.#own, scopes, since: now.getTime() }),
+        state: withWaiter(state, { id, process: this.#own, scopes, since: now.getTime() }),
         result: {
           kind: 'short',
           wait: { budget: first.rule.name, reservedUsd: (leasedNanos - spentNanos) / 1e9, holders },
@@ -233,10 +238,13 @@ export class StandingLedger implements StandingBudgets {
     }
     const isShort = amount < nanosOf(request.usd)
     const short = isShort ? { short: standingBudget(least.rule, least.budget, now) } : {}
-    return { state: reserve(leave(state, id), reservation), result: { kind: 'taken', id, nanos: amount, ...short } }
+    return {
+      state: reserve(withoutWaiter(state, id), reservation),
+      result: { kind: 'taken', id, nanos: amount, ...short },
+    }
   }
 
-  #outcome(answer: Taken | StandingRefused, { usd }: StandingRequest): StandingTaken | StandingRefused {
+  #outcome(answer: ReservedAnswer | StandingRefused, { usd }: StandingRequest): StandingTaken | StandingRefused {
     if (answer.kind === 'refused') return answer
     const { id, nanos, short } = answer
     let isSettled = false
@@ -350,7 +358,7 @@ export function isDead(now: Date): (entry: Reservation | Waiter) => boolean {
 }
 
 /** The state of a budget in the period of a moment. */
-export function standingBudget(rule: BudgetRule, sum: ReturnType<typeof sumFrom>, now: Date): StandingBudget {
+export function standingBudget(rule: BudgetRule, sum: ReturnType<typeof totalSince>, now: Date): StandingBudget {
   return {
     name: rule.name,
     limitUsd: rule.limitNanos / 1e9,

@@ -4,7 +4,7 @@ import { digestOf, mostBudgetUsd, type BudgetPer, type BudgetTerms } from '@halt
 import { nanosOf } from './budget-rule.ts'
 import { periodOf } from './calendar.ts'
 import { LedgerProblem } from './ledger-file.ts'
-import { correct, correctPeriod, perOfScope, settleDead, sumFrom } from './ledger-state.ts'
+import { correct, correctPeriod, periodLengthOf, settleDead, totalSince } from './ledger-state.ts'
 import type { Correctable, LedgerState, PeriodPlace } from './ledger-state.ts'
 import { budgetRules, ledgerFileOf, type LedgerOwner } from './open.ts'
 import { isDead, standingBudget } from './standing-ledger.ts'
@@ -103,7 +103,7 @@ export async function reportBudgets(
       const rule = rules[index]?.rule
       if (rule === undefined) return []
       const period = periodOf(rule.per, now)
-      const sum = sumFrom(state, { scope: rule.scope, period })
+      const sum = totalSince(state, { scope: rule.scope, period })
       const { settledUsd, unknownUsd, reservedUsd, limitUsd, resetsAt, name } = standingBudget(rule, sum, now)
       const { model, folder, from } = budget
       return [
@@ -145,7 +145,7 @@ interface LaterPeriod extends PeriodPlace {
 function laterPeriods(state: LedgerState, now: Date): readonly LaterPeriod[] {
   return Object.entries(state.scopes).flatMap(([scope, periods]) =>
     Object.entries(periods)
-      .filter(([period, { spentNanos }]) => period > periodOf(perOfScope(scope), now) && spentNanos > 0)
+      .filter(([period, { spentNanos }]) => period > periodOf(periodLengthOf(scope), now) && spentNanos > 0)
       .map(([period, { spentNanos }]) => ({ id: idOfPeriod({ scope, period }), scope, period, nanos: spentNanos })),
   )
 }

@@ -1,5 +1,5 @@
 import { commandSteps, type CommandStep } from '@halting/policy/shell'
-import { isChecked, mayBeSame, pathFrom } from './file-places.ts'
+import { isChecked, mayBeSameFile, pathFrom } from './file-places.ts'
 import { withoutWrappers, programName, type Words } from './wrapped-commands.ts'
 
 /** A file that a command changes, as far as its text shows. */
@@ -178,12 +178,12 @@ function writtenByScript(args: Words, input: string): readonly CommandChange[] {
 /**
  * Names of files in the folder that were probably created to try something out, for callers without better knowledge.
  */
-const forTrying =
+const temporaryNames =
   /^(?:repro\w*|debug|scratch|tmp|temp|try|inspect|verify|check|apply|fix|update|modify|edit|test)(?:[-_][\w-]*)?(?:\.\w+)?$/i
 
 /** If it is unknown whether a file existed before a command wrote it, its name decides. */
-export function asMadeForTrying(change: CommandChange): CommandChange {
-  return change.isDeleted !== true && forTrying.test(change.path) ? { ...change, isNew: true } : change
+export function asTemporary(change: CommandChange): CommandChange {
+  return change.isDeleted !== true && temporaryNames.test(change.path) ? { ...change, isNew: true } : change
 }
 
 /** Files of a run whose deletion does not count as a change. */
@@ -204,7 +204,7 @@ export function countedLines(
 ): number {
   const passes = (path: string): boolean =>
     madeFiles === undefined
-      ? forTrying.test(path) || changedFiles.some((file) => mayBeSame(file, path))
+      ? temporaryNames.test(path) || changedFiles.some((file) => mayBeSameFile(file, path))
       : madeFiles.includes(path)
   const counts = ({ path, isDeleted }: CommandChange): boolean =>
     isChecked(path) && !(isDeleted === true && passes(path))

@@ -2,7 +2,7 @@ import type { FileWork } from '@halting/core'
 import { commandSteps, type CommandStep, isReadOnlyCommand } from '@halting/policy/shell'
 import { kindOfCheck, onlyFormats } from './check-programs.ts'
 import { changesOfStep, type CommandChange, countedLines } from './command-changes.ts'
-import { isChecked, mayBeSame } from './file-places.ts'
+import { isChecked, mayBeSameFile } from './file-places.ts'
 import { runsChanged } from './program-runs.ts'
 import type { CheckKind } from './task-names.ts'
 
@@ -100,7 +100,7 @@ const sources =
  */
 function writesSources(named: readonly CommandChange[], seen: readonly CommandChange[]): boolean {
   return seen.some(
-    ({ path }) => sources.test(path) && isChecked(path) && !named.some((one) => mayBeSame(one.path, path)),
+    ({ path }) => sources.test(path) && isChecked(path) && !named.some((one) => mayBeSameFile(one.path, path)),
   )
 }
 
@@ -216,9 +216,9 @@ function passedByOutput(
   if (verdict !== 'unknown') return false
   if (kind === 'tests' || step.isConditional) return false
   const isQuiet = output.trim() === ''
-  const isWhole = step.through.every((words) => letsThrough(words, output))
+  const isWhole = step.through.every((words) => passesOutputOn(words, output))
   if (kind === 'types' || kind === 'lint')
-    return isQuiet && step.through.every((words) => letsThrough(words, output) || findsFailures(words))
+    return isQuiet && step.through.every((words) => passesOutputOn(words, output) || findsFailures(words))
   return isWhole && exitCode === 0
 }
 
@@ -231,7 +231,7 @@ function linesWithout(output: string, lines: ReadonlySet<string>): string {
 }
 
 /** Programs that pass on what matters: the end of the output, or all of it. */
-function letsThrough([first = '', ...args]: readonly string[], output: string): boolean {
+function passesOutputOn([first = '', ...args]: readonly string[], output: string): boolean {
   const name = first.slice(first.lastIndexOf('/') + 1)
   if (name === 'cat' || name === 'tee' || name === 'ts') return true
   const [, digits] = /-(?:n\s*)?(\d+)/.exec(args.join(' ')) ?? []

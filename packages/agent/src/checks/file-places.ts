@@ -29,7 +29,7 @@ export function pathFrom(folder: string | undefined, path: string): string | und
 }
 
 /** Whether two names may denote the same file: one may be absolute or relative to another folder. */
-export function mayBeSame(one: string, other: string): boolean {
+export function mayBeSameFile(one: string, other: string): boolean {
   return one === other || one.endsWith(`/${other}`) || other.endsWith(`/${one}`)
 }
 

@@ -1,5 +1,5 @@
 import type { CommandStep } from '@halting/policy/shell'
-import { mayBeSame, pathFrom, stemOf } from './file-places.ts'
+import { mayBeSameFile, pathFrom, stemOf } from './file-places.ts'
 import { withoutWrappers, programName, type Words } from './wrapped-commands.ts'
 
 const interpreters =
@@ -32,7 +32,7 @@ export function runsChanged(step: CommandStep, changedFiles: readonly string[]):
   if (args.some((word) => word === '--help' || word === '--version')) return false
   const isChanged = (path: string): boolean => {
     const placed = pathFrom(step.folder, path) ?? path
-    return changedFiles.some((file) => mayBeSame(file, placed))
+    return changedFiles.some((file) => mayBeSameFile(file, placed))
   }
   const runner = Object.hasOwn(runners, name) ? runners[name] : undefined
   if (runner?.verb === args[0] && runner !== undefined) return changedFiles.some((file) => runner.sources.test(file))

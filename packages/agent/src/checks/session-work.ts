@@ -52,7 +52,7 @@ export class SessionWork {
 
   /** Records the end of a command. */
   async ended({ command, exitCode, output, seen, redact }: EndedCommand): Promise<Work> {
-    const { asMadeForTrying, commandChanges, commandWork } = await loaded()
+    const { asTemporary: asMadeForTrying, commandChanges, commandWork } = await loaded()
     const files = seen ?? commandChanges(command).map(asMadeForTrying)
     const passing = await this.#disposable(files)
     const changes = this.#entered(files)

@@ -22,7 +22,7 @@ import type { SessionAgents } from '../agents/session-agents.ts'
 import type { SessionChoices } from '../open-session/choices.ts'
 import type { ChosenSession } from '../open-session/chosen-session.ts'
 import { goalOptions } from '../open-session/goals.ts'
-import { ceilingsOf, withLimits, withWait } from '../open-session/chosen-limits.ts'
+import { ceilingsOf, withLimits, withServiceWait } from '../open-session/chosen-limits.ts'
 import { countedLimits, withoutUndefined } from '../open-session/limits.ts'
 import { RunLimit } from '../open-session/run-limit.ts'
 import type { Models } from '../open-session/models.ts'
@@ -42,7 +42,7 @@ import { ActiveRuns } from './session-agent.ts'
 import { sessionOptions } from './session-options.ts'
 import { namedSession, type NamedSession, SessionOnDisk, prepareUnstoredFolder } from './session-on-disk.ts'
 import { nameOfOption, noticeText } from './notice-text.ts'
-import { environmentWith, trustedBy, untrusted, withoutStore } from './settings-of.ts'
+import { environmentWith, trustedBy, untrustedNotes, withoutStore } from './settings-of.ts'
 import type { Environment } from '../tools/limits.ts'
 import type { AiSdkModels } from '../providers/ai-sdk-models.ts'
 import { withFormerName } from '../agents/former-name.ts'
@@ -61,7 +61,7 @@ export async function codingAgent<const Schema extends AnswerSchema = JsonObject
 ): Promise<CodingAgentBuilder<AnswerOf<Schema>>> {
   const cwd = checkedFolder(options)
   const { env: outer = process.env } = options
-  const onNote = listening(options.onNote)
+  const onNote = safeListener(options.onNote)
   const places: BriefingPlaces = { cwd, env: outer, home: homeFolder(outer), sources: options.settingSources }
   const loaded = await loadSettings({
     ...places,
@@ -70,7 +70,7 @@ export async function codingAgent<const Schema extends AnswerSchema = JsonObject
     trustedBy: trustedBy(options, outer),
     defaultLimits: { maxTurns: { value: usualMaxTurns, from: 'the default' } },
   })
-  const notes = [...loaded.warnings, ...untrusted(loaded), ...withoutStore(options, loaded)]
+  const notes = [...loaded.warnings, ...untrustedNotes(loaded), ...withoutStore(options, loaded)]
   const env = environmentWith(loaded.settings, outer, notes)
   const opened = new Opening({ options: { ...options, onNote }, places: { ...places, env }, loaded, notes })
   try {
@@ -85,7 +85,7 @@ export async function codingAgent<const Schema extends AnswerSchema = JsonObject
 }
 
 /** Whether runs check changes that nobody verified. */
-function verifying(
+function verificationOption(
   { verification: mode = 'tell' }: Pick<CodingAgentOptions, 'verification'>,
   toolbox: Toolbox,
 ): Pick<AgentConfiguration, 'verification'> {
@@ -94,7 +94,7 @@ function verifying(
 }
 
 /** Errors of a listener do not affect the session. */
-function listening(onNote: CodingAgentOptions['onNote']): (note: string) => void {
+function safeListener(onNote: CodingAgentOptions['onNote']): (note: string) => void {
   return (note) => {
     try {
       onNote?.(note)
@@ -128,7 +128,7 @@ class Opening<Schema extends AnswerSchema> {
     const trust = trustedBy(options, env)
     const rules = { choicesMayRaise: true, nameOf: nameOfOption }
     const limited = withLimits(choicesOf(options, loaded), loaded.settings, rules, input.notes)
-    const waiting = withWait(limited.choices, loaded.settings, rules, input.notes)
+    const waiting = withServiceWait(limited.choices, loaded.settings, rules, input.notes)
     const { choices } = waiting
     const run: RunSettings = { ...loaded, ...limited, ...waiting, env, plugins: noPlugins, trustedBy: trust }
     const ports: SessionPorts = {
@@ -180,7 +180,7 @@ class Opening<Schema extends AnswerSchema> {
       ...(options.standing === undefined && (await this.#standing(models, named))),
       ...optionsOfTheLoop(options, made.tools),
       ...this.#limits(models, agents),
-      ...verifying(options, toolbox),
+      ...verificationOption(options, toolbox),
       userContext: { ...made.userContext, ...options.userContext },
       ...ownHooks,
       ...hooks?.options,
@@ -240,7 +240,7 @@ class Opening<Schema extends AnswerSchema> {
     const { tools = [], codingTools, canUseTool, onAsk, elicit } = options
     const servers = Object.entries(options.mcpServers ?? {}).map(([name, server]) => ({
       name,
-      server: wholeServer(server),
+      server: completeServer(server),
     }))
     return {
       // Who answers is set with `toolset`: permissions that a user grants are not stored in settings.
@@ -261,7 +261,7 @@ class Opening<Schema extends AnswerSchema> {
   }
 
   #chosen(): ChosenSession {
-    const { sessionId, isResumed: isResumed } = this.#named ?? { sessionId: randomUUID(), isResumed: false }
+    const { sessionId, isResumed } = this.#named ?? { sessionId: randomUUID(), isResumed: false }
     const isStored = this.#input.options.persistSession !== false
     return { sessionId, kind: isStored ? (isResumed ? 'kept' : 'new') : 'unkept', isNamed: true, readableFolders: [] }
   }
@@ -383,7 +383,7 @@ async function outputOf(schema: AnswerSchema | undefined): Promise<OutputSchema 
   return jsonSchemaOutput(schema as JsonObject)
 }
 
-function wholeServer(server: GivenServer): McpServerConfig {
+function completeServer(server: GivenServer): McpServerConfig {
   if ('command' in server) return { args: [], env: {}, ...server, type: 'stdio' }
   return 'url' in server ? { type: 'http', headers: {}, ...server } : server
 }

@@ -76,11 +76,7 @@ export class SessionOnDisk {
   #hasBegun = false
   #running: { readonly ended: Promise<void>; readonly end: () => void } | undefined
 
-  constructor(
-    place: Place,
-    { sessionId, isResumed: isResumed }: NamedSession,
-    redact: (text: string) => string = (text) => text,
-  ) {
+  constructor(place: Place, { sessionId, isResumed }: NamedSession, redact: (text: string) => string = (text) => text) {
     this.#redact = redact
     this.#place = { ...place, sessionId }
     this.#isResumed = isResumed

@@ -4,7 +4,7 @@ import { noticeText } from './notice-text.ts'
 import type { CodingAgentOptions } from './options.ts'
 
 /** Variables that locate settings and trust records, which are read before. */
-export const decidedBefore: ReadonlySet<string> = new Set([
+export const bootstrapVariables: ReadonlySet<string> = new Set([
   'HOME',
   'HALTING_CONFIG_DIR',
   'CLAUDE_CONFIG_DIR',
@@ -23,7 +23,7 @@ export function trustedBy(
 }
 
 /** One line about what the project's settings would do if the folder were trusted. */
-export function untrusted({ trust, ignored }: LoadedSettings): readonly string[] {
+export function untrustedNotes({ trust, ignored }: LoadedSettings): readonly string[] {
   const waiting = ignored.filter(({ forTrust }) => forTrust)
   if (trust === undefined || waiting.length === 0) return []
   return [noticeText({ kind: 'untrusted_settings', folder: trust, ignored: waiting })]
@@ -43,8 +43,8 @@ export function withoutStore(
 
 /** The environment with the variables of the settings. Does not change the environment of this process. */
 export function environmentWith({ env = {} }: Settings, outer: Environment, notes: string[]): Environment {
-  const late = Object.keys(env).filter((name) => decidedBefore.has(name))
+  const late = Object.keys(env).filter((name) => bootstrapVariables.has(name))
   if (late.length > 0)
     notes.push(`env in settings does not set ${late.join(', ')}: set it where the program is started.`)
-  return { ...outer, ...Object.fromEntries(Object.entries(env).filter(([name]) => !decidedBefore.has(name))) }
+  return { ...outer, ...Object.fromEntries(Object.entries(env).filter(([name]) => !bootstrapVariables.has(name))) }
 }

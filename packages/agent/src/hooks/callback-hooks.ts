@@ -4,7 +4,7 @@ import {
   onErrorOf,
   readEvents,
   timeoutMsOf,
-  usedMatcher,
+  effectiveMatcher,
   usualTimeoutMs,
   type HookEvent,
   type ReadHooks,
@@ -46,7 +46,7 @@ function readGroups(event: HookEvent, groups: Json, { call, warn }: Reading): re
     if (typeof onError === 'string') warn(`${where}: ${onError}`)
     const common = {
       type: 'callback' as const,
-      matcher: usedMatcher(matcher, where, warn),
+      matcher: effectiveMatcher(matcher, where, warn),
       timeoutMs: timeoutMs ?? usualTimeoutMs(event),
       async: false,
       ...(fields['onFailure'] === 'block' && { onFailure: 'block' as const }),

@@ -12,7 +12,7 @@ import type {
 import { textOf, withheldByHook } from '@halting/core/adapters'
 import type { EventSource } from './run-hook.ts'
 import type { HookVerdict } from './verdict.ts'
-import { agentFields, batchOf, failureOf, handedIn, promptOf, toolFields, toolResponse } from './inputs.ts'
+import { agentFields, batchOf, failureOf, unansweredMessages, promptOf, toolFields, toolResponse } from './inputs.ts'
 import { matchedNames, matches } from './matcher.ts'
 import type { HookEvent, ShellHook, ShellHookTable } from './settings.ts'
 import * as texts from './hook-texts.ts'
@@ -93,7 +93,7 @@ function addPromptHooks(list: HookList, { call, source, model }: CoreHooksOption
       // Prompts of a subagent come from the model, not from the user.
       if (context.agentType !== null) return undefined
       let left = context
-      for (const { id, origin, message } of handedIn(context.state())) {
+      for (const { id, origin, message } of unansweredMessages(context.state())) {
         if (reported.has(id)) continue
         reported.add(id)
         const { content } = message

@@ -68,7 +68,9 @@ export function promptOf(state: AgentState): string {
 }
 
 /** Messages that arrived during the run and have no reply yet. */
-export function handedIn(state: AgentState): readonly (UserEntry & { readonly origin: 'steer' | 'follow_up' })[] {
+export function unansweredMessages(
+  state: AgentState,
+): readonly (UserEntry & { readonly origin: 'steer' | 'follow_up' })[] {
   const { transcript } = state
   const found: (UserEntry & { readonly origin: 'steer' | 'follow_up' })[] = []
   for (let at = -1; -at <= transcript.length; at--) {

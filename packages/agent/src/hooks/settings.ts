@@ -107,7 +107,7 @@ export function readEvents(
 export type Warn = (what: string) => void
 
 /** The effective matcher, with a warning if it looks like a mistake. */
-export function usedMatcher(matcher: string, where: string, warn: Warn): string {
+export function effectiveMatcher(matcher: string, where: string, warn: Warn): string {
   const problem = problemOfMatcher(matcher)
   // A misspelled matcher must not disable a guard: an invalid one matches everything.
   if (problem !== undefined)
@@ -142,7 +142,7 @@ function readGroups(event: HookEvent, groups: Json, warn: Warn): readonly ShellH
       warn(`${where} takes {"matcher": text, "hooks": list}.`)
       return []
     }
-    const used = usedMatcher(matcher, where, warn)
+    const used = effectiveMatcher(matcher, where, warn)
     return (group['hooks'] as readonly Json[]).flatMap((hook, place) => {
       const read = readHook(event, used, hook)
       if (typeof read !== 'string') return [read]

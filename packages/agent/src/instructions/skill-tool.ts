@@ -2,7 +2,7 @@ import { headOf } from '@halting/core/adapters'
 import type { ToolContext } from '@halting/core'
 import type { AnyLeafTool } from '@halting/core/adapters'
 import { filledText, inputForm, optional, text } from '../tools/input.ts'
-import { failed } from '../tools/result.ts'
+import { errorResult } from '../tools/result.ts'
 import * as texts from './briefing-texts.ts'
 import type { PromptFile } from './prompt-files.ts'
 import { type ExpandedPrompt } from './expand-prompt.ts'
@@ -40,7 +40,7 @@ export function createSkillTool(
     async execute({ skill: name, args = '' }: SkillInput, context: ToolContext) {
       const skill = skills().find((each) => each.name === name.replace(/^\//, ''))
       if (skill === undefined)
-        return failed(
+        return errorResult(
           texts.unknownSkill(
             name,
             skills().map((each) => each.name),

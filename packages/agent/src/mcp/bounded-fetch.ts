@@ -20,7 +20,7 @@ export function boundedFetch(mostBytes: number): typeof fetch {
     const { body } = response
     if (body === null) return response
     const isStream = (response.headers.get('content-type') ?? '').includes('text/event-stream')
-    const counted = body.pipeThrough(isStream ? eventBound(mostBytes) : bound(mostBytes))
+    const counted = body.pipeThrough(isStream ? eventLimiter(mostBytes) : byteLimiter(mostBytes))
     return new Response(counted, response)
   }
 }
@@ -72,7 +72,7 @@ function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void
 }
 
 /** Limits the size of a response, so that an endless one does not fill memory. */
-export function bound(mostBytes: number): TransformStream<Uint8Array, Uint8Array> {
+export function byteLimiter(mostBytes: number): TransformStream<Uint8Array, Uint8Array> {
   let left = mostBytes
   return new TransformStream({
     transform(chunk, controller) {
@@ -92,7 +92,7 @@ const eventsAtOnce = 5_000
  * Limits the size of one event, and the rate of events. An event has any number of lines and ends with an empty one;
  * the limit of a message applies to all of its lines together.
  */
-function eventBound(mostBytes: number): TransformStream<Uint8Array, Uint8Array> {
+function eventLimiter(mostBytes: number): TransformStream<Uint8Array, Uint8Array> {
   let ofEvent = 0
   let ofLine = 0
   let before = 0

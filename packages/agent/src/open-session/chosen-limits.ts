@@ -73,7 +73,7 @@ export interface WaitDefault {
 
 // Spec R-SERV-12.
 /** The choices, completed with how long a run waits for services, and the source of that value: like `withLimits`. */
-export function withWait<Choices extends SessionChoices>(
+export function withServiceWait<Choices extends SessionChoices>(
   choices: Choices,
   { waitForLimits: set, managedWaitForLimits: managed }: Pick<Settings, 'waitForLimits' | 'managedWaitForLimits'>,
   { waitDefault, choicesMayRaise, nameOf }: LimitRules,

@@ -34,13 +34,13 @@ export function checkModelName(name: string, env: SessionPorts['env'], settings:
 }
 
 /** The first variable that has a key; undefined if none has. */
-export function keyFound(variables: readonly string[], env: SessionPorts['env']): string | undefined {
+export function firstKeyVariable(variables: readonly string[], env: SessionPorts['env']): string | undefined {
   return variables.find((variable) => (env[variable]?.trim() ?? '') !== '')
 }
 
 /** Known models of services whose key is in the environment, and that the effective API offers. */
 export function modelsWithKey(run: AskedBy): readonly KnownModel[] {
-  return askableModels(run).filter(({ keyVariables }) => keyFound(keyVariables, run.env) !== undefined)
+  return askableModels(run).filter(({ keyVariables }) => firstKeyVariable(keyVariables, run.env) !== undefined)
 }
 
 /** Known models that the effective API offers. */
@@ -98,7 +98,7 @@ function lastPart(name: string): string {
  * A known name that differs only in separators (`claude-sonnet-4.5`) or in one or two letters: probably a typo. Other
  * digits mean another version.
  */
-export function slipOf(name: string): string | undefined {
+export function likelyTypo(name: string): string | undefined {
   const bareName = withoutAlias(name).replace(/^anthropic\//, '')
   const names = knownModels().map((model) => model.name)
   if (names.includes(bareName)) return undefined

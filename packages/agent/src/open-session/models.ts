@@ -16,7 +16,7 @@ import {
 } from '@halting/models'
 import type { Script } from '@halting/models/scripted'
 import { AiSdkModels, isBehindPackage, priceOverridesOf } from '../providers/ai-sdk-models.ts'
-import { checkModelName, slipOf } from './model-names.ts'
+import { checkModelName, likelyTypo } from './model-names.ts'
 import { modelSettingsOf } from './model-settings.ts'
 import type { RunSettings } from './run-settings.ts'
 
@@ -150,12 +150,12 @@ function namesIn(choices: SessionChoices, env: SessionPorts['env']): readonly st
 }
 
 /** Probable typos in a name, which is used as written anyway, since new models appear. */
-function slips(
+function typoWarnings(
   { model, fallbackModel, compactModel, smallModel }: SessionChoices,
   settings: Settings,
 ): readonly string[] {
   return [model, fallbackModel, compactModel, smallModel].flatMap((name) => {
-    const suggestion = name === undefined || isBehindPackage(name, settings) ? undefined : slipOf(name)
+    const suggestion = name === undefined || isBehindPackage(name, settings) ? undefined : likelyTypo(name)
     return suggestion === undefined
       ? []
       : [`Unknown model ${name} (did you mean ${suggestion}?). Sending it as written.`]
@@ -185,7 +185,7 @@ function loadedFor(loaded: RunSettings, ports: ModelPorts): Loaded {
     keepsFiles,
     warnings:
       choices.script === undefined
-        ? [...warnings, ...slips(choices, settings), ...lostEffort(loaded, ports)]
+        ? [...warnings, ...typoWarnings(choices, settings), ...lostEffort(loaded, ports)]
         : warnings,
     prices,
   }

@@ -27,7 +27,7 @@ import { pluginsInit, pluginsWithHooks, pluginRow } from './plugins.ts'
 import { type RunSettings, settingsOf } from './run-settings.ts'
 import { sessionOver } from './session-over.ts'
 import { standingOptions } from './standing.ts'
-import { followMode, type Toolbox } from './toolbox.ts'
+import { syncPermissionMode, type Toolbox } from './toolbox.ts'
 import { sessionScope } from './session-scope.ts'
 import type { ReloadableParts } from './reloadable-parts.ts'
 import { planModeHook } from '@halting/policy'
@@ -202,7 +202,7 @@ class SessionOpening<Choices extends SessionChoices> {
       closeJournal: (hasBegun) => closeJournalOf(file, hasBegun, chosen),
     })
     live.session = session
-    followMode(session, permissions)
+    syncPermissionMode(session, permissions)
     noticeUnconfined(session, toolbox, (notices) => this.#opening.notify(notices))
     return session
   }

@@ -11,7 +11,7 @@ import { type GoalChoices, protectRulesOf } from './goals.ts'
 import { onlyPackagesOf } from '../providers/ai-sdk-models.ts'
 import { type Models, openModels } from './models.ts'
 import type { SessionNotice, SessionPorts } from './ports.ts'
-import { namesSomething } from './prepare.ts'
+import { mayNameFileOrCommand } from './prepare.ts'
 import type { Briefing } from './read-briefing.ts'
 import type { RunSettings } from './run-settings.ts'
 import { applySandbox } from './sandbox.ts'
@@ -163,7 +163,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
 
   async #withModelOfCommand(briefing: Briefing | undefined): Promise<RunSettings<Choices>> {
     const [run, prompt] = [this.run, this.frontend.firstPrompt]
-    if (prompt === undefined || this.namesModel || !namesSomething.test(prompt)) return run
+    if (prompt === undefined || this.namesModel || !mayNameFileOrCommand.test(prompt)) return run
     const { modelOfCommand } = await import('./prompt-content.ts')
     const model = await modelOfCommand(prompt, run, briefing, this.ports)
     return model === undefined ? run : { ...run, choices: { ...run.choices, model } }

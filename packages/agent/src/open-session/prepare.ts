@@ -20,7 +20,7 @@ export interface Preparing {
 }
 
 /** Whether a prompt may contain a command or a mention, judged by its text. */
-export const namesSomething: RegExp = /^\s*\/|(?:^|[\s(])@\S/
+export const mayNameFileOrCommand: RegExp = /^\s*\/|(?:^|[\s(])@\S/
 
 /** Returns the function that prepares prompts. */
 export function preparedWith({
@@ -37,7 +37,7 @@ export function preparedWith({
     // The user's text goes to the server; what follows is only for the model.
     const answered = text.startsWith('/mcp__') ? await servers?.prompt(text, signal) : undefined
     if (answered !== undefined) return { content: withRest(answered, rest) }
-    if (!namesSomething.test(text)) return { content: text + rest }
+    if (!mayNameFileOrCommand.test(text)) return { content: text + rest }
     const { contentOf, modelOfCommand } = await import('./prompt-content.ts')
     const { briefing } = reloadable
     const model = hasModel ? undefined : await modelOfCommand(text, run, briefing, ports)

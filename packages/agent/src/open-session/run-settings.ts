@@ -1,6 +1,6 @@
 import type { SessionChoices } from './choices.ts'
 import type { SessionNotice, SessionPorts } from './ports.ts'
-import { decidedBefore, environmentWith } from '../coding-agent/settings-of.ts'
+import { bootstrapVariables, environmentWith } from '../coding-agent/settings-of.ts'
 import { homeFolder } from '@halting/journal/files'
 import {
   type LoadedSettings,
@@ -20,7 +20,7 @@ import {
   type RunLimitDefault,
   type WaitDefault,
   withLimits,
-  withWait,
+  withServiceWait,
 } from './chosen-limits.ts'
 import { checkModelName } from './model-names.ts'
 import { hooksNotice, pluginsOf } from './plugins.ts'
@@ -95,11 +95,11 @@ export async function settingsOf<Choices extends SessionChoices>(
   const warnings = [...loaded.warnings]
   warnings.push(...trustNotices(loaded).map(wordNotice))
   const merged = environmentWith(loaded.settings, env, warnings)
-  const origins = loaded.origins.filter((origin) => !isVoid(origin, loaded.settings, merged))
+  const origins = loaded.origins.filter((origin) => !hasNoEffect(origin, loaded.settings, merged))
   const named = withSmallModel(withModel(choices, loaded, merged, warnings), loaded, merged, warnings)
   const limitRules = { runLimit, waitDefault, choicesMayRaise: !choicesOnlyLower, nameOf }
   const limited = withLimits(named, loaded.settings, limitRules, warnings)
-  const waiting = withWait(limited.choices, loaded.settings, limitRules, warnings)
+  const waiting = withServiceWait(limited.choices, loaded.settings, limitRules, warnings)
   const counting = withoutRules(waiting.choices, loaded, warnings, nameOf('allowedTools'))
   const plugins = await pluginsOf(choices, cwd)
   const problems = plugins.problems.map((problem) => ({ kind: 'plugin_problem', problem }) as const)
@@ -129,11 +129,11 @@ export function chosenSettings(
 }
 
 /** Whether a value of a file has no effect, so that it is not reported as effective. */
-function isVoid({ setting, value }: Origin, settings: Settings, env: SessionPorts['env']): boolean {
+function hasNoEffect({ setting, value }: Origin, settings: Settings, env: SessionPorts['env']): boolean {
   if (setting === 'model') return value !== 'default' && modelOf(settings, env) === undefined
   if (setting === 'permissions.defaultMode')
     return value === 'bypassPermissions' && settings.permissions?.disableBypassPermissionsMode === true
-  return setting.startsWith('env.') && decidedBefore.has(setting.slice('env.'.length))
+  return setting.startsWith('env.') && bootstrapVariables.has(setting.slice('env.'.length))
 }
 
 /**

@@ -1,7 +1,13 @@
 export { type AutoCompact, type ErrorPolicyName, isShare, leastWindowTokens, type SessionChoices } from './choices.ts'
 export type { LimitSource, LimitSources, RunLimitDefault, WaitDefault } from './chosen-limits.ts'
 export { modelSettingsOf } from './model-settings.ts'
-export { askableModels, checkModelName, keyFound, modelsWithKey, nearestModel } from './model-names.ts'
+export {
+  askableModels,
+  checkModelName,
+  firstKeyVariable as keyFound,
+  modelsWithKey,
+  nearestModel,
+} from './model-names.ts'
 export {
   checkAskable,
   checkModel,

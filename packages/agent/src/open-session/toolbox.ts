@@ -89,7 +89,7 @@ export function openToolbox(
   ports: Pick<SessionPorts, 'cwd' | 'env' | 'nameOf' | 'wordNotice' | 'hiddenVariables'>,
   session: ToolboxSession = { sessionId: choices.sessionId ?? randomUUID(), readableFolders: [] },
 ): Toolbox {
-  const { cwd, env, hiddenVariables } = ports
+  const { cwd, env } = ports
   const { sessionId } = session
   // With `defer`, somebody answers later.
   const { toolset } = session
@@ -98,11 +98,7 @@ export function openToolbox(
     places: placesOf({ choices, env, ...(session.plugins !== undefined && { plugins: session.plugins }) }, cwd),
     sessionId,
     settings,
-    env: toolEnvironment(
-      env,
-      [...hiddenVariables, ...signInVariables(settings, modelsIn(choices, settings, env))],
-      [...(choices.passEnv ?? []), ...(settings.passEnvironment ?? [])],
-    ),
+    env: commandEnvironmentOf({ choices, settings }, ports),
     additionalDirectories: (choices.addDir ?? []).map((path) => directoryOf(path, ports)),
     readableFolders: session.readableFolders,
     mode: choices.dangerouslySkipPermissions === true ? 'bypassPermissions' : choices.permissionMode,
@@ -128,7 +124,8 @@ export function openToolbox(
   const ownNames = own.map(({ name }) => name)
   const hidden = new Set(permissions.toolsHiddenByDeny([...names, ...ownNames]))
   const known = toolProfile === 'codex' ? [...names, 'Edit', 'Write'] : names
-  const wantedNames = toolset === undefined ? wantedTools(choices.tools, known, ports) : exactly(toolset, known, ports)
+  const wantedNames =
+    toolset === undefined ? wantedTools(choices.tools, known, ports) : namedTools(toolset, known, ports)
   const isShown = (name: string): boolean =>
     !ownNames.includes(name) && !hidden.has(name) && isInProfile(name, wantedNames, toolProfile)
   const programTools = own.filter(({ name }) => !hidden.has(name))
@@ -145,6 +142,18 @@ export function openToolbox(
     ],
     mayStartAgents: isShown('Agent'),
   }
+}
+
+/** The environment of commands, without variables that models of the session sign in with. */
+function commandEnvironmentOf(
+  { choices, settings }: { readonly choices: SessionChoices; readonly settings: Settings },
+  { env, hiddenVariables }: Pick<SessionPorts, 'env' | 'hiddenVariables'>,
+): SessionPorts['env'] {
+  return toolEnvironment(
+    env,
+    [...hiddenVariables, ...signInVariables(settings, modelsIn(choices, settings, env))],
+    [...(choices.passEnv ?? []), ...(settings.passEnvironment ?? [])],
+  )
 }
 
 /** Ids of the session's initial models. */
@@ -177,7 +186,7 @@ function wantedTools(
   return new Set(names)
 }
 
-function exactly(
+function namedTools(
   { names }: Toolset,
   known: readonly string[],
   ports: Pick<SessionPorts, 'wordNotice'>,
@@ -206,7 +215,7 @@ function directoryOf(path: string, { cwd, nameOf }: Pick<SessionPorts, 'cwd' | '
 }
 
 /** Keeps the mode of the rules equal to that of the session: agents and hooks read it from the rules. */
-export function followMode(session: Session, permissions: Toolbox['permissions']): void {
+export function syncPermissionMode(session: Session, permissions: Toolbox['permissions']): void {
   session.listen((event) => {
     if (event.type !== 'changed') return
     const mode = permissionModes.find((known) => known === session.snapshot.permissionMode)
@@ -233,10 +242,10 @@ export function taskListToolsOf(named: readonly string[] | undefined, env: Sessi
 }
 
 /** Versions of the TypeScript SDK whose programs know only TodoWrite. The Python SDK has its own versions. */
-const withTodosAlone = '<0.3.142'
+const todoWriteOnlyVersions = '<0.3.142'
 
 function isOldSdk(env: SessionPorts['env']): boolean {
   const version = env['CLAUDE_AGENT_SDK_VERSION']?.trim() ?? ''
   const isReadable = /^\d{1,6}\.\d{1,6}\.\d{1,6}/.test(version)
-  return env['CLAUDE_CODE_ENTRYPOINT'] === 'sdk-ts' && isReadable && isInRange(withTodosAlone, version)
+  return env['CLAUDE_CODE_ENTRYPOINT'] === 'sdk-ts' && isReadable && isInRange(todoWriteOnlyVersions, version)
 }

@@ -6,7 +6,7 @@ import { createKeyRedactor } from '@halting/models'
 import { type AiSdkModel, type AiSdkOptions, fromAiSdk } from '@halting/models/ai-sdk'
 import type { Environment } from '../tools/limits.ts'
 import type { FoundPackage } from './find-package.ts'
-import { asOutside, withEnvironment } from './scoped-environment.ts'
+import { inOuterScope, withEnvironment } from './scoped-environment.ts'
 
 // Loaded only if a model behind a provider package is used.
 
@@ -40,7 +40,7 @@ export async function loadModel(definition: ModelToLoad): Promise<Model> {
     call(request, modelCall) {
       const withThinking = thinking === undefined ? request : { ...request, thinking: request.thinking ?? thinking }
       // Events may start a tool, a hook or another session, which must not see the scoped variables.
-      const call = { ...modelCall, emit: asOutside((update: ModelUpdate) => modelCall.emit(update)) }
+      const call = { ...modelCall, emit: inOuterScope((update: ModelUpdate) => modelCall.emit(update)) }
       return withEnvironment(env, () => model.call(withThinking, call))
     },
   }

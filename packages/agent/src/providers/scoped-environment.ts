@@ -22,7 +22,7 @@ export function withEnvironment<Result>(env: Environment, action: () => Result):
 /**
  * The same function, bound to the scope in which it is created: callbacks must not run in the scope that calls them.
  */
-export function asOutside<Args extends readonly unknown[], Result>(
+export function inOuterScope<Args extends readonly unknown[], Result>(
   action: (...args: Args) => Result,
 ): (...args: Args) => Result {
   const here = scope.getStore()

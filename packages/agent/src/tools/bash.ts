@@ -5,10 +5,10 @@ import { realPath } from '@halting/journal/files'
 import { SandboxError } from '@halting/policy'
 import { answerOfExitOne, isReadOnlyCommand } from '@halting/policy/shell'
 import type { Confinement, TrialConfinement } from '@halting/policy/wall'
-import { type CutReason, cutShort } from './cut-short.ts'
+import { type CutReason, endOnAbort } from './cut-short.ts'
 import { toolsOfCaller } from './available-tools.ts'
 import { filledText, flag, inputForm, optional, text, wholeNumber } from './input.ts'
-import { failed } from './result.ts'
+import { errorResult } from './result.ts'
 import {
   backIn,
   bashNotStarted,
@@ -131,14 +131,14 @@ async function startInBackground(input: BashInput, workspace: Workspace, context
 
 async function run(input: BashInput, workspace: Workspace, context: ToolContext): Promise<ToolOutput> {
   const { signal } = context
-  if (signal.aborted) return failed(notRunInterrupted)
+  if (signal.aborted) return errorResult(notRunInterrupted)
   const started = await startCommand(input, workspace, context)
   if (started.kind === 'failed') return started.result
   const { shell } = started
   const { bashTimeoutMs, bashMaxTimeoutMs } = workspace.limits
   // 0 means the default.
   const timeoutMs = Math.min(input.timeout || bashTimeoutMs, bashMaxTimeoutMs)
-  const cut = cutShort(shell, signal, timeoutMs)
+  const cut = endOnAbort(shell, signal, timeoutMs)
   const stopTelling = tailReporter(shell.output, context)
   const end = await shell.ended
   stopTelling()
@@ -162,7 +162,7 @@ async function runTried(
   const call = { callId: context.callId, agentId: agentIdOf(context), command, input, confinement }
   const tried = workspace.trials.take(call) ?? (await workspace.trials.try(call, context.signal))
   if (typeof tried !== 'string') return resultOf(input, { ...tried, reason: undefined }, workspace, context)
-  return failed(context.signal.aborted ? notRunInterrupted : notRunAfterTrial(tried))
+  return errorResult(context.signal.aborted ? notRunInterrupted : notRunAfterTrial(tried))
 }
 
 interface RanCommand {
@@ -210,13 +210,13 @@ export async function startCommand(input: CommandInput, workspace: Workspace, co
   // Readers of the run's events see the call one step after it begins.
   if (workspace.traceparentOf !== undefined) await turnOfLoop()
   const folder = startFolder(command, workspace)
-  if (folder.kind === 'gone') return { kind: 'failed', result: failed(folder.why) }
+  if (folder.kind === 'gone') return { kind: 'failed', result: errorResult(folder.why) }
   const { directory } = folder
   const traceparent = workspace.traceparentOf?.(callId)
   const confined = workspace.confinementOf(input, context)
   // Spec R-PERM-1b. It was allowed in another mode, or where something could confine it.
   const isUnconfined = confined === undefined && workspace.sandbox === undefined
-  if (context.confined === true && isUnconfined) return { kind: 'failed', result: failed(notConfinedNow) }
+  if (context.confined === true && isUnconfined) return { kind: 'failed', result: errorResult(notConfinedNow) }
   // Only Bash tries commands, and it does not get here for a trial.
   const confinement = confined?.kind === 'trial' ? undefined : confined
   try {
@@ -225,10 +225,10 @@ export async function startCommand(input: CommandInput, workspace: Workspace, co
     if (confinement?.kind === 'edit') void shell.ended.then((end) => reportAftermath(end, workspace))
     return { kind: 'started', confinement, shell }
   } catch (thrown) {
-    if (thrown instanceof SandboxError) return { kind: 'failed', result: failed(thrown.message) }
+    if (thrown instanceof SandboxError) return { kind: 'failed', result: errorResult(thrown.message) }
     // Node throws if an argument or the environment is too long to start anything.
     if (codeOf(thrown) !== 'E2BIG') throw thrown
-    return { kind: 'failed', result: failed(commandTooLong) }
+    return { kind: 'failed', result: errorResult(commandTooLong) }
   }
 }
 

@@ -18,7 +18,7 @@ import { createWebFetchTool } from './web-fetch.ts'
 import { createWebSearchTool } from './web-search.ts'
 import { Workspace, type WorkspaceOptions } from './workspace.ts'
 import { createWriteTool } from './write.ts'
-import { asOffered } from './tool-profile.ts'
+import { offeredTool } from './tool-profile.ts'
 import type { ToolContext, ToolOutput } from '@halting/core'
 
 /** Options of `createCodingTools`. */
@@ -60,7 +60,7 @@ export function createCodingTools(
     createWebSearchTool(workspace),
   ]
   return tools
-    .map((tool) => asOffered(tool, toolProfile))
+    .map((tool) => offeredTool(tool, toolProfile))
     .map((tool) => withProgress(withChangeNotices(withFileWork(tool, workspace), workspace)))
 }
 

@@ -4,7 +4,7 @@ import type { ShellCommand } from './shell-command.ts'
 export type CutReason = 'aborted' | 'timed out' | undefined
 
 /** Ends the command when the run is aborted or the time is up. `settled` resolves when all of it is gone. */
-export function cutShort(
+export function endOnAbort(
   shell: ShellCommand,
   signal: AbortSignal,
   timeoutMs: number,

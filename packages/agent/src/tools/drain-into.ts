@@ -8,7 +8,7 @@ import { markVariable } from './process-group.ts'
  * far and the rest; without a file it is discarded. A pipe that cannot be handed over is closed, as it would be at the
  * end of this program.
  */
-export function drainInto(pipe: Readable | undefined, file: string | undefined, soFar: string): void {
+export function drainPipeInto(pipe: Readable | undefined, file: string | undefined, soFar: string): void {
   if (pipe === undefined || pipe.destroyed || pipe.readableEnded) return
   pipe.pause()
   let descriptor: number | undefined

@@ -17,13 +17,13 @@ import { toolsOfCaller } from './available-tools.ts'
 import { askedEditor } from './editor-files.ts'
 import { numberedLines } from './numbered-lines.ts'
 import { changeOf } from './patch.ts'
-import { type Planning, type Refused, refused } from './precheck.ts'
+import { type Planning, type RefusedChange, refusedChange } from './precheck.ts'
 import { type Replaced, replaceIn } from './replace.ts'
-import { failed } from './result.ts'
+import { errorResult } from './result.ts'
 import { isShownIn } from './shown-text.ts'
 import { type LoadedFile, loadFile, saveFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
-import { createFile, type Where } from './write-file.ts'
+import { createFile, type WriteContext } from './write-file.ts'
 
 /** Input of the Edit tool. */
 export interface EditInput {
@@ -41,7 +41,7 @@ type TextFile = Extract<LoadedFile, { readonly kind: 'text' }>
 
 /** The planned edit: the file is created, or this text replaces its content. */
 type EditPlan =
-  | Refused
+  | RefusedChange
   | { readonly kind: 'create' }
   | {
       readonly kind: 'change'
@@ -63,25 +63,25 @@ async function planEdit(
   if (file.kind === 'absent')
     return oldText === ''
       ? { kind: 'create' }
-      : refused(missingToEdit(path, await hintsFor(real, workspace, context), has))
-  if (file.kind === 'not a file') return refused(notAFile(path, file.what, 'Edit'))
+      : refusedChange(missingToEdit(path, await hintsFor(real, workspace, context), has))
+  if (file.kind === 'not a file') return refusedChange(notAFile(path, file.what, 'Edit'))
   const freshness = workspace.filesOf(context).freshness(real, file.seen, isShownIn(context))
-  if (freshness === 'never read') return refused(notRead(path, has))
+  if (freshness === 'never read') return refusedChange(notRead(path, has))
   if (freshness === 'changed') {
     const { whatChanged } = await import('./changed-files.ts')
     const what = await whatChanged(real, file, workspace.filesOf(context))
-    return refused(changedSinceRead(path, has) + what)
+    return refusedChange(changedSinceRead(path, has) + what)
   }
-  if (file.kind === 'not text') return refused(notText(path, file.why, 'Edit', has))
-  if (oldText === '' && file.text !== '') return refused(emptyOldString(path))
+  if (file.kind === 'not text') return refusedChange(notText(path, file.why, 'Edit', has))
+  if (oldText === '' && file.text !== '') return refusedChange(emptyOldString(path))
   const replaced = replaceIn(file.text, { oldText, newText, all })
   if (replaced.kind === 'not found') {
     // Loaded on demand: most edits match.
     const { whyNotFound } = await import('./nearest-place.ts')
-    return refused(oldStringMissing(path, whyNotFound({ path, text: file.text, has }, oldText)))
+    return refusedChange(oldStringMissing(path, whyNotFound({ path, text: file.text, has }, oldText)))
   }
   return replaced.kind === 'ambiguous'
-    ? refused(ambiguous(path, file.text, oldText, replaced))
+    ? refusedChange(ambiguous(path, file.text, oldText, replaced))
     : { kind: 'change', file, replaced }
 }
 
@@ -101,11 +101,11 @@ export async function editFile(
   path: string,
   real: string,
   input: EditInput,
-  { workspace, context }: Where,
+  { workspace, context }: WriteContext,
 ): Promise<ToolOutput> {
   const { old_string: oldText, new_string: newText, replace_all: all = false } = input
   const plan = await planEdit(path, real, input, { workspace, context })
-  if (plan.kind === 'refused') return failed(plan.why)
+  if (plan.kind === 'refused') return errorResult(plan.why)
   if (plan.kind === 'create') return createFile(path, real, newText, { workspace, context })
   const { file, replaced } = plan
   const editor = askedEditor(workspace.editor, context.signal)

@@ -9,8 +9,8 @@ import { changeOf } from './patch.ts'
 import { changedSinceRead, losesSecretsOfCell, notAFile, notRead, notText } from './change-texts.ts'
 import { nameHints } from './name-hints.ts'
 import { cellChanged, cellIdNeeded, cellTooDeep, missingNotebook, notANotebook, unknownCell } from './notebook-texts.ts'
-import { type Planning, type Refused, refused } from './precheck.ts'
-import { failed } from './result.ts'
+import { type Planning, type RefusedChange, refusedChange } from './precheck.ts'
+import { errorResult } from './result.ts'
 import { isShownIn } from './shown-text.ts'
 import { type LoadedFile, loadFile, saveFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
@@ -37,7 +37,7 @@ interface Where {
 
 /** The planned edit of a cell: this text replaces the content of the file. */
 type NotebookPlan =
-  | Refused
+  | RefusedChange
   | {
       readonly kind: 'change'
       readonly file: Extract<LoadedFile, { readonly kind: 'text' }>
@@ -53,18 +53,19 @@ async function planNotebookEdit(
 ): Promise<NotebookPlan> {
   const file = await loadFile(real, workspace.limits.editBytes)
   const has = toolsOfCaller(context.rights)
-  if (file.kind === 'absent') return refused(missingNotebook(path, await nameHints(real, workspace, context.rights)))
-  if (file.kind === 'not a file') return refused(notAFile(path, file.what, 'NotebookEdit'))
+  if (file.kind === 'absent')
+    return refusedChange(missingNotebook(path, await nameHints(real, workspace, context.rights)))
+  if (file.kind === 'not a file') return refusedChange(notAFile(path, file.what, 'NotebookEdit'))
   const freshness = workspace.filesOf(context).freshness(real, file.seen, isShownIn(context))
-  if (freshness === 'never read') return refused(notRead(path, has))
-  if (freshness === 'changed') return refused(changedSinceRead(path, has))
-  if (file.kind === 'not text') return refused(notText(path, file.why, 'NotebookEdit', has))
+  if (freshness === 'never read') return refusedChange(notRead(path, has))
+  if (freshness === 'changed') return refusedChange(changedSinceRead(path, has))
+  if (file.kind === 'not text') return refusedChange(notText(path, file.why, 'NotebookEdit', has))
   const notebook = parseNotebook(file.text)
-  if (notebook.kind === 'none') return refused(notANotebook(path, notebook.why, has))
+  if (notebook.kind === 'none') return refusedChange(notANotebook(path, notebook.why, has))
   const changed = changedWhole(has, path, file.text, notebook, input)
-  if (changed.kind === 'refused') return refused(changed.why)
+  if (changed.kind === 'refused') return refusedChange(changed.why)
   return losesSecrets(changed.before, input.new_source, workspace.redact)
-    ? refused(losesSecretsOfCell(redactedMark))
+    ? refusedChange(losesSecretsOfCell(redactedMark))
     : { kind: 'change', file, changed }
 }
 
@@ -87,7 +88,7 @@ export async function editNotebook(
   { workspace, context }: Where,
 ): Promise<ToolOutput> {
   const plan = await planNotebookEdit(path, real, input, { workspace, context })
-  if (plan.kind === 'refused') return failed(plan.why)
+  if (plan.kind === 'refused') return errorResult(plan.why)
   const { file, changed } = plan
   const keeping = { checkpoints: workspace.checkpoints, call: context }
   const { hasMark, encoding, stats: over } = file

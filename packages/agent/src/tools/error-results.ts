@@ -2,7 +2,7 @@ import { codeOf } from '@halting/core/adapters'
 import type { ToolOutput } from '@halting/core'
 import { NotWrittenError, PathMovedError } from '@halting/policy/files'
 import { noPermission, systemRefused } from './path-texts.ts'
-import { failed } from './result.ts'
+import { errorResult } from './result.ts'
 
 /** Turns errors of the operating system into results for the model. `doing`: what was attempted, such as `written`. */
 export async function withErrorResults(
@@ -12,11 +12,11 @@ export async function withErrorResults(
   try {
     return await work()
   } catch (thrown) {
-    if (thrown instanceof PathMovedError || thrown instanceof NotWrittenError) return failed(thrown.message)
+    if (thrown instanceof PathMovedError || thrown instanceof NotWrittenError) return errorResult(thrown.message)
     const code = codeOf(thrown)
     if (code === undefined || !/^E[A-Z0-9]+$/.test(code)) throw thrown
     const isForbidden = code === 'EACCES' || code === 'EPERM'
-    return failed((isForbidden ? noPermission : systemRefused)(shortPath(path), doing, code))
+    return errorResult((isForbidden ? noPermission : systemRefused)(shortPath(path), doing, code))
   }
 }
 

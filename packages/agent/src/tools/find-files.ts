@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { ToolContext, ToolOutput } from '@halting/core'
 import { toolsOfCaller } from './available-tools.ts'
 import { BestNames, rankedGlob } from './ranked-names.ts'
-import { failed } from './result.ts'
+import { errorResult } from './result.ts'
 import { runRipgrep, searchNote, withoutVersionControl } from './ripgrep.ts'
 import { isHidden, type Root, searchRoot } from './search-root.ts'
 import {
@@ -41,8 +41,8 @@ export async function findFiles(
 ): Promise<ToolOutput> {
   const { signal, rights } = context
   const root = await searchRoot(path, workspace, context)
-  if (root.kind === 'refused') return failed(root.why)
-  if (!root.isDirectory) return failed(rootIsFile(root.path, toolsOfCaller(rights)))
+  if (root.kind === 'refused') return errorResult(root.why)
+  if (!root.isDirectory) return errorResult(rootIsFile(root.path, toolsOfCaller(rights)))
   return find(pattern, root, workspace, { signal, rights })
 }
 
@@ -54,7 +54,7 @@ async function find(
 ): Promise<ToolOutput> {
   const { globFiles, searchCharacters } = workspace.limits
   const glob = rankedGlob(pattern)
-  if (glob === undefined) return failed(tooManyAlternatives)
+  if (glob === undefined) return errorResult(tooManyAlternatives)
   const names = new BestNames(glob)
   let files: string[] = []
   let characters = 0
@@ -84,7 +84,7 @@ async function find(
       return 'more'
     },
   )
-  if (end.kind === 'aborted') return failed(interrupted)
+  if (end.kind === 'aborted') return errorResult(interrupted)
   const { lookAlikes, passedOver } = names
   const [only, ...others] = lookAlikes
   // A search that ended early may have missed another one.
@@ -93,7 +93,7 @@ async function find(
   const count = isOnly ? 1 : names.count
   if (end.kind === 'failed' && count === 0) {
     const hint = end.why === noRipgrep && toolsOfCaller(rights)('Bash') ? searchByBash : ''
-    return failed(searchFailed('Glob', end.why) + hint)
+    return errorResult(searchFailed('Glob', end.why) + hint)
   }
   const problem = searchNote(end, workspace.limits.searchMs)
   const details = { filenames: files, numFiles: count, truncated: count > files.length }

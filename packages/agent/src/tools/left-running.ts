@@ -30,7 +30,7 @@ export class LeftRunning {
   /** From here on nothing of this depends on this program. */
   async handOver(): Promise<void> {
     if (this.#tasks.size + this.#pipes.size === 0) return
-    const { drainInto } = await import('./drain-into.ts')
+    const { drainPipeInto: drainInto } = await import('./drain-into.ts')
     for (const [{ shell, state }, path] of this.#tasks) {
       if (state !== 'running') continue
       shell.leave()

@@ -11,12 +11,12 @@ export interface Planning {
 }
 
 /** A change that is not possible, with the reason for the model. */
-export interface Refused {
+export interface RefusedChange {
   readonly kind: 'refused'
   readonly why: string
 }
 
-export function refused(why: string): Refused {
+export function refusedChange(why: string): RefusedChange {
   return { kind: 'refused', why }
 }
 

@@ -14,7 +14,7 @@ import {
   tooManyImages,
 } from './notebook-texts.ts'
 import { type Cell, parseNotebook, textOf } from './notebook.ts'
-import { failed } from './result.ts'
+import { errorResult } from './result.ts'
 
 /** Maximum characters of one output. */
 const outputCharacters = 4_000
@@ -39,7 +39,7 @@ export async function readNotebook(
   const { cells } = notebook
   if (cells.length === 0) return { content: noCells(path) }
   const wanted = cells.slice(firstCell - 1, firstCell - 1 + mostCells)
-  if (wanted.length === 0) return failed(cellBeyondEnd(path, cells.length, firstCell))
+  if (wanted.length === 0) return errorResult(cellBeyondEnd(path, cells.length, firstCell))
   const shown = new Shown(fitImage)
   let count = 0
   for (const cell of wanted) {

@@ -12,7 +12,7 @@ import {
   unreadablePdf,
   wrongPages,
 } from './pdf-texts.ts'
-import { failed } from './result.ts'
+import { errorResult } from './result.ts'
 
 const defaultPages = 10
 const mostPages = 20
@@ -33,12 +33,12 @@ export async function readPdf(
   { pages, maxCharacters, signal, library, has }: PdfRange,
 ): Promise<ToolOutput> {
   const range = pagesOf(pages)
-  if (range === undefined) return failed(wrongPages(JSON.stringify(headOf(pages ?? '', 40))))
+  if (range === undefined) return errorResult(wrongPages(JSON.stringify(headOf(pages ?? '', 40))))
   const read = await pdfText(bytes, { ...range, maxCharacters, signal, ...(library !== undefined && { library }) })
-  if (read.kind === 'no library') return failed(noPdfLibrary(path, pdfPagesOf(bytes), has))
-  if (read.kind === 'failed') return failed(unreadablePdf(path, headOf(read.why, 300), has))
+  if (read.kind === 'no library') return errorResult(noPdfLibrary(path, pdfPagesOf(bytes), has))
+  if (read.kind === 'failed') return errorResult(unreadablePdf(path, headOf(read.why, 300), has))
   const { pageCount } = read
-  if (range.first > pageCount) return failed(noSuchPage(path, pageCount, range.first))
+  if (range.first > pageCount) return errorResult(noSuchPage(path, pageCount, range.first))
   const shown: string[] = []
   let left = maxCharacters
   for (const [index, text] of read.pages.entries()) {

@@ -26,7 +26,7 @@ import {
   scanStopped,
   undecodedBytes,
 } from './read-texts.ts'
-import { failed } from './result.ts'
+import { errorResult } from './result.ts'
 import { withErrorResults } from './error-results.ts'
 import { decodedText, encodedText, encodingOf, nameOfEncoding } from './text-encoding.ts'
 import type { Workspace } from './workspace.ts'
@@ -102,7 +102,7 @@ async function readFound(
   const notebook = isNotebook ? await readNotebookFile(input, found, workspace) : undefined
   if (notebook !== undefined) return notebook
   if (isBinary(start)) {
-    return failed(binaryFile(path, has))
+    return errorResult(binaryFile(path, has))
   }
   return readText(input, { ...found, small }, workspace, { signal, has })
 }
@@ -132,7 +132,7 @@ interface FoundFile {
 type Found = FoundFile | { readonly kind: 'refused'; readonly result: ToolOutput }
 
 async function regularFile(path: string, workspace: Workspace, context: ToolContext): Promise<Found> {
-  const refused = (message: string): Found => ({ kind: 'refused', result: failed(message) })
+  const refused = (message: string): Found => ({ kind: 'refused', result: errorResult(message) })
   let real = path
   try {
     real = workspace.realPathOf(path, context)
@@ -173,10 +173,11 @@ async function readImageFile({ path, real, file, stats, files }: FoundFile, work
   const { imageFileBytes } = workspace.limits
   // Larger files are not loaded into memory, even if they could be reduced.
   const bytes = stats.size > imageFileBytes ? undefined : await readAtMost(file, stats.size, imageFileBytes)
-  if (bytes === undefined) return failed(imageTooLarge(path, stats.size, imageFileBytes))
-  if (imageFactsOf(bytes) !== undefined && imageFactsOf(bytes)?.size === undefined) return failed(damagedImage(path))
+  if (bytes === undefined) return errorResult(imageTooLarge(path, stats.size, imageFileBytes))
+  if (imageFactsOf(bytes) !== undefined && imageFactsOf(bytes)?.size === undefined)
+    return errorResult(damagedImage(path))
   const image = await workspace.fitImage(bytes)
-  if (image.kind === 'refused') return failed(imageNotShown(path, image.why))
+  if (image.kind === 'refused') return errorResult(imageNotShown(path, image.why))
   return {
     memo: files.recordSeen(real, seenFile(stats, hashOf(bytes))),
     content: [image.block],
@@ -199,7 +200,7 @@ async function readPdfFile(
 ): Promise<ToolOutput> {
   const { imageFileBytes } = limits
   const bytes = stats.size > imageFileBytes ? undefined : await readAtMost(file, stats.size, imageFileBytes)
-  if (bytes === undefined) return failed(pdfTooLarge(path, stats.size, imageFileBytes, has))
+  if (bytes === undefined) return errorResult(pdfTooLarge(path, stats.size, imageFileBytes, has))
   const { readPdf } = await import('./read-pdf.ts')
   return readPdf(path, bytes, { pages, maxCharacters: limits.readCharacters, signal, library, has })
 }
@@ -274,10 +275,10 @@ async function readText(
     const shown = numberedLines(read.lines, firstLine, Number.POSITIVE_INFINITY)
     return { content: shown + moreNote(path, read, firstLine, has) + bytesNote(read, has), details, memo: note() }
   }
-  if (read.wasCut) return failed(offsetNotReached(path, firstLine, limits.readBytes, has))
+  if (read.wasCut) return errorResult(offsetNotReached(path, firstLine, limits.readBytes, has))
   if (read.lineCount === 0) return { content: emptyFile(path), details, memo: note() }
   // It was read to its end, so its lines were counted.
-  return failed(offsetBeyondEnd(path, read.lineCount ?? 0, firstLine))
+  return errorResult(offsetBeyondEnd(path, read.lineCount ?? 0, firstLine))
 }
 
 /** Unsaved text of the editor, as it would be saved; undefined if it equals the file on disk. */

@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path'
 import type { ToolContext, ToolOutput } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
 import { type HasTool, toolsOfCaller } from './available-tools.ts'
-import { failed } from './result.ts'
+import { errorResult } from './result.ts'
 import { runRipgrep, searchNote, withoutVersionControl } from './ripgrep.ts'
 import { isHidden, type Root, searchRoot } from './search-root.ts'
 import {
@@ -103,7 +103,7 @@ export async function searchFiles(input: GrepInput, workspace: Workspace, contex
   const { signal, rights } = context
   const has = toolsOfCaller(rights)
   const root = await searchRoot(input.path, workspace, context)
-  if (root.kind === 'refused') return failed(root.why)
+  if (root.kind === 'refused') return errorResult(root.why)
   const mode = input.output_mode ?? 'files_with_matches'
   const bounds = { skipped: input.offset ?? 0, most: input.head_limit || Number.POSITIVE_INFINITY }
   const taken = new TakenLines(mode, root, bounds, { workspace, rights })
@@ -112,9 +112,9 @@ export async function searchFiles(input: GrepInput, workspace: Workspace, contex
   const end = await runRipgrep({ args, ...whereOf(root), signal, limitMs: workspace.limits.searchMs }, (text) =>
     taken.take(text),
   )
-  if (end.kind === 'aborted') return failed(interrupted)
+  if (end.kind === 'aborted') return errorResult(interrupted)
   if (end.kind === 'failed' && taken.lines.length === 0)
-    return failed(searchFailed('Grep', end.why) + hintOfFailure(end.why, input, has))
+    return errorResult(searchFailed('Grep', end.why) + hintOfFailure(end.why, input, has))
   const { lines, isCut } = taken
   const details = { mode, numLines: lines.length, numFiles: taken.files.size, truncated: isCut }
   const problem = note + searchNote(end, workspace.limits.searchMs)

@@ -1,7 +1,7 @@
 import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import type { AgentInBackground } from '@halting/core/adapters'
 import { filledText, inputForm } from './input.ts'
-import { failed } from './result.ts'
+import { errorResult } from './result.ts'
 import { alreadyEnded, earlierTask, taskStopped, unknownTaskId } from './task-texts.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -61,7 +61,7 @@ async function stopAgent(agent: AgentInBackground): Promise<ToolOutput> {
 }
 
 export function unknownTask(id: string, workspace: Workspace, agents: ToolContext['agents']): ToolOutput {
-  if (workspace.tasks.isEarlier(id)) return failed(earlierTask(id))
+  if (workspace.tasks.isEarlier(id)) return errorResult(earlierTask(id))
   const known = [...workspace.tasks.ids, ...(agents?.ids ?? [])]
-  return failed(unknownTaskId(id, known.join(', ')))
+  return errorResult(unknownTaskId(id, known.join(', ')))
 }

@@ -12,7 +12,7 @@ export function isInProfile(name: string, named: ReadonlySet<string>, profile: T
 }
 
 /** The tool as a profile offers it. Its behaviour and accepted input are the same. */
-export function asOffered(tool: AnyLeafTool, profile: ToolProfile): AnyLeafTool {
+export function offeredTool(tool: AnyLeafTool, profile: ToolProfile): AnyLeafTool {
   if (profile === 'small') return asSmallTool(tool)
   return profile === 'codex' ? { ...tool, description: withPatches(tool) } : tool
 }

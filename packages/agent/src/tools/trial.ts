@@ -4,7 +4,7 @@ import type { TrialConfinement } from '@halting/policy/wall'
 import { existsSync } from 'node:fs'
 import { isInsideAny } from '@halting/policy/files'
 import { didNotRun } from './confinement-notes.ts'
-import { type CutReason, cutShort } from './cut-short.ts'
+import { type CutReason, endOnAbort } from './cut-short.ts'
 import { type ShellCommand, type ShellEnd, type ShellPlace, startShellCommand } from './shell-command.ts'
 import { type ShellPosition, startFolder } from './start-folder.ts'
 import {
@@ -83,7 +83,7 @@ export class Trials {
       return trialNotStarted(messageOf(thrown))
     }
     const timeoutMs = timeoutOf(input, place)
-    const cut = cutShort(shell, signal, timeoutMs)
+    const cut = endOnAbort(shell, signal, timeoutMs)
     const end = await shell.ended
     const why = effectsOf({ end, shell, reason: await cut.settled(), timeoutMs }, place)
     if (why === undefined) return { shell, end, timeoutMs, confinement }

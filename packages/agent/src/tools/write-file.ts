@@ -14,22 +14,22 @@ import {
 } from './change-texts.ts'
 import { askedEditor } from './editor-files.ts'
 import { changeOf, creationOf, type FileChange, lineCountOf } from './patch.ts'
-import { type Planning, type Refused, refused } from './precheck.ts'
-import { failed } from './result.ts'
+import { type Planning, type RefusedChange, refusedChange } from './precheck.ts'
+import { errorResult } from './result.ts'
 import { isShownIn } from './shown-text.ts'
 import { nameOfEncoding } from './text-encoding.ts'
 import { type LoadedFile, loadFile, saveFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
 
 /** For whom a file is written. */
-export interface Where {
+export interface WriteContext {
   readonly workspace: Workspace
   readonly context: ToolContext
 }
 
 /** The planned write: the file is created, or the content replaces this file. */
 type WritePlan =
-  | Refused
+  | RefusedChange
   | { readonly kind: 'create' }
   | {
       readonly kind: 'replace'
@@ -46,17 +46,17 @@ async function planWrite(
   const has = toolsOfCaller(context.rights)
   const editor = askedEditor(workspace.editor, context.signal)
   const existing = await loadFile(real, workspace.limits.editBytes, editor)
-  if (existing.kind === 'not a file') return refused(notAFile(path, existing.what, 'Write'))
+  if (existing.kind === 'not a file') return refusedChange(notAFile(path, existing.what, 'Write'))
   if (existing.kind === 'absent') return { kind: 'create' }
   const freshness = workspace.filesOf(context).freshness(real, existing.seen, isShownIn(context))
-  if (freshness === 'never read') return refused(existsUnread(path, has))
+  if (freshness === 'never read') return refusedChange(existsUnread(path, has))
   if (freshness === 'changed') {
     const { whatChanged } = await import('./changed-files.ts')
     const what = await whatChanged(real, existing, workspace.filesOf(context))
-    return refused(changedSinceRead(path, has) + what)
+    return refusedChange(changedSinceRead(path, has) + what)
   }
   if (existing.kind === 'text' && losesSecrets(existing.text, content, workspace.redact))
-    return refused(losesSecretsOfFile(path, redactedMark, has))
+    return refusedChange(losesSecretsOfFile(path, redactedMark, has))
   return { kind: 'replace', existing }
 }
 
@@ -76,10 +76,10 @@ export async function writeFile(
   path: string,
   real: string,
   content: string,
-  { workspace, context }: Where,
+  { workspace, context }: WriteContext,
 ): Promise<ToolOutput> {
   const plan = await planWrite(path, real, content, { workspace, context })
-  if (plan.kind === 'refused') return failed(plan.why)
+  if (plan.kind === 'refused') return errorResult(plan.why)
   if (plan.kind === 'create') return createFile(path, real, content, { workspace, context })
   const { existing } = plan
   const keeping = { checkpoints: workspace.checkpoints, call: context }
@@ -108,7 +108,7 @@ export async function createFile(
   path: string,
   real: string,
   content: string,
-  { workspace, context }: Where,
+  { workspace, context }: WriteContext,
 ): Promise<ToolOutput> {
   const keeping = { checkpoints: workspace.checkpoints, call: context }
   const editor = askedEditor(workspace.editor, context.signal)

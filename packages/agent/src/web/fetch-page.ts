@@ -1,7 +1,7 @@
 import type { ToolOutput } from '@halting/core'
 import { anySignal, headOf, messageOf } from '@halting/core/adapters'
-import { failed } from '../tools/result.ts'
-import { get, PrivateAddressError, type Resolve, type Response } from './get.ts'
+import { errorResult } from '../tools/result.ts'
+import { httpGet, PrivateAddressError, type Resolve, type Response } from './get.ts'
 import { pageOf, type PageOptions } from './page.ts'
 import * as texts from './web-fetch-texts.ts'
 import { type Reach, type Target, targetOf } from './target.ts'
@@ -32,14 +32,14 @@ export interface FetchedPage {
 
 export async function fetchPage(address: string, options: FetchOptions): Promise<FetchedPage> {
   const first = targetOf(address, options.web)
-  if (first.kind === 'refused') return not(failed(texts.urlRefused(headOf(address, 200), first.why)))
+  if (first.kind === 'refused') return not(errorResult(texts.urlRefused(headOf(address, 200), first.why)))
   const late = AbortSignal.timeout(mostMs)
   const signal = anySignal([options.signal, late])
   try {
     return await follow(first, { ...options, signal })
   } catch (thrown) {
     options.signal.throwIfAborted()
-    return not(failed(texts.urlRefused(first.url.href, late.aborted ? texts.tooSlow(mostMs / 1000) : why(thrown))))
+    return not(errorResult(texts.urlRefused(first.url.href, late.aborted ? texts.tooSlow(mostMs / 1000) : why(thrown))))
   }
 }
 
@@ -62,16 +62,20 @@ async function follow(first: Found, options: FetchOptions): Promise<FetchedPage>
   const { resolve } = options.web
   let target = first
   for (let redirects = 0; redirects <= mostRedirects; redirects++) {
-    const response = await get(target, { signal: options.signal, mostBytes, ...(resolve !== undefined && { resolve }) })
+    const response = await httpGet(target, {
+      signal: options.signal,
+      mostBytes,
+      ...(resolve !== undefined && { resolve }),
+    })
     const { location, status } = response
     if (status < 300 || status >= 400 || location === undefined) return renderResponse(target, response, options)
     const next = targetOf(new URL(location, target.url), options.web)
     if (next.kind === 'refused')
-      return not(failed(texts.redirectRefused(target.url.href, headOf(location, 500), next.why)))
+      return not(errorResult(texts.redirectRefused(target.url.href, headOf(location, 500), next.why)))
     if (next.host !== first.host || next.url.port !== first.url.port) return not(elsewhere(target, next))
     target = next
   }
-  return not(failed(texts.urlRefused(first.url.href, texts.tooManyRedirects(mostRedirects))))
+  return not(errorResult(texts.urlRefused(first.url.href, texts.tooManyRedirects(mostRedirects))))
 }
 
 function elsewhere(target: Found, next: Found): ToolOutput {
@@ -86,7 +90,7 @@ async function renderResponse({ url }: Found, response: Response, options: Fetch
   const details = { url: url.href, code: status, bytes: body.length }
   const head = `${url.href} (${status}${page.kind === 'refused' || page.type === '' ? '' : `, ${headOf(page.type, 100)}`})`
   const isError = !isGood
-  if (page.kind === 'refused') return not(failed(`${head}: ${page.why}`))
+  if (page.kind === 'refused') return not(errorResult(`${head}: ${page.why}`))
   if (page.kind === 'image')
     return { output: { content: [{ type: 'text', text: head }, page.block], details, isError }, isCacheable: isGood }
   const left = page.text.length - options.maxCharacters

@@ -40,7 +40,7 @@ export class PrivateAddressError extends Error {
  * Sends one request. Checks the addresses of the host when connecting, and the connected address again: a name that
  * resolves differently the second time gains nothing. All addresses must be public.
  */
-export async function get(
+export async function httpGet(
   target: Extract<Target, { readonly kind: 'target' }>,
   options: GetOptions,
 ): Promise<Response> {

@@ -8,7 +8,7 @@ export interface SearchSource {
 }
 
 /** What a reply says about its searches, apart from its text. */
-export interface Found {
+export interface SearchResults {
   readonly sources: readonly SearchSource[]
   /** Hosts of all pages, including those only opened, and those whose URL is too long to show. */
   readonly hosts: readonly string[]
@@ -23,7 +23,7 @@ const mostTitleCharacters = 200
  * The pages in the blocks of a reply, without duplicates: results of `web_search` in the form of the Messages API, or
  * of the AI SDK, separate sources, and citations. Only web addresses count.
  */
-export function foundIn({ content }: Pick<AssistantMessage, 'content'>): Found {
+export function searchResultsIn({ content }: Pick<AssistantMessage, 'content'>): SearchResults {
   const sources = new Map<string, SearchSource>()
   const hosts = new Set<string>()
   const errors: string[] = []

@@ -4,7 +4,7 @@ import { searchDomain, type SearchBounds } from '@halting/policy'
 import type { Workspace } from '../tools/workspace.ts'
 import type { SearchServer, WebSearchInput } from './search-port.ts'
 import * as texts from './web-search-texts.ts'
-import { foundIn, hostOf, type SearchSource } from './search-sources.ts'
+import { searchResultsIn, hostOf, type SearchSource } from './search-sources.ts'
 
 type Ask = NonNullable<ToolContext['ask']>
 type Context = Pick<ToolContext, 'signal' | 'ask' | 'rights'>
@@ -135,7 +135,7 @@ function outputOf(
   replies: readonly AssistantMessage[],
   { isWanted, isCut }: Pick<ServiceSearch, 'isWanted'> & { readonly isCut: boolean },
 ): ToolOutput {
-  const { sources: all, hosts, errors } = foundIn({ content: replies.flatMap(({ content }) => content) })
+  const { sources: all, hosts, errors } = searchResultsIn({ content: replies.flatMap(({ content }) => content) })
   const sources = all.filter((source) => isWanted(hostOf(source))).slice(0, mostSources)
   const text = replies
     .map(({ content }) => textOf(content))

@@ -144,7 +144,7 @@ describe('a ledger', () => {
   })
 
   test('is rejected on a FUSE mount, unless the mount is known to be local', async () => {
-    // Mounts that the test knows are none of FUSE: what the system says of the folder is not a local kind of it.
+    // Mounts known to the test are not FUSE: the system does not report the folder as a local kind of it.
     const why = await whyNot(tempFolder(), { system: { statfs: () => ({ type: 0x65735546 }) } })
     expect(why).toMatch(/is on a network mount \([\w.]+\)/)
   })

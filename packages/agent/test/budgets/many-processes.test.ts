@@ -11,14 +11,14 @@ import { sources } from '../../../../vitest.build.ts'
 import { budgetRule } from '../../src/budgets/budget-rule.ts'
 import { periodOf } from '../../src/budgets/calendar.ts'
 import { LedgerFile } from '../../src/budgets/ledger-file.ts'
-import { addsUp, correct, sumFrom, type LedgerState } from '../../src/budgets/ledger-state.ts'
+import { areReservationsConsistent, correct, totalSince, type LedgerState } from '../../src/budgets/ledger-state.ts'
 import { StandingLedger } from '../../src/budgets/standing-ledger.ts'
 import { request, take, taken, tempFolder } from './support.ts'
 
 const most = Number(process.env['HALTING_PROCESSES'] ?? (isWhole ? 20 : 6))
 const wanted = Number(process.env['HALTING_REQUESTS'] ?? (isWhole ? 1_500 : 150))
 const seed = Number(process.env['HALTING_SEED'] ?? 20_261_129)
-/** Close to what all of them reserve at once, and to what they spend in all: they wait for each other, and some are refused. */
+/** Close to what all of them reserve at once and spend in all: they wait for each other, and some are refused. */
 const requestsPerKill = 8
 const dayUsd = most * 0.25 + wanted * 0.1
 const modelUsd = most * 0.1 + wanted * 0.032
@@ -56,8 +56,8 @@ const places = () =>
 
 function checkLimits(state: LedgerState): void {
   for (const { limit, ...place } of places())
-    expect(sumFrom(state, place).leasedNanos).toBeLessThanOrEqual(Math.round(limit * 1e9))
-  expect(addsUp(state)).toBe(true)
+    expect(totalSince(state, place).leasedNanos).toBeLessThanOrEqual(Math.round(limit * 1e9))
+  expect(areReservationsConsistent(state)).toBe(true)
 }
 
 test(`${most} processes that are killed at random`, { timeout: 600_000 }, async () => {
@@ -99,7 +99,7 @@ test(`${most} processes that are killed at random`, { timeout: 600_000 }, async 
     await wait(5)
     looks += 1
     checkLimits(file.read())
-    // One that ends by itself was refused: there is no more.
+    // One that ends by itself was refused: nothing is left.
     isRefused = started - killed > most && running.size < most
     while (running.size < most) start()
     if (reported.taken < killed * requestsPerKill) continue
@@ -119,11 +119,11 @@ test(`${most} processes that are killed at random`, { timeout: 600_000 }, async 
   const state = file.read()
   expect(state).toMatchObject({ reservations: [], waiters: [] })
   expect(readdirSync(budgets).filter((name) => name !== 'ledger.json' && name !== 'ledger.json.part')).toEqual([])
-  const [day, dear] = places().map((place) => sumFrom(state, place))
+  const [day, dear] = places().map((place) => totalSince(state, place))
   expect(day?.spentNanos).toBeGreaterThanOrEqual(Math.round(reported.spentUsd * 1e9) - 1)
   expect(dear?.spentNanos).toBeGreaterThanOrEqual(Math.round(reported.dearUsd * 1e9) - 1)
 
-  // Corrected to nothing, what nobody knows is what is left of it.
+  // After correcting unknown charges to nothing, the known ones remain.
   const unknown = state.correctable.reduce(
     (sum, { nanos, places: counted }) => sum + (counted.some(({ scope }) => scope === 'day') ? nanos : 0),
     0,
@@ -132,7 +132,7 @@ test(`${most} processes that are killed at random`, { timeout: 600_000 }, async 
     state: before.correctable.reduce((each, { id }) => correct(each, id, 0), before),
     result: undefined,
   }))
-  const corrected = sumFrom(file.read(), { scope: 'day', period: '1970' })
+  const corrected = totalSince(file.read(), { scope: 'day', period: '1970' })
   expect(corrected.spentNanos).toBe((day?.spentNanos ?? 0) - unknown)
   const left = (Math.round(dayUsd * 1e9) - corrected.spentNanos) / 1e9
   expect(taken(take(standing, request(left, left, 'cheap-1'))).usd).toBeCloseTo(left, 9)

@@ -69,9 +69,9 @@ describe('a budget of a folder', () => {
     taken(take(one!, request(1, 1, model))).settle(1, true)
     expect(take(other!, request(1, 1, model))).toMatchObject({ kind: 'refused' })
     expect(placeOf(join(root, 'elsewhere/tree'))).toBe(join(root, 'home/x/.git'))
-    // What is in the folder of a worktree counts for the same repository.
+    // A folder in a worktree counts for the same repository.
     expect((await open(owner('home/x'), [{ ...budget, folder: join(root, 'elsewhere/tree') }]))?.names).toHaveLength(1)
-    // Elsewhere nothing is made or read.
+    // Elsewhere nothing is created or read.
     const before = readdirSync(join(root, 'home/.halting/budgets'))
     for (const folder of ['work', 'elsewhere', 'home']) expect(await open(owner(folder), [budget])).toBeUndefined()
     expect(readdirSync(join(root, 'home/.halting/budgets'))).toEqual(before)
@@ -194,7 +194,7 @@ describe('a correction', () => {
       budgets: [{ settledUsd: 0.25, unknownUsd: 0, leftUsd: 9.75 }],
       correctable: [{ id, why: 'corrected', usd: 0.25 }],
     })
-    // A slip of the pen can be corrected, too.
+    // A mistaken correction can be corrected too.
     await correctBudget(owner(), { id, usd: 25 })
     expect(await reportBudgets(owner(), budgets)).toMatchObject({ budgets: [{ settledUsd: 25, leftUsd: 0 }] })
   })

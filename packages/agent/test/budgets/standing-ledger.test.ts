@@ -103,7 +103,7 @@ describe('waiting', () => {
     })
     while (waits.length === 0) await wait(1)
     expect(waits).toEqual([{ budget: '$10 a day', reservedUsd: 9, holders: 1 }])
-    // It would fit, and came later.
+    // It would fit, but arrived later.
     const small = Promise.resolve(take(one.standing, request(1))).then((answer) => {
       order.push('small')
       return taken(answer)
@@ -163,7 +163,7 @@ describe('waiting', () => {
     expect(file.read().waiters).toEqual([])
   })
 
-  // Elsewhere the system does not say who is stopped.
+  // Other systems do not report which processes are stopped.
   test.runIf(existsSync('/proc/self/stat'))('does not block on a stopped process, which keeps its place', async () => {
     const { standing, file } = await opened(tempFolder(), [day], { now: () => noon })
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
@@ -219,7 +219,7 @@ describe('the reservation of a dead process', () => {
     const folder = tempFolder()
     const { standing, file } = await opened(folder, [day], { now: () => noon })
     const alive = taken(take(standing, request(8)))
-    // As a process in another container sees it.
+    // As seen by a process in another container.
     file.attempt((state) => ({ state: withProcess(state, gone), result: undefined }))
     await opened(folder, [day], { now: () => noon })
     expect(file.read().correctable).toHaveLength(1)
@@ -266,7 +266,7 @@ describe('the lock', () => {
     expect(asked).toBeInstanceOf(Promise)
     await wait(20)
     abort.abort(new Error('enough'))
-    // Its place among those who wait is given up once the lock is free.
+    // Its place in the queue is given up once the lock is free.
     const { unlinkSync } = await import('node:fs')
     unlinkSync(lockOf(folder))
     await expect(asked).rejects.toThrow('enough')

@@ -167,7 +167,7 @@ test("the program's own sessions are not inspected, even through a link", async 
 test('a stored content under a wrong hash is stored again', async () => {
   const { use, folder } = opened('folder')
   writeFileSync(at('a.txt'), 'first\n')
-  // A power failure left a part of it.
+  // A power failure left only a part of it.
   const name = createHash('sha256').update('first\n').digest('hex')
   mkdirSync(join(folder, 'contents'), { recursive: true })
   writeFileSync(join(folder, 'contents', name), 'fir')

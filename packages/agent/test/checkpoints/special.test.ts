@@ -13,7 +13,7 @@ afterEach(() => project.remove())
 const at = (name: string): string => join(project.cwd, name)
 const bash = (command: string): Promise<string> => project.use('run1', 'Bash', { command })
 
-/** Takes the last run back; gives what was left as it is. */
+/** Reverts the last run; returns what was left unchanged. */
 async function undo(): Promise<readonly string[]> {
   const plan = await project.files.plan({ kind: 'undo' })
   if (plan === undefined) return ['nothing']
@@ -91,7 +91,7 @@ describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
     writeFileSync(join(outside, 'f'), 'outside')
     project.sh('mkdir d; echo inside > d/f')
     await bash('echo changed > d/f')
-    // Somebody puts a link in the place of the folder.
+    // Someone puts a link in place of the folder.
     project.sh(`rm -r d; ln -s ${outside} d`)
     writeFileSync(join(outside, 'f'), 'changed\n')
     expect(await undo()).toEqual([`d/f: ${at('d')} is now a symbolic link`])

@@ -141,7 +141,7 @@ test('does not count deleting a file that the run had written', () => {
   })
   expect(commandWork('rm reproduce_issue.py test_fix.py', { exitCode: 0, output: '' })).toBeUndefined()
   expect(commandWork('rm tests/test_a.py main.py', { exitCode: 0, output: '' })).toEqual({ changedLines: 2 })
-  // Where it is known what the run had made, names say nothing.
+  // If the files created by the run are known, names do not matter.
   const made = (command: string, madeFiles: readonly string[]): unknown =>
     commandWork(command, { exitCode: 0, output: '', changedFiles: ['repro.py', 'src/a.py'], madeFiles })
   expect(made('rm repro.py', ['repro.py'])).toBeUndefined()
@@ -244,7 +244,7 @@ test.each([
   ['groups in groups', (n: number) => `${'('.repeat(n)}npm test${')'.repeat(n)}`],
   ['substitutions', (n: number) => `${'$('.repeat(n)}npm test${')'.repeat(n)}`],
 ])('takes a bounded time for %s', (_, made) => {
-  // It would not come to an end within the time of a test if it took more than linear time.
+  // Anything slower than linear time would exceed the time of a test.
   const works = [10, 1000, 20_000].map((size) => commandWork(made(size), { exitCode: 0, output: made(size) }))
   expect(works).toHaveLength(3)
 })

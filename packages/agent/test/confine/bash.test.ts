@@ -12,7 +12,7 @@ import { allMeans } from '../../../policy/test/confine/support.ts'
 
 interface Session extends SessionWorkspace {
   readonly cwd: string
-  /** Decides about a command, and runs it whatever came of that. */
+  /** Decides about a command, and runs it whatever the decision. */
   readonly run: (command: string) => Promise<string>
   /** The same with a command that Wait runs. */
   readonly wait: (command: string) => Promise<string>
@@ -65,7 +65,7 @@ describe.skipIf(allMeans.length === 0)('The Bash tool (needs Landlock or bubblew
   test('confines what was misread: a line judged as read-only writes nothing', async () => {
     const session = openSession()
     writeFileSync(join(session.cwd, 'a'), 'x')
-    // As if the analysis had taken it for reading.
+    // As if the analysis had mistaken it for read-only.
     session.workspace.wall?.means()
     const wrong = { kind: 'read', readable: [] } as const
     Object.defineProperty(session.workspace, 'confinementOf', { value: () => wrong })

@@ -26,9 +26,9 @@ const hasBubblewrap = allMeans.some((means) => means.kind === 'bubblewrap' && me
 interface Session extends SessionWorkspace {
   readonly cwd: string
   readonly home: string
-  /** What the rules say of a call. */
+  /** The decision of the rules about a call. */
   readonly behaviorOf: (command: string, fields?: object) => Promise<string>
-  /** Decides about a command, and runs it whatever came of that. */
+  /** Decides about a command, and runs it whatever the decision. */
   readonly run: (command: string, options?: RunOptions) => Promise<ToolOutput>
   readonly text: (command: string, options?: RunOptions) => Promise<string>
   readonly notices: readonly ConfinedNotice[]
@@ -39,7 +39,7 @@ interface RunOptions {
   readonly signal?: AbortSignal
   readonly tool?: 'Bash' | 'Wait'
   readonly agentId?: string
-  /** A person is asked, and allows it. */
+  /** A user is asked, and allows it. */
   readonly isAsked?: boolean
 }
 
@@ -74,7 +74,7 @@ function openSession({ settings = {}, ...options }: Options = {}, cwd = temporar
   const run: Session['run'] = async (command, { fields, signal, tool = 'Bash', agentId, isAsked = false } = {}) => {
     const request = callOf(command, tool, fields)
     const { behavior } = await permissions.decide({ ...request, ...(agentId !== undefined && { agentId }) })
-    // What asks would run as it is.
+    // A command that asks would run unconfined.
     if (behavior !== (isAsked ? 'ask' : 'allow')) throw new Error(`${behavior}: ${command}`)
     const context: ToolContext = {
       callId: request.call.id,
@@ -99,14 +99,14 @@ function openSession({ settings = {}, ...options }: Options = {}, cwd = temporar
   }
 }
 
-/** What is said of confinement is left out, and so are numbers of processes. */
+/** Removes notes about confinement, and process numbers. */
 const withoutNotes = (text: string): string =>
   text.replace(`\n${ranInWorkspace}`, '').replaceAll(/line \d+: +\d+ /g, 'line N: ')
 
 /** Everything is allowed by a rule. */
 const ruled = { settings: { permissions: { allow: ['Bash'], deny: [], ask: [], additionalDirectories: [] } } }
 
-/** Every command of the session settles so; gives how often that was asked. */
+/** Returns these effects for every command of the session, and counts how often they were requested. */
 function settles(session: Session, settle: () => Aftermath): () => number {
   let asked = 0
   session.workspace.wall?.edits()
@@ -131,13 +131,13 @@ function settles(session: Session, settle: () => Aftermath): () => number {
 
 const aborted = (ms: number): AbortSignal => AbortSignal.timeout(ms)
 
-/** A command that runs these lines, which nobody reads before. */
+/** A command that runs these lines, which nothing reads before. */
 function script({ cwd }: Session, ...lines: readonly string[]): string {
   writeFileSync(join(cwd, 'lines'), `${lines.join('\n')}\n`)
   return 'bash lines'
 }
 
-/** Fails for want of a right, and does no harm where it has it. */
+/** Fails for lack of a permission, and does no harm if it has it. */
 const outside = 'touch /usr/no-such-folder/x'
 
 /** Once the command has made this file. */
@@ -268,7 +268,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     ['no-such-program', true],
   ])('%s: reports its confinement: %s', async (line, isSaid) => {
     const text = await openSession().text(line)
-    // Once, and as the last.
+    // Once, and at the end.
     expect(text.split(ranInWorkspace).slice(1)).toEqual(isSaid ? [''] : [])
   })
 
@@ -313,7 +313,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     const stubborn = script(session, "trap '' TERM", 'sleep 20 &', 'sleep 20', 'sleep 20')
     await counted(session.run(stubborn, { fields: { timeout: 200 } }))
     await counted(session.run(script(session, '(sleep 20; touch t) &', 'echo')))
-    // What cannot be started.
+    // A command that cannot be started.
     await counted(session.run(`touch t; : ${'x'.repeat(1_000_000)}`))
     expect(counts).toEqual([1, 2, 3, 4, 5, 6, 7])
   })
@@ -347,7 +347,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(text).toMatch(/^Exit code 1\nbwrap: .*\n/)
     expect(text.endsWith(`\n${notConfined}`)).toBe(true)
     expect(existsSync(join(session.cwd, 'never'))).toBe(false)
-    // What works here is found out again, by the next process too.
+    // What works here is checked again, also by the next process.
     expect(existsSync(join(session.home, '.halting/confinement-edits.json'))).toBe(false)
     expect(session.workspace.wall?.edits()).not.toBe(before)
   })
@@ -438,7 +438,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
   })
 })
 
-/** All that is in a folder but for its repository, with contents. */
+/** Everything in a folder except its repository, with contents. */
 const contentsOf = (folder: string): string =>
   execFileSync(
     'bash',
@@ -449,7 +449,7 @@ const contentsOf = (folder: string): string =>
     { cwd: folder, encoding: 'utf8' },
   )
 
-/** Takes the last run back; gives what was left as it is, and what is not known. */
+/** Reverts the last run; returns what was left unchanged, and what is unknown. */
 async function undo(folder: string): Promise<unknown> {
   const files = new SessionFiles(folder)
   const plan = await files.plan({ kind: 'undo' })
@@ -509,7 +509,7 @@ describe.skipIf(!hasBubblewrap).each(['git', 'folder'])('Undo of a confined comm
       { callId: 'other', state: AgentState.empty(), agentType: null },
     )
     Object.defineProperty(session.workspace, 'confinementOf', { value: () => confinement })
-    // What the shell reads first is not in the line.
+    // Files that the shell reads first are not in the line.
     writeFileSync(join(session.cwd, 'first'), 'echo hidden > a')
     const env = { ...session.workspace.env, BASH_ENV: join(session.cwd, 'first') }
     Object.defineProperty(session.workspace, 'env', { value: env })

@@ -1,4 +1,5 @@
-// Holds R-WALL-1 of docs/spec for `acceptEdits` in large projects: what was there before stays where it is, however many folders there are.
+// Holds R-WALL-1 of docs/spec for `acceptEdits` in large projects: existing files stay where they are, however many
+// folders there are.
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -27,7 +28,7 @@ describe.skipIf(!canConfineEdits)('In a project of 5,500 folders (needs bubblewr
       const lost = last.filter((folder) => !existsSync(join(folder, '.vscode')) || !existsSync(join(folder, '.npmrc')))
       expect([line, lost]).toEqual([line, []])
     }
-    // What a command makes is taken back there, too.
+    // What a command creates is reverted there too.
     await session.run('sh -c "mkdir d5499/.idea; echo x > d5498/.envrc; mkdir d1/.idea"')
     expect(['d5499/.idea', 'd5498/.envrc', 'd1/.idea'].filter((name) => existsSync(join(cwd, name)))).toEqual([])
   })

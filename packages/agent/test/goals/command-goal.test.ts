@@ -29,7 +29,7 @@ async function check(
   return commandGoal(command, { cwd: temporaryFolder(), ...options }).check(contextOf(signal))
 }
 
-/** Processes with these words as arguments; elsewhere than on Linux none is looked for. */
+/** Processes with these words as arguments; only searched on Linux. */
 function processesOf(...words: readonly string[]): readonly string[] {
   if (process.platform !== 'linux') return []
   const wanted = `${words.join('\0')}\0`
@@ -45,7 +45,7 @@ function processesOf(...words: readonly string[]): readonly string[] {
 }
 
 let naps = 0
-/** A number of seconds that no other test sleeps: what still runs is found by it. */
+/** A number of seconds that no other test sleeps, which identifies running processes. */
 const nap = (): string => `${3000 + process.pid}.${(naps += 1)}`
 
 describe('the verdict', () => {
@@ -134,7 +134,7 @@ describe('the processes of a command', () => {
     const script = `const [supervisor, command, mark] = process.argv.slice(1)
       require('node:child_process').spawn('bash', ['-p', '-c', supervisor, 'bash', command, mark], {
       detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] }); setTimeout(() => {}, 60000)`
-    // One leaves the group and keeps the environment.
+    // One process leaves the group and keeps the environment.
     const command = `trap '' TERM; (setsid sleep ${seconds} &); sleep ${seconds}; sleep ${seconds}`
     const program = spawn(process.execPath, ['-e', script, supervisor, command, mark], {
       stdio: 'ignore',

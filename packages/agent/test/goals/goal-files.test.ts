@@ -28,7 +28,7 @@ import { codingTools, temporaryFolder } from '../support/harness.ts'
 
 interface Round extends GoalFilesEnd {
   readonly tampered: readonly string[]
-  /** What was found after the checks. */
+  /** The findings after the checks. */
   readonly changedDuring: readonly string[] | undefined
 }
 
@@ -61,7 +61,7 @@ class Project {
     execFileSync('bash', ['-c', command], { cwd: this.root, stdio: 'pipe' })
   }
 
-  /** Each round is one of a later process: what is known is what is on record. */
+  /** Each round simulates a later process, which knows only what is recorded. */
   async round(check: () => void = () => undefined): Promise<Round> {
     const round = await goalFiles(this.#options).begin(this.#memo, new AbortController().signal, [
       { name: this.#command },
@@ -246,7 +246,7 @@ describe('the definition behind a command', () => {
     expect(await project.tampered()).toEqual([])
     change(project)
     expect(await project.tampered()).toEqual(tampered)
-    // Not because it was seen once.
+    // Not because it was detected once.
     expect(await project.tampered()).toEqual(tampered)
   })
 
@@ -330,7 +330,7 @@ describe('the definition behind a command', () => {
     const project = new Project('npm test', { 'package.json': packageJson({ test: 'a' }) })
     await project.round()
     const changed = ['package.json (scripts.test)']
-    // This check, too: a script behind it may have been run by what it became.
+    // This check too: a script behind it may have been run by the changed file.
     const { tampered, changedDuring, changedByChecks } = await project.round(() =>
       project.write({ 'package.json': packageJson({ test: 'true' }) }),
     )
@@ -396,7 +396,7 @@ describe('globs', () => {
     await project.round()
     project.write({ '.gitignore': 'out/\ntests/\n', 'tests/hidden.js': '1' })
     expect(await project.tampered()).toEqual(['tests/hidden.js (new, and ignored by git since the first check)'])
-    // An ignored file that comes to be while the rules are as they were is a result of a build.
+    // An ignored file that appears while the ignore rules are unchanged is a build result.
     project.write({ '.gitignore': 'out/\n' })
     rmSync(join(project.root, 'tests/hidden.js'))
     expect(await project.tampered()).toEqual([])
@@ -428,7 +428,7 @@ describe('globs', () => {
     const second = await project.round()
     expect([second.tampered, second.changedByChecks, second.changedTests]).toEqual([[], [], []])
     project.write({ 'tests/a.test.js': 'agent' })
-    // What the agent has changed stays its change, whatever a check makes of it.
+    // What the agent has changed stays its change, whatever a check does to it.
     const third = await project.round(() => project.write({ 'tests/a.test.js': 'agent formatted' }))
     expect([third.tampered, third.changedTests]).toEqual([['tests/a.test.js'], ['tests/a.test.js']])
     expect(await project.tampered()).toEqual(['tests/a.test.js'])

@@ -283,7 +283,7 @@ test('a run that a process left open keeps its goals, even if the settings have 
     for await (const _ of messages);
   })()
   await isAsked
-  // What a process that was killed here would have left.
+  // What a process killed here would have left.
   const after = join(home, 'after')
   const filter = (path: string): boolean => !path.endsWith('.lock')
   cpSync(join(home, '.halting'), join(after, '.halting'), { recursive: true, filter })

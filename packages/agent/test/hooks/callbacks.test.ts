@@ -101,7 +101,7 @@ describe('a failure', () => {
     expect([verdict?.permission, verdict?.permissionReason]).toEqual(['deny', `A hook failed: ${words}`])
     expect((await asked('UserPromptSubmit', guard, call)).verdict?.block).toBe(`A hook failed: ${words}`)
     expect((await asked('PermissionRequest', guard, call)).verdict?.request?.behavior).toBe('deny')
-    // An answer that is there is not sent back for ever by a guard that is broken.
+    // A broken guard must not send back an existing answer for ever.
     expect((await asked('Stop', guard, call)).verdict?.block).toBeUndefined()
   })
 
@@ -169,7 +169,7 @@ test('puts functions after the hooks of settings in one table', async () => {
   const { callers } = callersOf(hooks)
   const source = { signal: new AbortController().signal }
   const verdict = await callHooks({ event: 'PostToolUse', about: 'Bash', input: {}, source }, callers)
-  // Of what hooks put in its place the last counts.
+  // Of several replacements by hooks the last one counts.
   expect(verdict?.output).toBe('2')
   const shell = new ShellHooks({
     hooks,

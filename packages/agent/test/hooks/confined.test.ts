@@ -151,7 +151,7 @@ describe.skipIf(!isBubblewrapThere)('Hooks run confined (needs bubblewrap)', () 
     writeFileSync(transcriptPath, 'said\n')
     const commands = [1, 2, 3].map((n) => ({
       type: 'command',
-      // Longer than hooks at the end of a session have by themselves: the machine may be busy.
+      // Longer than the default for hooks at the end of a session: the machine may be busy.
       timeout: 30,
       command: `cat "$(python3 -c 'import json,sys; print(json.load(sys.stdin)["transcript_path"])')" > ran${n}; echo x > "$OUTSIDE/target"`,
     }))

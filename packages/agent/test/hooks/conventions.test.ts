@@ -86,7 +86,7 @@ test('Stop hooks do not run after an interrupt', async () => {
       if (type === 'tool_start') abort.abort('interrupt')
     },
   })
-  // Whether the command had begun while the reply still streamed is a matter of which file was read first.
+  // Whether the command had begun while the reply was streaming depends on which file was read first.
   expect(['aborted_streaming', 'aborted_tools']).toContain(reason)
   expect(existsSync(join(cwd, 'stop'))).toBe(false)
 })

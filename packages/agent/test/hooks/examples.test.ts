@@ -120,7 +120,7 @@ for (const { script, needs, event, fields, answer, before, env = {}, after } of 
   })
 }
 
-/** A session of ours: scripts read its file as they read that of any such agent. */
+/** A session of this program: scripts read its file like that of any such agent. */
 async function keepSession(): Promise<void> {
   const session = await openJournal({ path: transcript, sessionId: 's1', cwd, version: '0' })
   const engine = new QueryEngine({ model: scriptedModel(['The answer.']), session, sessionId: 's1' })

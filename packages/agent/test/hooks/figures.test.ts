@@ -24,7 +24,7 @@ import { readPluginHooks } from '../../src/hooks/settings-hooks.ts'
 
 const call = (name: string, id: string, input: object = {}): ScriptedReply => ({ toolCalls: [{ name, id, input }] })
 
-/** A dollar for a million tokens, whatever they are. */
+/** A dollar per million tokens of any kind. */
 const prices: Prices = {
   cost: (_model, usage) => (usage.input_tokens + usage.output_tokens) / 1e6,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1e6,
@@ -44,7 +44,7 @@ interface Session {
   readonly shell: ShellHooks
 }
 
-/** A session in which every event comes about, with a hook of a program on each. */
+/** A session in which every event occurs, with a hook of a program for each. */
 async function sessionWith(hooks = everywhere()): Promise<Session> {
   const inputs: HookInput[] = []
   const cwd = folder()
@@ -58,7 +58,7 @@ async function sessionWith(hooks = everywhere()): Promise<Session> {
     call('Fail', 'c2'),
     call('Asked', 'c3'),
     call('Agent', 'c4'),
-    // So much that there is something to compact.
+    // Enough that there is something to compact.
     ...['c5', 'c6', 'c7', 'c8'].map((id) => call('Bash', id, { text: 'words '.repeat(4_000) })),
     'the answer',
     'what was said',
@@ -143,7 +143,7 @@ const isFigures = {
 test('every event has figures: a new one without any fails here', async () => {
   const { given: inputs } = await sessionWith()
   const seen = new Map(inputs.map((input) => [input.hook_event_name, input.figures]))
-  // Each of them came about.
+  // Each of them occurred.
   expect(hookEvents.filter((event) => !seen.has(event))).toEqual([])
   for (const event of hookEvents) expect([event, seen.get(event)]).toEqual([event, isFigures])
 })
@@ -157,7 +157,7 @@ test('those of the run are its usage so far, with what is left of each limit', a
     elapsedMs: expect.any(Number),
     left: { turns: 20, toolCalls: 10, tokens: 1_000_000, usd: 5 },
   })
-  // The call itself counts once the results of its reply are in.
+  // The call itself counts once the results of its reply have arrived.
   expect(of('PostToolUse')).toMatchObject({ turns: 0, toolCalls: 0 })
   const first = of('PreToolUse', 1)
   expect(first).toMatchObject({ turns: 1, toolCalls: 1, left: { turns: 19, toolCalls: 9 } })
@@ -168,7 +168,7 @@ test('those of the run are its usage so far, with what is left of each limit', a
   const stop = of('Stop')
   expect(stop).toMatchObject({ turns: 8, toolCalls: 8, left: { turns: 12, toolCalls: 2 } })
   expect(stop?.usd).toBeGreaterThan(of('PreToolUse', 3)!.usd)
-  // An agent has turns of its own; money and time are those of the run.
+  // An agent has its own turns; cost and time are those of the run.
   expect(of('SubagentStop')).toMatchObject({ turns: 0 })
 })
 
@@ -188,7 +188,7 @@ test('SessionStart, SessionEnd, Notification and PreSkillShellCommand have the u
   expect(between).toEqual({ ...idle, elapsedMs: expect.any(Number) })
   for (const figures of [during, between]) expect(Object.keys(figures!.left)).toEqual(['usd'])
   const [end] = of('SessionEnd')
-  // Of the request that failed nobody said what it cost.
+  // The cost of the failed request was not reported.
   const { committedUsd, costUsd } = engine.lastTerminal!
   expect(end!.usd).toBeCloseTo(engine.totalCostUsd + committedUsd - costUsd, 10)
   expect(end!.left.usd).toBeCloseTo(5 - end!.usd, 10)

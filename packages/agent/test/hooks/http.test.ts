@@ -14,7 +14,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** A service; gives its address, and the headers of what it was asked. */
+/** A service; returns its URL, and the headers of the requests that it received. */
 async function service(
   answer: RequestListener,
 ): Promise<{ readonly url: string; readonly seen: IncomingHttpHeaders[] }> {

@@ -55,7 +55,7 @@ interface Ran {
   readonly events: readonly RunEvent[]
   readonly lines: readonly HookLine[]
   readonly reason: string | undefined
-  /** What the model was shown last, as text. */
+  /** The last request to the model, as text. */
   readonly shown: string
 }
 
@@ -390,7 +390,7 @@ test('a resumed run does not repeat a finished hook', async () => {
   writeFileSync(join(cwd, 'count'), '')
   const hooks = { PreToolUse: on('echo x >> count'), SessionStart: on('echo s >> count') }
   const journal = await openJournal(place)
-  // The process is gone in the middle of the tool.
+  // The process is killed during the tool.
   let reached: () => void = () => undefined
   const inTool = new Promise<void>((resolve) => (reached = resolve))
   const hanging = tool({ name: 'Bash', description: '', readOnly: true, execute: () => (reached(), new Promise<string>(() => undefined)) })

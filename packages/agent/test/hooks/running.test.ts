@@ -27,7 +27,7 @@ const run = (command: string, more: Partial<CommandCall> = {}) =>
     processes,
   )
 
-/** Whether the process whose id stands in the file runs. */
+/** Whether the process whose id is in the file is running. */
 function runs(file: string): boolean {
   try {
     const id = Number(readFileSync(join(cwd, file), 'utf8'))

@@ -31,7 +31,7 @@ function commandOf(command: string, more: Partial<StatusLineOptions> = {}): Stat
 const printed = async (command: string, more?: Partial<StatusLineOptions>): Promise<StatusLineResult> =>
   commandOf(command, more).run({ session_id: 's1' }, size)
 
-/** Whether the process whose id stands in the file runs. */
+/** Whether the process whose id is in the file is running. */
 function runs(path: string): boolean {
   const id = Number(readFileSync(path, 'utf8'))
   try {
@@ -105,7 +105,7 @@ test('limits background processes of earlier runs', async () => {
   const command = commandOf('sleep 60 >/dev/null 2>&1 & echo $! > "left-$(ls | wc -l)"', { cwd })
   for (let times = 0; times < 7; times++) await command.run({}, size)
   const left = Array.from({ length: 7 }, (_, at) => runs(join(cwd, `left-${at}`)))
-  // Before the last run four were let go on.
+  // Before the last run four were left running.
   expect(left).toEqual([false, false, true, true, true, true, true])
 })
 

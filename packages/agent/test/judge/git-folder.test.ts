@@ -147,7 +147,7 @@ describe('what git and everyday tools create is allowed', () => {
     const cwd = repository()
     const folder = make(cwd) ?? cwd
     expect(asked(folder)).toEqual([])
-    // Once more by what was stored of the first time.
+    // Once more, from the cached result.
     expect(asked(folder)).toEqual([])
   })
 
@@ -350,7 +350,7 @@ describe('an index that leads elsewhere', () => {
     const cwd = repository()
     writeFileSync(join(cwd, 'zz'), 'x')
     git(cwd, 'update-index', '--index-version', String(version))
-    // Version 3 is that of entries with further flags.
+    // Version 3 has entries with further flags.
     git(cwd, 'add', '-N', 'zz')
     expect(askedOfIndex(cwd)).toEqual([])
     replaced(cwd, 'src/b.txt', '../x/b.tx')

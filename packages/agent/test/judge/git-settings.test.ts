@@ -11,7 +11,7 @@ import { judged } from '../../../policy/test/judge/support.ts'
 
 const git = (cwd: string, ...args: readonly string[]): string => execFileSync('git', args, { cwd, encoding: 'utf8' })
 
-/** Made once: of what a test does, to make a repository takes longest. */
+/** Created once: creating a repository takes most of a test's time. */
 const template = mkdtempSync(join(tmpdir(), 'halting-git-'))
 afterAll(() => rmSync(template, { recursive: true, force: true }))
 git(template, 'init', '-q')
@@ -108,7 +108,7 @@ describe('a setting of the repository that names a program', () => {
     expect(judged('git -C sub status', { cwd })).toBe('ask')
     expect(judged('cd sub && git status', { cwd })).toBe('ask')
     expect(judged('git status', { cwd })).toBe('allow')
-    // As a submodule it is gone into, with an environment without our settings.
+    // A submodule is entered with an environment without our settings.
     git(cwd, 'add', 'sub')
     expect(judged('git status', { cwd })).toBe('ask')
     expect(judged('git log --oneline', { cwd })).toBe('allow')

@@ -1,4 +1,4 @@
-// Holds R-RULE-5b of docs/spec: what has a name that is not UTF-8 is judged by nobody, and asks.
+// Holds R-RULE-5b of docs/spec: a name that is not UTF-8 cannot be judged, and asks.
 import { execFileSync } from 'node:child_process'
 import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => rmSync(base, { recursive: true, force: true }))
 
 const at = (name: string): string => join(base, name)
-/** Makes names that no text can hold. */
+/** Creates names that no text can represent. */
 const bash = (script: string): void => void execFileSync('bash', ['-ec', script], { cwd: at('project') })
 
 function says(name: 'Read' | 'Edit' | 'Grep', path: string, options: Partial<PermissionOptions> = {}): string {
@@ -129,7 +129,7 @@ describe('a dangling link', () => {
       at('outside/new'),
       at('project/new'),
     ])
-    // Nothing can be made there: what is missing has nothing above it.
+    // Nothing can be created there: what is missing has nothing above it.
     expect(realPath(at('project/three'))).toBe(at('outside/new'))
     expect(realPath(at('project/four'))).toBe(at('project/new'))
   })

@@ -22,7 +22,7 @@ function asking(env: Readonly<Record<string, string>> = {}): { readonly s: McpSe
   return { s: { type: 'stdio', command: process.execPath, args: [script], env } }
 }
 
-/** Servers with a person who answers so; `asked` has what they saw. */
+/** Servers with a user who answers like this; `asked` has what they saw. */
 async function withPerson(
   says: (request: ElicitationRequest, signal: AbortSignal) => ElicitationAnswer | Promise<ElicitationAnswer>,
   options: Partial<McpOptions> = {},
@@ -93,7 +93,7 @@ test('declines an address that no browser should open, and asks nobody', async (
 })
 
 test.each([
-  // To some readers of addresses the host is what follows the @.
+  // To some URL parsers the host is what follows the @.
   ['https://good.example\\@evil.example/x', 'https://good.example/@evil.example/x'],
   ['https:evil.example', 'https://evil.example/'],
   ['https://b\u00FCcher.example/\u202Egro.elpmaxe', 'https://xn--bcher-kva.example/%E2%80%AEgro.elpmaxe'],
@@ -154,7 +154,7 @@ test.each(['form', 'page', 'needs'])('an abort withdraws the question of %s', as
     return new Promise(() => undefined)
   })
   await expect(call(servers, `mcp__s__${tool}`, {}, abort.signal)).rejects.toThrow('aborted')
-  // Also where the server does not withdraw it.
+  // Even if the server does not withdraw it.
   await expect.poll(() => withdrawn).toBe(true)
 })
 

@@ -31,7 +31,7 @@ test.skipIf(!isBubblewrapThere)('a server runs in the sandbox: it writes nothing
     expect(inside.statuses).toMatchObject([{ status: 'connected' }])
     expect(textOf(await call(inside, 'mcp__s__say'))).toContain(` in ${project}`)
     expect(existsSync(join(project, 'note'))).toBe(true)
-    // It is shut out, or writes to a folder that is gone with it.
+    // It is refused, or writes to a folder that is removed with it.
     const outside = await readyServers({ s: server(join(root, 'note')) }, { cwd: project, sandbox })
     expect(existsSync(join(root, 'note'))).toBe(false)
     await inside.dispose()

@@ -17,7 +17,7 @@ const discovered = {
 }
 const noMethod = { error: { code: -32_601, message: 'no such method' } }
 
-/** What a server of the newest revision alone answers. */
+/** The answers of a server with only the newest revision. */
 function newest({ method }: Message, tools: readonly JsonFields[]): JsonFields | undefined {
   if (method === 'server/discover') return { result: discovered }
   if (method === 'tools/list') return { result: { ...cached, tools } }
@@ -32,7 +32,7 @@ interface Heard {
   readonly connections: () => number
 }
 
-/** A server in this process that answers so, and what it was asked. */
+/** A server in this process with these answers, and the requests that it received. */
 function inProcess(answer: (message: Message) => JsonFields | undefined): Heard {
   const methods: string[] = []
   let connections = 0
@@ -160,7 +160,7 @@ describe('a server over a pipe', () => {
 })
 
 describe('a server over HTTP', () => {
-  /** Its answer to each message: a status alone, or a message. */
+  /** Its answer to each message: only a status, or a message. */
   async function byHttp(answer: (message: Message, request: IncomingMessage) => number | JsonFields | undefined) {
     const methods: string[] = []
     const server = createServer((request, response) => {
@@ -172,7 +172,7 @@ describe('a server over HTTP', () => {
         methods.push(String(message.method))
         const answered = message.id === undefined ? 202 : answer(message, request)
         if (typeof answered === 'number') return response.writeHead(answered).end()
-        // One that is silent.
+        // A silent one.
         if (answered === undefined) return
         response.writeHead(200, { 'content-type': 'application/json' })
         return response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, ...answered }))

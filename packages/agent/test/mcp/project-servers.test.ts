@@ -27,7 +27,7 @@ async function servers(
   return (settings.mcpServers ?? []).map(({ name, scope, server }) => [name, scope, JSON.stringify(server['command'])])
 }
 
-/** As `halting trust --yes` does. */
+/** Like `halting trust --yes`. */
 async function trust(): Promise<void> {
   const offers = await projectOffers(owner)
   await changeTrust(
@@ -129,17 +129,17 @@ test("what a user allows their own server in all projects does not apply to a pr
       warnings.filter((text) => text.includes('applies to your server a,')).length,
     ]
   }
-  // One for all servers is for all; those that deny stay.
+  // A permission for all servers applies to all; denials stay.
   expect(await rules()).toEqual([['mcp__*', 'mcp__ab__x', 'mcp__b__*', 'Read'], 1, 4])
-  // Where the project is not trusted its server does not count, and the person's does.
+  // If the project is not trusted its server is ignored, and the user's applies.
   expect((await loadSettings(owner)).settings.permissions?.allow).toHaveLength(allow.length)
-  // The same server is the same server; and what the person allows for this project is for it.
+  // An identical server is the same server; and permissions for this project apply to it.
   write('project/.mcp.json', { mcpServers: { a: { command: 'mine' } } })
   expect(await rules()).toEqual([allow, 1, 0])
   write('project/.mcp.json', { mcpServers: { a: { command: 'theirs' } } })
   write('home/.claude/settings.json', { disabledMcpjsonServers: ['a'], permissions: { allow, deny: [] } })
   expect(await rules()).toEqual([allow, 0, 0])
-  // A name that is another one until it is the name of a tool.
+  // A name that differs until it becomes the name of a tool.
   write('home/.claude/settings.json', { permissions: { allow: ['mcp__a_b__x'] } })
   write('home/.halting/mcp.json', { mcpServers: { a_b: { command: 'mine' } } })
   write('project/.mcp.json', { mcpServers: { 'a.b': { command: 'theirs' } } })

@@ -130,7 +130,7 @@ describe('a result', () => {
     [{ content: [text], isError: 'true' }, 'known', true],
     [{ content: [text], isError: 'no' }, 'known', undefined],
   ])('is repaired: %j', async (result, shown, isError) => {
-    // Its output schema promises what it does not give.
+    // Its output schema promises what it does not return.
     const servers = await readyServers({
       s: saying([tool('good', { outputSchema: { type: 'object', required: ['b'] } })], result),
     })

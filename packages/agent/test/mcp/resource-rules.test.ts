@@ -20,7 +20,7 @@ function decided(options: {
   }
 }
 
-/** These rules answer at once. */
+/** These rules answer synchronously. */
 function decisionOf(decision: unknown): unknown {
   return (decision as { readonly behavior?: unknown }).behavior
 }

@@ -2,7 +2,7 @@ import type { McpServerConfig } from '../../src/mcp/index.ts'
 
 export type JsonFields = Readonly<Record<string, unknown>>
 
-/** A server in this process that offers these tools, gives this for each call, and says this of itself. */
+/** A server in this process that offers these tools, returns this for each call, and describes itself like this. */
 export function saying(
   tools: readonly JsonFields[],
   result: JsonFields | ((params: JsonFields) => JsonFields) = { content: [] },

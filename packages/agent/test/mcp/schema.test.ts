@@ -9,7 +9,7 @@ import { shownSchemaOf } from '../../src/mcp/schema/shown-schema.ts'
 import { saying, tool } from './saying-server.ts'
 import { call, readyServers } from './support.ts'
 
-/** What this process computed: other work on the machine is not in it. */
+/** CPU time of this process, without other work on the machine. */
 function cpuMsSince(begun: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(begun)
   return (user + system) / 1_000
@@ -39,11 +39,11 @@ describe('a part that services refuse is omitted, and the rest stays', () => {
     [{ anyOf: [] }, {}],
     [{ dependentRequired: { a: 'b', c: ['d'] } }, { dependentRequired: { c: ['d'] } }],
     [{ items: null }, {}],
-    // What was about the rest of the names would accept less.
+    // A keyword about the other names would accept less.
     [{ properties: 7, additionalProperties: false }, {}],
     [{ patternProperties: { '(': {}, x: text }, additionalProperties: false }, { patternProperties: { x: text } }],
     [{ prefixItems: 7, items: false }, {}],
-    // What accepts more within a `not` would exclude more.
+    // Accepting more within a `not` would exclude more.
     [{ not: { type: 'string', minLength: -1 } }, {}],
     [{ not: { $ref: '#/$defs/none' } }, {}],
     [{ $ref: '#/$defs/none', description: 'x' }, { description: 'x' }],
@@ -233,7 +233,7 @@ describe('alternatives at the top', () => {
   ])('are read quickly if there are many: %s', (_what, schema) => {
     const begun = process.cpuUsage()
     shownSchemaOf({ type: 'object', ...schema })
-    // A server that does this with each of its tools would stop the program for minutes.
+    // A server that does this with each of its tools would block the program for minutes.
     expect(cpuMsSince(begun)).toBeLessThan(1_500)
   })
 
@@ -333,14 +333,14 @@ describe('for any input schema of a server', () => {
   const options = { strict: false, validateSchema: false, validateFormats: false } as const
   test.each([
     ['2020-12', () => new Ajv2020(options), {}, undefined],
-    // This validator looks at what stands beside a reference, which draft 7 does not.
+    // This validator applies keywords next to a reference, which draft 7 ignores.
     ['7', () => new Ajv(options), { $schema: 'http://json-schema.org/draft-07/schema#' }, []],
   ])('it accepts each input that the server accepts: draft %s', (_, validator, draft, references) => {
     let accepted = 0
     const inputs = fc.array(fc.dictionary(names, value, { maxKeys: 4 }), { minLength: 5, maxLength: 10 })
     fc.assert(
       fc.property(schemas(0, references), inputs, (raw, all) => {
-        // An alternative that takes any field is read as if it had those of the others, too: here each has its own alone.
+        // An alternative that allows any field is read as if it had those of the others: here each has only its own.
         const given: JsonObject = { ...raw, ...draft, anyOf: closed(raw['anyOf']), oneOf: closed(raw['oneOf']) }
         const { schema, ownNames } = shownSchemaOf(given)
         const { $ref: dead, ...rest } = given
@@ -348,7 +348,7 @@ describe('for any input schema of a server', () => {
         try {
           fits = validator().compile(dead === '#/nowhere' || dead === '#' ? rest : given)
         } catch {
-          // It refers to what is not there.
+          // It refers to something missing.
           return
         }
         const shownNames = new Map([...ownNames].map(([name, own]) => [own, name]))
@@ -378,7 +378,7 @@ describe('for any input schema of a server', () => {
     try {
       return fits(input) === true
     } catch {
-      // A schema that names itself without end.
+      // A schema that refers to itself without end.
       return false
     }
   }

@@ -11,7 +11,7 @@ interface Counted {
   readonly closed: () => number
 }
 
-/** A server in this process with one tool, which counts how often it is connected to. */
+/** A server in this process with one tool, which counts its connections. */
 function own(name: string, tool = 'add'): Counted {
   const instance = new McpServer({ name, version: '1.2' })
   const inputSchema = z.object({ a: z.number() })

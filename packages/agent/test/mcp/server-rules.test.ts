@@ -60,7 +60,7 @@ test("in plan mode a server's readOnlyHint can restrict but not allow (spec R-MC
     })
   expect(decided('plan', ['mcp__s'], true)).toEqual({ behavior: 'allow' })
   expect(decided('plan', ['mcp__s'], false)).toMatchObject({ behavior: 'deny' })
-  // What runs in plan mode would run without a question in any other.
+  // What runs in plan mode would run without asking in any other.
   expect(decided('default', ['mcp__s'], true)).toEqual({ behavior: 'allow' })
   for (const mode of ['default', 'plan'] as const) expect(decided(mode, [], true)).not.toEqual({ behavior: 'allow' })
 })

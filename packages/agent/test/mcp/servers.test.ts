@@ -6,7 +6,7 @@ import { readMcpServer } from '../../src/mcp/index.ts'
 import { mcpToolName, validServerName } from '@halting/policy'
 import { call, hostile, readyServers, textOf, serversOf } from './support.ts'
 
-// One server of each kind. What servers do otherwise takes a process each: live-servers, hostile and real-servers.
+// One server of each kind. Other behaviours need a process each: live-servers, hostile and real-servers.
 
 describe('a server in a file', () => {
   const env = { NAME: 'srv', EMPTY: '', KEY: 'k1', LINES: 'k1\nk2' }
@@ -88,7 +88,7 @@ test('in this process works', async () => {
 
 test('that answers when nobody waits any more leaves no timer behind', async () => {
   const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-  // Timers of the test's own beginning are over by then.
+  // Timers that the test started are over by then.
   await (await readyServers({ early: hostile('good') })).dispose()
   const before = timers()
   const servers = serversOf({ late: hostile('slow', '', { SLOW_MS: '600' }) }, { limits: { waitMs: 500 } })

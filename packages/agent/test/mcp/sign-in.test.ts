@@ -22,7 +22,7 @@ function kept(): { readonly folder: string; readonly signIns: SignIns } {
   return { folder, signIns: new SignIns(folder) }
 }
 
-/** Signs in as a person does. */
+/** Signs in like a user. */
 async function signedIn(
   pair: OAuthPair,
   signIns: SignIns,
@@ -58,7 +58,7 @@ test('signs in by the code flow with PKCE, state and the resource; then its tool
   const after = await readyServers({ locked: at(pair.url) }, { signIns })
   expect(after.statuses).toMatchObject([{ status: 'connected', tools: 1 }])
   expect(textOf(await call(after, 'mcp__locked__whoami'))).toBe('somebody who is known')
-  // For the person alone, and nothing else is left.
+  // Readable only by the user, and nothing else is left.
   const files = readdirSync(folder)
   expect(files).toHaveLength(1)
   expect([statSync(folder).mode & 0o777, statSync(join(folder, files[0] ?? '')).mode & 0o777]).toEqual([0o700, 0o600])
@@ -79,7 +79,7 @@ test('refreshes an expired token before use; a refused one once', async () => {
   await signIns.store({ ...found, expiresAtMs: Date.now() - 1 })
   const before = pair.shown.length
   expect(textOf(await call(servers, 'mcp__locked__whoami'))).toBe('somebody who is known')
-  // The old one is not shown again.
+  // The old one is not sent again.
   expect(pair.shown.slice(before)).not.toContain(`Bearer ${found.tokens.access_token}`)
 })
 
@@ -139,7 +139,7 @@ test.each([
     status === 'connected' ? textOf(await call(before, 'mcp__locked__whoami')) : before.statuses[0]?.problem
   expect(advice).toContain('run `halting mcp login locked`')
   const [page] = await signedIn(pair, signIns)
-  // What it says where it refuses; else what its metadata names.
+  // The scope of its refusal; otherwise the one in its metadata.
   expect(page?.searchParams.get('scope')).toBe(status === 'connected' ? 'tools' : 'list')
   pair.ways.scopes = { first: 'list', call: page?.searchParams.get('scope') ?? '' }
   const after = await readyServers({ locked: at(pair.url) }, { signIns })
@@ -159,7 +159,7 @@ test('a call that needs more scope says so, and the next sign-in requests it', a
   ])
   const [second] = await signedIn(pair, signIns)
   expect(second?.searchParams.get('scope')).toBe('read write')
-  // The session goes on with the new token.
+  // The session continues with the new token.
   expect(textOf(await call(servers, 'mcp__locked__whoami'))).toBe('somebody who is known')
   expect((await signIns.find(pair.url))?.wantedScope).toBe(undefined)
 })
@@ -316,7 +316,7 @@ test.each([
   expect(await signIns.find(pair.url)).toBeUndefined()
 })
 
-/** The status line for a request whose target is sent as it is given. */
+/** The status line for a request whose target is sent unchanged. */
 function rawStatus(port: number, target: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let said = ''
@@ -343,9 +343,9 @@ test('listens on 127.0.0.1, accepts one answer, and repeats nothing that it was 
     expect((await ask(`${redirectUrl}${wrong}`))[0]).toBe(400)
   expect((await ask(`http://127.0.0.1:${port}/other?code=c&state=right`))[0]).toBe(400)
   expect((await ask(`${redirectUrl}?code=c&state=right`, { method: 'POST' }))[0]).toBe(400)
-  // What is no address: any page that guesses the port can send it.
+  // Not a URL: any page that guesses the port can send it.
   expect(await rawStatus(Number(port), '//')).toBe('HTTP/1.1 400 Bad Request')
-  // By another name: what a page elsewhere would send.
+  // Under another name: what a page elsewhere would send.
   expect((await ask(`http://localhost:${port}/callback?code=c&state=right`).catch(() => [400]))[0]).toBe(400)
   const [status, text] = await ask(`${redirectUrl}?code=%3Cscript%3E&state=right&iss=i`)
   expect([status, text.includes('script')]).toEqual([200, false])

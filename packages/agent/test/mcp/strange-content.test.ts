@@ -61,7 +61,7 @@ test('a search finds no denied tool', async () => {
   expect(text).not.toContain('look_deeper')
 })
 
-/** A server by HTTP that does what the listener does with a call, and with a request for events. */
+/** A server over HTTP that handles a call, and a request for events, with the listener. */
 async function byHttp(
   call: (message: JsonFields & { readonly params?: JsonFields }, response: ServerResponse) => unknown,
   events: (response: ServerResponse) => unknown = (response) => response.writeHead(405).end(),
@@ -170,7 +170,7 @@ test('needs no more memory for deep data than its characters', async () => {
     { structuredContent: deep },
     { limits: { outputTokens: 1_000, imagesOfResult: 1 }, fitImage: () => Promise.reject(new Error('no image')) },
   )
-  // In lines it had 50 million characters.
+  // Indented it had 50 million characters.
   expect(content).toMatch(/\[\.\.\. 9\d{4} characters omitted here/)
   const small = await outputOfCall(
     { structuredContent: { a: [1] } },

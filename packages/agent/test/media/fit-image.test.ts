@@ -11,7 +11,7 @@ import { codingTools } from '../support/harness.ts'
 const grey = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: { r: 90, g: 90, b: 90 } } })
 
-/** Pixels of every colour, which no format makes small. */
+/** Pixels of every colour, which no format compresses. */
 const noise = (side: number) => {
   const pixels = Buffer.alloc(side * side * 3)
   let seed = 1

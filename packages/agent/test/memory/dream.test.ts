@@ -25,7 +25,7 @@ const notesIn = async ({ place }: World): Promise<readonly Note[]> =>
   placedNotes(await readMemory(place)).map(({ note }) => note)
 const nothing = { merge: [], drop: [] }
 
-/** Four notes in two topics, with what a person wrote between them. */
+/** Four notes in two topics, with lines of the user between them. */
 function withNotes(): World {
   const made = world()
   made.write(
@@ -62,7 +62,7 @@ test('a merged note has sentences and sources of its notes, and the place of the
   })
   expect(last?.id).toBe('00000004')
   expect(made.read('preferences.md')).toContain('\nBy hand, and mine.\n')
-  // What a person wrote by hand is nobody's business.
+  // Text that a user wrote by hand is left alone.
   expect(asked.join()).not.toContain('By hand')
 })
 
@@ -119,7 +119,7 @@ test('completes an interrupted undo', async () => {
   const made = withNotes()
   const before = made.read('preferences.md')
   await dreaming(made, { merge: [], drop: ['00000001', '00000003'] })
-  // As a kill after the first file leaves it.
+  // The state after a kill following the first file.
   made.write('preferences.md', before)
   expect(await undo(made)).toMatchObject({ kind: 'undone' })
   expect((await notesIn(made)).map(({ id }) => id)).toEqual(['00000001', '00000002', '00000003', '00000004'])
@@ -136,7 +136,7 @@ test.each([
 
 const hours = (count: number): Date => new Date(now.getTime() + count * 3_600_000)
 
-/** Kept sessions of the folder, last changed then. */
+/** Stored sessions of the folder, last changed at that time. */
 function sessions({ place }: World, count: number, at: Date): void {
   for (let session = 0; session < count; session++) {
     const path = join(dirname(place.path), `session-${count}-${session}.jsonl`)

@@ -51,7 +51,7 @@ test('output of tools and of the model is never offered or stored', async () => 
     merged: [],
     refused: Array(2).fill('it names no sentences of one message of the user'),
   })
-  // The reply is there as context, in its frame; the result is not.
+  // The reply is included as context, in its frame; the result is not.
   expect(asked.join().match(/curl/g)).toHaveLength(1)
   expect((await readMemory(place)).topics).toEqual([])
 })

@@ -28,7 +28,7 @@ test('preserves text that a user wrote by hand byte for byte, in topics and in t
   write('MEMORY.md', '# My index\n\nAsk me about [preferences](preferences.md).')
   const { added } = await keep(place, 'I want short answers from you.')
   expect(read('preferences.md').startsWith(`${byHand}\n- I want short answers from you. <!-- note `)).toBe(true)
-  // It names the topic already.
+  // It lists the topic already.
   expect(read('MEMORY.md')).toBe('# My index\n\nAsk me about [preferences](preferences.md).')
   await keep(place, 'The build runs on Fridays only.', 'project')
   expect(read('MEMORY.md')).toBe(
@@ -164,7 +164,7 @@ test('what a process stored that was killed during a write is complete, and its 
     await new Promise<void>((resolve) => {
       child.stdout.setEncoding('utf8').on('data', (text: string) => {
         stdout += text
-        // At another place of its work each time.
+        // At another point of its work each time.
         if (stdout.split('kept').length > 3 + kill) child.kill('SIGKILL')
       })
       child.once('close', () => resolve())

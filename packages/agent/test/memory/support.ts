@@ -11,7 +11,7 @@ export const now = new Date('2026-11-23T10:00:00Z')
 export interface World {
   readonly owner: { readonly cwd: string; readonly home: string; readonly env: Readonly<Record<string, string>> }
   readonly place: MemoryPlace
-  /** Writes a file of the memory, as a person would. */
+  /** Writes a file of the memory, like a user. */
   readonly write: (name: string, text: string | Uint8Array) => void
   readonly read: (name: string) => string
   /** Names in the folder, without those that begin with a dot. */
@@ -61,7 +61,7 @@ export function toolResult(content: string): TranscriptEntry {
 export const saidOf = (...said: readonly TranscriptEntry[]): UserStatements =>
   userStatementsIn(said, { sessionId, env: {} })
 
-/** Answers every question with this, as a model would: the schema of the question looks at it. */
+/** Answers every question with this, like a model: checked by the schema of the question. */
 export function answering(answer: unknown, asked: string[] = []): Ask {
   return async ({ system, prompt: text, output }) => {
     asked.push(`${system}\n\n${text}`)
@@ -77,7 +77,7 @@ export const choosing = (
   notes: notes.map(([topic, ...sentences]) => ({ topic, sentences })),
 })
 
-/** What was kept, or what happened instead. */
+/** What was stored, or what happened instead. */
 export async function kept(
   place: MemoryPlace,
   said: UserStatements,

@@ -7,7 +7,7 @@ import { withinManagedLimits, resumedWithin, withLimits } from '../../src/open-s
 
 test("nobody sets a limit above an administrator's while a session is open", () => {
   const changes: object[] = []
-  // Of a session it is `set` that is asked.
+  // For a session, `set` is called.
   const session = withinManagedLimits({ set: (change: object) => void changes.push(change) } as unknown as Session, {
     managedLimits: { maxRunUsd: 5, maxTokens: 1_000, maxTurns: null },
   })
@@ -38,7 +38,7 @@ test('reports and ignores a flag above it; applies a lower one', () => {
 })
 
 describe('a run of an earlier process, in which limits were set', () => {
-  /** Its records until it died. */
+  /** Its records until it was killed. */
   async function left(limits: LimitsChange): Promise<readonly StepRecord[]> {
     const steps = createMemorySteps()
     const look = {
@@ -57,7 +57,7 @@ describe('a run of an earlier process, in which limits were set', () => {
     return JSON.parse(JSON.stringify(steps.records.filter(({ type }) => type !== 'end'))) as readonly StepRecord[]
   }
   type Run = Parameters<typeof resumedWithin>[1]
-  /** What is asked of the session when it is resumed, after this. */
+  /** What is requested of the session after this, when it is resumed. */
   async function resumed(
     run: Partial<Run>,
     { areChoicesNew = true, before = () => {} }: { areChoicesNew?: boolean; before?: (session: Session) => void } = {},

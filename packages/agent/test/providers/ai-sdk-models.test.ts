@@ -17,7 +17,7 @@ interface Person {
   readonly managed?: object
 }
 
-/** The models of a person with these settings, and with packages in the folder of the settings. */
+/** The models of a user with these settings, and with packages in the folder of the settings. */
 async function person({
   settings = {},
   packages = { tiny: { source: tinyProvider } },

@@ -19,7 +19,7 @@ test.skipIf(process.platform === 'win32')(
     for (const cwd of ['/home/me', '/home/me/work', '/']) expect(modulesOfProgram(program, cwd)).toEqual(beside)
     const linked = '/home/me/pnpm/5/node_modules/.pnpm/halting@1/node_modules/halting/main.js'
     expect(modulesOfProgram(linked, '/home/me').at(-1)).toBe('/home/me/pnpm/5/node_modules')
-    // Sources that nobody installed.
+    // Sources that were not installed.
     const source = '/home/me/src/halting/main.js'
     expect(modulesOfProgram(source, '/home/me/src')).toEqual([
       '/home/me/node_modules',

@@ -45,7 +45,7 @@ test('applies deny rules that a user added in the session, until they are remove
   const rules = (type: 'addRules' | 'removeRules', toolName: string, ruleContent: string): PermissionUpdate =>
     ({ type, behavior: 'deny', rules: [{ toolName, ruleContent }], destination: 'session' }) as const
   const seen = (learned?: readonly PermissionUpdate[]): readonly unknown[] => {
-    // Of a request the rules look at these alone.
+    // The only fields of a request that the rules use.
     const tool = { name: 'Bash' } as unknown as PermissionRequest['tool']
     permissions.denies({ call, tool, readOnly: true, ...(learned !== undefined && { learned }) })
     const named = permissions.deniedPlaces().read.flatMap((pattern) => pattern.named ?? [])
@@ -57,7 +57,7 @@ test('applies deny rules that a user added in the session, until they are remove
     ['/a', '/b'],
     ['a.com', 'b.com'],
   ])
-  // Another run that learned nothing opens nothing that is shut.
+  // Another run without permissions opens nothing that is hidden.
   expect(seen()).toEqual([
     ['/a', '/b'],
     ['a.com', 'b.com'],

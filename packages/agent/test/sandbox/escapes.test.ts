@@ -7,7 +7,7 @@ import { endNaps, isBubblewrapThere, isPythonThere, isRoot, makeWorld, napping, 
 
 const canRun = ({ needs }: Escape): boolean =>
   needs === undefined || (needs === 'python' ? isPythonThere : isRoot && isPythonThere)
-/** Of these the numbers stand in the commands. */
+/** Their numbers appear in the commands. */
 const isKnownMachine = process.arch === 'x64'
 
 function tidy({ victim, nap }: World): void {
@@ -30,12 +30,12 @@ test('Remaining processes are found by the world that started them: parallel tes
 })
 
 describe.skipIf(!isBubblewrapThere)('Nothing escapes the sandbox (needs bubblewrap)', () => {
-  // A sixth of them for somebody who waits, half of them in `.ci/run`.
+  // A sixth of them in quick runs, half of them in `.ci/run`.
   const oneIn = isWhole ? 1 : isDeep ? 2 : 6
   test.each(escapes.filter((escape, index) => canRun(escape) && isKnownMachine && index % oneIn === 0))(
     '$name',
     async (escape) => {
-      // Where it would harm, or needs rights, it counts as shown.
+      // If it would harm, or needs privileges, it counts as demonstrated.
       const free =
         escape.notShown === undefined ? await tried(escape, 'free') : { didWork: true, text: escape.notShown }
       expect(free.didWork, `without a sandbox: ${free.text}`).toBe(true)

@@ -2,12 +2,12 @@ import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { contentOf, napping, secret, type World } from './world.ts'
 
-/** A way out that was tried. `worked` looks at what was printed and at the world after it. */
+/** An attempted escape. `worked` checks the output and the world after it. */
 export interface Escape {
   readonly name: string
   readonly command: string
   readonly worked: (world: World, printed: string) => boolean
-  /** Why it is not tried without a sandbox: it would harm, or needs rights. Tried where absent. */
+  /** Why it is not tried without a sandbox: it would harm, or needs privileges. Absent: it is tried. */
   readonly notShown?: string
   readonly needs?: 'python' | 'root'
 }
@@ -442,7 +442,7 @@ const systemCalls: readonly Escape[] = [
     command: 'grep -q "CapBnd:\\s*0*[1-9a-f]" /proc/self/status && echo MADE',
     worked: made,
   },
-  // Opened and not written: without a sandbox that does nothing yet.
+  // Opened but not written: without a sandbox that has no effect yet.
   {
     name: 'what the kernel runs at a crash',
     command: 'exec 5>>/proc/sys/kernel/core_pattern && echo MADE',

@@ -15,13 +15,13 @@ function git(cwd: string, ...args: string[]): string {
   return execFileSync('git', [...given, ...args], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-/** Settings that have git run a program when it looks at the files. */
+/** Settings that make git run a program when it inspects the files. */
 function evil(project: string, proof: string): string {
   const lines = ['[core]', 'repositoryformatversion = 0', 'bare = false', `worktree = ${project}`]
   return [...lines, `fsmonitor = "touch ${proof}; false"`].join('\\n')
 }
 
-/** Which of the files could be written by a command in the sandbox. */
+/** Which of the files a command in the sandbox could write. */
 async function written(run: (command: string) => Promise<{ text: string }>, files: readonly string[]): Promise<string> {
   const tries = files.map((file, at) => `(echo x >> '${file}') 2>/dev/null && echo ${at}`)
   return (await run(`${tries.join('\n')}\ntrue`)).text
@@ -92,7 +92,7 @@ describe.skipIf(!isBubblewrapThere)('Files that are obeyed later stay unchanged 
     expect(readdirSync(world.project).filter((name) => /^(?:\.envrc|\.gitlab|\.husky|\.github|x$)/.test(name))).toEqual(
       [],
     )
-    // What else lies in the folder of workflows is a command's to write.
+    // Other files in the workflows folder may be written by commands.
     await run('echo x > .github/CODEOWNERS')
     expect(readdirSync(join(world.project, '.github'))).toEqual(['CODEOWNERS'])
     await run(plant)
@@ -162,7 +162,7 @@ describe.skipIf(!isBubblewrapThere)('Files that are obeyed later stay unchanged 
     const run = (command: string): Promise<{ text: string }> => runTool(bash, { command })
     expect(await written(run, [...shut, '.hg/hgrc'])).toBe('(no output)')
     expect((await written(run, open)).split('\n')).toEqual(open.map((_, at) => String(at)))
-    // No folder above is taken away with them in it.
+    // No folder above is removed with them in it.
     expect((await run('mv .yarn x 2>/dev/null || mv .cargo y 2>/dev/null || echo no')).text).toBe('no')
     expect(made).toEqual([])
     await run('mkdir .windsurf .roo; echo x > .windsurf/hooks.json; echo x > sitecustomize.py; mkdir -p .yarn/plugins')
@@ -202,7 +202,7 @@ describe.skipIf(!isBubblewrapThere)('Files that are obeyed later stay unchanged 
         [...names, ...trees].map((name) => `.git/${name}`),
       ),
     ).toBe('(no output)')
-    // Work goes on in all of them.
+    // Work continues in all of them.
     const commit = 'git -c user.name=a -c user.email=a@b commit -q --allow-empty -m y'
     const work = `${commit} && git -C vendor/lib status -s && git -C vendor/lib checkout -q -b z && git submodule status && git stash list && git worktree list | wc -l`
     const { text, isError } = await run(work)

@@ -19,7 +19,7 @@ describe.skipIf(!isBubblewrapThere)('Work continues in the sandbox (needs bubble
     expect(contentOf(join(world.project, 'made'))).toBe('new\n')
     expect(workspace.shellDirectory).toBe(join(world.project, 'd'))
     expect((await run('pwd')).text).toBe(join(world.project, 'd'))
-    // The folders that kept .claude and others from coming to be are gone again.
+    // The folders that prevented .claude and others from being created are gone again.
     expect(readdirSync(world.project).toSorted()).toEqual([...before, 'd', 'made'].toSorted())
   })
 

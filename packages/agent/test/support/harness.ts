@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../../policy/test/support/temporary-folder.t
 
 export { temporaryFolder }
 
-/** The name of the folder that has the sessions of this one. */
+/** Name of the folder with the sessions of this one. */
 export function projectName(cwd: string): string {
   const hash = createHash('sha256').update(cwd).digest('hex').slice(0, 12)
   return `${cwd.replaceAll(/[^a-zA-Z0-9]/g, '-')}-${hash}`
@@ -18,9 +18,9 @@ export interface Harness {
   readonly cwd: string
   readonly workspace: Workspace
   readonly tools: readonly AnyLeafTool[]
-  /** Validates as the loop does, then runs the tool. */
+  /** Validates like the loop, then runs the tool. */
   readonly use: (name: string, input: unknown, signal?: AbortSignal) => Promise<ToolResult>
-  /** The same, as a subagent calls. */
+  /** The same, called by a subagent. */
   readonly useInAgent: (name: string, input: unknown) => Promise<ToolResult>
 }
 
@@ -59,7 +59,7 @@ export function toolNamed(tools: readonly AnyLeafTool[], name: string): AnyLeafT
   return tool
 }
 
-/** Validates as the loop does, then runs the tool. */
+/** Validates like the loop, then runs the tool. */
 export const runTool = (tool: AnyLeafTool, input: unknown): Promise<ToolResult> => useTool(tool, input, {})
 
 async function useTool(
@@ -74,11 +74,11 @@ async function useTool(
   const meant = isJsonObject(input) ? (tool.canonicalInput?.(input) ?? input) : input
   const check = tool.validate?.(meant) ?? { valid: false, message: `${tool.name} does not validate` }
   if (!check.valid) return resultOf({ content: check.message, isError: true })
-  // Of the run the tools read the conversation alone, which is empty here.
+  // The tools read only the conversation of the run, which is empty here.
   const state = AgentState.empty()
   const rest = { idempotencyKey: 'key', progress: () => undefined }
   const context = { callId: 'call_1', toolName: tool.name, agentType, signal, state, memos, ...rest }
-  // The tool's own check has passed: the input is what `execute` is written for.
+  // The tool's own check has passed: `execute` accepts the input.
   const output = await tool.execute(check.input as never, context)
   return resultOf(typeof output === 'string' ? { content: output } : output)
 }

@@ -15,7 +15,7 @@ import { bashCall } from '../../../policy/test/judge/support.ts'
 import { means } from '../../../policy/test/trial/support.ts'
 import { temporaryFolder } from '../support/harness.ts'
 
-/** No rule covers them, and nobody can tell what they do without running them. */
+/** No rule covers them, and their effects are unknown without running them. */
 const scripts = {
   'append.sh': 'echo x >> script.sh',
   'end.sh': 'kill -9 $(ps -o ppid= $PPID)',
@@ -104,7 +104,7 @@ describe.skipIf(means === undefined)(
     })
 
     test.each([
-      // What it writes is seen before it runs.
+      // Its writes are visible before it runs.
       ['echo x > made', /^(?!.*tried)/],
       ['bash append.sh', /It was tried.*: it writes \/.*script\.sh\.$/],
       ['bash touch.sh', /It was tried.*: it writes \/.*made\.$/],

@@ -2,7 +2,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import * as texts from '../mcp-texts.ts'
 import type { Repair } from './reports.ts'
-import { defined, isDeeperThan, listIn, nameFor, textIn, withValidMeta } from './values.ts'
+import { withoutUndefinedFields, isDeeperThan, listIn, nameFor, textIn, withValidMeta } from './values.ts'
 
 /** Deeper data is not shown: serializing it would overflow the stack. */
 const deepestData = 500
@@ -17,7 +17,7 @@ export const repairCallResult: Repair = (result) => {
   if (blocks === undefined) return result
   const isDeep = structuredContent !== undefined && isDeeperThan(deepestData, structuredContent)
   const note = isDeep ? [textBlock(texts.deepContent)] : []
-  return defined({
+  return withoutUndefinedFields({
     ...rest,
     content: [...blocks.map(contentBlock), ...note],
     structuredContent: isDeep ? undefined : dataOf(structuredContent, rest),
@@ -30,7 +30,7 @@ export const repairPrompt: Repair = (result) => {
   const { messages, description, ...rest } = withValidMeta(result)
   const list = listIn(messages)
   if (list === undefined || messages === undefined) return result
-  return defined({
+  return withoutUndefinedFields({
     ...rest,
     description: textIn(description),
     messages: list.flatMap((message) => {
@@ -49,7 +49,7 @@ export const repairResourceContents: Repair = (result) => {
   const { contents, ttlMs, cacheScope, ...rest } = withValidMeta(result)
   const parts = listIn(contents)
   if (parts === undefined || contents === undefined) return result
-  return defined({
+  return withoutUndefinedFields({
     ...rest,
     contents: parts.map((part) => resourceOf(part) ?? { uri: '', text: texts.partWithoutContent }),
     ...(rest['resultType'] !== undefined && {
@@ -91,7 +91,7 @@ const readers: Readonly<Record<string, (block: JsonObject) => JsonObject | undef
   audio: ({ data, mimeType }) => media('audio', data, mimeType),
   resource_link({ uri, name, title, description, mimeType }) {
     if (typeof uri !== 'string') return undefined
-    return defined({
+    return withoutUndefinedFields({
       type: 'resource_link',
       uri,
       name: textIn(name) ?? uri,
@@ -115,9 +115,9 @@ function resourceOf(resource: Json | undefined): JsonObject | undefined {
   if (!isJsonObject(resource)) return undefined
   const { uri, text, blob, mimeType } = resource
   const about = { uri: textIn(uri) ?? '', mimeType: textIn(mimeType) }
-  if (typeof text === 'string') return defined({ ...about, text })
+  if (typeof text === 'string') return withoutUndefinedFields({ ...about, text })
   const bytes = base64Of(blob)
-  return bytes === undefined ? undefined : defined({ ...about, blob: bytes })
+  return bytes === undefined ? undefined : withoutUndefinedFields({ ...about, blob: bytes })
 }
 
 /** Base64 as the client accepts it: not the URL-safe form, and not a whole `data:` URL. */

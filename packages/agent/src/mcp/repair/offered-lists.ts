@@ -1,7 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import type { Repair, Report } from './reports.ts'
-import { booleanIn, defined, isDeeperThan, listIn, nameFor, textIn, withValidMeta } from './values.ts'
+import { booleanIn, withoutUndefinedFields, isDeeperThan, listIn, nameFor, textIn, withValidMeta } from './values.ts'
 
 /** Reads one item of a list; undefined, with a report, if it cannot be used. */
 type ItemReader = (item: JsonObject, report: Report) => JsonObject | undefined
@@ -15,7 +15,7 @@ export const repairTools: Repair = listRepair('tools', 'tool', (tool, report) =>
   if (typeof name !== 'string' || name === '') return leftOut('tool', tool, 'it has no name', report)
   const { schema, problem } = objectSchema(inputSchema)
   if (problem !== undefined) report(`its tool ${nameFor(name)} is shown without fields: ${problem}`)
-  return defined({
+  return withoutUndefinedFields({
     name,
     title: textIn(title),
     description: textIn(description),
@@ -33,12 +33,12 @@ export const repairPrompts: Repair = listRepair('prompts', 'prompt', (prompt, re
     const fields = isJsonObject(argument) ? argument : { name: argument }
     const { name: field, description: about, required } = fields
     if (typeof field !== 'string') return undefined
-    return defined({ name: field, description: textIn(about), required: booleanIn(required) })
+    return withoutUndefinedFields({ name: field, description: textIn(about), required: booleanIn(required) })
   })
   // Arguments are positional: without one of them, the others would get wrong words.
   if (!read.every((argument) => argument !== undefined))
     return leftOut('prompt', prompt, 'one of its arguments has no name', report)
-  return defined({ name, title: textIn(title), description: textIn(description), arguments: read })
+  return withoutUndefinedFields({ name, title: textIn(title), description: textIn(description), arguments: read })
 })
 
 export const repairResources: Repair = placeRepair('resources', 'resource', 'uri')
@@ -49,7 +49,7 @@ function placeRepair(field: string, what: string, place: 'uri' | 'uriTemplate'):
   return listRepair(field, what, (item, report) => {
     const { [place]: uri, name, title, description, mimeType } = item
     if (typeof uri !== 'string') return leftOut(what, item, `it has no ${place}`, report)
-    return defined({
+    return withoutUndefinedFields({
       [place]: uri,
       name: textIn(name) ?? uri,
       title: textIn(title),
@@ -64,7 +64,7 @@ export const repairHandshake: Repair = (result) => {
   const { serverInfo, capabilities, instructions, ...rest } = withValidMeta(result)
   const isNew = serverInfo === undefined && rest['protocolVersion'] === undefined
   const { name, version, ...more } = isJsonObject(serverInfo) ? serverInfo : {}
-  return defined({
+  return withoutUndefinedFields({
     ...rest,
     // Revision 2026-07-28 has it in `_meta`.
     serverInfo: isNew
@@ -80,7 +80,11 @@ export const repairHandshake: Repair = (result) => {
 }
 
 function validInfo({ title, description, websiteUrl }: JsonObject): JsonObject {
-  return defined({ title: textIn(title), description: textIn(description), websiteUrl: textIn(websiteUrl) })
+  return withoutUndefinedFields({
+    title: textIn(title),
+    description: textIn(description),
+    websiteUrl: textIn(websiteUrl),
+  })
 }
 
 /** The capabilities that are used here. `tools: true` is read as `tools: {}`. */
@@ -91,10 +95,13 @@ function capabilitiesOf(capabilities: Json | undefined): JsonObject {
     if (!isJsonObject(value)) return [name, value === true || Array.isArray(value) ? {} : undefined] as const
     return [
       name,
-      defined({ listChanged: booleanIn(value['listChanged']), subscribe: booleanIn(value['subscribe']) }),
+      withoutUndefinedFields({
+        listChanged: booleanIn(value['listChanged']),
+        subscribe: booleanIn(value['subscribe']),
+      }),
     ] as const
   })
-  return defined(Object.fromEntries(used))
+  return withoutUndefinedFields(Object.fromEntries(used))
 }
 
 function listRepair(field: string, what: string, read: ItemReader): Repair {
@@ -103,7 +110,7 @@ function listRepair(field: string, what: string, read: ItemReader): Repair {
     // Not an answer to this request.
     if (items === undefined || result[field] === undefined) return result
     const { nextCursor, ttlMs, cacheScope, ...rest } = withValidMeta(result)
-    return defined({
+    return withoutUndefinedFields({
       ...rest,
       [field]: items.flatMap((item) => (isJsonObject(item) ? (read(item, report) ?? []) : notAnObject(what, report))),
       // An empty cursor would request the first page again.
@@ -127,7 +134,7 @@ function leftOut(what: string, { name, title }: JsonObject, why: string, report:
 }
 
 function hintsOf({ title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint }: JsonObject): JsonObject {
-  return defined({
+  return withoutUndefinedFields({
     title: textIn(title),
     readOnlyHint: booleanIn(readOnlyHint),
     destructiveHint: booleanIn(destructiveHint),
@@ -157,7 +164,7 @@ function objectSchema(rawSchema: Json | undefined): ReadSchema {
     return { ...anyObject, problem: 'the properties of its input schema are not an object' }
   if (isDeeperThan(deepestSchema, rawSchema)) return { ...anyObject, problem: 'its input schema is nested too deeply' }
   const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
-  const schema = defined({
+  const schema = withoutUndefinedFields({
     $schema: textIn($schema),
     ...rest,
     type: 'object',

@@ -2,7 +2,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 
 /** The fields that are not undefined. */
-export function defined(fields: Readonly<Record<string, Json | undefined>>): JsonObject {
+export function withoutUndefinedFields(fields: Readonly<Record<string, Json | undefined>>): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 

@@ -99,14 +99,14 @@ function formOf(schema: Json | undefined, walk: Walk, depth: number): Form | 'no
   for (const alternatives of [schema['anyOf'], schema['oneOf']]) {
     if (!Array.isArray(alternatives)) continue
     const forms = alternatives.map((one: Json) => formOf(one, walk, depth + 1)).filter((one) => one !== 'no object')
-    if (forms.length > 0) parts.push(charged(forms, walk) ? either(forms) : anything)
+    if (forms.length > 0) parts.push(isWithinLimits(forms, walk) ? either(forms) : anything)
   }
   const forms = parts.filter((part) => part !== 'no object')
-  return charged(forms, walk) ? every(forms) : anything
+  return isWithinLimits(forms, walk) ? every(forms) : anything
 }
 
 /** Whether these may still be merged, within the limits. */
-function charged(forms: readonly Form[], walk: Walk): boolean {
+function isWithinLimits(forms: readonly Form[], walk: Walk): boolean {
   // A single form is used as it is.
   if (forms.length > 1) for (const { properties, required } of forms) walk.fieldsLeft -= properties.size + required.size
   return walk.fieldsLeft >= 0

@@ -7,7 +7,7 @@ export function targetOf(root: unknown, reference: string): unknown {
   if (!reference.startsWith('#/')) return undefined
   let found: unknown = root
   for (const part of reference.slice(2).split('/')) {
-    const name = unescaped(part)
+    const name = pointerSegment(part)
     if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined
     found = Reflect.get(found, name)
   }
@@ -20,7 +20,7 @@ export function isPointer(reference: string): boolean {
 }
 
 /** A pointer segment as a name. */
-export function unescaped(part: string): string {
+export function pointerSegment(part: string): string {
   let decoded = part
   try {
     decoded = decodeURIComponent(part)

@@ -2,7 +2,7 @@ import { isJsonObject, wellFormedJson } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import { renamedField } from '../mcp-texts.ts'
 import { mergedForms } from './merged-forms.ts'
-import { isPointer, targetOf, unescaped } from './pointer.ts'
+import { isPointer, targetOf, pointerSegment } from './pointer.ts'
 import { validSchema, type ValidSchema } from './valid-schema.ts'
 
 /**
@@ -109,7 +109,7 @@ function withValidNames(schema: JsonObject): {
   return {
     schema: mappedReferences(renamed, (reference) => {
       const [, first = '', rest = ''] = /^#\/properties\/([^/]*)(.*)$/s.exec(reference) ?? []
-      const shown = newNames.get(unescaped(first))
+      const shown = newNames.get(pointerSegment(first))
       return shown === undefined ? reference : `#/properties/${shown}${rest}`
     }),
     ownNames: new Map([...newNames].map(([name, shown]) => [shown, name])),

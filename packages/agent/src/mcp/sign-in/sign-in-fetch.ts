@@ -1,6 +1,6 @@
 import { anySignal } from '@halting/core/adapters'
 import { isLoopback } from './loopback.ts'
-import { bound } from '../bounded-fetch.ts'
+import { byteLimiter } from '../bounded-fetch.ts'
 
 const mostMs = 20_000
 const mostBytes = 1024 * 1024
@@ -30,7 +30,7 @@ export function signInFetch(serverUrl: string, signal: AbortSignal): typeof fetc
         continue
       }
       if (isRedirect) throw new UnfitAddress(`${url.origin} redirects what was to stay with it`)
-      return new Response(response.body?.pipeThrough(bound(mostBytes)) ?? null, response)
+      return new Response(response.body?.pipeThrough(byteLimiter(mostBytes)) ?? null, response)
     }
   }
 }

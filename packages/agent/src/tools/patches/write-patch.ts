@@ -5,7 +5,7 @@ import { askedEditor, type AskedEditor } from '../editor-files.ts'
 import { statsAt } from '../../checkpoints/path-state.ts'
 import type { FileMemo, FilesMemo, SeenFile } from '../file-state.ts'
 import { changeOf, creationOf, type FileChange, lineCountOf } from '../patch.ts'
-import { failed } from '../result.ts'
+import { errorResult } from '../result.ts'
 import { withErrorResults } from '../error-results.ts'
 import { loadFile, removeFile, type SaveOptions, saveFile } from '../text-file.ts'
 import type { Workspace } from '../workspace.ts'
@@ -26,7 +26,7 @@ export async function applyPatch(files: readonly LocatedFile[], where: Where): P
     (work, real) => () => where.workspace.files.inTurn(real, work),
     async () => {
       const plan = await planPatch(files, where)
-      return plan.kind === 'refused' ? failed(notApplied(plan.problems)) : writePlanned(plan.files, where)
+      return plan.kind === 'refused' ? errorResult(notApplied(plan.problems)) : writePlanned(plan.files, where)
     },
   )
   return locked()
@@ -44,7 +44,7 @@ async function writePlanned(files: readonly PlannedFile[], where: Where): Promis
     })
     if (problem.isError !== true) continue
     const left = await writer.restore()
-    return failed(failedMidway(typeof problem.content === 'string' ? problem.content : '', left))
+    return errorResult(failedMidway(typeof problem.content === 'string' ? problem.content : '', left))
   }
   return writer.output(files)
 }

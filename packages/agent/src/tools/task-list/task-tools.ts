@@ -1,7 +1,7 @@
 import type { JsonObject, Tool, ToolContext, ToolOutput } from '@halting/core'
 import type { AnyLeafTool } from '@halting/core/adapters'
 import { schemaOfSome } from '../input.ts'
-import { failed } from '../result.ts'
+import { errorResult } from '../result.ts'
 import { createdTask, taskId, updatedTask } from './change-tasks.ts'
 import {
   taskCreateForm,
@@ -58,7 +58,7 @@ function createTaskCreateTool(): Tool<TaskCreateInput> {
     ...oneAfterAnother,
     execute(input, context) {
       const list = taskListAt(context)
-      if (list.tasks.length >= mostTasks) return failed(fullTaskList(mostTasks))
+      if (list.tasks.length >= mostTasks) return errorResult(fullTaskList(mostTasks))
       const task = createdTask(list, input)
       const { id, subject, description } = task
       const details = { task: { id, subject, ...(description !== '' && { description }) } }
@@ -104,7 +104,7 @@ function createTaskUpdateTool(): Tool<TaskUpdateInput> {
 }
 
 function notUpdated(id: string, error: string): ToolOutput {
-  return { ...failed(error), details: { success: false, taskId: id, updatedFields: [], error } }
+  return { ...errorResult(error), details: { success: false, taskId: id, updatedFields: [], error } }
 }
 
 function createTaskListTool(): Tool<object> {
@@ -136,7 +136,7 @@ function createTaskGetTool(): Tool<TaskGetInput> {
       const list = taskListAt(context)
       const id = taskId(input.taskId)
       const task = list.tasks.find((each) => each.id === id)
-      if (task === undefined) return { ...failed(unknownTasks([id], list)), details: { task: null } }
+      if (task === undefined) return { ...errorResult(unknownTasks([id], list)), details: { task: null } }
       const { metadata, owner, activeForm: _, ...known } = task
       const others = { ...(owner !== undefined && { owner }), ...(metadata !== undefined && { metadata }) }
       return {

@@ -2,7 +2,7 @@ import type { ToolOutput } from '@halting/core'
 import { longestDurationMs } from '@halting/core/adapters'
 import { isReadOnlyCommand } from '@halting/policy/shell'
 import { startCommand } from '../bash.ts'
-import { failed } from '../result.ts'
+import { errorResult } from '../result.ts'
 import type { ShellEnd } from '../shell-command.ts'
 import { type LinePattern, LineSearch } from './line-pattern.ts'
 import type { WaitResult, WaitCall, Watched } from './watched.ts'
@@ -45,7 +45,7 @@ export async function watchShell(
 ): Promise<Watched<ToolOutput | undefined> | ToolOutput> {
   const { workspace, context, input } = call
   // Callers without Bash cannot run commands.
-  if (context.rights !== undefined && !context.rights.tools.includes('Bash')) return failed(noBash)
+  if (context.rights !== undefined && !context.rights.tools.includes('Bash')) return errorResult(noBash)
   if (!isReadOnlyCommand(command)) await workspace.checkpoints?.background(context, command)
   const runs = new Runs(command, call, pattern)
   const resultWith = (sentences: string): WaitResult => {
@@ -160,7 +160,7 @@ class Runs {
           : []
       return { end, output: output.replace(/\n+$/, ''), isLate, line, notes }
     } catch (error) {
-      return failed(commandFailed(error instanceof Error ? error.message : String(error)))
+      return errorResult(commandFailed(error instanceof Error ? error.message : String(error)))
     }
   }
 }

@@ -2,7 +2,7 @@ import type { ToolOutput } from '@halting/core'
 import type { AgentInBackground } from '@halting/core/adapters'
 import { type BackgroundTask, markShown, unshownOutput } from '../background-tasks.ts'
 import { BoundedOutput } from '../bounded-output.ts'
-import { failed } from '../result.ts'
+import { errorResult } from '../result.ts'
 import { stateOf } from '../task-output.ts'
 import { isOfAgent, unknownTask } from '../task-stop.ts'
 import { type LinePattern, LineSearch } from './line-pattern.ts'
@@ -21,7 +21,7 @@ export function watchTask(
   const { workspace, context } = call
   const agent = context.agents?.find(id)
   if (agent !== undefined) {
-    if (pattern !== undefined) return failed(patternOfAgent)
+    if (pattern !== undefined) return errorResult(patternOfAgent)
     return watchAgent(agent)
   }
   const task = workspace.tasks.get(id)

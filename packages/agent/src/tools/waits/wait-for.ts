@@ -1,5 +1,5 @@
 import type { ToolContext, ToolOutput } from '@halting/core'
-import { failed } from '../result.ts'
+import { errorResult } from '../result.ts'
 import { withErrorResults } from '../error-results.ts'
 import { workOfTask } from '../file-work.ts'
 import type { Workspace } from '../workspace.ts'
@@ -28,7 +28,8 @@ export async function waitFor(
   const call: WaitCall = { input, workspace, context, wait: waitOf(context) }
   const { pattern: patternText } = input
   const pattern = patternText === undefined ? undefined : await linePatternOf(patternText)
-  if (pattern !== undefined && 'problem' in pattern) return failed(unusablePattern(patternText ?? '', pattern.problem))
+  if (pattern !== undefined && 'problem' in pattern)
+    return errorResult(unusablePattern(patternText ?? '', pattern.problem))
   if (input.task_id !== undefined) {
     const watched = watchTask(input.task_id, call, pattern)
     return 'content' in watched ? watched : waitWatching(watched, call, time)
