@@ -64,7 +64,7 @@ const longestPauseMs = 1_000
 /** For a process of another host name on the same disk: no request takes longer. */
 const longestRequestMs = 3_600_000
 
-/** Standing budgets on a ledger file, which all processes of a person share. */
+/** Standing budgets on a ledger file, which all processes of a user share. */
 export class StandingLedger implements StandingBudgets {
   readonly names: readonly string[]
   readonly #options: StandingLedgerOptions

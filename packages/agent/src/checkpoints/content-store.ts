@@ -32,14 +32,14 @@ export class ContentStore {
     this.#stored.add(sha256)
   }
 
-  /** Opens the file of held contents. */
+  /** Opens the file of staged contents. */
   async open(): Promise<void> {
     await makeFolder(this.#folder, 0o700)
     // If two commands start at once, one opens it.
     this.#waiting ??= { file: openSync(join(this.#folder, 'waiting'), 'w+', 0o600), bytes: 0 }
   }
 
-  /** Holds a content until `close`. Call `open` first. */
+  /** Stages a content until `close`. Call `open` first. */
   stage(sha256: string, content: Uint8Array): void {
     if (this.#waiting === undefined || this.#stored.has(sha256) || this.#staged.has(sha256)) return
     const at = this.#waiting.bytes
@@ -50,8 +50,8 @@ export class ContentStore {
   }
 
   /**
-   * Stores a held content because a command changed the file. It survives a kill but not a power failure, after which
-   * it is reported as missing.
+   * Stores a staged content because a command changed the file. It survives a kill but not a power failure, after
+   * which it is reported as missing.
    */
   async storeStaged(sha256: string): Promise<void> {
     const place = this.#staged.get(sha256)

@@ -91,7 +91,7 @@ export class FileCheckpoints {
     }))
   }
 
-  /** Invalidates contents held since before a restore. Must not be called while a call is running. */
+  /** Invalidates contents staged before a restore. Must not be called while a call is running. */
   invalidate(): void {
     this.#latest.clear()
     this.#log = new ChangeLog(this.#options.folder)
@@ -165,7 +165,7 @@ export class FileCheckpoints {
     })
   }
 
-  /** Deletes contents that were held for commands and not needed. */
+  /** Deletes contents that were staged for commands and not needed. */
   async dispose(): Promise<void> {
     await this.#contents.close().catch(() => {})
   }

@@ -44,7 +44,7 @@ const plain: readonly string[] = ['--no-optional-locks', '-c', 'core.fsmonitor=f
 
 /**
  * Snapshots a folder of a git repository. Git's object store has what the index lists, so only files that differ from
- * it are read and held. G1: nothing in the repository is written, no lock is taken, and no program that its
+ * it are read and staged. G1: nothing in the repository is written, no lock is taken, and no program that its
  * configuration names is run. G2: files that git ignores are not seen.
  */
 export class GitProject {

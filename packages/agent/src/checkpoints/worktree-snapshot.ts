@@ -43,7 +43,9 @@ export const longestBusyMs = 20
 /** File system clocks may be coarse: a stamp this young may also belong to a later content. */
 const youngMs = 50
 
-/** The files before a command, with their contents held. Unchanged files that were held before are not read again. */
+/**
+ * The files before a command, with their contents staged. Unchanged files that were staged before are not read again.
+ */
 export class FileSnapshots {
   readonly #contents: ContentStore
   readonly #limits: SnapshotLimits
@@ -122,7 +124,7 @@ class RealFolders {
   }
 }
 
-/** Compares held states with the current ones. `beforeOf` returns the earlier state of paths that were not held. */
+/** Compares recorded states with the current ones. `beforeOf` returns the earlier state of paths without a record. */
 export async function changesAt(
   paths: Iterable<string>,
   states: ReadonlyMap<string, StampedState>,

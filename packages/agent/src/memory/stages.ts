@@ -23,7 +23,7 @@ export interface ExtractionStageOptions extends MemoryStageOptions {
   /** Its values identify secrets. */
   readonly env: Environment
   /** The part of the prompt that the user typed, if the message has more (`UserStatementsOptions.written`). */
-  readonly written?: string | undefined
+  readonly typedText?: string | undefined
 }
 
 /** Replies are lists of numbers. */
@@ -34,7 +34,13 @@ const maxTurns = 2
 
 // Spec R-MEM-4.
 /** A stage after a run: stores statements of the user that later sessions should know. */
-export function memoryStage({ place, env, written, model, now = () => new Date() }: ExtractionStageOptions): Stage {
+export function memoryStage({
+  place,
+  env,
+  typedText: written,
+  model,
+  now = () => new Date(),
+}: ExtractionStageOptions): Stage {
   return {
     name: 'memory',
     limits: { maxTurns },
@@ -42,7 +48,7 @@ export function memoryStage({ place, env, written, model, now = () => new Date()
     async run(context) {
       const { sessionId, runId, transcript } = context
       const entries = transcript.since(0).filter(({ id }) => id.startsWith(`${runId}/`))
-      const statements = userStatementsIn(entries, { sessionId, env, written })
+      const statements = userStatementsIn(entries, { sessionId, env, typedText: written })
       const end = await extract(place, statements, asking(context), now(), context.signal)
       if (end.kind === 'nothing said') return { kind: 'skipped', message: 'There was nothing to remember.' }
       if (end.kind === 'failed') throw new Error(end.why)
@@ -122,16 +128,16 @@ export interface MemoryStagesOptions {
   /** The model to ask. */
   readonly model: Model
   /** The part of the prompt that the user typed, without piped input. */
-  readonly written?: string | undefined
+  readonly typedText?: string | undefined
 }
 
 // Spec R-MEM-1.
 /** The stages that the user's settings enable; none by default. */
-export function memoryStages({ owner, settings, model, written }: MemoryStagesOptions): readonly Stage[] {
+export function memoryStages({ owner, settings, model, typedText: written }: MemoryStagesOptions): readonly Stage[] {
   const place = memoryOf(owner, settings)
   if (place === undefined) return []
   const common = { owner, place, model }
-  const stage = memoryStage({ ...common, env: owner.env, written })
+  const stage = memoryStage({ ...common, env: owner.env, typedText: written })
   if (settings.autoDreamEnabled !== true) return [stage]
   return [stage, dreamStage({ ...common, when: 'due' })]
 }

@@ -34,7 +34,7 @@ export interface UserStatementsOptions {
    * The part of the prompt that the user typed, if the message has more: the text of a command, or piped input.
    * Default: the message without embedded files.
    */
-  readonly written?: string | undefined
+  readonly typedText?: string | undefined
 }
 
 // Spec R-MEM-5.
@@ -44,7 +44,7 @@ export interface UserStatementsOptions {
  */
 export function userStatementsIn(
   entries: readonly TranscriptEntry[],
-  { sessionId, env, written }: UserStatementsOptions,
+  { sessionId, env, typedText: written }: UserStatementsOptions,
 ): UserStatements {
   const person: UserMessage[] = []
   const assistant: string[] = []

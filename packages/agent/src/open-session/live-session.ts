@@ -88,7 +88,7 @@ export interface LiveSession<Choices extends SessionChoices = SessionChoices> {
    * Notes for the user become notices.
    * @throws ConfigurationError for a prompt that its server does not have.
    */
-  prepare(said: string | readonly PromptPart[], rest?: string, signal?: AbortSignal): Promise<Prepared>
+  prepare(prompt: string | readonly PromptPart[], rest?: string, signal?: AbortSignal): Promise<Prepared>
   /** Reloads commands, skills and agents, including those of plugins: the next request uses them. */
   readAnew(): Promise<void>
 }

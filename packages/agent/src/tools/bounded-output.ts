@@ -89,11 +89,11 @@ export class BoundedOutput {
   #ends(note: number): Ends {
     if (this.#redact !== undefined) return this.#redacted(this.#redact, note)
     if (this.#length <= this.limit) return wholly(this.#head)
-    const kept = this.limit - note
+    const room = this.limit - note
     // One unit more, so that half a surrogate pair at the end is recognized.
-    if (kept <= 0) return wholly(headOf(`${this.#head} `, this.limit))
-    const head = headOf(this.#head, Math.ceil(kept / 2))
-    const tail = tailOf(this.#head + this.#tail, Math.floor(kept / 2))
+    if (room <= 0) return wholly(headOf(`${this.#head} `, this.limit))
+    const head = headOf(this.#head, Math.ceil(room / 2))
+    const tail = tailOf(this.#head + this.#tail, Math.floor(room / 2))
     return { whole: undefined, head, tail, leftOut: this.#length - head.length - tail.length }
   }
 
@@ -103,10 +103,10 @@ export class BoundedOutput {
     // Where the tail was cut, its first word may be incomplete.
     const tail = redact(isWhole ? whole : this.#tail.replace(/^\S+/, ''))
     if (isWhole && tail.length <= this.limit) return wholly(tail)
-    const kept = this.limit - note
+    const room = this.limit - note
     const head = redact(isWhole ? whole : this.#head)
-    if (kept <= 0) return wholly(headOf(`${head} `, this.limit))
-    const [first, last] = [headOf(head, Math.ceil(kept / 2)), tailOf(tail, Math.floor(kept / 2))]
+    if (room <= 0) return wholly(headOf(`${head} `, this.limit))
+    const [first, last] = [headOf(head, Math.ceil(room / 2)), tailOf(tail, Math.floor(room / 2))]
     return { whole: undefined, head: first, tail: last, leftOut: this.#length - first.length - last.length }
   }
 }

@@ -72,9 +72,9 @@ export class FileStates {
   /** Whether a call is currently checking for changes. */
   isLookedAt: boolean = false
 
-  /** @param beside The file states of another conversation over the same files. */
-  constructor(beside?: FileStates) {
-    this.#turns = beside === undefined ? new Map() : beside.#turns
+  /** @param otherConversation The file states of another conversation over the same files. */
+  constructor(otherConversation?: FileStates) {
+    this.#turns = otherConversation === undefined ? new Map() : otherConversation.#turns
   }
 
   /**

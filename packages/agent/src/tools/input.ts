@@ -61,8 +61,8 @@ export function inputForm<Input>(
     canonicalInput: (given) => withoutEmpty(renamedFields(given, known, aliases), known),
     validate(received) {
       // Aliases were replaced before the call was judged.
-      const given = isJsonObject(received) ? withoutEmpty(received, known) : received
-      const input = problemsOf(given, known).length === 0 ? given : coercedInput(schema, jsonOf(given))
+      const fields = isJsonObject(received) ? withoutEmpty(received, known) : received
+      const input = problemsOf(fields, known).length === 0 ? fields : coercedInput(schema, jsonOf(fields))
       const problems = problemsOf(input, known)
       // True: every field was checked to be what `Input` says, and there are no others.
       if (problems.length === 0) return { valid: true, input: input as Input }
@@ -128,10 +128,10 @@ export function schemaOfSome(
 
 function problemsOf(input: unknown, known: ReadonlyMap<string, Field<unknown, boolean>>): readonly string[] {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return [notAnObject]
-  const given = new Map<string, unknown>(Object.entries(input))
-  const unknown = [...given.keys()].filter((name) => !known.has(name)).map(unknownField)
+  const values = new Map<string, unknown>(Object.entries(input))
+  const unknown = [...values.keys()].filter((name) => !known.has(name)).map(unknownField)
   const wrong = [...known].flatMap(([name, field]) => {
-    const value = given.get(name)
+    const value = values.get(name)
     if (value === undefined) return field.required ? [missingField(name, field.expected)] : []
     return field.accepts(value) ? [] : [wrongField(name, field.expected, shownValue(value))]
   })
@@ -202,6 +202,6 @@ export function optional<Value>(field: Field<Value, true>): Field<Value, false> 
 }
 
 /** Lone surrogates would be replaced on the way to disk. */
-export function isWritable(given: string): boolean {
-  return !/\p{Surrogate}/u.test(given)
+export function isWritable(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text)
 }

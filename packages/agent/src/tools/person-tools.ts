@@ -107,9 +107,9 @@ function createAskUserQuestionTool(): Tool<AskUserQuestionInput> {
 }
 
 /** The user's answer; undefined if none exists. */
-function answerText(given: JsonObject[string]): string | undefined {
-  if (given === undefined || given === null || given === '') return undefined
-  const all = typeof given === 'string' ? given : Array.isArray(given) ? given.join(', ') : JSON.stringify(given)
+function answerText(answer: JsonObject[string]): string | undefined {
+  if (answer === undefined || answer === null || answer === '') return undefined
+  const all = typeof answer === 'string' ? answer : Array.isArray(answer) ? answer.join(', ') : JSON.stringify(answer)
   return headOf(all, longestAnswer)
 }
 

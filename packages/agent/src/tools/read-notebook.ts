@@ -125,8 +125,8 @@ async function addOutput(shown: Shown, output: JsonObject, maxCharacters: number
   if (image === undefined && other !== undefined) shown.add(outputNotShown(headOf(other, 60)))
 }
 
-function addText(shown: Shown, given: string, maxCharacters: number): void {
-  const text = stripVTControlCharacters(given).trimEnd()
+function addText(shown: Shown, fullText: string, maxCharacters: number): void {
+  const text = stripVTControlCharacters(fullText).trimEnd()
   const room = Math.min(outputCharacters, Math.max(maxCharacters - shown.characters, 200))
   const left = text.length - room
   shown.add(`<output>\n${left > 0 ? `${headOf(text, room)}\n${outputCut(left)}` : text}\n</output>`)

@@ -58,9 +58,9 @@ function cut(text: string, length: number): string {
   return `${headOf(text, length)}\n${pageCut}`
 }
 
-function pagesOf(given: string | undefined): { readonly first: number; readonly last: number } | undefined {
-  if (given === undefined) return { first: 1, last: defaultPages }
-  const parts = /^\s*(\d{1,6})\s*(?:(-)\s*(\d{1,6})?)?\s*$/.exec(given)
+function pagesOf(pages: string | undefined): { readonly first: number; readonly last: number } | undefined {
+  if (pages === undefined) return { first: 1, last: defaultPages }
+  const parts = /^\s*(\d{1,6})\s*(?:(-)\s*(\d{1,6})?)?\s*$/.exec(pages)
   if (parts === null) return undefined
   const first = Number(parts[1])
   const last = parts[2] === undefined ? first : Number(parts[3] ?? first + mostPages - 1)

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { McpServerConfig } from '../../src/mcp/index.ts'
-import { answerTo, type JsonFields, tool } from './saying-server.ts'
+import { answerTo, type JsonFields, tool } from './in-process-server.ts'
 import { call, readyServers, textOf, until } from './support.ts'
 
 type Message = JsonFields & { readonly method?: string; readonly params?: JsonFields }

@@ -13,7 +13,7 @@ import {
   repairTools,
 } from '../../src/mcp/repair/offered-lists.ts'
 import { Reports } from '../../src/mcp/repair/reports.ts'
-import { saying, tool } from './saying-server.ts'
+import { saying, tool } from './in-process-server.ts'
 import { call, readyServers, textOf } from './support.ts'
 
 const good = tool('good')

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import type { Json, JsonObject } from '@halting/core'
 import { isJsonObject, schemaProblems } from '@halting/core/adapters'
 import { shownSchemaOf } from '../../src/mcp/schema/shown-schema.ts'
-import { saying, tool } from './saying-server.ts'
+import { saying, tool } from './in-process-server.ts'
 import { call, readyServers } from './support.ts'
 
 /** CPU time of this process, without other work on the machine. */

@@ -7,7 +7,7 @@ import { boundedFetch } from '../../src/mcp/bounded-fetch.ts'
 import { Flood } from '../../src/mcp/flood.ts'
 import type { McpServerConfig } from '../../src/mcp/index.ts'
 import { outputOfCall } from '../../src/mcp/results.ts'
-import { answerTo, type JsonFields, saying, tool } from './saying-server.ts'
+import { answerTo, type JsonFields, saying, tool } from './in-process-server.ts'
 import { call, hostile, readyServers, textOf, until } from './support.ts'
 
 async function listening(listener: RequestListener): Promise<string> {

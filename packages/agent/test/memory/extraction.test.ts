@@ -86,7 +86,7 @@ test('counts only what the user typed, not the text of a command or piped input'
   const said = userStatementsIn([entry], {
     sessionId,
     env: {},
-    written: '/deploy staging, and keep the region in eu-west',
+    typedText: '/deploy staging, and keep the region in eu-west',
   })
   expect(said.person.map(({ sentences }) => sentences)).toEqual([['/deploy staging, and keep the region in eu-west']])
 })
