@@ -38,7 +38,7 @@ const onlyDeep = [
   'packages/agent/test/edit/many-folders.test.ts',
   'packages/agent/test/goals/goal-runs.test.ts',
   'packages/agent/test/judge/git-folder.test.ts',
-  'packages/agent/test/mcp/held.test.ts',
+  'packages/agent/test/mcp/confined.test.ts',
   'packages/agent/test/mcp/hostile.test.ts',
   'packages/agent/test/mcp/live-servers.test.ts',
   'packages/agent/test/mcp/real-servers.test.ts',

@@ -3,22 +3,23 @@ import { Worker } from 'node:worker_threads'
 export interface WorkerBounds {
   readonly signal: AbortSignal
   readonly mostMs: number
-  /** Of objects, and of buffers too. */
+  /** Of objects and buffers. */
   readonly mostMegabytes: number
 }
 
-/** What came of work in a thread. */
+/** The result of work in a thread. */
 export type WorkerEnd =
   | { readonly kind: 'done'; readonly value: unknown }
-  /** The work said so, or the thread died of it. */
+  /** The work failed, or the thread crashed. */
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'late' }
 
 const watchMs = 50
 
 /**
- * Runs code in a thread that is ended with the signal, after a time, or when it takes too much memory: what strangers wrote may keep a library
- * busy for ever. `code` is the body of an async function that is given `data` and returns what can be cloned.
+ * Runs code in a thread that is ended by the signal, after a time limit, or when it uses too much memory: untrusted
+ * input may block a library for ever. `code` is the body of an async function that receives `data` and returns a
+ * cloneable value.
  * @throws the reason of the signal.
  */
 export async function inWorker(code: string, data: unknown, bounds: WorkerBounds): Promise<WorkerEnd> {
@@ -28,7 +29,7 @@ export async function inWorker(code: string, data: unknown, bounds: WorkerBounds
     eval: true,
     workerData: data,
     resourceLimits: { maxOldGenerationSizeMb: mostMegabytes },
-    // No keys of the person, and no flags of this program.
+    // No API keys, and no flags of this program.
     env: {},
     execArgv: [],
     stdout: true,
@@ -54,7 +55,7 @@ export async function inWorker(code: string, data: unknown, bounds: WorkerBounds
     signal.addEventListener('abort', abort)
   })
   const large = new Promise<WorkerEnd>((resolve) => {
-    // The limit of a thread is for objects alone: what is unpacked into buffers shows in the memory of the process.
+    // The limits of a thread cover only objects; memory of buffers shows in the process.
     const before = process.memoryUsage.rss()
     watch = setInterval(() => {
       if (process.memoryUsage.rss() - before > mostMegabytes * 1024 * 1024)

@@ -1,8 +1,12 @@
-export { checkpointsBeside, checkpointsFolder, hiddenFromCheckpoints } from './checkpoints/checkpoints-folder.ts'
+export {
+  checkpointsOfFile as checkpointsBeside,
+  checkpointsFolder,
+  hiddenFromCheckpoints,
+} from './checkpoints/checkpoints-folder.ts'
 export { FileCheckpoints, type CheckpointOptions } from './checkpoints/file-checkpoints.ts'
 export { firstChangeSince } from './checkpoints/since-message.ts'
 export { SessionFiles, type RestorePlan, type WhatToRestore } from './checkpoints/session-files.ts'
-export type { ChangedRun, LeftFile } from './checkpoints/take-back.ts'
+export type { ChangedRun, LeftFile } from './checkpoints/revert-plan.ts'
 export { createAgentTool, type AgentInput, type AgentToolOptions } from './agents/agent-tool.ts'
 export { generalAgent, type AgentDefinition } from './agents/definition.ts'
 export { modeOfAgent } from './agents/mode-of-agent.ts'
@@ -14,7 +18,7 @@ export { codingAgent } from './coding-agent/coding-agent.ts'
 export { CodingAgentBuilder, type EngineOptions } from './coding-agent/builder.ts'
 export type { AnswerOf, AnswerSchema, CodingAgentOptions, GivenServer } from './coding-agent/options.ts'
 export { findPackage, type FoundPackage, type PackageQuery } from './providers/find-package.ts'
-export { decidedBefore, environmentWith } from './coding-agent/settings-of.ts'
+export { bootstrapVariables as decidedBefore, environmentWith } from './coding-agent/settings-of.ts'
 export { endSession, type EndSessionOptions } from './coding-agent/end-session.ts'
 export {
   SessionWall,
@@ -96,7 +100,7 @@ export { createFitImage, type FitImage, type FitImageOptions, type FittedImage }
 export { imageAdvice } from './media/fit-image-texts.ts'
 export { createPrepareContent } from './media/prepare-content.ts'
 export {
-  keepsMemory,
+  isMemoryEnabled as keepsMemory,
   memoryOf,
   memoriesOfProject,
   memoryPlace,
@@ -115,7 +119,7 @@ export type { GlobInput } from './tools/find-files.ts'
 export type { GrepInput, GrepMode } from './tools/search-files.ts'
 export { createGlobTool } from './tools/glob.ts'
 export { createGrepTool } from './tools/grep.ts'
-export { readOnlyGit, type ReadOnlyGit, type ReadOnlyGitLimits } from './tools/inert-git.ts'
+export { readOnlyGit, type ReadOnlyGit, type ReadOnlyGitLimits } from './tools/read-only-git.ts'
 export { defaultLimits, type Environment, type Limits, limitsFrom } from './tools/limits.ts'
 export type { Sandbox } from '@halting/policy/sandbox'
 export type { NotebookEditInput } from './tools/edit-notebook.ts'
@@ -185,6 +189,6 @@ export {
 export { nearest } from './nearest.ts'
 export { commandGoal, type CommandGoalOptions } from './goals/command-goal.ts'
 export { unusableCommand } from './goals/unusable-command.ts'
-export { acceptCheckChanges } from './goals/changed-by-checks.ts'
+export { acceptCheckChanges } from './goals/check-changes.ts'
 export { type ChangedByCheck, goalFiles, type GoalFilesOptions } from './goals/goal-files.ts'
 export { checkProtectedGlobs } from './goals/protected-globs.ts'

@@ -1,19 +1,22 @@
-/** The candidate that was most likely meant; undefined when none is near. @param most Letters in which they may differ: a third of them, and at least 2, when absent. */
+/**
+ * The candidate that was probably meant; undefined if none is close.
+ * @param most Maximum number of differing letters (default: a third of them, at least 2).
+ */
 export function nearest(
-  given: string,
+  name: string,
   candidates: readonly string[],
-  most: number = Math.max(2, Math.floor(given.length / 3)),
+  most: number = Math.max(2, Math.floor(name.length / 3)),
 ): string | undefined {
   let best: string | undefined
   let least = Infinity
   for (const candidate of candidates) {
-    const steps = distance(given.toLowerCase(), candidate.toLowerCase())
+    const steps = distance(name.toLowerCase(), candidate.toLowerCase())
     if (steps < least) [best, least] = [candidate, steps]
   }
   return least <= most ? best : undefined
 }
 
-/** Letters to add, drop, change or swap with their neighbour to make one text of the other. */
+/** Edit distance: insertions, deletions, substitutions, and swaps of neighbours. */
 function distance(from: string, to: string): number {
   let beforeLast: readonly number[] = []
   let last: readonly number[] = Array.from({ length: to.length + 1 }, (_, column) => column)

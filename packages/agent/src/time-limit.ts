@@ -1,4 +1,4 @@
-/** A signal that aborts after some time, or when another one does. */
+/** A signal that aborts after a time, or when another signal does. */
 export interface TimeLimit {
   readonly signal: AbortSignal
   /** Releases the timer and the other signal. Call it on every path. */
@@ -6,8 +6,8 @@ export interface TimeLimit {
 }
 
 /**
- * Aborts after `ms`, or when `outer` does. Until it is cleared it keeps the process running, as `AbortSignal.timeout` does not:
- * where nothing else does, a process that waits for this limit would exit in the middle of its wait.
+ * Aborts after `ms`, or when `outer` does. Until it is cleared it keeps the process running, unlike
+ * `AbortSignal.timeout`: otherwise a process that only waits for this limit would exit.
  */
 export function timeLimit(ms: number, outer?: AbortSignal): TimeLimit {
   const controller = new AbortController()
@@ -24,10 +24,10 @@ export function timeLimit(ms: number, outer?: AbortSignal): TimeLimit {
   }
 }
 
-/** Waits for the work, and no longer than `ms`. Never rejects: what fails is over, too. */
+/** Waits for the work, but no longer than `ms`. Never rejects: failed work is over too. */
 export function settledWithin(work: Promise<unknown>, ms: number): Promise<void> {
   return new Promise((resolve) => {
-    // Keeps the process running: the work may have nothing that does.
+    // Keeps the process running: the work itself may not.
     const timer = setTimeout(resolve, ms)
     const done = (): void => {
       clearTimeout(timer)

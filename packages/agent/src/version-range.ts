@@ -1,38 +1,39 @@
 type Version = readonly [number, number, number]
 
 /**
- * Whether a version is in a range as npm writes them: comparators, `^`, `~`, `x`, and alternatives by `||`.
- * A range or a version that cannot be read excludes nothing.
+ * Whether a version is in a range in npm's syntax: comparators, `^`, `~`, `x`, and alternatives by `||`. An invalid
+ * range or version excludes nothing.
  */
 export function isInRange(range: string, version: string): boolean {
-  const given = versionOf(version)
-  if (given === undefined) return true
+  const parsed = versionOf(version)
+  if (parsed === undefined) return true
   const alternatives = range.split('||').map((part) => part.trim().replaceAll(/([<>=~^]) +/g, '$1'))
-  return alternatives.some((part) => part.split(/\s+/).every((comparator) => satisfies(given, comparator)))
+  return alternatives.some((part) => part.split(/\s+/).every((comparator) => satisfies(parsed, comparator)))
 }
 
 function satisfies(version: Version, comparator: string): boolean {
-  const [, operator = '', written = ''] = /^(>=|<=|>|<|=|\^|~)?v?([\dx*][\w.*-]*)?$/i.exec(comparator) ?? []
-  const wanted = versionOf(written)
-  if (wanted === undefined) return true
-  const given = written.split('.').filter((part) => /^\d+$/.test(part)).length
-  const order = compare(version, wanted)
-  const isSame = (parts: number): boolean => version.slice(0, parts).every((part, index) => part === wanted[index])
+  const [, operator = '', bound = ''] = /^(>=|<=|>|<|=|\^|~)?v?([\dx*][\w.*-]*)?$/i.exec(comparator) ?? []
+  const boundVersion = versionOf(bound)
+  if (boundVersion === undefined) return true
+  const givenParts = bound.split('.').filter((part) => /^\d+$/.test(part)).length
+  const order = compare(version, boundVersion)
+  const isSame = (parts: number): boolean =>
+    version.slice(0, parts).every((part, index) => part === boundVersion[index])
   switch (operator) {
     case '>=':
       return order >= 0
     case '>':
-      return order > 0 && !isSame(given)
+      return order > 0 && !isSame(givenParts)
     case '<':
       return order < 0
     case '<=':
-      return order <= 0 || isSame(given)
+      return order <= 0 || isSame(givenParts)
     case '^':
       return order >= 0 && isSame(1)
     case '~':
-      return order >= 0 && isSame(Math.min(given, 2))
+      return order >= 0 && isSame(Math.min(givenParts, 2))
     default:
-      return isSame(given)
+      return isSame(givenParts)
   }
 }
 

@@ -39,11 +39,11 @@ test.each([
   ['\u{E0041}\u{E0042}x', 'x'],
   ['x'.repeat(201), ''],
   ['a\tb', 'a b'],
-])('%j comes to %j', (answer, suggestion) => {
+])('turns the answer %j into %j', (answer, suggestion) => {
   expect(suggestionOf(answer)).toBe(suggestion)
 })
 
-test('the model is shown what was said, shortened, and no result of a tool; nobody in it closes the frame', async () => {
+test('shows the model shortened texts without tool results, and no text closes the frame', async () => {
   const secret = 'the contents of a file'
   const tool = { name: 'Look', description: '', inputSchema: { type: 'object' }, readOnly: true, execute: () => secret } as const // prettier-ignore
   const long = 'y'.repeat(1e5)
@@ -54,9 +54,9 @@ test('the model is shown what was said, shortened, and no result of a tool; nobo
   ])
   const engine = new QueryEngine({ model, tools: [tool], clock: createFakeClock() })
   await all(engine.submit(`Fix it. ${long}`))
-  const told: SdkMessage[] = []
-  for await (const message of afterRun(engine, [promptSuggestion()])) told.push(message)
-  expect(told).toMatchObject([{ type: 'prompt_suggestion', suggestion: 'Run the tests' }, { reason: 'completed' }])
+  const messages: SdkMessage[] = []
+  for await (const message of afterRun(engine, [promptSuggestion()])) messages.push(message)
+  expect(messages).toMatchObject([{ type: 'prompt_suggestion', suggestion: 'Run the tests' }, { reason: 'completed' }])
   const [message] = model.requests[2]?.messages ?? []
   const shown = JSON.stringify(message?.content)
   expect(shown).toContain('User: Fix it.')
@@ -67,15 +67,15 @@ test('the model is shown what was said, shortened, and no result of a tool; nobo
   expect(model.requests[2]?.tools).toEqual([])
 })
 
-test('where nothing follows, nothing is suggested', async () => {
+test('suggests nothing when nothing follows', async () => {
   const engine = new QueryEngine({ model: scriptedModel(['Done.', 'NONE']), clock: createFakeClock() })
   await all(engine.submit('Fix it.'))
-  const told: SdkMessage[] = []
-  for await (const message of afterRun(engine, [promptSuggestion()])) told.push(message)
-  expect(told).toMatchObject([{ subtype: 'stage_ended', reason: 'skipped', num_turns: 1 }])
+  const messages: SdkMessage[] = []
+  for await (const message of afterRun(engine, [promptSuggestion()])) messages.push(message)
+  expect(messages).toMatchObject([{ subtype: 'stage_ended', reason: 'skipped', num_turns: 1 }])
 })
 
-test('stages of a coding agent end with it, and their end is on disk', async () => {
+test('ends stages with the coding agent, and their end is on disk', async () => {
   const cwd = join(base, 'project')
   const env = { HOME: base, PATH: process.env['PATH'] }
   const model = scriptedModel(['Done.', { hang: true }])
@@ -94,7 +94,7 @@ test('stages of a coding agent end with it, and their end is on disk', async () 
   expect(() => builder.afterRun(engine, [promptSuggestion()])).toThrow('disposed')
 })
 
-test('a session that goes on from code knows what stages have cost', async () => {
+test('counts the cost of stages in a resumed session', async () => {
   const cwd = join(base, 'project')
   const env = { HOME: base, PATH: process.env['PATH'] }
   const prices = { cost: () => 0.001, worstCase: () => 0.002 }

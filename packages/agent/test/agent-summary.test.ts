@@ -9,7 +9,7 @@ const agent = () => createAgentTool({ definitions: [generalAgent], mode: () => '
 const call = (name: string, input: object): ScriptedReply => ({ toolCalls: [{ name, input }] })
 const start = call('Agent', { prompt: 'Look.', description: 'looks' })
 
-/** An agent that works so many turns of so many milliseconds each. */
+/** An agent that works for a number of turns of this many milliseconds each. */
 async function working(turns: number, ms: number, more: Partial<RunOptions> = {}) {
   const clock = createFakeClock({ autoAdvance: true })
   const summed: string[] = []
@@ -34,31 +34,31 @@ async function working(turns: number, ms: number, more: Partial<RunOptions> = {}
   const options = { model, clock, tools: [agent(), wait], hooks: [agentSummaryHook()], ...more }
   const running = streamRun(startRun({ prompt: 'go' }), options)
   for await (const event of running) events.push(event)
-  const told = events.flatMap((event) => (event.type === 'agent' ? (agentSummaryIn(event.event) ?? []) : []))
+  const summaries = events.flatMap((event) => (event.type === 'agent' ? (agentSummaryIn(event.event) ?? []) : []))
   const { terminal } = await running.ended
-  return { told, summed, terminal }
+  return { summaries, summed, terminal }
 }
 
-test('one in about 30 s of work, of what was done by then', async () => {
-  const { told, summed, terminal } = await working(8, 10_000)
-  expect([told, terminal.reason]).toEqual([['Looking for the 1. time', 'Looking for the 2. time'], 'completed'])
+test('summarizes once in about 30 s of work what was done by then', async () => {
+  const { summaries, summed, terminal } = await working(8, 10_000)
+  expect([summaries, terminal.reason]).toEqual([['Looking for the 1. time', 'Looking for the 2. time'], 'completed'])
   expect(summed[0]).toContain('Wait')
 })
 
-test('none of an agent that is quick, and none of the main conversation', async () => {
+test('summarizes neither a quick agent nor the main conversation', async () => {
   expect((await working(2, 10_000)).summed).toEqual([])
 })
 
-test('where the budget has no room for it, the agent goes on without', async () => {
+test('lets the agent continue without a summary when the budget has no room for it', async () => {
   const prices: NonNullable<RunOptions['prices']> = {
     cost: () => 0,
     worstCase: (_model, { outputTokens }) => (outputTokens === 256 ? 100 : 0),
   }
-  const { told, summed, terminal } = await working(8, 10_000, { prices, maxBudgetUsd: 1 })
-  expect([told, summed, terminal.reason]).toEqual([[], [], 'completed'])
+  const { summaries, summed, terminal } = await working(8, 10_000, { prices, maxBudgetUsd: 1 })
+  expect([summaries, summed, terminal.reason]).toEqual([[], [], 'completed'])
 })
 
-test('what it costs is in the figures of the run', async () => {
+test('counts its cost in the figures of the run', async () => {
   const prices: NonNullable<RunOptions['prices']> = { cost: () => 0.01, worstCase: () => 0.01 }
   const without = (await working(8, 10_000, { prices, hooks: [] })).terminal.costUsd
   expect((await working(8, 10_000, { prices })).terminal.costUsd - without).toBeCloseTo(0.02)

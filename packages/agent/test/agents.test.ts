@@ -43,10 +43,10 @@ import {
   skillList,
   readAgentDefinitions,
   writtenOffers,
-  type WrittenPrompt,
+  type PromptFile,
 } from '../src/instructions/index.ts'
 import type { Described } from '@halting/policy'
-import { expandWritten } from '../src/instructions/written-prompts.ts'
+import { expandPromptFile } from '../src/instructions/expand-prompt-file.ts'
 
 let home = ''
 let cwd = ''
@@ -76,7 +76,7 @@ const definition = (more: Partial<AgentDefinition> = {}): AgentDefinition => ({
   level: 'user',
   ...more,
 })
-const touchy: WrittenPrompt = {
+const touchy: PromptFile = {
     kind: 'skill', name: 'touchy', level: 'user', path: '/SKILL.md', description: '', argumentHint: '', model: '',
     allowedTools: [], isForPerson: false, isForModel: true, body: 'Now !`echo x > by-skill.txt; cd sub`.',
   } // prettier-ignore
@@ -97,7 +97,7 @@ const spawned = (
   )
 
 describe('the Agent tool', () => {
-  test('starts the general agent when none is named, with all tools but those that ask the person of the session', () => {
+  test('starts the general agent by default, with all tools except those that ask the user of the session', () => {
     const child = spawned([], {})
     expect(child).toMatchObject({ prompt: 'look', agentType: 'general-purpose' })
     expect(child.tools).toEqual(['Read', 'Edit', 'Bash', 'Agent', 'mcp__git__log', 'mcp__web__get'])
@@ -123,11 +123,11 @@ describe('the Agent tool', () => {
     [{ disallowedTools: ['Edit'] }, ['Read']],
     [{ disallowedTools: ['Write'] }, ['Read', 'apply_patch']],
     [{ guards: ['Edit|Write'] }, ['Read']],
-  ])('gives it apply_patch where that replaces Edit and Write: %j (R-PATCH-2a)', (more, tools) => {
+  ])('offers apply_patch where it replaces Edit and Write: %j (R-PATCH-2a)', (more, tools) => {
     expect(spawned([definition(more)], undefined, { tools: ['Read', 'apply_patch'] }).tools).toEqual(tools)
   })
 
-  test('does not start one without any of its tools, nor one that is not there', () => {
+  test('rejects an agent without any of its tools, and an unknown one', () => {
     expect(() => spawned([definition({ tools: ['WebSearch'] })])).toThrow('none of WebSearch is available here')
     expect(() => spawned([definition()], { subagent_type: 'rewiever' })).toThrow(
       texts.unknownAgent('rewiever', 'general-purpose, reviewer'),
@@ -137,7 +137,7 @@ describe('the Agent tool', () => {
   test.each([
     [{ disallowedTools: ['bash'] }, texts.misspelledTool('disallowedTools', 'reviewer', 'bash', 'Bash')],
     [{ tools: ['Read', 'edit'] }, texts.misspelledTool('tools', 'reviewer', 'edit', 'Edit')],
-  ])('does not start one that names a tool in other capitals: %j', (more, message) => {
+  ])('rejects an agent that names a tool in other capitals: %j', (more, message) => {
     expect(() => spawned([definition(more)])).toThrow(message)
   })
 
@@ -152,7 +152,7 @@ describe('the Agent tool', () => {
     })
   })
 
-  test('its description never holds half a character: a service would refuse each request with it', () => {
+  test('never cuts a character of its description in half: a service would refuse each request with it', () => {
     const long = definition({ description: `${'x'.repeat(499)}\u{1F600} and more` })
     const { description } = createAgentTool({ definitions: [long], mode: () => 'default' })
     expect(description).not.toMatch(/\p{Cs}/u)
@@ -166,7 +166,7 @@ describe('the Agent tool', () => {
     expect(() => spawned([former])).toThrow('maxTokens of the agent reviewer is called maxTotalTokens.')
   })
 
-  test('asks the models that people named, and no other', () => {
+  test('uses only models that users named', () => {
     const [small, large] = [scriptedModel([], { id: 'claude-haiku' }), scriptedModel([], { id: 'large' })]
     const models = new Map([
       ['haiku', small],
@@ -182,7 +182,7 @@ describe('the Agent tool', () => {
     expect(tool.models).toEqual([small, large])
   })
 
-  test('lists what there is, within bounds, and takes an input whose meaning is plain', () => {
+  test('lists the agents within bounds, and accepts an input whose meaning is clear', () => {
     const many = Array.from({ length: 300 }, (_, index) =>
       definition({ name: `agent-${index}`, description: 'x'.repeat(2_000) }),
     )
@@ -202,7 +202,7 @@ describe('the Agent tool', () => {
   })
 })
 
-test('R-SECRET-1: secrets in what people wrote of agents are not shown to a model', async () => {
+test('R-SECRET-1: redacts secrets in agent definitions for the model', async () => {
   const workspace = new Workspace({ cwd })
   workspace.redact = (text) => text.replaceAll('hunter2', '[secret]')
   const { tool } = await sessionAgents({
@@ -210,7 +210,7 @@ test('R-SECRET-1: secrets in what people wrote of agents are not shown to a mode
     workspace,
     permissions: createPermissions({ cwd }),
     trustedBy: undefined,
-    given: [definition({ description: 'Has hunter2', prompt: 'The key is hunter2.' })],
+    programAgents: [definition({ description: 'Has hunter2', prompt: 'The key is hunter2.' })],
     models: [],
     modelNamed: () => scriptedModel([]),
     instructions: '',
@@ -220,7 +220,7 @@ test('R-SECRET-1: secrets in what people wrote of agents are not shown to a mode
   expect(child?.system).toMatch(/^The key is \[secret\]\./)
 })
 
-test('an agent is never looser than its parent, but for edits that the own definition of a person lets be', () => {
+test("never makes an agent looser than its parent, except for edits that the user's own definition allows", () => {
   const order = ['plan', 'dontAsk', 'default', 'acceptEdits', 'bypassPermissions'] as const
   const looser: unknown[] = []
   const ignored: unknown[] = []
@@ -237,14 +237,14 @@ test('an agent is never looser than its parent, but for edits that the own defin
     ['flag', 'default', 'acceptEdits'],
   ])
   expect(ignored).toEqual([])
-  // The mode of an agent counts for those that it starts.
+  // The mode of an agent applies to agents that it starts.
   const wanted = definition({ permissionMode: 'acceptEdits' })
   expect(spawned([wanted]).permissionMode).toBe('acceptEdits')
   expect(spawned([wanted], undefined, { permissionMode: 'plan' })).not.toHaveProperty('permissionMode')
 })
 
 describe('definitions in files', () => {
-  test('are found in folders of the project and of the person, the nearer one first', async () => {
+  test('are found in folders of the project and the user, the nearer one first', async () => {
     expect(hasAgents(places())).toBe(false)
     put('app/.claude/agents/deep/reviewer.md', agentFile('name: reviewer\ndescription: of the project'))
     put('app/.halting/agents/planner.md', agentFile('description: ours\ntools: Read, mcp__git\nmaxTurns: 3'))
@@ -269,7 +269,7 @@ describe('definitions in files', () => {
     expect(all[2]).not.toHaveProperty('model')
   })
 
-  test('of a project that is not trusted take no name of another, and choose no model', async () => {
+  test('of an untrusted project replace no other definition, and choose no model', async () => {
     const own = put('.claude/agents/reviewer.md', agentFile('name: reviewer\ndescription: of the person\ntools: Read'))
     const taken = put('app/.claude/agents/reviewer.md', agentFile('name: reviewer\ndescription: of the project'))
     const general = put('app/.claude/agents/g.md', agentFile('name: general-purpose\ndescription: taken'))
@@ -284,7 +284,7 @@ describe('definitions in files', () => {
       expect.stringContaining(`${general} does not count: its name is that of an agent of your own`),
       expect.stringContaining(`${taken} does not count`),
     ])
-    // What a person is asked about when they trust the folder.
+    // What the user is asked about when they trust the folder.
     expect((await writtenOffers(places())).map(({ setting, text }) => [setting, text])).toEqual([
       ['agents', `model: opus in ${dear}`],
       ['agents', `in place of your agent general-purpose: ${general}`],
@@ -292,7 +292,7 @@ describe('definitions in files', () => {
     ])
   })
 
-  test('that are broken are named, and the others count', async () => {
+  test('that are broken are reported, and the others are used', async () => {
     const broken: readonly (readonly [file: string, text: string, why: string])[] = [
       ['README.md', 'About these agents', 'it has no header above its text'],
       ['empty.md', agentFile('name: empty\ndescription: d', ' '), 'it has no prompt'],
@@ -347,14 +347,14 @@ describe('definitions in files', () => {
     ['allowed-tools: Read', 'allowed-tools is not a field of an agent. Use tools'],
     ['permission_mode: plan', 'permission_mode is not a field of an agent. Use permissionMode'],
     ['max_turns: 3', 'max_turns is not a field of an agent. Use maxTurns'],
-  ])('R-AGENT-3a: with the line %j there is not a valid agent', async (line, why) => {
+  ])('R-AGENT-3a: the line %j makes an agent invalid', async (line, why) => {
     put('app/.claude/agents/a.md', agentFile(`name: a\ndescription: d\n${line}`))
     const { all, notes } = await readAgentDefinitions({ ...places(), trust: trusted })
     expect(all).toEqual([])
     expect(notes).toEqual([`${join(cwd, '.claude/agents/a.md')} is not a valid agent: ${why}.`])
   })
 
-  test('R-AGENT-3a: what nobody knows is named, and what is written over several lines is read', async () => {
+  test('R-AGENT-3a: reports unknown fields, and reads multi-line texts', async () => {
     const fields =
       'description: >\n  one\n  tools: all of them\ntools: [Read,\n  Grep]\ncolor: red\neffort: high\nowner: me\n# tools: none'
     put('app/.claude/agents/a.md', agentFile(`name: a\n${fields}`))
@@ -374,13 +374,13 @@ describe('definitions in files', () => {
 })
 
 describe('--agents', () => {
-  test('gives agents of the person, which go before all files', async () => {
+  test('defines agents of the user, which precede all files', async () => {
     put('app/.claude/agents/a.md', agentFile('name: a\ndescription: of a file'))
     const given = agentsOfJson(
       '{"a": {"description": "d", "prompt": "p", "tools": ["Read"], "disallowedTools": "Edit, Bash(rm, x *)", "maxTurns": 2, "maxBudgetUsd": 0.5, "maxTokens": 1000, "maxDuration": "1m30s"}}',
       cwd,
     )
-    const { all } = await readAgentDefinitions({ ...places(), trust: trusted, given })
+    const { all } = await readAgentDefinitions({ ...places(), trust: trusted, flagAgents: given })
     expect(all).toEqual([
       {
         name: 'a',
@@ -397,7 +397,7 @@ describe('--agents', () => {
     ])
   })
 
-  test('what is not served of them is kept to be told', () => {
+  test('reports unsupported fields as notes', () => {
     const [given] = agentsOfJson('{"a": {"description": "d", "prompt": "p", "hooks": {}, "owner": "me"}}', cwd)
     expect(given?.notes).toEqual([
       'owner is not a known field of an agent. Ignored.',
@@ -419,7 +419,7 @@ describe('--agents', () => {
     ],
     ['{"a": {"description": "d", "prompt": "p", "tools": ["Read Write"]}}', 'and Read Write is not one'],
     ['{"a": {"description": "d", "prompt": "p", "maxTurns": true}}', 'maxTurns must be a whole number'],
-  ])('%s is refused', (json, message) => {
+  ])('rejects %s', (json, message) => {
     expect(() => agentsOfJson(json, cwd)).toThrow(message)
   })
 })
@@ -473,7 +473,7 @@ function world(
     createGlobTool(workspace),
     createSkillTool(
       () => [{ ...touchy, path: join(home, 'SKILL.md') }],
-      (each, given, who) => expandWritten(each, given, trusted, { workspace, permissions }, who),
+      (each, given, who) => expandPromptFile(each, given, trusted, { workspace, permissions }, who),
     ),
     agent,
   ]
@@ -493,7 +493,7 @@ async function ranIn({ workspace, options }: World): Promise<void> {
   await workspace.dispose()
 }
 
-test('of agents side by side at a service that gives the same ids to their calls each opens what was judged for itself (R-PLACE-2)', async () => {
+test('opens for each of several parallel agents with equal call ids what was judged for itself (R-PLACE-2)', async () => {
   const writing = (file: string): ScriptedReply => ({
     toolCalls: [{ id: 'call_0', name: 'Write', input: { file_path: join(cwd, file), content: file } }],
   })
@@ -505,12 +505,12 @@ test('of agents side by side at a service that gives the same ids to their calls
     },
     { whenAsked: 'ask' },
   )
-  // Both are judged before either is let.
+  // Both are judged before either may run.
   const waiting: (() => void)[] = []
   const canUseTool: RunOptions['canUseTool'] = async () => {
     await new Promise<void>((resolve) => {
       waiting.push(resolve)
-      if (waiting.length === 2) for (const goOn of waiting) goOn()
+      if (waiting.length === 2) for (const release of waiting) release()
     })
     return { behavior: 'allow' }
   }
@@ -518,7 +518,7 @@ test('of agents side by side at a service that gives the same ids to their calls
   expect(['a.txt', 'b.txt'].map((file) => existsSync(join(cwd, file)))).toEqual([true, true])
 })
 
-test('a call with another path in the place of its own opens that one (R-PLACE-2)', async () => {
+test('opens the other path of a call whose path was changed (R-PLACE-2)', async () => {
   const write = (file: string) => ({ file_path: join(cwd, file), content: 'x' })
   const made = world({ go: [uses('Write', write('asked.txt')), 'done'] }, { whenAsked: 'ask' })
   const canUseTool: RunOptions['canUseTool'] = async () => ({ behavior: 'allow', updatedInput: write('other.txt') })
@@ -529,7 +529,7 @@ test('a call with another path in the place of its own opens that one (R-PLACE-2
 describe('rules', () => {
   const writing = (file: string) => uses('Write', { file_path: join(cwd, file), content: 'x' })
 
-  test('that deny hold in agents, whatever their mode, and those of an agent hold in those that it starts', async () => {
+  test('that deny apply in agents in any mode, and those of an agent apply in agents that it starts', async () => {
     const writer = definition({ name: 'writer', permissionMode: 'acceptEdits', disallowedTools: ['Write(mine.txt)'] })
     const made = world(
       {
@@ -552,7 +552,7 @@ describe('rules', () => {
     expect(readFileSync(join(cwd, 'open.txt'), 'utf8')).toBe('x')
   })
 
-  test('R-AGENT-8a: what an agent has read or written, others have not: nobody writes over what they did not see', async () => {
+  test('R-AGENT-8a: file states are per agent: nobody overwrites what they did not see', async () => {
     put('app/shared.txt', 'one\n')
     const reads = uses('Read', { file_path: join(cwd, 'shared.txt') })
     const made = world(
@@ -594,7 +594,7 @@ describe('rules', () => {
     ])
   })
 
-  test('R-AGENT-6: searches of an agent leave out what it may not read, and those of others do not', async () => {
+  test('R-AGENT-6: searches of an agent omit what it may not read; those of others do not', async () => {
     put('app/secret/key.env', 'KEY=1\n')
     put('app/open.env', 'KEY=2\n')
     const shy = definition({ name: 'shy', disallowedTools: ['Read(secret/**)'] })
@@ -612,7 +612,7 @@ describe('rules', () => {
     expect(made.shown('go').slice(1).join()).toContain('secret/key.env')
   })
 
-  test('R-AGENT-6: of agents side by side the sandbox shuts for each what its own rules deny', async () => {
+  test('R-AGENT-6: the sandbox hides from each parallel agent what its own rules deny', async () => {
     put('app/secret/key.env', 'KEY=1\n')
     const shy = definition({ name: 'shy', disallowedTools: ['Read(secret/**)'] })
     const made = world(
@@ -625,7 +625,7 @@ describe('rules', () => {
     )
     const { workspace, permissions } = made
     const shut: unknown[] = []
-    // Holds nothing, and says what it would shut.
+    // Confines nothing, and reports what it would hide.
     const sandbox: Pick<Sandbox, 'excludes' | 'describe' | 'sandboxed' | 'dispose'> = {
       excludes: () => false,
       describe(_access, _readable, rights) {
@@ -646,18 +646,24 @@ describe('rules', () => {
     ['in plan mode', { permissionMode: 'plan' }, 'not run: '],
     ['without Bash', { disallowedTools: ['Bash'] }, 'not run: Agent reviewer does not have Bash.'],
     ['with a rule', { disallowedTools: ['Bash(echo:*)'] }, 'Denied by the rule Bash(echo:*)'],
-  ])('R-CMD-3a: an agent %s runs by a skill what it might run by Bash, and no more', async (_what, more, told) => {
-    mkdirSync(join(cwd, 'sub'))
-    const made = world(
-      { go: [asks({ prompt: 'a', subagent_type: 'reviewer' }), 'end'], a: [uses('Skill', { skill: 'touchy' }), 'end'] },
-      { definitions: [definition(more)], mode: 'bypassPermissions' },
-    )
-    await ranIn(made)
-    expect(made.shown('a')[0]).toContain(told)
-    expect(existsSync(join(cwd, 'by-skill.txt'))).toBe(false)
-  })
+  ])(
+    'R-CMD-3a: an agent %s runs with a skill what it might run with Bash, and no more',
+    async (_what, more, expectedResult) => {
+      mkdirSync(join(cwd, 'sub'))
+      const made = world(
+        {
+          go: [asks({ prompt: 'a', subagent_type: 'reviewer' }), 'end'],
+          a: [uses('Skill', { skill: 'touchy' }), 'end'],
+        },
+        { definitions: [definition(more)], mode: 'bypassPermissions' },
+      )
+      await ranIn(made)
+      expect(made.shown('a')[0]).toContain(expectedResult)
+      expect(existsSync(join(cwd, 'by-skill.txt'))).toBe(false)
+    },
+  )
 
-  test('R-CMD-3a: a skill that an agent uses does not move the shell of the session', async () => {
+  test("R-CMD-3a: a skill that an agent uses does not change the directory of the session's shell", async () => {
     mkdirSync(join(cwd, 'sub'))
     const made = world(
       { go: [asks({ prompt: 'a' }), 'end'], a: [uses('Skill', { skill: 'touchy' }), 'end'] },
@@ -667,7 +673,7 @@ describe('rules', () => {
     expect([existsSync(join(cwd, 'by-skill.txt')), made.workspace.shellDirectory]).toEqual([true, cwd])
   })
 
-  test('R-CMD-3a: in a mode that was set for the run a skill runs no more than Bash', async () => {
+  test('R-CMD-3a: in a mode set for the run a skill runs no more than Bash', async () => {
     const made = world({ go: [uses('Skill', { skill: 'touchy' }), 'end'] }, { mode: 'bypassPermissions' })
     const running = streamRun(startRun({ prompt: 'go' }), made.options)
     running.set({ permissionMode: 'plan' })
@@ -678,7 +684,7 @@ describe('rules', () => {
     ])
   })
 
-  test('plan mode is plan mode in agents', async () => {
+  test('plan mode applies in agents', async () => {
     const writer = definition({ name: 'writer', permissionMode: 'acceptEdits' })
     const made = world(
       { go: [asks({ prompt: 'a', subagent_type: 'writer' }), 'done'], a: [writing('open.txt'), 'end'] },
@@ -701,7 +707,7 @@ describe('rules', () => {
     expect(made.shown('go')).toEqual([expect.stringContaining(`Denied by the rule ${rule}.`)])
   })
 
-  test('hooks on the tool that was called Task hear of it', () => {
+  test('hooks for the former name Task are called for the tool', () => {
     expect([matches('Task', 'Agent'), matches('Edit|Task', 'Agent'), matches('^Task$', 'Agent')]).toEqual([
       true,
       true,
@@ -711,7 +717,7 @@ describe('rules', () => {
   })
 })
 
-test('agents side by side do not move the shell of each other, nor that of the session', async () => {
+test("parallel agents change neither each other's shell directory nor that of the session", async () => {
   mkdirSync(join(cwd, 'sub'))
   const made = world({
     go: [
@@ -729,7 +735,7 @@ test('agents side by side do not move the shell of each other, nor that of the s
   expect([made.shown('go')[0], made.shown('go').at(-1)]).toEqual([cwd, cwd])
 })
 
-test('a session that was killed at any record goes on inside its agents, and writes nothing twice', async () => {
+test('a session killed at any record resumes inside its agents and writes nothing twice', async () => {
   const sessionId = '11111111-2222-4333-8444-555555555555'
   const scripts = {
     go: [asks({ prompt: 'a' }, { prompt: 'c' }), 'done'],
@@ -772,13 +778,13 @@ test('a session that was killed at any record goes on inside its agents, and wri
     expect(results.filter(isToolResult).map(({ content }) => content)).toEqual(['a has b', 'c'])
     written.push(log())
   }
-  // Once until the command was begun, and never after that.
+  // Once until the command had begun, and never after that.
   expect(written).toEqual(written.toSorted((one, other) => other - one))
   expect(new Set(written)).toEqual(new Set([1, 0]))
   expect(written.length).toBeGreaterThan(10)
 })
 
-test('the general agent may be described anew', () => {
+test('the general agent can be redefined', () => {
   const child = spawned([definition({ name: generalAgent.name, prompt: 'Mine.' })], {})
   expect(child.system).toMatch(/^Mine\./)
 })

@@ -35,13 +35,13 @@ import {
 import { isDeep } from './support/deep.ts'
 import { runTool, temporaryFolder, toolNamed } from './support/harness.ts'
 
-type Told = Awaited<ReturnType<typeof runTool>>
+type ToolResult = Awaited<ReturnType<typeof runTool>>
 
 interface Patching {
   readonly cwd: string
   readonly workspace: Workspace
-  readonly patch: (body: string) => Promise<Told>
-  readonly use: (name: string, input: unknown) => Promise<Told>
+  readonly patch: (body: string) => Promise<ToolResult>
+  readonly use: (name: string, input: unknown) => Promise<ToolResult>
   readonly tree: () => Readonly<Record<string, string>>
 }
 
@@ -54,7 +54,7 @@ function patching(files: Readonly<Record<string, string>> = {}, options: Partial
   const workspace = new Workspace({ ...options, cwd })
   onTestFinished(() => workspace.dispose())
   const tools = createCodingTools(workspace, { toolProfile: 'codex' })
-  const use = (name: string, input: unknown): Promise<Told> => runTool(toolNamed(tools, name), input)
+  const use = (name: string, input: unknown): Promise<ToolResult> => runTool(toolNamed(tools, name), input)
   return {
     cwd,
     workspace,
@@ -96,7 +96,7 @@ describe('a patch', () => {
     ])
   })
 
-  test('counts as read what it wrote, and not what it deleted', async () => {
+  test('counts files that it wrote as read, but not deleted ones', async () => {
     const { cwd, workspace, patch, use } = patching({ 'a.txt': 'one\n', 'b.txt': 'one\n' })
     await use('Read', { file_path: 'b.txt' })
     const { output } = await patch('*** Update File: a.txt\n@@\n-one\n+two\n*** Delete File: b.txt')
@@ -123,13 +123,13 @@ describe('a patch', () => {
     ['a here-document without the end of the patch', '<<EOF\n*** Begin Patch\n*** Add File: n\n+a\nEOF\n'],
     ['CRLF', '*** Begin Patch\r\n*** Add File: n\r\n+a\r\n*** End Patch\r\n'],
     ['blanks around its marks', '\n  *** Begin Patch  \n  *** Add File: n  \n+a\n\n *** End Patch \n'],
-  ])('in %s is read', async (_name, input) => {
+  ])('is parsed: %s', async (_name, input) => {
     const { use, tree } = patching()
     expect((await use('apply_patch', { input })).isError).toBe(false)
     expect(tree()).toEqual({ n: 'a\n' })
   })
 
-  test('is read from the field patch, and without its last line where it is complete', async () => {
+  test('is accepted in the field patch, and without its last line if it is complete', async () => {
     const { use, tree } = patching({ a: 'one\n', b: 'b\n' })
     await use('Read', { file_path: 'b' })
     await use('apply_patch', { patch: '*** Begin Patch\n*** Update File: a\n@@\n one\n+two\n*** End of File' })
@@ -150,7 +150,7 @@ describe('a patch', () => {
     ['no path', { input: '*** Begin Patch\n*** Add File:\n+a\n*** End Patch' }, notPatch({ kind: 'no path', line: 2 })],
     ['a NUL', { input: '*** Begin Patch\n*** Add File: a\0b\n+a\n*** End Patch' }, notPatch({ kind: 'bad path', line: 2 })], // prettier-ignore
     ['no hunk', { input: '*** Begin Patch\n*** Update File: a\n*** End Patch' }, notPatch({ kind: 'no hunks', line: 2, path: 'a' })], // prettier-ignore
-  ])('with %s is refused', async (_name, input, message) => {
+  ])('with %s is rejected', async (_name, input, message) => {
     const { use, tree } = patching({ a: 'one\n' })
     expect(await use('apply_patch', input)).toMatchObject({ isError: true, text: message })
     expect(tree()).toEqual({ a: 'one\n' })
@@ -172,7 +172,7 @@ describe('a hunk', () => {
     expect(tree()).toEqual({ a: `${file}class B\n  fly\n` })
   })
 
-  test('that only adds goes below its anchor, else to the end', async () => {
+  test('that only adds goes below its anchor, otherwise to the end', async () => {
     const { patch, tree } = patching({ a: 'one\ntwo\n', b: 'one\ntwo' })
     await patch('*** Update File: a\n@@ one\n+1.5\n@@\n+three\n*** Update File: b\n@@\n+three')
     expect(tree()).toEqual({ a: 'one\n1.5\ntwo\nthree\n', b: 'one\ntwo\nthree' })
@@ -182,7 +182,7 @@ describe('a hunk', () => {
     ['line ends', 'one  \ntwo\n', ' one\n-two\n+2', 'one  \n2\n'],
     ['blanks', '\tone\n\ttwo\n', ' one\n-two\n+\t2', '\tone\n\t2\n'],
     ['punctuation', 'say “hi”\ntwo – 2\n', ' say "hi"\n-two - 2\n+2', 'say “hi”\n2\n'],
-  ] as const)('fits but for %s, which is reported', async (ignored, before, hunk, after) => {
+  ] as const)('matches except for %s, which is reported', async (ignored, before, hunk, after) => {
     const { patch, tree, cwd } = patching({ a: before })
     const { text } = await patch(`*** Update File: a\n@@\n${hunk}`)
     expect(tree()).toEqual({ a: after })
@@ -198,7 +198,7 @@ describe('a hunk', () => {
     ['above the one before it', '-class B\n+class C\n@@\n-class A\n+class D', { hunk: 2, kind: 'unordered', line: 1 }],
     ['not at the end', '-class A\n+class C\n*** End of File', { hunk: 1, kind: 'elsewhere', old: ['class A'] }],
     ['below a line that is missing', ' @@', { hunk: 1, kind: 'nothing changed' }],
-  ] as const)('that fits %s changes nothing', async (_name, hunk, why) => {
+  ] as const)('that matches %s changes nothing', async (_name, hunk, why) => {
     const { patch, tree, cwd } = patching({ a: file, b: 'b\n' })
     const result = await patch(`*** Update File: b\n@@\n-b\n+c\n*** Update File: a\n@@\n${hunk}`)
     const problem = misplaced(`${cwd}/a`, why, '')
@@ -214,7 +214,7 @@ describe('a hunk', () => {
     expect([isError, tree()['a.txt'] === `1\n${lines}2\n`]).toEqual([false, true])
   })
 
-  test('that fits nowhere is answered with the most similar lines', async () => {
+  test('that matches nowhere is answered with the most similar lines', async () => {
     const { patch, cwd } = patching({ a: 'alpha beta\ngamma delta\nepsilon\n' })
     const old = ['alpha beta', 'gamma deltas']
     const { text } = await patch(`*** Update File: a\n@@\n ${old[0]}\n-${old[1]}\n+x`)
@@ -222,7 +222,7 @@ describe('a hunk', () => {
     expect(text).toBe(notApplied([misplaced(`${cwd}/a`, { hunk: 1, kind: 'not found', old }, nearest)]))
   })
 
-  test('keeps encodings, marks and line ends', async () => {
+  test('preserves encodings, byte order marks and line ends', async () => {
     const { cwd, patch } = patching()
     const bytes = (text: string): Buffer => Buffer.from(`\uFEFF${text}`, 'utf16le')
     writeFileSync(join(cwd, 'a'), bytes('one\r\ntwo\r\nthree'))
@@ -231,7 +231,7 @@ describe('a hunk', () => {
   })
 })
 
-describe('what cannot be done is refused, and nothing is changed', () => {
+describe('what is not possible is rejected, and nothing changes', () => {
   test.each([
     [
       'two sections for one file',
@@ -279,20 +279,20 @@ describe('what cannot be done is refused, and nothing is changed', () => {
     expect(tree()).toEqual(before)
   })
 
-  test('deleting what has changed since it was read', async () => {
+  test('rejects deleting a file that has changed since it was read', async () => {
     const { cwd, patch, use } = patching({ a: 'one\n' })
     await use('Read', { file_path: 'a' })
     writeFileSync(join(cwd, 'a'), 'another\n')
     expect((await patch('*** Delete File: a')).text).toContain(changedSince(`${cwd}/a`))
   })
 
-  test('a file that may not be read is not compared', async () => {
+  test('does not compare a file that must not be read', async () => {
     const { cwd, patch } = patching({ secret: 'key\n' }, { hides: (path) => path.endsWith('/secret') })
     const { text } = await patch('*** Update File: secret\n@@\n-kex\n+x')
     expect(text).toBe(notApplied([hiddenFile(`${cwd}/secret`)]))
   })
 
-  test('a file that a person is asked about before it is read is not quoted, unless it was read', async () => {
+  test('quotes a file that needs permission to be read only if it was read', async () => {
     const { cwd, use, patch } = patching({ secret: 'key=1234\n' }, { asksToRead: (path) => path.endsWith('/secret') })
     const why = { hunk: 1, kind: 'not found', old: [] } as const
     const wrong = '*** Update File: secret\n@@\n-key=123\n+x'
@@ -302,15 +302,15 @@ describe('what cannot be done is refused, and nothing is changed', () => {
   })
 })
 
-test('a link is followed to where it leads', async () => {
+test('follows a link to its target', async () => {
   const { cwd, patch, tree } = patching({ a: 'one\n' })
   symlinkSync('a', join(cwd, 'link'))
   await patch('*** Update File: link\n@@\n-one\n+1')
   expect(tree()).toEqual({ a: '1\n' })
 })
 
-describe('a write that fails in the middle', () => {
-  test('restores what was written before it', async () => {
+describe('a write that fails halfway', () => {
+  test('restores the files that were written before', async () => {
     const checkpoints = new FileCheckpoints({ folder: temporaryFolder(), cwd: temporaryFolder() })
     const { cwd, workspace, patch, use, tree } = patching(
       { a: 'one\n', b: 'one\n', c: 'one\n', d: 'd\n' },
@@ -339,7 +339,7 @@ describe('a write that fails in the middle', () => {
     expect(existsSync(join(cwd, 'new'))).toBe(false)
   })
 
-  test('names what it could not restore', async () => {
+  test('reports what it could not restore', async () => {
     const { cwd, workspace, patch } = patching({ a: 'one\n', c: 'one\n' })
     workspace.editor = {
       write: async (path) => {
@@ -367,7 +367,7 @@ describe('random changes of random trees', () => {
   const changes = fc.array(change, { minLength: 1, maxLength: 6 })
   const textOf = (each: readonly string[]): string => each.map((one) => `${one}\n`).join('')
 
-  /** A hunk of the whole file: what random lines have in common is kept. */
+  /** A hunk for the whole file that preserves the lines that random texts share. */
   function wholeHunk(before: readonly string[], after: readonly string[]): string {
     let head = 0
     while (head < Math.min(before.length, after.length) && before[head] === after[head]) head += 1
@@ -377,7 +377,7 @@ describe('random changes of random trees', () => {
     return ['@@', ...kept, ...old, ...added, '*** End of File'].join('\n')
   }
 
-  test('give exactly the changed tree, and with one broken hunk the tree as it was', async () => {
+  test('produce exactly the changed tree, and with one broken hunk the original tree', async () => {
     await fc.assert(
       fc.asyncProperty(changes, fc.nat(), async (all, pick) => {
         const before: Record<string, string> = {}
@@ -418,7 +418,7 @@ describe('random changes of random trees', () => {
     )
   })
 
-  test('with several hunks give exactly the changed text, whatever its line ends are', async () => {
+  test('with several hunks produce exactly the changed text, with any line ends', async () => {
     const edit = fc.record({
       at: fc.nat(39),
       removes: fc.nat(2),

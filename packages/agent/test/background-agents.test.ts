@@ -56,7 +56,7 @@ describe('the Agent tool', () => {
     expect(spawned({ subagent_type: 'watcher', run_in_background: false })).not.toHaveProperty('background')
   })
 
-  test('background of a definition is true or false', () => {
+  test('rejects a `background` that is not true or false', () => {
     const json = (background: unknown) => JSON.stringify({ a: { description: 'd', prompt: 'p', background } })
     expect(agentsOfJson(json(true), cwd)).toMatchObject([{ background: true }])
     expect(agentsOfJson(json(false), cwd)[0]).not.toHaveProperty('background')
@@ -105,8 +105,8 @@ function world(script: Scripts | ((request: ModelRequest) => ScriptedReply), mor
   return { workspace, options: { model, tools, permissions, ...more }, requests: () => model.requests }
 }
 
-/** All that the main loop was told last. */
-const toldTo = (made: World, prompt: string): string => {
+/** The last request of the main loop, as text. */
+const lastRequestOf = (made: World, prompt: string): string => {
   const last = made.requests().findLast((request) => promptOf(request) === prompt)
   return (last?.messages ?? [])
     .flatMap(({ role, content }) => {
@@ -118,8 +118,8 @@ const toldTo = (made: World, prompt: string): string => {
 
 const idIn = (request: ModelRequest): string => /agent_\w+/.exec(JSON.stringify(request.messages))?.[0] ?? ''
 
-describe('an agent of the background', () => {
-  test('is looked at by TaskOutput and ended by TaskStop; the loop tells of its end', async () => {
+describe('a background agent', () => {
+  test('is shown by TaskOutput and stopped by TaskStop; the loop reports its end', async () => {
     const made = world((request) => {
       const turn = turnOf(request)
       if (promptOf(request) === 'a')
@@ -140,27 +140,27 @@ describe('an agent of the background', () => {
     const { terminal } = await streamRun(startRun({ prompt: 'go' }), made.options).ended
     await made.workspace.dispose()
     expect(terminal.reason).toBe('completed')
-    const told = toldTo(made, 'go')
-    expect(told).toContain('Still working.\\nI begin')
-    expect(told).toMatch(/Stopped agent_\w+ \(The agent general-purpose \(a long watch\)\)/)
-    expect(told).toMatch(/\[agent_\w+\] The agent general-purpose \(a long watch\) was stopped\./)
-    expect(told).toContain('Its last output:\n\nI begin')
-    expect(told).toContain('Ended.\\nYou receive its result with the notice that it ended.')
-    expect(told).toMatch(/There is no task agent_none\. Known tasks: agent_\w+\./)
+    const request = lastRequestOf(made, 'go')
+    expect(request).toContain('Still working.\\nI begin')
+    expect(request).toMatch(/Stopped agent_\w+ \(The agent general-purpose \(a long watch\)\)/)
+    expect(request).toMatch(/\[agent_\w+\] The agent general-purpose \(a long watch\) was stopped\./)
+    expect(request).toContain('Its last output:\n\nI begin')
+    expect(request).toContain('Ended.\\nYou receive its result with the notice that it ended.')
+    expect(request).toMatch(/There is no task agent_none\. Known tasks: agent_\w+\./)
   })
 
-  test.each(['stop', 'keep'] as const)('is stopped when the run ends where the policy is %s', async (atEnd) => {
+  test.each(['stop', 'keep'] as const)('is stopped at the end of the run with the policy %s', async (atEnd) => {
     const made = world({ go: [asks({ prompt: 'a' }), 'done'], a: [uses('Bash', { command: 'sleep 1000' })] })
     const background = backgroundOf(made.workspace, { atEnd })
     const { state } = await streamRun(startRun({ prompt: 'go' }), { ...made.options, background }).ended
     await made.workspace.dispose()
-    expect(toldTo(made, 'go')).toContain('It is stopped when the run ends.')
+    expect(lastRequestOf(made, 'go')).toContain('It is stopped when the run ends.')
     const notes = state.transcript.since(0).flatMap((entry) => (entry.kind === 'attachment' ? (entry.tasks ?? []) : []))
     expect(notes).toMatchObject([{ type: 'left', how: 'stopped', description: 'The agent general-purpose' }])
     expect(state.spent.openAgents).toBeUndefined()
   })
 
-  test('works beside commands of the background, and both are waited for', async () => {
+  test('works in parallel to background commands, and both are awaited', async () => {
     const made = world({
       go: [
         { toolCalls: [{ name: 'Bash', input: { command: 'sleep 0.1', run_in_background: true } }] },
@@ -175,12 +175,12 @@ describe('an agent of the background', () => {
     const { terminal } = await streamRun(startRun({ prompt: 'go' }), { ...made.options, background }).ended
     await made.workspace.dispose()
     expect(terminal.reason).toBe('completed')
-    expect(toldTo(made, 'go')).toMatch(/\[bash_1\] The command "sleep 0.1" ended with exit code 0/)
-    expect(toldTo(made, 'go')).toContain('a is done')
+    expect(lastRequestOf(made, 'go')).toMatch(/\[bash_1\] The command "sleep 0.1" ended with exit code 0/)
+    expect(lastRequestOf(made, 'go')).toContain('a is done')
   })
 })
 
-test('a session on disk that was killed at any line goes on inside its agents of the background', async () => {
+test('a stored session killed at any line resumes inside its background agents', async () => {
   const sessionId = '11111111-2222-4333-8444-555555555555'
   // Enough for a fold after each turn, if none worked in the background.
   const long = 'x'.repeat(140_000)
@@ -208,16 +208,16 @@ test('a session on disk that was killed at any line goes on inside its agents of
   await streamRun(startRun({ prompt: 'go', sessionId }), { ...first.options, steps: whole.steps() }).result
   await whole.close()
   await first.workspace.dispose()
-  expect(toldTo(first, 'go')).toContain('a has it')
+  expect(lastRequestOf(first, 'go')).toContain('a has it')
   expect(log()).toEqual(['once', 'again'])
   const lines = readFileSync(place('whole').path, 'utf8').trimEnd().split('\n')
   const isLap = (line: string): boolean => line.includes('"type":"lap"') && line.includes('"openAgents":[{')
   expect(lines.filter(isLap).length).toBeGreaterThan(0)
   let kills = 0
-  // Each line where all is tried, and others each time that the session is another one.
+  // Each line if everything is tried; otherwise others whenever the session differs.
   for (const length of sampled([...lines.keys()].slice(3), { deep: 1, quick: 4 })) {
     const before = lines.slice(0, length).join('\n')
-    // What the commands on record had done.
+    // What the recorded commands had done.
     const done = ['once', 'again'].filter((word) => new RegExp(`echo ${word} `).test(before))
     rmSync(join(cwd, 'log'), { force: true })
     writeFileSync(place('cut').path, `${before}\n`)
@@ -232,7 +232,7 @@ test('a session on disk that was killed at any line goes on inside its agents of
       continue
     }
     const again = world(scripts)
-    // An outcome that is unknown leaves nothing to wait for.
+    // A call with unknown outcome leaves nothing to wait for.
     if (!existsSync(join(cwd, 'log')) && done.length > 0) writeFileSync(join(cwd, 'log'), '')
     const { terminal, state } = await resume(open, again.options, journal.transcript, journal.log).loop.ended
     await journal.close()
@@ -242,7 +242,7 @@ test('a session on disk that was killed at any line goes on inside its agents of
       'completed',
       [],
     ])
-    // Nothing that was on record is run again, and what the agent was asked is not asked again.
+    // Nothing on record runs again, and the agent's task is not requested again.
     for (const word of ['once', 'again'])
       expect([length, word, log().filter((line) => line === word).length <= 1]).toEqual([length, word, true])
     const answered = results.filter((key) => /agent:.*model:/.test(key)).length

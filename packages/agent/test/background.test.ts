@@ -10,8 +10,8 @@ import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/cor
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Described } from '@halting/policy'
 import { BoundedOutput } from '../src/tools/bounded-output.ts'
-import { tellingProgress } from '../src/tools/telling-progress.ts'
-import { tellingTail } from '../src/tools/telling-tail.ts'
+import { withProgress } from '../src/tools/progress-reports.ts'
+import { tailReporter } from '../src/tools/bash.ts'
 import {
   commandEnded,
   earlierEnded,
@@ -23,7 +23,7 @@ import {
 } from '../src/tools/task-texts.ts'
 import { codingTools, numberIn, runs, until } from './support/harness.ts'
 
-/** Ends what a test lets live on. */
+/** Ends processes that a test lets live on. */
 function endsLater(processId: number): number {
   onTestFinished(() => {
     try {
@@ -35,7 +35,7 @@ function endsLater(processId: number): number {
   return processId
 }
 
-/** The file that takes the output of what is kept. */
+/** The file for the output of a surviving command. */
 function removesLater(description: string = ''): string {
   const [, file = ''] = /output to (\S+)\)$/.exec(description) ?? []
   onTestFinished(() => rmSync(file, { force: true }))
@@ -44,8 +44,8 @@ function removesLater(description: string = ''): string {
 
 const inBackground = (command: string) => ({ command, run_in_background: true })
 
-describe('the end of a command in the background', () => {
-  test('is given to the loop, with how it ended, until it is told', async () => {
+describe('the end of a background command', () => {
+  test('is passed to the loop, with its outcome, until it is reported', async () => {
     const { use, cwd, workspace } = codingTools()
     const background = backgroundOf(workspace)
     const { output, text } = await use('Bash', inBackground('while [ ! -e go ]; do sleep 0.02; done; exit 4'))
@@ -69,13 +69,13 @@ describe('the end of a command in the background', () => {
     expect(background.ended()).toEqual([])
   })
 
-  test('is told once: by TaskOutput or TaskStop, where they come first', async () => {
+  test('is reported once: by TaskOutput or TaskStop if they come first', async () => {
     const { use, workspace } = codingTools({ killGraceMs: 200 })
     const background = backgroundOf(workspace)
     await use('Bash', inBackground('exit 0'))
     const read = await use('TaskOutput', { task_id: 'bash_1' })
     expect(read.output.tasks).toMatchObject([{ type: 'ended', id: 'bash_1', status: 'completed' }])
-    // A call may come to nothing: what counts is what the loop has on record.
+    // A call may be dropped: only what the loop has recorded counts.
     expect(background.ended()).toMatchObject([{ id: 'bash_1' }])
     background.told(['bash_1'])
     expect((await use('TaskOutput', { task_id: 'bash_1' })).output.tasks).toBe(undefined)
@@ -86,9 +86,9 @@ describe('the end of a command in the background', () => {
     expect(background.ended()).toEqual([])
   })
 
-  test('R-BACK-3a: is told by the loop where TaskOutput was started early and its message never came', async () => {
+  test('R-BACK-3a: is reported by the loop if TaskOutput was started early and its message never arrived', async () => {
     const { workspace, tools } = codingTools()
-    const told: unknown[] = []
+    const received: unknown[] = []
     let hasRead = false
     const watched = tools.map((tool): AnyLeafTool => {
       if (tool.name !== 'TaskOutput') return tool
@@ -120,14 +120,14 @@ describe('the end of a command in the background', () => {
     }
     for await (const event of streamRun(startRun({ runId: 'run1', prompt: 'go' }), options))
       if (event.type === 'message' && event.entry.kind === 'user')
-        for (const { type } of event.entry.tasks ?? []) told.push([type, event.entry.origin])
-    expect(told).toEqual([
+        for (const { type } of event.entry.tasks ?? []) received.push([type, event.entry.origin])
+    expect(received).toEqual([
       ['started', 'tool_results'],
       ['ended', 'loop'],
     ])
   })
 
-  test('R-BACK-1: what a subagent sees of it is told to the main loop all the same, which was promised that', async () => {
+  test('R-BACK-1: is also reported to the main loop, as promised, after a subagent saw it', async () => {
     const { useInAgent: use, workspace } = codingTools({ killGraceMs: 200 })
     const background = backgroundOf(workspace)
     const started = await use('Bash', inBackground('exit 0'))
@@ -144,12 +144,12 @@ describe('the end of a command in the background', () => {
     ])
   })
 
-  test('without somebody who tells of it is not promised', async () => {
+  test('is not promised if nobody reports it', async () => {
     const { use } = codingTools()
-    expect((await use('Bash', inBackground('true'))).text).not.toContain('You are told')
+    expect((await use('Bash', inBackground('true'))).text).not.toContain('You are notified')
   })
 
-  test('a long command is one short line, without secrets where these are taken out', async () => {
+  test('shows a long command as one short line, without secrets if these are removed', async () => {
     const { use, workspace } = codingTools()
     workspace.redact = (text) => text.replaceAll('hunter2', '[secret]')
     const { output } = await use('Bash', inBackground(`: hunter2\n:\t${'x'.repeat(500)}`))
@@ -158,7 +158,7 @@ describe('the end of a command in the background', () => {
     ])
   })
 
-  test('nothing in a command ends its quotes, turns text around, or is half a character', async () => {
+  test('nothing in a command ends its quotes, reverses text, or is half a character', async () => {
     const { use } = codingTools()
     const shown = async (command: string): Promise<unknown> =>
       (await use('Bash', inBackground(command))).output.tasks?.map(
@@ -173,7 +173,7 @@ describe('the end of a command in the background', () => {
     return String((details as { readonly backgroundTaskId?: unknown }).backgroundTaskId)
   }
 
-  test('R-BACK-8d: ids of earlier processes are not given again, and their tasks are told apart', async () => {
+  test('R-BACK-8d: ids of earlier processes are not reused, and their tasks are distinguished', async () => {
     const { use, workspace } = codingTools()
     const entry = {
       kind: 'user', id: 'run1/x', origin: 'tool_results', message: { role: 'user', content: [] },
@@ -192,7 +192,7 @@ describe('the end of a command in the background', () => {
     expect((await use('TaskOutput', { task_id: 'bash_7' })).text).toBe(unknownTaskId('bash_7', id))
   })
 
-  test('R-BACK-8d: an id that a rewind took out of the session is not given again', async () => {
+  test('R-BACK-8d: an id that a rewind removed is not reused', async () => {
     const ids: string[] = []
     for (const isRewound of [false, true, true]) {
       const { use, workspace } = codingTools()
@@ -205,7 +205,7 @@ describe('the end of a command in the background', () => {
 })
 
 describe('when the run ends', () => {
-  /** A command in the background, and one that ended and left something in its group. */
+  /** A background command, and one that ended and left a process in its group. */
   async function twoRunning() {
     const harness = codingTools({ killGraceMs: 200 })
     const { use, cwd } = harness
@@ -216,7 +216,7 @@ describe('when the run ends', () => {
   }
 
   test.each([['wait'], ['stop']] as const)(
-    '%s: what runs in the background and what commands left is ended, and named',
+    '%s: ends and reports background commands and what commands left behind',
     async (atEnd) => {
       const { workspace, ids } = await twoRunning()
       const background = backgroundOf(workspace, { atEnd })
@@ -234,7 +234,7 @@ describe('when the run ends', () => {
     },
   )
 
-  test('keep: all of it lives on, and is named with how to end it', async () => {
+  test('keep: all of it lives on, and is reported with how to end it', async () => {
     const { workspace, ids } = await twoRunning()
     const background = backgroundOf(workspace, { atEnd: 'keep' })
     const [task, rest] = background.leave('ended')
@@ -260,7 +260,7 @@ describe('when the run ends', () => {
     expect(ids.map(runs)).toEqual([false, false])
   })
 
-  test('keep: what the sandbox holds cannot live on, and is told as stopped', async () => {
+  test('keep: confined commands cannot live on, and are reported as stopped', async () => {
     const { use, cwd, workspace } = codingTools({ killGraceMs: 200 })
     const held = {
       holds: () => true,
@@ -280,7 +280,7 @@ describe('when the run ends', () => {
     expect(runs(id)).toBe(false)
   })
 
-  test('what is kept goes on writing, into the file that was named', async () => {
+  test('a surviving command continues to write into the reported file', async () => {
     const { use, cwd, workspace } = codingTools()
     const script =
       'echo first; echo $$ > up.pid; while [ ! -e go ]; do sleep 0.02; done; echo second && echo fine > written'
@@ -296,9 +296,9 @@ describe('when the run ends', () => {
     expect(readFileSync(file, 'utf8')).toBe('first\nsecond\n')
   })
 
-  // Known by their environment, which other systems do not show.
-  describe.runIf(process.platform === 'linux')('what detached itself', () => {
-    test('is found again by a later process, and so is a command that was lost', async () => {
+  // Identified by their environment, which other systems do not show.
+  describe.runIf(process.platform === 'linux')('a detached process', () => {
+    test('is found again by a later process, as is a lost command', async () => {
       const { use, cwd, workspace } = codingTools({ killGraceMs: 200 })
       const detach = "setsid bash -c 'echo $$ > server.pid; exec sleep 1000' & exec sleep 1000"
       const { output } = await use('Bash', inBackground(detach))
@@ -332,7 +332,7 @@ describe('when the run ends', () => {
       },
     )
 
-    /** A server as commands start one: in a session of its own, with the pipe of the command. */
+    /** A server as commands start one: in its own session, with the pipe of the command. */
     const server =
       "setsid bash -c 'echo $$ > server.pid; while [ ! -e go ]; do sleep 0.02; done; echo up && echo fine > written'"
     const detached = async (command: string, background = false) => {
@@ -344,7 +344,7 @@ describe('when the run ends', () => {
     test.each([
       ['a command', `${server} & while [ ! -e server.pid ]; do sleep 0.02; done`, false],
       ['a command in the background', `${server} & exec sleep 1000`, true],
-    ] as const)('from %s lives on and may write; it is named', async (_from, command, isInBackground) => {
+    ] as const)('from %s lives on and may write; it is reported', async (_from, command, isInBackground) => {
       const { workspace, id, cwd } = await detached(command, isInBackground)
       const left = backgroundOf(workspace).leave('ended')
       expect(left.at(-1)).toMatchObject({ id: null, how: 'kept' })
@@ -359,7 +359,7 @@ describe('when the run ends', () => {
       await until(() => existsSync(join(cwd, 'written')))
     })
 
-    test('is ended where the policy is stop, and with the task that started it by TaskStop', async () => {
+    test('is ended with the policy stop, and by TaskStop together with the task that started it', async () => {
       const one = await detached(`${server} & while [ ! -e server.pid ]; do sleep 0.02; done`)
       expect(backgroundOf(one.workspace, { atEnd: 'stop' }).leave('ended')).toMatchObject([
         { id: null, how: 'stopped' },
@@ -372,28 +372,31 @@ describe('when the run ends', () => {
   })
 })
 
-test('a tool that takes long tells how long it has been at it, and no longer', async () => {
+test('a tool that takes long reports its elapsed time until it ends', async () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
-  const told: unknown[] = []
+  const received: unknown[] = []
   let finish = (): void => undefined
   const slow = { name: 'Slow', description: '', inputSchema: {}, readOnly: true }
   const execute: AnyLeafTool['execute'] = () => new Promise((resolve) => (finish = () => resolve('done')))
-  const tool = tellingProgress({ ...slow, execute })
-  const running = tool.execute({} as never, { progress: (data: unknown) => told.push(data) } as unknown as ToolContext)
+  const tool = withProgress({ ...slow, execute })
+  const running = tool.execute(
+    {} as never,
+    { progress: (data: unknown) => received.push(data) } as unknown as ToolContext,
+  )
   vi.advanceTimersByTime(11_000)
   finish()
-  expect([await running, told]).toEqual(['done', [{ elapsedSeconds: 5 }, { elapsedSeconds: 10 }]])
+  expect([await running, received]).toEqual(['done', [{ elapsedSeconds: 5 }, { elapsedSeconds: 10 }]])
   vi.advanceTimersByTime(11_000)
-  expect([told.length, vi.getTimerCount()]).toEqual([2, 0])
+  expect([received.length, vi.getTimerCount()]).toEqual([2, 0])
 })
 
-test('a command tells what it wrote last where it has written more, with secrets as a mark, and no longer than it runs', () => {
+test('a command reports new output with secrets redacted, only while it is running', () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
-  const told: unknown[] = []
+  const received: unknown[] = []
   const output = new BoundedOutput(30_000, (text) => text.replaceAll('hunter2', '[secret]'))
-  const stop = tellingTail(output, { progress: (data) => told.push(data) })
+  const stop = tailReporter(output, { progress: (data) => received.push(data) })
   vi.advanceTimersByTime(1_000)
   output.append('one\nhunter2\n')
   vi.advanceTimersByTime(3_000)
@@ -402,7 +405,7 @@ test('a command tells what it wrote last where it has written more, with secrets
   stop()
   output.append('more')
   vi.advanceTimersByTime(5_000)
-  expect(told).toEqual([
+  expect(received).toEqual([
     { elapsedSeconds: 2, tail: 'one\n[secret]\n' },
     { elapsedSeconds: 5, tail: 'x'.repeat(1_000) },
   ])

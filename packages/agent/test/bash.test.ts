@@ -22,12 +22,12 @@ import {
 import { alreadyEnded, unknownTaskId } from '../src/tools/task-texts.ts'
 import { codingTools, type Harness, numberIn, runs, temporaryFolder, toolNamed, until } from './support/harness.ts'
 
-describe('what a command says comes back whole', () => {
-  test('output and error output in the order in which they were written, then the exit code', async () => {
+describe('returns the whole output of a command', () => {
+  test('in the order in which both outputs were written, followed by the exit code', async () => {
     const { use } = codingTools()
-    const told = await use('Bash', { command: 'echo one; echo two >&2; echo three; exit 7' })
-    expect(told).toMatchObject({ text: 'Exit code 7\none\ntwo\nthree', isError: true })
-    expect(told.details).toEqual({
+    const result = await use('Bash', { command: 'echo one; echo two >&2; echo three; exit 7' })
+    expect(result).toMatchObject({ text: 'Exit code 7\none\ntwo\nthree', isError: true })
+    expect(result.details).toEqual({
       stdout: 'one\ntwo\nthree',
       stderr: '',
       interrupted: false,
@@ -36,11 +36,11 @@ describe('what a command says comes back whole', () => {
     })
   })
 
-  test('success without output is said', async () => {
+  test('reports success without output', async () => {
     expect(await codingTools().use('Bash', { command: 'true' })).toMatchObject({ text: '(no output)', isError: false })
   })
 
-  test('exit code 1 of grep, diff and test is an answer, of one command or the last of a pipe', async () => {
+  test('treats exit code 1 of grep, diff and test as an answer, alone or at the end of a pipe', async () => {
     const { use, cwd } = codingTools()
     writeFileSync(join(cwd, 'a'), 'one\n')
     writeFileSync(join(cwd, 'b'), 'two\n')
@@ -57,7 +57,7 @@ describe('what a command says comes back whole', () => {
     }
   })
 
-  test('of other commands, of lists, and where it may have another cause, it is an error', async () => {
+  test('treats it as an error of other commands, of lists, and where it may have another cause', async () => {
     const { use, cwd } = codingTools()
     writeFileSync(join(cwd, 'a'), 'one\n')
     const errors = [
@@ -74,36 +74,36 @@ describe('what a command says comes back whole', () => {
     expect(await use('Bash', { command: 'grep "[" a' })).toMatchObject({ isError: true })
   })
 
-  test('a signal that ends the shell is named', async () => {
+  test('reports the signal that ended the shell', async () => {
     expect(await codingTools().use('Bash', { command: 'kill -KILL $$' })).toMatchObject({
       text: 'The shell was ended by SIGKILL.',
       isError: true,
     })
   })
 
-  test('a syntax error is told with its line', async () => {
-    const told = await codingTools().use('Bash', { command: 'echo fine\nfi' })
-    expect(told.isError).toBe(true)
-    expect(told.text).toMatch(/line 2: syntax error/)
+  test('reports a syntax error with its line', async () => {
+    const result = await codingTools().use('Bash', { command: 'echo fine\nfi' })
+    expect(result.isError).toBe(true)
+    expect(result.text).toMatch(/line 2: syntax error/)
   })
 
-  test('stdin is closed: a command that reads does not hang', async () => {
+  test('closes stdin: a command that reads does not hang', async () => {
     expect(await codingTools().use('Bash', { command: 'cat; read answer || echo nobody' })).toMatchObject({
       text: 'nobody',
       isError: false,
     })
   })
 
-  test('characters that come in two chunks stay whole', async () => {
-    const told = await codingTools().use('Bash', {
+  test('joins characters that arrive in two chunks', async () => {
+    const result = await codingTools().use('Bash', {
       command: String.raw`printf '\xf0\x9f'; sleep 0.05; printf '\x98\x80'`,
     })
-    expect(told.text).toBe('😀')
+    expect(result.text).toBe('😀')
   })
 })
 
 describe('output is bounded', () => {
-  test('head and tail stay, and how much was left out is said', async () => {
+  test('to head and tail, with the number of omitted characters', async () => {
     const { use } = codingTools({ bashOutputCharacters: 1000 })
     const { text } = await use('Bash', { command: 'echo first; seq 1 100000; echo last' })
     expect(text.length).toBeLessThanOrEqual(1000)
@@ -112,13 +112,13 @@ describe('output is bounded', () => {
     expect(text).toMatch(/\[\.\.\. 58\d{4} characters left out \.\.\.\]/)
   })
 
-  test('the bound comes from BASH_MAX_OUTPUT_LENGTH', async () => {
+  test('by BASH_MAX_OUTPUT_LENGTH', async () => {
     const { use } = codingTools({}, { env: { ...process.env, BASH_MAX_OUTPUT_LENGTH: '500' } })
     const { text } = await use('Bash', { command: 'seq 1 100000' })
     expect(text.length).toBeLessThanOrEqual(500)
   })
 
-  test('output without end leaves memory where it was', async () => {
+  test('and memory stays constant for endless output', async () => {
     const { use } = codingTools()
     const before = process.memoryUsage().rss
     let highest = before
@@ -134,7 +134,7 @@ describe('output is bounded', () => {
 })
 
 describe('nothing survives its stop', () => {
-  test('an abort ends the command and grandchildren, also those that ignore SIGTERM', async () => {
+  test('an abort ends the command and its grandchildren, including those that ignore SIGTERM', async () => {
     const { use, cwd } = codingTools({ killGraceMs: 200 })
     const controller = new AbortController()
     const deaf = `bash -c 'trap "" TERM; echo $$ > deaf.pid; while :; do sleep 0.1; done'`
@@ -146,11 +146,11 @@ describe('nothing survives its stop', () => {
     const [deafId, mildId] = [await numberIn(join(cwd, 'deaf.pid')), await numberIn(join(cwd, 'mild.pid'))]
     expect([runs(deafId), runs(mildId)]).toEqual([true, true])
     controller.abort()
-    const told = await call
+    const result = await call
     expect([runs(deafId), runs(mildId)]).toEqual([false, false])
-    expect(told.isError).toBe(true)
-    expect(told.text).toBe(`${commandInterrupted}\nbegun`)
-    expect(told.details['interrupted']).toBe(true)
+    expect(result.isError).toBe(true)
+    expect(result.text).toBe(`${commandInterrupted}\nbegun`)
+    expect(result.details['interrupted']).toBe(true)
   })
 
   test.runIf(process.platform === 'linux')('an abort reaches a grandchild that left the process group', async () => {
@@ -167,7 +167,7 @@ describe('nothing survives its stop', () => {
     expect(runs(id)).toBe(false)
   })
 
-  test('an abort reaches a grandchild with an environment of its own', async () => {
+  test('an abort reaches a grandchild with its own environment', async () => {
     const { use, cwd } = codingTools({ killGraceMs: 200 })
     const controller = new AbortController()
     const call = use('Bash', { command: 'env -i sleep 1000 & echo $! > bare.pid; wait' }, controller.signal)
@@ -177,7 +177,7 @@ describe('nothing survives its stop', () => {
     expect(runs(id)).toBe(false)
   })
 
-  test('a well-behaved command gets the time to clean up', async () => {
+  test('gives a well-behaved command time to clean up', async () => {
     const { use, cwd } = codingTools()
     const controller = new AbortController()
     const call = use(
@@ -192,22 +192,22 @@ describe('nothing survives its stop', () => {
     expect(text).toContain('cleaned')
   })
 
-  test('a call that is aborted before it starts does not run', async () => {
+  test('does not run a call that is aborted before it starts', async () => {
     const { use, cwd } = codingTools()
-    const told = await use('Bash', { command: 'touch ran' }, AbortSignal.abort())
-    expect(told.text).toBe(notRunInterrupted)
+    const result = await use('Bash', { command: 'touch ran' }, AbortSignal.abort())
+    expect(result.text).toBe(notRunInterrupted)
     expect(() => readFileSync(join(cwd, 'ran'))).toThrow('ENOENT')
   })
 
-  test('a timeout ends everything and says so, with the output so far', async () => {
+  test('reports a timeout with the output so far, and ends everything', async () => {
     const { use, cwd } = codingTools({ killGraceMs: 200 })
-    const told = await use('Bash', { command: 'echo working; sleep 1000 & echo $! > child.pid; wait', timeout: 300 })
-    expect(told.text.startsWith(`${commandTimedOut(300)}\nworking`)).toBe(true)
-    expect(told.details).toMatchObject({ timedOut: true, interrupted: false })
+    const result = await use('Bash', { command: 'echo working; sleep 1000 & echo $! > child.pid; wait', timeout: 300 })
+    expect(result.text.startsWith(`${commandTimedOut(300)}\nworking`)).toBe(true)
+    expect(result.details).toMatchObject({ timedOut: true, interrupted: false })
     expect(runs(await numberIn(join(cwd, 'child.pid')))).toBe(false)
   })
 
-  test('a timeout above the maximum is lowered, and it is said', async () => {
+  test('lowers a timeout above the maximum, and says so', async () => {
     const { use } = codingTools({}, { env: { ...process.env, BASH_MAX_TIMEOUT_MS: '5000' } })
     expect(await use('Bash', { command: 'echo ran', timeout: '5001' })).toMatchObject({
       isError: false,
@@ -216,7 +216,7 @@ describe('nothing survives its stop', () => {
     expect((await use('Bash', { command: 'echo ran', timeout: 5000 })).text).toBe('ran')
   })
 
-  test('what a finished command left running ends with the workspace', async () => {
+  test('ends processes of finished commands with the workspace', async () => {
     const { use, cwd, workspace } = codingTools({ killGraceMs: 200 })
     await use('Bash', { command: 'sleep 1000 >/dev/null 2>&1 & echo $! > left.pid' })
     const id = await numberIn(join(cwd, 'left.pid'))
@@ -225,17 +225,17 @@ describe('nothing survives its stop', () => {
     expect(runs(id)).toBe(false)
   })
 
-  test('what runs ends with the program, also when nobody disposed', async () => {
+  test('ends running commands with the program, even without dispose', async () => {
     const cwd = temporaryFolder()
     await programLeaving('sleep 1000 & echo $! > new.pid; mv new.pid left.pid; exec sleep 1000', cwd)
     const id = await numberIn(join(cwd, 'left.pid'))
-    // The signal was sent before the program was gone; that it took effect may be seen a little later.
+    // The signal was sent before the program was gone; its effect may be visible a little later.
     await until(() => !runs(id))
     expect(runs(id)).toBe(false)
   })
 })
 
-/** Runs a program that starts a command in the background and then simply ends. Resolves with its end. */
+/** Runs a program that starts a background command and then simply ends. Resolves with its end. */
 async function programLeaving(command: string, cwd: string): Promise<void> {
   const bundle = join(cwd, 'program.mjs')
   await build({
@@ -262,13 +262,13 @@ async function programLeaving(command: string, cwd: string): Promise<void> {
   await once(program, 'exit')
 }
 
-describe('a background grandchild does not hold the call', () => {
-  test('the call returns when the shell has ended, and the grandchild lives on and may write', async () => {
+describe('a background grandchild does not block the call', () => {
+  test('returns when the shell has ended; the grandchild lives on and may write', async () => {
     const { use, cwd } = codingTools()
-    const told = await use('Bash', {
+    const result = await use('Bash', {
       command: `(while [ ! -e go ]; do sleep 0.02; done; echo late; echo done > wrote) & echo $! > child.pid; echo ready`,
     })
-    expect(told).toMatchObject({ text: 'ready', isError: false })
+    expect(result).toMatchObject({ text: 'ready', isError: false })
     expect(runs(await numberIn(join(cwd, 'child.pid')))).toBe(true)
     writeFileSync(join(cwd, 'go'), '')
     await until(() => {
@@ -280,10 +280,10 @@ describe('a background grandchild does not hold the call', () => {
     })
   })
 
-  test('a grandchild that never stops writing does not hold it either', async () => {
+  test('returns although a grandchild never stops writing', async () => {
     const { use, cwd } = codingTools({ killGraceMs: 200 })
-    const told = await use('Bash', { command: 'yes & echo $! > yes.pid' })
-    expect(told.isError).toBe(false)
+    const result = await use('Bash', { command: 'yes & echo $! > yes.pid' })
+    expect(result.isError).toBe(false)
     expect(runs(await numberIn(join(cwd, 'yes.pid')))).toBe(true)
   })
 })
@@ -294,8 +294,8 @@ function withoutFolder(options: Partial<WorkspaceOptions> = {}): Harness & { rea
   return { ...codingTools({}, { ...options, cwd }), other: temporaryFolder() }
 }
 
-describe('the working directory holds from call to call', () => {
-  test('after cd, also when the command fails or exits', async () => {
+describe('the working directory persists between calls', () => {
+  test('after cd, even if the command fails or exits', async () => {
     const { use, cwd, workspace } = codingTools()
     mkdirSync(join(cwd, 'a/b c'), { recursive: true })
     await use('Bash', { command: 'cd a && exit 3' })
@@ -306,21 +306,21 @@ describe('the working directory holds from call to call', () => {
     expect(workspace.shellDirectory).toBe(join(cwd, 'a/b c'))
   })
 
-  test('outside of the directories the shell is put back, and it is said', async () => {
+  test('is reset outside the workspace directories, with a note', async () => {
     const { use, cwd, workspace } = codingTools()
-    const told = await use('Bash', { command: 'cd / && pwd' })
-    expect(told.text).toBe(`/\n${outside('/', cwd)}`)
+    const result = await use('Bash', { command: 'cd / && pwd' })
+    expect(result.text).toBe(`/\n${outside('/', cwd)}`)
     expect(workspace.shellDirectory).toBe(cwd)
   })
 
-  test('a link that leads outside is outside', async () => {
+  test('treats a link that leads outside as outside', async () => {
     const { use, cwd, workspace } = codingTools()
     symlinkSync('/', join(cwd, 'link'))
     await use('Bash', { command: 'cd link' })
     expect(workspace.shellDirectory).toBe(cwd)
   })
 
-  test('an additional directory is inside', async () => {
+  test('treats an additional directory as inside', async () => {
     const other = temporaryFolder()
     const { use, workspace } = codingTools({}, { additionalDirectories: [other] })
     await use('Bash', { command: `cd ${other}` })
@@ -328,8 +328,8 @@ describe('the working directory holds from call to call', () => {
   })
 
   // R-HAND-9
-  describe('where the folder of the session is gone', () => {
-    test('nothing runs in another one, and the answer says what to do', async () => {
+  describe("when the session's folder is gone", () => {
+    test('runs nothing elsewhere, and says what to do', async () => {
       const { use, cwd } = withoutFolder()
       const { text, isError } = await use('Bash', { command: 'touch it' })
       expect(isError).toBe(true)
@@ -351,7 +351,7 @@ describe('the working directory holds from call to call', () => {
       ['cd "$(echo OTHER)" && pwd', false],
       ['X=1 cd OTHER && pwd', false],
       ['pwd; cd OTHER', false],
-    ])('%j runs: %s', async (command, isRun) => {
+    ])('for %j runs: %s', async (command, isRun) => {
       const { use, other } = withoutFolder()
       const { text, isError } = await use('Bash', { command: command.replace('OTHER', other) })
       const ran = new RegExp(`^(?:${other}\n|.no output.\n)${other} is outside .* Begin the next command with cd`)
@@ -362,7 +362,7 @@ describe('the working directory holds from call to call', () => {
       })
     })
 
-    test('a directory of the session is one to go on in', async () => {
+    test('continues in another directory of the session', async () => {
       const other = temporaryFolder()
       const { use, workspace } = withoutFolder({ additionalDirectories: [other] })
       expect(await use('Bash', { command: `cd ${other} && pwd` })).toMatchObject({ text: other, isError: false })
@@ -370,13 +370,13 @@ describe('the working directory holds from call to call', () => {
       expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: other, isError: false })
     })
 
-    test('made again, it is the working directory as before', async () => {
+    test('uses a recreated folder as before', async () => {
       const { use, cwd } = withoutFolder()
       await use('Bash', { command: `cd ${dirname(cwd)} && mkdir ${cwd}` })
       expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: cwd, isError: false })
     })
 
-    test('the command that removes it is told so, in the background nothing starts either', async () => {
+    test('reports it to the command that removed it, and starts nothing in the background', async () => {
       const { use, cwd } = codingTools({}, { cwd: join(temporaryFolder(), 'run') })
       mkdirSync(cwd)
       expect((await use('Bash', { command: `rmdir ${cwd}` })).text).toContain(allDirectoriesGone(cwd))
@@ -385,7 +385,7 @@ describe('the working directory holds from call to call', () => {
     })
   })
 
-  test('a job that is killed while it starts says nothing of it', async () => {
+  test('reports nothing from a job killed during its start', async () => {
     const { use, cwd } = codingTools()
     for (let at = 0; at < 10; at += 1) {
       const { text } = await use('Bash', { command: 'sleep 100 & kill %1; echo done' })
@@ -394,7 +394,7 @@ describe('the working directory holds from call to call', () => {
     expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: cwd })
   })
 
-  test('a directory that is gone is no end: what was written for it does not run in the root, and then the shell is there', async () => {
+  test('survives: commands written for it do not run in the root, then the shell is there', async () => {
     const { use, cwd } = codingTools()
     mkdirSync(join(cwd, 'gone'))
     await use('Bash', { command: 'cd gone' })
@@ -404,7 +404,7 @@ describe('the working directory holds from call to call', () => {
     expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: cwd, isError: false })
   })
 
-  test('a command that removes the working directory says where the next one starts', async () => {
+  test('says where the next command starts after one that removes the working directory', async () => {
     const { use, cwd } = codingTools()
     mkdirSync(join(cwd, 'gone'))
     await use('Bash', { command: 'cd gone' })
@@ -413,7 +413,7 @@ describe('the working directory holds from call to call', () => {
     expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: cwd, isError: false })
   })
 
-  test('descriptor 3 is the command own', async () => {
+  test('leaves descriptor 3 to the command', async () => {
     const { use, cwd } = codingTools()
     const free = await use('Bash', { command: '{ : >&3; } 2>/dev/null && echo taken || echo free' })
     expect(free.text).toBe('free')
@@ -424,7 +424,7 @@ describe('the working directory holds from call to call', () => {
 })
 
 describe('background tasks', () => {
-  test('start returns at once; output is read later; the exit code is told', async () => {
+  test('start at once; output is read later; the exit code is reported', async () => {
     const { use, cwd } = codingTools()
     const started = await use('Bash', {
       command: 'echo one; while [ ! -e go ]; do sleep 0.02; done; echo two; exit 4',
@@ -439,7 +439,7 @@ describe('background tasks', () => {
     expect((await use('TaskOutput', { task_id: 'bash_1' })).text).toBe('Ended with exit code 4.\none\ntwo')
   })
 
-  test('TaskStop ends it with all that it started', async () => {
+  test('are stopped by TaskStop with everything that they started', async () => {
     const { use, cwd } = codingTools({ killGraceMs: 200 })
     await use('Bash', { command: 'sleep 1000 & echo $! > child.pid; wait', run_in_background: true })
     const id = await numberIn(join(cwd, 'child.pid'))
@@ -450,7 +450,7 @@ describe('background tasks', () => {
     expect((await use('TaskStop', { task_id: 'bash_9' })).text).toBe(unknownTaskId('bash_9', 'bash_1'))
   })
 
-  test('dispose ends it', async () => {
+  test('are ended by dispose', async () => {
     const { use, cwd, workspace } = codingTools({ killGraceMs: 200 })
     await use('Bash', { command: 'echo $$ > up.pid; exec sleep 1000', run_in_background: true })
     const id = await numberIn(join(cwd, 'up.pid'))
@@ -459,8 +459,8 @@ describe('background tasks', () => {
   })
 })
 
-describe('what the loop is told about a call', () => {
-  test('readOnly depends on the command, and commands follow one another', () => {
+describe('the loop learns from the tool', () => {
+  test('that a command is read-only, and that commands run one after another', () => {
     const bash = toolNamed(codingTools().tools, 'Bash')
     expect(bash.concurrencySafe).toBe(false)
     expect(bash.onUnknownOutcome).toBe('tell')

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
 describe('BoundedOutput', () => {
-  test('B1: never exceeds its limit, and what fits comes back as it was', () => {
+  test('B1: never exceeds its limit, and returns short text unchanged', () => {
     fc.assert(
       fc.property(fc.nat(400), fc.array(fc.string({ unit: 'binary', maxLength: 300 })), (limit, chunks) => {
         const output = new BoundedOutput(limit)
@@ -17,7 +17,7 @@ describe('BoundedOutput', () => {
     )
   })
 
-  test('head and tail are those of the whole, and the figure adds up', () => {
+  test('has the head and tail of the whole text, and the right number in between', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 100, max: 400 }),

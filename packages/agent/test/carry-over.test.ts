@@ -12,10 +12,10 @@ import { codingTools, temporaryFolder, type Harness } from './support/harness.ts
 
 type Rules = Partial<Omit<PermissionOptions, 'cwd'>>
 
-/** What would be carried over now. */
+/** What would be pinned now. */
 async function carriedBy(
   { workspace, cwd }: Pick<Harness, 'workspace' | 'cwd'>,
-  { entries = [], maxTokens = 20_000, rules = {} }: Given = {},
+  { entries = [], maxTokens = 20_000, rules = {} }: CarryOverInput = {},
 ): Promise<readonly CarriedText[]> {
   const carryOver = createCarryOver(workspace, createPermissions({ cwd, whenAsked: 'deny', ...rules }))
   const transcript = Transcript.of(entries)
@@ -27,14 +27,14 @@ async function carriedBy(
   })
 }
 
-interface Given {
+interface CarryOverInput {
   readonly entries?: readonly TranscriptEntry[]
   readonly maxTokens?: number
   readonly rules?: Rules
 }
 
 describe('files', () => {
-  test('those that were last read or written are read again, the newest first, five at most, by relative paths', async () => {
+  test('are read again if recently read or written: newest first, at most five, by relative paths', async () => {
     const harness = codingTools()
     mkdirSync(join(harness.cwd, 'src'))
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
@@ -52,7 +52,7 @@ describe('files', () => {
     ])
   })
 
-  test('one that has changed or was deleted since it was read is told as such', async () => {
+  test('are reported as changed or deleted since they were read', async () => {
     const harness = codingTools()
     for (const name of ['same', 'changed', 'gone']) {
       writeFileSync(join(harness.cwd, name), `${name}\n`)
@@ -67,7 +67,7 @@ describe('files', () => {
     ])
   })
 
-  test('what the permissions do not let Read is left out: denied, outside, or asked about', async () => {
+  test('are omitted if Read is denied, outside, or needs permission', async () => {
     const outside = temporaryFolder()
     writeFileSync(join(outside, 'far.txt'), 'far\n')
     const harness = codingTools()
@@ -81,12 +81,12 @@ describe('files', () => {
     expect(await carriedBy(harness, { rules })).toEqual([{ title: 'The file open.txt', text: '     1\topen.txt' }])
   })
 
-  test('what is no text is left out: images, binary files, directories in their place', async () => {
+  test('are omitted if they are not text: images, binary files, directories in their place', async () => {
     const harness = codingTools()
     for (const name of ['picture.png', 'binary', 'folder', 'text']) {
       writeFileSync(join(harness.cwd, name), 'text\n')
       await harness.use('Write', { file_path: `${name}.new`, content: 'text\n' })
-      harness.workspace.files.saw(join(harness.cwd, name), { modifiedMs: 0, bytes: 0, hash: undefined })
+      harness.workspace.files.recordSeen(join(harness.cwd, name), { modifiedMs: 0, bytes: 0, hash: undefined })
     }
     writeFileSync(join(harness.cwd, 'binary'), Buffer.from([1, 0, 2]))
     rmSync(join(harness.cwd, 'folder'))
@@ -101,7 +101,7 @@ describe('files', () => {
     ])
   })
 
-  test('a long file is shown around the place where it was last looked at, and all of it keeps to the room', async () => {
+  test('are shown around the last viewed place if long, and all within the limit', async () => {
     const harness = codingTools()
     const lines = Array.from({ length: 3_000 }, (_, index) => `line ${index + 1} of a long file`)
     for (const name of ['first.txt', 'second.txt', 'third.txt', 'fourth.txt']) {
@@ -167,7 +167,7 @@ describe('the task list', () => {
     postTokens: 1,
   }
 
-  test('is carried over, also by the next compaction', async () => {
+  test('is pinned, also by the next compaction', async () => {
     const harness = codingTools()
     const entries: TranscriptEntry[] = []
     for (const [id, subject] of [
@@ -182,7 +182,7 @@ describe('the task list', () => {
     expect(await carriedBy(harness, { entries: [...entries, boundary] })).toEqual(list)
   })
 
-  test('is not carried over when it is empty', async () => {
+  test('is not pinned when it is empty', async () => {
     const entries = entry('a', 'TodoWrite', { todos: [{ content: 'Read', status: 'pending' }] })
     const emptied = [...entries, ...entry('b', 'TodoWrite', { todos: [] })]
     expect(await carriedBy(codingTools(), { entries: emptied })).toEqual([])
@@ -210,12 +210,12 @@ describe('over a real compaction', () => {
       context: contextLayers({ carryOver: createCarryOver(workspace, permissions) }),
       contextWindow: 30_000,
     })
-    const told: SdkMessage[] = []
+    const messages: SdkMessage[] = []
     for await (const message of engine.submit(`Read a.txt. ${'Some words to make it long. '.repeat(900)}`))
-      told.push(message)
+      messages.push(message)
     change(path)
-    for await (const message of engine.compact()) told.push(message)
-    for await (const message of engine.submit('Now edit it.')) told.push(message)
+    for await (const message of engine.compact()) messages.push(message)
+    for await (const message of engine.submit('Now edit it.')) messages.push(message)
     const results = engine.transcript.messages().flatMap(({ content }) => {
       if (typeof content === 'string') return []
       return content.flatMap((block) => (block.type === 'tool_result' ? [block.content] : []))
@@ -223,20 +223,20 @@ describe('over a real compaction', () => {
     return { path, results, shown: JSON.stringify(model.requests.at(-1)?.messages) }
   }
 
-  test('a file that was carried over may be edited at once', async () => {
+  test('a pinned file may be edited at once', async () => {
     const { path, results, shown } = await session(() => undefined, 'one')
     expect(shown).toContain(String.raw`The file a.txt, as of now:\n\n     1\tone`)
     expect(results.at(-1)).toContain('Edited')
     expect(readFileSync(path, 'utf8')).toBe('two\n')
   })
 
-  test('so may one that had changed since it was read, as it was shown', async () => {
+  test('a pinned file that had changed since it was read may be edited as it was shown', async () => {
     const { path, results } = await session((file) => writeFileSync(file, 'uno\n'), 'uno')
     expect(results.at(-1)).toContain('Edited')
     expect(readFileSync(path, 'utf8')).toBe('two\n')
   })
 
-  test('but not when the compaction came to nothing, so that nobody saw what it is now', async () => {
+  test('a file may not be edited if the compaction was dropped, so that nobody saw its current state', async () => {
     const harness = codingTools()
     const path = join(harness.cwd, 'a.txt')
     writeFileSync(path, 'one\n')

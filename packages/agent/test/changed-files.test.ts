@@ -18,8 +18,8 @@ async function withRead(files: Readonly<Record<string, string>>): Promise<Harnes
   return harness
 }
 
-describe('a file that changed behind the back of the agent', () => {
-  test('is told with the next result, with what changed, and once', async () => {
+describe("a file that changed without the agent's knowledge", () => {
+  test('is reported with the next result, with what changed, and only once', async () => {
     const { use, cwd } = await withRead({ a: 'one\ntwo\nthree\nfour\n' })
     writeFileSync(join(cwd, 'a'), 'one\n2\nthree\nfour\n')
     expect((await use('Read', { file_path: 'other' })).text).toBe(
@@ -31,7 +31,7 @@ describe('a file that changed behind the back of the agent', () => {
     expect((await use('Grep', { pattern: 'other' })).text).toBe('other')
   })
 
-  test('is told by its name alone where a rule denies it by now', async () => {
+  test('is reported by name only if a rule denies it by now', async () => {
     let isDenied = false
     const { use, cwd } = codingTools({}, { hides: () => isDenied })
     writeFileSync(join(cwd, 'a'), 'one\n')
@@ -41,14 +41,14 @@ describe('a file that changed behind the back of the agent', () => {
     expect((await use('Bash', { command: 'true' })).text).toBe(`(no output)\n\n${note}\na]`)
   })
 
-  test('by a command of its own, too', async () => {
+  test('is reported if a command of the agent changed it', async () => {
     const { use } = await withRead({ a: 'one\n' })
     expect((await use('Bash', { command: 'echo two >> a' })).text).toBe(
       `(no output)\n\n${note}\na:\n@@ -1,1 +1,2 @@\n one\n+two]`,
     )
   })
 
-  test('is not told where the model made the change, where it reads it, and where it was only touched', async () => {
+  test('is not reported where the model changed or reads it, or where it was only touched', async () => {
     const { use, cwd } = await withRead({ a: 'one\n', b: 'one\n', c: 'one\n' })
     const edited = await use('Edit', { file_path: 'a', old_string: 'one', new_string: 'two' })
     const written = await use('Write', { file_path: 'b', content: 'two\n' })
@@ -59,7 +59,7 @@ describe('a file that changed behind the back of the agent', () => {
     expect((await use('Read', { file_path: 'a' })).text).toBe('     1\tthree')
   })
 
-  test('that is gone, a folder, or somewhere else', async () => {
+  test('is reported if it is gone, a folder, or somewhere else', async () => {
     const { use, cwd } = await withRead({ a: '1', b: '2', c: '3' })
     rmSync(join(cwd, 'a'))
     rmSync(join(cwd, 'b'))
@@ -72,7 +72,7 @@ describe('a file that changed behind the back of the agent', () => {
     expect((await use('Read', { file_path: 'other' })).text).toBe('     1\tother')
   })
 
-  test('of many, and of long changes, a bounded part is told', async () => {
+  test('is reported within limits if there are many, or long changes', async () => {
     const names = Array.from({ length: 40 }, (_, index) => `f${index}`)
     const { use, cwd } = await withRead(
       Object.fromEntries(names.map((name) => [name, `${'x'.repeat(300)}\n`.repeat(100)])),
@@ -83,14 +83,14 @@ describe('a file that changed behind the back of the agent', () => {
     expect(text.length).toBeLessThan(6000)
   })
 
-  test('beside others that run at the same time, one result tells it', async () => {
+  test('is reported by one of several parallel results', async () => {
     const { use, cwd } = await withRead({ a: 'one\n' })
     writeFileSync(join(cwd, 'a'), 'two!\n')
     const results = await Promise.all(Array.from({ length: 10 }, () => use('Read', { file_path: 'other' })))
     expect(results.filter(({ text }) => text.includes(note))).toHaveLength(1)
   })
 
-  test('an edit that did not know of it is told what changed, and that once', async () => {
+  test('is reported once by an edit that did not know about it', async () => {
     const { use, cwd } = await withRead({ a: 'one\n' })
     writeFileSync(join(cwd, 'a'), 'two two\n')
     const edit = { file_path: 'a', old_string: 'one', new_string: 'three' }
@@ -99,7 +99,7 @@ describe('a file that changed behind the back of the agent', () => {
     )
   })
 
-  test('an image, and what is too large to be kept, are told by name', async () => {
+  test('is reported by name if it is an image or too large to store', async () => {
     const { use, cwd } = await withRead({ a: 'x'.repeat(100_000) })
     writeFileSync(join(cwd, 'a'), 'y')
     expect((await use('Read', { file_path: 'other' })).text).toBe(`     1\tother\n\n${note}\na]`)

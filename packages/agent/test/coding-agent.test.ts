@@ -82,7 +82,7 @@ const sessions = (): readonly string[] =>
         .map(String)
     : []
 
-test('it has the tools, the prompt and the instructions of the program (R-LIB-1)', async () => {
+test('has the tools, the prompt and the instructions of the program (R-LIB-1)', async () => {
   write('AGENTS.md', 'Use tabs.')
   const { model, builder } = await open(['Done.'])
   const engine = await builder.engine()
@@ -100,7 +100,7 @@ test('it has the tools, the prompt and the instructions of the program (R-LIB-1)
   expect(messages.at(-1)).toMatchObject({ type: 'result', result: 'Done.' })
 })
 
-test('a tool profile changes what it is offered (R-PROF-2, R-PROF-3)', async () => {
+test('a tool profile changes the offered tools (R-PROF-2, R-PROF-3)', async () => {
   write('a', 'one\n')
   const input = '*** Begin Patch\n*** Update File: a\n@@\n-one\n+two\n*** Add File: b\n+new\n*** End Patch'
   const patching = { toolCalls: [{ name: 'apply_patch', input: { patch: input } }] }
@@ -114,7 +114,7 @@ test('a tool profile changes what it is offered (R-PROF-2, R-PROF-3)', async () 
   expect(names?.toSorted()).toEqual(['Bash', 'Edit', 'Glob', 'Grep', 'Read', 'Write'])
 })
 
-describe('a folder that nobody trusted (R-LIB-2)', () => {
+describe('an untrusted folder (R-LIB-2)', () => {
   const settings = {
     permissions: { allow: ['Write'], deny: ['Bash(ls:*)'], defaultMode: 'acceptEdits' },
     hooks: { PreToolUse: [{ hooks: [{ type: 'command', command: 'touch ran' }] }] },
@@ -122,7 +122,7 @@ describe('a folder that nobody trusted (R-LIB-2)', () => {
   }
   const script = [edit, bash('ls'), 'Done.']
 
-  test('adds nothing that runs or loosens, and its deny rules count', async () => {
+  test('adds nothing that runs or loosens, and its deny rules apply', async () => {
     write('.claude/settings.json', JSON.stringify(settings))
     const { model, builder } = await open(script)
     expect(builder.notes.join('\n')).toMatch(/^Ignored settings \(.* is not trusted, .*permissions\.allow/)
@@ -132,7 +132,7 @@ describe('a folder that nobody trusted (R-LIB-2)', () => {
     expect(shown(model)).toContain('Bash(ls:*)')
   })
 
-  test('counts whole with `trust: true`, but for what counts only by name', async () => {
+  test('applies completely with `trust: true`, except what needs an explicit name', async () => {
     write('.claude/settings.json', JSON.stringify(settings))
     const { builder } = await open(script, { trust: true })
     const result = await ask(await builder.engine(), 'go')
@@ -141,7 +141,7 @@ describe('a folder that nobody trusted (R-LIB-2)', () => {
     expect(builder.notes.join('\n')).toMatch(/^Ignored settings \(added after .* was trusted\): env/m)
   })
 
-  test('counts as one with `trust: false`, whatever the environment and the records say', async () => {
+  test('is untrusted with `trust: false`, regardless of environment and records', async () => {
     write('.claude/settings.json', JSON.stringify(settings))
     write(
       '.claude/agents/bold.md',
@@ -158,7 +158,7 @@ describe('a folder that nobody trusted (R-LIB-2)', () => {
     expect(builder.notes.join()).toContain('trust: false')
   })
 
-  test('is not looked at with no sources', async () => {
+  test('is not read without sources', async () => {
     write('.claude/settings.json', JSON.stringify(settings))
     write('AGENTS.md', 'Use tabs.')
     const { model, builder } = await open([bash('ls'), 'Done.'], { settingSources: [] })
@@ -168,13 +168,13 @@ describe('a folder that nobody trusted (R-LIB-2)', () => {
 })
 
 describe('a call that no rule allows (R-LIB-3)', () => {
-  test('is denied where nobody can be asked', async () => {
+  test('is denied if nobody can be asked', async () => {
     const { builder } = await open([edit, 'Done.'])
     expect((await ask(await builder.engine(), 'go')).permission_denials).toHaveLength(1)
     expect(existsSync(join(cwd, 'new.txt'))).toBe(false)
   })
 
-  test('is put to `canUseTool`, and allowed by options', async () => {
+  test('is passed to `canUseTool`, and allowed by options', async () => {
     const asked: string[] = []
     const { builder } = await open([edit, 'Done.'], {
       canUseTool: async (name) => {
@@ -188,7 +188,7 @@ describe('a call that no rule allows (R-LIB-3)', () => {
     expect([asked, other.model.requests[0]?.tools.some(({ name }) => name === 'Bash')]).toEqual([['Write'], false])
   })
 
-  test('stays denied in the mode that an administrator forbids: it is refused at once', async () => {
+  test('stays denied in a mode that an administrator forbids: it is refused at once', async () => {
     const settings = { permissions: { disableBypassPermissionsMode: 'disable' } }
     await expect(open([], { settings, permissionMode: 'bypassPermissions' })).rejects.toThrow(
       'bypassPermissions is disabled',
@@ -196,7 +196,7 @@ describe('a call that no rule allows (R-LIB-3)', () => {
   })
 })
 
-test('commands have no keys of models, and the environment of this process is as it was (R-LIB-4)', async () => {
+test('commands get no API keys, and the environment of this process is unchanged (R-LIB-4)', async () => {
   const settings = { env: { HALTING_LIBRARY_TEST: 'set' } }
   const script = [bash('echo "[$ANTHROPIC_API_KEY$HALTING_LIBRARY_TEST]"'), 'Done.']
   const { model, builder } = await open(script, { settings, permissionMode: 'bypassPermissions' })
@@ -204,12 +204,12 @@ test('commands have no keys of models, and the environment of this process is as
   expect([shown(model).includes('[set]'), process.env['HALTING_LIBRARY_TEST']]).toEqual([true, undefined])
 })
 
-/** No JSON. */
+/** Not JSON. */
 const endless: JsonObject = {}
 Object.assign(endless, { endless })
 
 describe('the session (R-LIB-5)', () => {
-  test('is on disk, and goes on in another process of the same folder', async () => {
+  test('is on disk, and resumes in another process of the same folder', async () => {
     const first = await open(['Seven.'])
     await ask(await first.builder.engine(), 'Remember 7.')
     await first.builder.dispose()
@@ -223,7 +223,7 @@ describe('the session (R-LIB-5)', () => {
     }
   })
 
-  test('in which nothing began leaves nothing, nor does one that is not kept', async () => {
+  test('leaves nothing if nothing began or if it is not stored', async () => {
     const { builder } = await open([])
     await builder.engine()
     await builder.dispose()
@@ -233,7 +233,7 @@ describe('the session (R-LIB-5)', () => {
     expect([sessions(), existsSync(join(cwd, 'new.txt'))]).toEqual([[], true])
   })
 
-  test('that is not kept leaves no large result of a tool either, and nothing of another is taken', async () => {
+  test('that is not stored leaves no large tool result either, and removes nothing of others', async () => {
     const options = { permissionMode: 'bypassPermissions' } as const
     const many = bash('seq 1 100000')
     const kept = await open([many, 'Done.'], options)
@@ -303,7 +303,7 @@ describe('the session (R-LIB-5)', () => {
   })
 })
 
-test('a run that a process left open goes on from its record (R-LIB-5)', async () => {
+test('a run that a process left open resumes from its record (R-LIB-5)', async () => {
   const asked = deferred()
   const never = new Promise<never>(() => undefined)
   const { builder } = await open([edit, { text: '', before: () => (asked.resolve(), never) }], {
@@ -314,7 +314,7 @@ test('a run that a process left open goes on from its record (R-LIB-5)', async (
     for await (const _ of messages);
   })()
   await asked.promise
-  // What a process that was killed here would have left.
+  // What a process killed here would have left.
   const after = join(base, 'after')
   cpSync(join(home, '.halting'), join(after, '.halting'), {
     recursive: true,
@@ -329,7 +329,7 @@ test('a run that a process left open goes on from its record (R-LIB-5)', async (
   await reading
 })
 
-test('subagents of files and of options may be started, with the rules of the session', async () => {
+test('starts subagents of files and options, with the rules of the session', async () => {
   write('.claude/agents/reader.md', '---\nname: reader\ndescription: Reads\ntools: Read\n---\nYou read.')
   const start = (subagent_type: string) => ({
     toolCalls: [{ name: 'Agent', input: { description: 'x', prompt: 'go', subagent_type } }],
@@ -351,7 +351,7 @@ test('subagents of files and of options may be started, with the rules of the se
   expect(none.model.requests[0]?.tools.some(({ name }) => name === 'Agent')).toBe(false)
 })
 
-test('a session store of the settings is noted, and one of the environment refused: neither is passed over in silence', async () => {
+test('notes a session store of the settings, and rejects one of the environment', async () => {
   mkdirSync(join(home, '.halting'))
   writeFileSync(join(home, '.halting/settings.json'), JSON.stringify({ sessionStore: 'sqlite:~/halting.db' }))
   expect((await open(['done'])).builder.notes).toEqual([
@@ -362,7 +362,7 @@ test('a session store of the settings is noted, and one of the environment refus
   await expect(builder.engine()).rejects.toThrow('belong to a session store')
 })
 
-test('a listener of notes that throws is its own affair', async () => {
+test('ignores errors of a note listener', async () => {
   write('.claude/settings.json', '{"permissions":{"allow":["Write"]}}')
   const { builder } = await open([], {
     onNote() {
@@ -372,7 +372,7 @@ test('a listener of notes that throws is its own affair', async () => {
   expect(builder.notes).toHaveLength(1)
 })
 
-test('what was noted reaches its listener also where the agent cannot be opened', async () => {
+test('delivers collected notes even if the agent cannot be opened', async () => {
   write('.claude/settings.json', '{"permissions":{"allow":["Write"]}}')
   const notes: string[] = []
   const opening = codingAgent({ cwd, env: { HOME: home }, onNote: (note) => void notes.push(note) })
@@ -380,7 +380,7 @@ test('what was noted reaches its listener also where the agent cannot be opened'
   expect(notes).toEqual([expect.stringContaining('permissions.allow')])
 })
 
-test('a key helper of the settings is not run, and where there is no key that is said', async () => {
+test('does not run a key helper of the settings, and says so if there is no key', async () => {
   const settings = { apiKeyHelper: `touch '${base}/helped'` }
   const opening = codingAgent({ cwd, env: { HOME: home }, settings })
   await expect(opening).rejects.toThrow(/^No key for .*apiKeyHelper of the settings is not run from code: give a model/)
@@ -388,7 +388,7 @@ test('a key helper of the settings is not run, and where there is no key that is
 })
 
 describe('servers', () => {
-  test('in this process have their tools in engines and agents, and are told in init', async () => {
+  test('in this process offer their tools in engines and agents, and are reported in init', async () => {
     const instance = new McpServer({ name: 'own', version: '1.0.0' })
     instance.registerTool('add', { inputSchema: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) => ({
       content: [{ type: 'text', text: `sum ${a + b}` }],
@@ -407,7 +407,7 @@ describe('servers', () => {
     expect(shown(model)).toContain('sum 42')
   })
 
-  test('may be written as in .mcp.json, without what is not needed', async () => {
+  test('may be written as in .mcp.json, without optional fields', async () => {
     const { builder } = await open([], {
       mcpServers: { gone: { command: 'false' }, far: { url: 'http://127.0.0.1:1/' } },
     })
@@ -415,7 +415,7 @@ describe('servers', () => {
     expect(builder.notes.join('\n')).not.toContain('Invalid URL')
   })
 
-  test('that are not there are told, and those that are there are let go where opening fails', async () => {
+  test('that are missing are reported, and connected ones are released if opening fails', async () => {
     const gone = { type: 'stdio', command: 'sh', args: ['-c', 'exit 3'], env: {} } as const
     const instance = new McpServer({ name: 'own', version: '1.0.0' })
     const { builder } = await open([], { mcpServers: { gone, own: { type: 'sdk', instance } } })
@@ -429,7 +429,7 @@ describe('servers', () => {
   })
 })
 
-test('hooks of the settings are called, may end a run, and are told of the end of the session', async () => {
+test('calls hooks of the settings, which may end a run, and reports the end of the session to them', async () => {
   const noting = (event: string, more = '') => [
     { hooks: [{ type: 'command', command: `echo ${event} >> '${cwd}/events'${more}` }] },
   ]
@@ -451,7 +451,7 @@ test('hooks of the settings are called, may end a run, and are told of the end o
   ])
 })
 
-test('a hook that wants a call interrupted ends that run, and not those after it', async () => {
+test('a hook that interrupts a call ends that run, but not later ones', async () => {
   const decision = { behavior: 'deny', message: 'no', interrupt: true }
   const answer = JSON.stringify({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } })
   write('answer.json', answer)
@@ -464,7 +464,7 @@ test('a hook that wants a call interrupted ends that run, and not those after it
   expect((await ask(engine, 'and now?')).stop.reason).toBe('completed')
 })
 
-test('it is talked to as a session: questions, a rewind, and its end is that of the builder (R-LIB-10)', async () => {
+test('has a session object: questions, a rewind, and an end that is that of the builder (R-LIB-10)', async () => {
   const { builder } = await open([edit, 'Done.', 'Again.'], { onAsk: 'wait' })
   const session = await builder.session()
   await expect(builder.engine()).rejects.toThrow('This session already has an engine')
@@ -487,7 +487,7 @@ test('it is talked to as a session: questions, a rewind, and its end is that of 
   await expect(builder.engine()).rejects.toThrow(/over|disposed|ended/)
 })
 
-test('a file that was read before the conversation went back has to be read again (R-HAND-7b)', async () => {
+test('a file read before a rewind has to be read again (R-HAND-7b)', async () => {
   write('a.txt', 'one')
   const read = { toolCalls: [{ name: 'Read', input: { file_path: 'a.txt' } }] }
   const change = { toolCalls: [{ name: 'Write', input: { file_path: 'a.txt', content: 'two' } }] }
@@ -503,7 +503,7 @@ test('a file that was read before the conversation went back has to be read agai
 })
 
 describe('the end (R-LIB-6)', () => {
-  test('ends a run in the middle of a command, and everything is on disk', async () => {
+  test('ends a run during a command, and everything is on disk', async () => {
     const { builder } = await open([bash('echo $$ > pid; exec sleep 1000'), 'Done.'], {
       permissionMode: 'bypassPermissions',
     })
@@ -524,7 +524,7 @@ describe('the end (R-LIB-6)', () => {
     expect((await ask(await next.engine(), 'hi')).result).toBe('Hello.')
   })
 
-  test('waits for what a run left running, which tells the model of it', async () => {
+  test('waits for commands that a run left, and reports them to the model', async () => {
     const behind = {
       name: 'Bash',
       input: { command: 'until [ -e go ]; do sleep 0.01; done; touch ended', run_in_background: true },
@@ -537,7 +537,7 @@ describe('the end (R-LIB-6)', () => {
     expect(shown(model)).toContain('touch ended')
   })
 
-  test('of many sessions at once leaves no listener, and Node warns of none', async () => {
+  test('of many sessions at once leaves no listener, and no warning of Node', async () => {
     const warnings: Error[] = []
     const hear = (warning: Error): void => void warnings.push(warning)
     process.on('warning', hear)
@@ -561,7 +561,7 @@ describe('the end (R-LIB-6)', () => {
   const long = bash('echo $$ > pid; exec sleep 1000')
 
   test.each(['execute', 'iterate'] as const)(
-    'ends the runs of agents and waits for them, also where one has a signal of its own: %s',
+    'ends the runs of agents and waits for them, even if one has its own signal: %s',
     async (method) => {
       const { builder } = await open([long, 'Done.'], { permissionMode: 'bypassPermissions' })
       const state = AgentState.empty().withUserMessage('go')
@@ -580,7 +580,7 @@ describe('the end (R-LIB-6)', () => {
     },
   )
 
-  test('of an agent that nobody reads any more is awaited by nobody', async () => {
+  test('does not wait for an agent whose reader stopped', async () => {
     const { builder } = await open([bash('true'), bash('true'), 'Done.'], { permissionMode: 'bypassPermissions' })
     const states = builder.build().iterate(AgentState.empty().withUserMessage('go'))
     await states.next()
@@ -588,7 +588,7 @@ describe('the end (R-LIB-6)', () => {
     expect((await states.return()).done).toBe(true)
   })
 
-  test('is awaited by everybody who asks for it', async () => {
+  test('is awaited by all callers', async () => {
     const { builder } = await open([long, 'Done.'], { permissionMode: 'bypassPermissions' })
     const asked = ask(await builder.engine(), 'go')
     const pid = await untilPid()
@@ -598,7 +598,7 @@ describe('the end (R-LIB-6)', () => {
     await Promise.all([first, asked])
   })
 
-  test('that comes while an engine is made leaves the session to others', async () => {
+  test('during the creation of an engine leaves the session to others', async () => {
     const first = await open(['Hello.'])
     await ask(await first.builder.engine(), 'hi')
     await first.builder.dispose()
@@ -609,7 +609,7 @@ describe('the end (R-LIB-6)', () => {
     expect((await ask(await next.engine(), 'hi')).result).toBe('Again.')
   })
 
-  test('is told to whoever asks the engine afterwards', async () => {
+  test('is reported to callers that ask for the engine afterwards', async () => {
     const { builder } = await open(['Hello.', 'Again.'])
     const engine = await builder.engine()
     await ask(engine, 'hi')
@@ -621,7 +621,7 @@ describe('the end (R-LIB-6)', () => {
     ])
   })
 
-  test('is one: what comes after it is refused', async () => {
+  test('is final: later calls are rejected', async () => {
     const { builder } = await open([])
     await builder.dispose()
     await builder.dispose()
@@ -631,7 +631,7 @@ describe('the end (R-LIB-6)', () => {
 })
 
 describe('an agent that it builds (R-LIB-7)', () => {
-  test('has all of it and what capabilities add, and keeps no session', async () => {
+  test('has all of it and added capabilities, and stores no session', async () => {
     const greet = tool({
       name: 'Greet',
       description: 'Greets',
@@ -654,7 +654,7 @@ describe('an agent that it builds (R-LIB-7)', () => {
     expect([readFileSync(join(cwd, 'new.txt'), 'utf8'), sessions()]).toEqual(['made', []])
   })
 
-  test('is stopped by its guards, also where nothing else would', async () => {
+  test('is stopped by its guards, even if nothing else would', async () => {
     const { builder } = await open(() => bash('true'), { permissionMode: 'bypassPermissions' })
     const one = builder.withCapability(new UseHook(new StepsLimitHook(1))).build()
     expect((await one.execute(AgentState.empty().withUserMessage('go'))).stopReason()).toBe('steps_limit')
@@ -663,7 +663,7 @@ describe('an agent that it builds (R-LIB-7)', () => {
   })
 })
 
-test('answers fit a schema, whose type they have (R-LIB-8)', async () => {
+test('answers match a schema and have its type (R-LIB-8)', async () => {
   const model = scriptedModel(['none', '{"bugs":"2"}', '{"bugs":2}'])
   const options = { cwd, env, persistSession: false } as const
   const byZod = await codingAgent({ ...options, model, outputSchema: z.object({ bugs: z.int() }) })
@@ -697,7 +697,7 @@ describe('limits of settings', () => {
     return [limits.maxTurns, limits.maxTotalTokens, limits.maxToolCalls]
   }
 
-  test('hold where the options say nothing, and there is no default', async () => {
+  test('apply if the options set none, and there is no default', async () => {
     expect(await limitsOf({})).toEqual([1_000, null, null])
     expect(await limitsOf({ maxTurns: 5, maxTokens: 9_000, maxToolCalls: 7 })).toEqual([5, 9_000, 7])
     expect(await limitsOf({ maxTurns: 5, maxToolCalls: 7 }, { maxTurns: 8 })).toEqual([8, null, 7])

@@ -28,7 +28,7 @@ async function miss(content: string, old: string): Promise<string> {
 
 const program = 'function first() {\n\treturn "one"\n}\n\nfunction second() {\n\treturn “two”\n}\n'
 
-describe('what is not there is told with the nearest place and what differs', () => {
+describe('a missing text is reported with the nearest place and the difference', () => {
   const cases: readonly (readonly [string, string, string, readonly string[]])[] = [
     ['spaces for a tab', program, '{\n    return "one"\n}', ['lines 1 to 3. It differs in white space.', '     2\t\treturn "one"', 'Line 2: the file has "\\treturn \\"one\\"", old_string has "    return \\"one\\"".']], // prettier-ignore
     ['space at the end of a line', 'a = 1  \nb = 2\n', 'a = 1\nb = 2', ['lines 1 to 2. It differs in white space', 'Line 1: the file has "a = 1  ", old_string has "a = 1".']], // prettier-ignore
@@ -77,12 +77,12 @@ describe('what is not there is told with the nearest place and what differs', ()
     ],
     ['an empty file', '', 'a', ['Nothing in the file is similar.']],
   ]
-  test.each(cases)('%s', async (_name, content, old, told) => {
+  test.each(cases)('%s', async (_name, content, old, expectedParts) => {
     const text = await miss(content, old)
-    for (const part of told) expect(text).toContain(part)
+    for (const part of expectedParts) expect(text).toContain(part)
   })
 
-  test.runIf(isDeep)('bounded, whatever is in the file and in old_string, and soon', async () => {
+  test.runIf(isDeep)('in bounded size and time, for any file and old_string', async () => {
     const long = `${'x'.repeat(50)} ${'y'.repeat(100_000)}\n`.repeat(9)
     const started = performance.now()
     expect((await miss(long, `${'x'.repeat(50)}  ${'y'.repeat(90_000)}`)).length).toBeLessThan(4000)
@@ -91,7 +91,7 @@ describe('what is not there is told with the nearest place and what differs', ()
     expect(performance.now() - started).toBeLessThan(20_000)
   })
 
-  test('nothing breaks it', async () => {
+  test('without breaking on any input', async () => {
     const unit = fc.constantFrom('a', 'b', ' ', '\t', '\n', '\r', '\r\n', '1', '“', '"', '\\', '\\n', '😀', '\uFEFF')
     const texts = fc.array(unit, { maxLength: 30 }).map((units) => units.join(''))
     const harness = codingTools()
@@ -109,7 +109,7 @@ describe('what is not there is told with the nearest place and what differs', ()
 })
 
 describe('an empty old_string', () => {
-  test('makes a new file, with the folders above it', async () => {
+  test('creates a new file, with the folders above it', async () => {
     const { use, cwd } = codingTools()
     const edit = { file_path: 'a/b/new', old_string: '', new_string: 'one\ntwo\n' }
     expect(await use('Edit', edit)).toMatchObject({ isError: false, text: `Created ${cwd}/a/b/new (2 lines).` })
@@ -126,7 +126,7 @@ describe('an empty old_string', () => {
   })
 })
 
-describe('a file keeps its form', () => {
+describe('a file keeps its properties', () => {
   const big = (text: string): Buffer => Buffer.from(text, 'utf16le').swap16()
   const forms: readonly (readonly [string, (text: string) => Buffer])[] = [
     ['UTF-8 with a mark', (text) => Buffer.from(`\uFEFF${text}`)],
@@ -150,7 +150,7 @@ describe('a file keeps its form', () => {
     expect(written.text).toMatch(/still stored with|are now LF\./)
   })
 
-  test('its mode stays, and of hard links the others keep what it was, which is said', async () => {
+  test('preserves the mode, and reports that other hard links keep the old content', async () => {
     const { use, path, cwd } = await withFile('one\n')
     linkSync(path, join(cwd, 'other'))
     const { text } = await use('Edit', { file_path: 'file', old_string: 'one', new_string: 'two' })
@@ -159,7 +159,7 @@ describe('a file keeps its form', () => {
     expect(statSync(path).nlink).toBe(1)
   })
 
-  test.runIf(process.getuid?.() === 0)('its owner stays, and so do its rights', async () => {
+  test.runIf(process.getuid?.() === 0)('preserves the owner and the rights', async () => {
     const { use, path } = await withFile('one\n')
     chownSync(path, 1234, 1235)
     chmodSync(path, 0o4750)
@@ -170,7 +170,7 @@ describe('a file keeps its form', () => {
 
   test.each(['Edit', 'Write'])('R-HAND-5b: %s keeps what another program writes at the same time', async (tool) => {
     const checkpoints = {
-      // Between the look at a file and its replacement: what was there before is kept then.
+      // Between the check of a file and its replacement: its former content is preserved then.
       around: async (_: unknown, path: string, __: unknown, save: () => Promise<unknown>) => {
         writeFileSync(path, 'of another program\n')
         return save()
@@ -182,27 +182,27 @@ describe('a file keeps its form', () => {
     await use('Read', { file_path: 'old' })
     for (const file_path of ['old', 'new']) {
       const old_string = file_path === 'old' ? 'one' : ''
-      const told = await use(
+      const result = await use(
         tool,
         tool === 'Edit' ? { file_path, old_string, new_string: 'x' } : { file_path, content: 'x' },
       )
-      expect(told).toMatchObject({ isError: true, text: expect.stringContaining('changed by another program') })
+      expect(result).toMatchObject({ isError: true, text: expect.stringContaining('changed by another program') })
       expect(readFileSync(join(cwd, file_path), 'utf8')).toBe('of another program\n')
     }
     expect(readdirSync(cwd).toSorted()).toEqual(['new', 'old'])
   })
 
-  test.each(['Edit', 'Write'])('%s makes no file that nobody could tell the encoding of', async (tool) => {
+  test.each(['Edit', 'Write'])('%s creates no file whose encoding is ambiguous', async (tool) => {
     const bytes = Buffer.from('one\n', 'utf16le')
     const { use, path } = await withFile(bytes)
     const content = '日本語のテキストです'
     const input = tool === 'Edit' ? { old_string: 'one\n', new_string: content } : { content }
-    const told = await use(tool, { file_path: 'file', ...input })
-    expect(told).toMatchObject({ isError: true, text: expect.stringContaining('without a byte order mark') })
+    const result = await use(tool, { file_path: 'file', ...input })
+    expect(result).toMatchObject({ isError: true, text: expect.stringContaining('without a byte order mark') })
     expect(readFileSync(path)).toEqual(bytes)
   })
 
-  test('half a character is written nowhere', async () => {
+  test('never writes half a character', async () => {
     const { use, path } = await withFile('one\n')
     expect((await use('Edit', { file_path: 'file', old_string: 'one', new_string: '\uD83D' })).text).toBe(
       loneSurrogate('new_string'),
@@ -211,7 +211,7 @@ describe('a file keeps its form', () => {
     expect(readFileSync(path, 'utf8')).toBe('one\n')
   })
 
-  test('UTF-16 that is none stays as it is', async () => {
+  test('leaves invalid UTF-16 unchanged', async () => {
     const bytes = Buffer.concat([Buffer.from('\uFEFFab', 'utf16le'), Buffer.from([0x3d, 0xd8, 0x41])])
     const { use, path } = await withFile(bytes)
     expect((await use('Edit', { file_path: 'file', old_string: 'ab', new_string: 'x' })).text).toMatch(

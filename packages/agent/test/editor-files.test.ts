@@ -7,13 +7,13 @@ import { codingTools, type Harness } from './support/harness.ts'
 
 interface Opened extends Harness {
   readonly path: string
-  /** What the editor has unsaved. */
+  /** Unsaved text in the editor. */
   readonly typed: Map<string, string>
-  /** What it was asked for, in order. */
+  /** Its requests, in order. */
   readonly asked: string[]
 }
 
-/** One file on disk, and an editor that saves what it is given to write. */
+/** One file on disk, and an editor that saves what it receives. */
 function inEditor(content: string, files: Partial<EditorFiles> = {}): Opened {
   const harness = codingTools()
   const path = join(harness.cwd, 'file.txt')
@@ -35,7 +35,7 @@ function inEditor(content: string, files: Partial<EditorFiles> = {}): Opened {
   return { ...harness, path, typed, asked }
 }
 
-test('what a person typed and did not save is read, edited and kept', async () => {
+test('reads, edits and preserves unsaved text of the user', async () => {
   const { use, path, typed, asked } = inEditor('one\ntwo\n')
   typed.set(path, 'one\ntyped\n')
   expect(await use('Read', { file_path: path })).toMatchObject({ text: '     1\tone\n     2\ttyped', isError: false })
@@ -43,12 +43,12 @@ test('what a person typed and did not save is read, edited and kept', async () =
   expect(edited).toMatchObject({ isError: false })
   expect(readFileSync(path, 'utf8')).toBe('three\ntyped\n')
   expect(asked.filter((one) => one.startsWith('write'))).toEqual([`write ${path}`])
-  // It is what the model knows: no second reading is asked for.
+  // The model knows it: no second read is required.
   expect(await use('Write', { file_path: path, content: 'all new\n' })).toMatchObject({ isError: false })
   expect(readFileSync(path, 'utf8')).toBe('all new\n')
 })
 
-test('what is typed after it was read is not written over', async () => {
+test('does not overwrite what is typed after a read', async () => {
   const { use, path, typed } = inEditor('one\ntwo\n')
   await use('Read', { file_path: path })
   typed.set(path, 'one\ntyped later\n')
@@ -59,7 +59,7 @@ test('what is typed after it was read is not written over', async () => {
   expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n')
 })
 
-test('lines that an editor gives with LF keep the ends that they have on disk', async () => {
+test('preserves line ends on disk although an editor returns LF', async () => {
   const { use, path, typed } = inEditor('one\r\ntwo\r\n')
   typed.set(path, 'one\ntwo\n')
   await use('Read', { file_path: path })
@@ -71,7 +71,7 @@ test('lines that an editor gives with LF keep the ends that they have on disk', 
   expect(readFileSync(path, 'utf8')).toBe('one\r\n2\r\n3\r\n')
 })
 
-test('what the editor does not give or take is read from disk and written there', async () => {
+test('reads from and writes to disk what the editor does not handle', async () => {
   const { use, path, cwd } = inEditor('one\n', { read: async () => undefined, write: async () => false })
   expect(await use('Read', { file_path: path })).toMatchObject({ text: '     1\tone' })
   expect(await use('Edit', { file_path: path, old_string: 'one', new_string: '1' })).toMatchObject({ isError: false })
@@ -80,13 +80,13 @@ test('what the editor does not give or take is read from disk and written there'
   expect(readFileSync(join(cwd, 'new/file.txt'), 'utf8')).toBe('new\n')
 })
 
-test('an editor that only says that it has written leaves no file behind in its memory', async () => {
+test('writes to disk if an editor only claims to have written', async () => {
   const { use, cwd } = inEditor('', { write: async () => true })
   expect(await use('Write', { file_path: 'new.txt', content: 'new\n' })).toMatchObject({ isError: false })
   expect(readFileSync(join(cwd, 'new.txt'), 'utf8')).toBe('new\n')
 })
 
-test('a file that the editor formats when it saves is to be read again before the next change', async () => {
+test('requires another read after the editor formatted a saved file', async () => {
   const { use, path } = inEditor('one\n', {
     read: async (name) => readFileSync(name, 'utf8'),
     async write(name, text) {
@@ -100,7 +100,7 @@ test('a file that the editor formats when it saves is to be read again before th
   expect(second.text).toContain('has changed since you read it')
 })
 
-test('the editor is asked for what was judged and opened: no folder, no image, and a link by where it leads', async () => {
+test('asks the editor only for what was judged and opened: no folder, no image, and a link by its target', async () => {
   const { use, path, cwd, asked } = inEditor('one\n')
   mkdirSync(join(cwd, 'folder'))
   writeFileSync(join(cwd, 'program'), Buffer.from([1, 2, 0, 3]))

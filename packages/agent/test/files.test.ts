@@ -40,14 +40,14 @@ async function withFile(
 }
 
 describe('Read', () => {
-  test('shows numbered lines, by relative and absolute path alike', async () => {
+  test('shows numbered lines, by relative and absolute path', async () => {
     const { use, path } = await withFile('one\ntwo\r\n\nfour')
     const expected = '     1\tone\n     2\ttwo\n     3\t\n     4\tfour'
     expect(await use('Read', { file_path: 'file.txt' })).toMatchObject({ text: expected, isError: false })
     expect(await use('Read', { file_path: path })).toMatchObject({ text: expected })
   })
 
-  test('shows a range and says how to go on', async () => {
+  test('shows a range and how to continue', async () => {
     const { use, path } = await withFile(Array.from({ length: 5000 }, (_, index) => `line ${index + 1}`).join('\n'))
     expect(await use('Read', { file_path: 'file.txt', offset: 10, limit: 2 })).toMatchObject({
       text: `    10\tline 10\n    11\tline 11\n\n${moreLines(path, 10, 11, 5000)}`,
@@ -59,7 +59,7 @@ describe('Read', () => {
     })
   })
 
-  test('cuts long lines with a note, and keeps the whole bounded', async () => {
+  test('cuts long lines with a note, and bounds the whole result', async () => {
     const { use } = await withFile(`${'x'.repeat(5000)}\nshort`)
     const { text } = await use('Read', { file_path: 'file.txt' })
     expect(text).toBe(`     1\t${'x'.repeat(2000)} [... 3000 characters of this line left out]\n     2\tshort`)
@@ -69,7 +69,7 @@ describe('Read', () => {
     expect(long.text).toMatch(/\n\n\[Lines 1 to 23 of 1000\. .*"offset": 24\}\.\]$/)
   })
 
-  test('a line of a gigabyte needs no gigabyte', async () => {
+  test('reads a line of a gigabyte without a gigabyte of memory', async () => {
     const { use, path } = await withFile('start')
     truncateSync(path, 0)
     execFileSync('bash', ['-c', 'head -c 300000000 /dev/zero | tr "\\0" z > file.txt'], { cwd: join(path, '..') })
@@ -79,7 +79,7 @@ describe('Read', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000)
   })
 
-  test('says what to do about what is no text file', async () => {
+  test('says what to do about a file that is not text', async () => {
     const { use, cwd } = codingTools()
     mkdirSync(join(cwd, 'folder'))
     writeFileSync(join(cwd, 'empty'), '')
@@ -112,7 +112,7 @@ describe('Read', () => {
     'base64',
   )
 
-  test('shows an image as an image, with the type of its bytes whatever its name says', async () => {
+  test('shows an image as an image, with the media type of its bytes whatever its name', async () => {
     const { use, cwd } = codingTools()
     writeFileSync(join(cwd, 'dot.jpg'), dot)
     const { output } = await use('Read', { file_path: 'dot.jpg' })
@@ -121,7 +121,7 @@ describe('Read', () => {
     ])
   })
 
-  test('refuses an image that would brick the session', async () => {
+  test('rejects an image that would break the session', async () => {
     const { use, cwd } = codingTools({}, { imageLibrary: async () => undefined })
     const wide = Buffer.from(dot)
     wide.writeUInt32BE(8001, 16)
@@ -129,8 +129,8 @@ describe('Read', () => {
     writeFileSync(join(cwd, 'large.png'), Buffer.concat([dot, Buffer.alloc(4_000_000)]))
     writeFileSync(join(cwd, 'not.png'), 'hello there, this is text')
     const advice = 'Make it smaller, or install sharp (npm i sharp) to have images resized automatically.'
-    const told = async (name: string): Promise<string> => (await use('Read', { file_path: name })).text
-    expect([await told('wide.png'), await told('large.png'), await told('not.png')]).toEqual([
+    const textOfRead = async (name: string): Promise<string> => (await use('Read', { file_path: name })).text
+    expect([await textOfRead('wide.png'), await textOfRead('large.png'), await textOfRead('not.png')]).toEqual([
       `${join(cwd, 'wide.png')} cannot be shown as an image. The image is 8001x1 px; at most 8000x8000 are accepted. ${advice}`,
       `${join(cwd, 'large.png')} cannot be shown as an image. The image has 5.1 MB encoded; at most 5 MB are accepted. ${advice}`,
       `${join(cwd, 'not.png')} cannot be shown as an image. It is not a PNG, JPEG, GIF or WebP file.`,
@@ -142,7 +142,7 @@ describe('Read', () => {
     )
   })
 
-  test('an input that is wrong is told what is right, all of it at once', async () => {
+  test('reports all problems of a wrong input at once, with what is right', async () => {
     const { use } = codingTools()
     expect((await use('Read', { colour: 'x', offset: -1 })).text).toBe(
       'file_path is missing (a non-empty string without NUL characters); offset must be an integer >= 0, but is -1; there is no field colour. Fields of Read: file_path, offset?, limit?, pages?.',
@@ -150,7 +150,7 @@ describe('Read', () => {
   })
 })
 
-describe('an input that plainly means another is taken as that', () => {
+describe('an input whose meaning is clear is accepted', () => {
   const cases: readonly (readonly [string, unknown, string])[] = [
     ['a number as text', { file_path: 'three', offset: '2', limit: ' 1 ' }, '     2\tb\n\n[Lines 2 to 2 of 3.'],
     ['an offset of 0, and no limit', { file_path: 'three', offset: 0, limit: 0 }, '     1\ta\n     2\tb\n     3\tc'],
@@ -171,7 +171,7 @@ describe('an input that plainly means another is taken as that', () => {
     expect(await use('Grep', input)).toMatchObject({ isError: false, text: 'three:B' })
   })
 
-  test('what is not plain is refused, in one line', async () => {
+  test('an ambiguous one is rejected, in one line', async () => {
     const { use } = codingTools()
     for (const offset of ['three', '1e3', '0x10', '', [], {}, true, '1.5', '99999999999999999999']) {
       const { text, isError } = await use('Read', { file_path: 'three', offset })
@@ -181,7 +181,7 @@ describe('an input that plainly means another is taken as that', () => {
 })
 
 describe('Write', () => {
-  test.runIf(existsSync('/proc'))('where no folder can be made says so, and does not try for ever', async () => {
+  test.runIf(existsSync('/proc'))('says so if no folder can be created, and does not retry for ever', async () => {
     const { use } = codingTools()
     expect(await use('Write', { file_path: '/proc/no-such-folder/in/it', content: 'x' })).toMatchObject({
       isError: true,
@@ -205,7 +205,7 @@ describe('Write', () => {
     expect(readdirSync(join(cwd, 'a/b'))).toEqual(['c.txt'])
   })
 
-  test('does not overwrite what was never read', async () => {
+  test('does not overwrite a file that was never read', async () => {
     const { use, cwd } = codingTools()
     writeFileSync(join(cwd, 'x'), 'mine')
     expect(await use('Write', { file_path: 'x', content: 'yours' })).toMatchObject({
@@ -229,12 +229,12 @@ describe('Write', () => {
     expect(readFileSync(path, 'utf8')).toContain(secret)
     expect((await use('Edit', { file_path: '.env', old_string: 'DEBUG=0', new_string: 'DEBUG=1' })).isError).toBe(false)
     expect(readFileSync(path, 'utf8')).toBe(`TOKEN=${secret}\nDEBUG=1\n`)
-    // What has no secret in it may say the mark, and a secret may go.
+    // A text without a secret may contain the mark, and a secret may be deleted.
     expect((await use('Write', { file_path: '.env', content: 'TOKEN=\n' })).isError).toBe(false)
     expect((await use('Write', { file_path: '.env', content: 'TOKEN=[REDACTED]\n' })).isError).toBe(false)
   })
 
-  test('does not overwrite what changed since, also within the same time and size', async () => {
+  test('does not overwrite a change since the read, even with the same time and size', async () => {
     const { use, path } = await withFile('aaaa')
     const { atime, mtime } = statSync(path)
     writeFileSync(path, 'bbbb')
@@ -246,12 +246,12 @@ describe('Write', () => {
     expect(readFileSync(path, 'utf8')).toBe('bbbb')
   })
 
-  test('overwrites what was only touched, keeps its mode, and gives the patch', async () => {
+  test('overwrites a merely touched file, keeps its mode, and returns the patch', async () => {
     const { use, path } = await withFile('one\ntwo\n')
     chmodSync(path, 0o751)
     utimesSync(path, new Date(), new Date(0))
-    const told = await use('Write', { file_path: 'file.txt', content: 'one\n2\n' })
-    expect(told.details).toEqual({
+    const result = await use('Write', { file_path: 'file.txt', content: 'one\n2\n' })
+    expect(result.details).toEqual({
       type: 'update',
       filePath: path,
       structuredPatch: [{ oldStart: 1, oldLines: 2, newStart: 1, newLines: 2, lines: [' one', '-two', '+2'] }],
@@ -261,13 +261,13 @@ describe('Write', () => {
     expect(statSync(path).mode & 0o777).toBe(0o751)
   })
 
-  test('may go on writing what it wrote', async () => {
+  test('may overwrite what it wrote', async () => {
     const { use } = codingTools()
     await use('Write', { file_path: 'x', content: '1' })
     expect(await use('Write', { file_path: 'x', content: '2' })).toMatchObject({ isError: false })
   })
 
-  test('writes through a link, and the link stays one', async () => {
+  test('writes through a link, which stays a link', async () => {
     const { use, cwd, path } = await withFile('old')
     symlinkSync('file.txt', join(cwd, 'link'))
     expect(await use('Write', { file_path: 'link', content: 'new' })).toMatchObject({ isError: false })
@@ -279,7 +279,7 @@ describe('Write', () => {
     ).toBe(true)
   })
 
-  test('a folder in the way is told', async () => {
+  test('reports a folder in the way', async () => {
     const { use, cwd } = codingTools()
     mkdirSync(join(cwd, 'd'))
     expect(await use('Write', { file_path: 'd', content: '' })).toMatchObject({
@@ -290,11 +290,11 @@ describe('Write', () => {
 })
 
 describe('Edit', () => {
-  test('replaces one place, shows it, and gives the patch', async () => {
+  test('replaces one place, shows it, and returns the patch', async () => {
     const { use, path } = await withFile('a\nb\nc\n')
-    const told = await use('Edit', { file_path: 'file.txt', old_string: 'b', new_string: 'B' })
-    expect(told.text).toBe(`Edited ${path}. The lines are now:\n     1\ta\n     2\tB\n     3\tc`)
-    expect(told.details).toEqual({
+    const result = await use('Edit', { file_path: 'file.txt', old_string: 'b', new_string: 'B' })
+    expect(result.text).toBe(`Edited ${path}. The lines are now:\n     1\ta\n     2\tB\n     3\tc`)
+    expect(result.details).toEqual({
       filePath: path,
       oldString: 'b',
       newString: 'B',
@@ -306,7 +306,7 @@ describe('Edit', () => {
     expect(readFileSync(path, 'utf8')).toBe('a\nB\nc\n')
   })
 
-  test('refuses what is not there, and what is there more than once', async () => {
+  test('rejects a missing text, and one that occurs more than once', async () => {
     const { use, path } = await withFile('x\ny\nx\n')
     const lines = '     1\tx\n     2\ty\n     3\tx'
     expect((await use('Edit', { file_path: 'file.txt', old_string: 'z', new_string: 'q' })).text).toMatch(
@@ -321,7 +321,7 @@ describe('Edit', () => {
     expect(readFileSync(path, 'utf8')).toBe('q\ny\nq\n')
   })
 
-  test('refuses to change nothing, or from nothing', async () => {
+  test('rejects identical and empty texts', async () => {
     const { use } = await withFile('x')
     expect((await use('Edit', { file_path: 'file.txt', old_string: 'x', new_string: 'x' })).text).toMatch(
       /are identical/,
@@ -331,7 +331,7 @@ describe('Edit', () => {
     )
   })
 
-  test('refuses what was not read, changed since, or is gone', async () => {
+  test('rejects a file that was not read, changed since, or is gone', async () => {
     const { use, cwd } = codingTools()
     const edit = { file_path: 'x', old_string: 'mine', new_string: 'yours' }
     expect((await use('Edit', edit)).text).toContain(missingToEdit(`${cwd}/x`, '', everyTool))
@@ -345,7 +345,7 @@ describe('Edit', () => {
     expect(readFileSync(join(cwd, 'x'), 'utf8')).toBe('minemore\n')
   })
 
-  test('refuses text that is not UTF-8: writing it back would damage it', async () => {
+  test('rejects text that is not UTF-8: writing it back would damage it', async () => {
     const bytes = Buffer.from([0x63, 0x61, 0x66, 0xe9])
     const { use, path } = await withFile(bytes)
     expect((await use('Edit', { file_path: 'file.txt', old_string: 'caf', new_string: 'x' })).text).toMatch(
@@ -354,7 +354,7 @@ describe('Edit', () => {
     expect(readFileSync(path)).toEqual(bytes)
   })
 
-  test('keeps the byte order mark and the line ends, also mixed ones', async () => {
+  test('preserves the byte order mark and the line ends, even mixed ones', async () => {
     const { use, path } = await withFile('\uFEFFa\r\nb\nc\r\nd')
     await use('Edit', { file_path: 'file.txt', old_string: 'b\nc', new_string: 'B\nC\nD' })
     expect(readFileSync(path, 'utf8')).toBe('\uFEFFa\r\nB\nC\nD\r\nd')
@@ -362,7 +362,7 @@ describe('Edit', () => {
     expect(readFileSync(path, 'utf8')).toBe('\uFEFFA\r\n\r\nB\nC\nD\r\nd')
   })
 
-  test('edits of one file follow one another', async () => {
+  test('applies edits of one file one after another', async () => {
     const { use, path } = await withFile(Array.from({ length: 20 }, (_, index) => `<${index}>`).join('\n'))
     const calls = Array.from({ length: 20 }, (_, index) =>
       use('Edit', { file_path: 'file.txt', old_string: `<${index}>`, new_string: `[${index}]` }),
@@ -371,7 +371,7 @@ describe('Edit', () => {
     expect(readFileSync(path, 'utf8')).toBe(Array.from({ length: 20 }, (_, index) => `[${index}]`).join('\n'))
   })
 
-  test('an edit and its inverse restore every byte', async () => {
+  test('restores every byte with the inverse edit', async () => {
     const lines = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', ' ', 'é', '😀', '$', '&', '\\') }), {
       minLength: 1,
       maxLength: 6,

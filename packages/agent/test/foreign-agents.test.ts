@@ -10,7 +10,7 @@ import type { AgentDefinition } from '../src/agents/definition.ts'
 import { agentsOfJson, readAgentDefinitions } from '../src/agents/read-definitions.ts'
 import { temporaryFolder } from './support/harness.ts'
 
-/** The agent of a file with these fields, and what is told of it. */
+/** The agent of a file with these fields, and its notes. */
 async function read(fields: string, body = 'Do it.') {
   const cwd = temporaryFolder()
   mkdirSync(join(cwd, '.claude/agents'), { recursive: true })
@@ -48,7 +48,7 @@ const other = (name: string): AgentDefinition => ({
 })
 
 describe('tools with something in parentheses', () => {
-  test('Agent(name) starts these agents and no others', async () => {
+  test('Agent(name) allows starting these agents and no others', async () => {
     const { agent, notes } = await read('name: a\ndescription: d\ntools: Read, Agent(worker, reader), Task(last)')
     expect([agent, notes]).toMatchObject([
       { tools: ['Read', 'Agent', 'Agent'], startsOnly: ['worker', 'reader', 'last'] },
@@ -73,7 +73,7 @@ describe('tools with something in parentheses', () => {
       'Workflow(deploy) in tools is not supported: the agent does not get Workflow.',
     ],
     ['Read, Bash(git diff:*)', ['Read'], 'Bash(git diff:*) in tools is not supported: the agent does not get Bash.'],
-  ])('%s: what it has only in part it does not have', async (tools, has, note) => {
+  ])('%s: omits a tool that it has only in part', async (tools, has, note) => {
     const { agent, notes } = await read(`name: a\ndescription: d\ntools: ${tools}`)
     expect([spawned(found(agent)).tools, notes]).toEqual([has, [note]])
   })
@@ -116,12 +116,12 @@ describe('hooks, which are not called', () => {
     'hooks: [PreToolUse]',
     'hooks:\n  PreToolUse: Bash',
     'hooks:\n  PreToolUse:\n    - Bash',
-  ])('%j may guard any tool: the agent has none, and says so when it is started', async (hooks) => {
+  ])('%j may guard any tool: the agent gets none, and says so when it is started', async (hooks) => {
     const { agent } = await read(`name: a\ndescription: d\n${hooks}`)
     expect(() => spawned(found(agent))).toThrow('these hooks do not run for agents')
   })
 
-  test('the same holds for --agents', () => {
+  test('works the same for --agents', () => {
     const hooks = { PreToolUse: [{ matcher: 'Bash', hooks: [] }] }
     const [agent] = agentsOfJson(JSON.stringify({ a: { description: 'd', prompt: 'p', hooks } }), '/')
     expect(spawned(found(agent)).tools).toEqual(['Read', 'Edit', 'Write', 'Agent'])
@@ -131,7 +131,7 @@ describe('hooks, which are not called', () => {
 })
 
 describe('a description', () => {
-  test('goes on in examples and lines that are not indented', async () => {
+  test('continues in examples and lines without indentation', async () => {
     const example = '<example>\nContext: a change\nuser: "tools: all"\nuser: "again"\n</example>'
     const { agent, notes } = await read(`name: a\ndescription: Use it.\n${example}\nand more\ntools: Read`)
     expect(agent).toMatchObject({ tools: ['Read'] })
@@ -140,19 +140,19 @@ describe('a description', () => {
   })
 
   test.each(['tools Read', 'permission-mode = plan', 'hooks;'])(
-    'is not made of %j, which may be a field',
+    'does not contain %j, which may be a field',
     async (line) => {
       const { agent, notes } = await read(`name: a\ndescription: d\n${line}`)
       expect([agent, notes.join()]).toEqual([undefined, expect.stringContaining('is not a valid agent')])
     },
   )
 
-  test('an example that does not end takes no field', async () => {
+  test('with an unclosed example swallows no field', async () => {
     const { agent } = await read('name: a\ndescription: d\n<example>\nand so on\ntools: Read')
     expect(agent).toMatchObject({ tools: ['Read'] })
   })
 
-  test('that is missing is the first line of the text', async () => {
+  test('defaults to the first line of the text', async () => {
     const { agent, notes } = await read('name: a\ntype: analyst', '# Finds bugs\n\nAll of them.')
     expect([found(agent).description, notes.at(-1)]).toEqual([
       'Finds bugs',
@@ -161,7 +161,7 @@ describe('a description', () => {
   })
 })
 
-describe('readonly, as other programs have it', () => {
+describe('readonly, a field of other programs', () => {
   test.each([
     ['readonly: true', 'plan'],
     ['readonly: "true" # no writes', 'plan'],
@@ -174,12 +174,12 @@ describe('readonly, as other programs have it', () => {
     expect([found(agent).permissionMode, spawned(found(agent)).permissionMode, notes]).toEqual([mode, mode, []])
   })
 
-  test.each(['readonly: yes', 'read-only: true', 'read_only: true'])('%j makes the file no agent', async (fields) => {
+  test.each(['readonly: yes', 'read-only: true', 'read_only: true'])('%j makes the file invalid', async (fields) => {
     const { agent, notes } = await read(`description: d\n${fields}`)
     expect([agent, notes.join()]).toEqual([undefined, expect.stringContaining('is not a valid agent')])
   })
 
-  test('the same holds for --agents', () => {
+  test('works the same for --agents', () => {
     const definition = { description: 'd', prompt: 'p', readonly: true }
     expect(agentsOfJson(JSON.stringify({ a: definition }), '/')[0]?.permissionMode).toBe('plan')
     const odd = JSON.stringify({ a: { ...definition, readonly: 'all' } })
@@ -187,7 +187,7 @@ describe('readonly, as other programs have it', () => {
   })
 })
 
-test('fields that change what an agent does and are not served are named, and it works', async () => {
+test('unsupported fields that change what an agent does are reported, and it works', async () => {
   const fields = 'model: fable\neffort: high\nskills:\n  - pdf\n  - release\nmcpServers:\n  - slack\nmemory: user'
   const { agent, notes } = await read(`name: Code Reviewer\ndescription: d\n${fields}`)
   expect(agent).toMatchObject({ name: 'Code Reviewer', model: 'fable' })

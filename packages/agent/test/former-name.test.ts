@@ -7,7 +7,7 @@ import { codingAgent, type CodingAgentOptions } from '@halting/agent'
 import { tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
-/** What a session answers to a call of Task. */
+/** The answer of a session to a call of Task. */
 async function answerOfTask(options: Partial<CodingAgentOptions> = {}): Promise<string> {
   const place = mkdtempSync(join(tmpdir(), 'halting-former-'))
   onTestFinished(() => rmSync(place, { recursive: true, force: true }))
@@ -43,7 +43,7 @@ test('a rule that denies Agent denies it', async () => {
   expect(await answerOfTask({ disallowedTools: ['Agent'] })).toContain('There is no tool')
 })
 
-test('a tool of a program that is named Task runs', async () => {
+test('a tool of a program named Task runs', async () => {
   const own = tool({ name: 'Task', description: 'Mine', readOnly: true, execute: () => 'mine' })
   expect(await answerOfTask({ tools: [own] })).toContain('mine')
 })

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { isDeep } from './support/deep.ts'
 import { codingTools, type Harness } from './support/harness.ts'
 
-// Files as people, programs and attackers leave them. Each call gets an answer that is bounded, true, and soon there.
+// Files as users, programs and attackers leave them. Each call gets an answer that is bounded, true and fast.
 
 type Answer = 'done' | 'error'
 type Call = readonly [tool: string, input: object, answer: Answer, says: RegExp]
@@ -15,10 +15,10 @@ interface Row {
   readonly name: string
   readonly make?: (cwd: string, harness: Harness) => void | Promise<void>
   readonly calls: readonly Call[]
-  /** As a user who may not do everything. */
+  /** As a user with limited permissions. */
   readonly as?: 'nobody'
   readonly skip?: boolean
-  /** What takes its time to make: the deep checks have it. */
+  /** Takes long to create: only in the deep checks. */
   readonly isLong?: true
   /** What is on disk afterwards. */
   readonly left?: (cwd: string) => void
@@ -41,7 +41,7 @@ const is =
   (name: string, content: string | Buffer) =>
   (cwd: string): void =>
     expect(fs.readFileSync(join(cwd, name))).toEqual(Buffer.from(content))
-// A million takes minutes to make and to remove.
+// A million takes minutes to create and remove.
 const many = 50_000
 const isRoot = process.getuid?.() === 0
 const hasProc = fs.existsSync('/proc/self/status')
@@ -71,7 +71,7 @@ const rows: readonly Row[] = [
   { name: 'much text, and then 100 GB of nothing', isLong: true, make: shell('yes one | head -c 16384 > f; truncate -s 100G f'), calls: [read('f', 'done', /For the rest, use Read|Read stopped here/), read('f', 'error', /all that Read scans|there is no line/, { offset: 5000 })] }, // prettier-ignore
   { name: 'a thousand columns of a hundred characters', make: put('f', `${'x'.repeat(100)},`.repeat(1000)), calls: [read('f', 'done', /99000 characters of this line left out/)] }, // prettier-ignore
 
-  // Bytes that are no text
+  // Bytes that are not text
   { name: 'bytes of a program', make: put('f', Buffer.from([127, 69, 76, 70, 2, 1, 1, 0, 0, 0])), calls: [read('f', 'error', /is a binary file/), grep('ELF', 'done', /binary|No match/), edit('f', 'error', /has not been read yet/)] }, // prettier-ignore
   { name: 'Latin-1', make: put('f', Buffer.from('caf\xe9 one\n', 'latin1')), calls: [read('f', 'done', /caf\uFFFD one\n\n\[.*not valid UTF-8/), edit('f', 'error', /is not valid UTF-8 text/)], left: is('f', Buffer.from('caf\xe9 one\n', 'latin1')) }, // prettier-ignore
   { name: 'every byte there is', make: put('f', Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))), calls: [read('f', 'error', /is a binary file/)] }, // prettier-ignore
@@ -88,9 +88,9 @@ const rows: readonly Row[] = [
   { name: 'an emoji where the line is cut', make: put('f', `${'x'.repeat(1999)}😀😀 end`), calls: [read('f', 'done', /left out/)] }, // prettier-ignore
   { name: 'text under the name of an image', make: put('f.png', 'one'), calls: [read('f.png', 'error', /not a PNG, JPEG, GIF or WebP/)] }, // prettier-ignore
   { name: 'the beginning of an image', make: put('f.png', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')), calls: [read('f.png', 'error', /cannot be shown as an image/)] }, // prettier-ignore
-  { name: 'a PDF that is none', make: put('f.pdf', '%PDF-1.7\n\0\0\0'), calls: [read('f.pdf', 'error', /is a PDF that cannot be read/)] }, // prettier-ignore
+  { name: 'an invalid PDF', make: put('f.pdf', '%PDF-1.7\n\0\0\0'), calls: [read('f.pdf', 'error', /is a PDF that cannot be read/)] }, // prettier-ignore
 
-  // What is no file
+  // What is not a regular file
   { name: 'a folder in the place of a file', make: shell('mkdir f'), calls: [read('f', 'error', /is a directory/), write('f', 'error', /is a directory/), edit('f', 'error', /is a directory/)] }, // prettier-ignore
   { name: 'a file in the place of a folder', make: put('f', 'one'), calls: [read('f/a', 'error', /does not exist/), write('f/a', 'error', /cannot be written: a part of the path is a file, not a directory/), edit('f/a', 'error', /a file, not a directory \(ENOTDIR\)/), glob('*', 'error', /is a file/, { path: 'f' })], left: is('f', 'one') }, // prettier-ignore
   { name: 'a pipe', make: shell('mkfifo f'), calls: [read('f', 'error', /is not a regular file/), write('f', 'error', /is not a regular file/), edit('f', 'error', /is not a regular file/), grep('one', 'error', /neither a file nor a directory/, { path: 'f' }), grep('one', 'done', /^No match/)] }, // prettier-ignore
@@ -140,7 +140,7 @@ const rows: readonly Row[] = [
   { name: 'folders two hundred deep', isLong: true, make: (cwd) => { const deep = join(cwd, 'd/'.repeat(200)); fs.mkdirSync(deep, { recursive: true }); fs.writeFileSync(join(deep, 'f'), 'one') }, calls: [glob('**/f', 'done', /^(d\/){200}f$/), grep('one', 'done', /1:one$/), read(`${'d/'.repeat(200)}f`, 'done', /one/)] }, // prettier-ignore
 ] // prettier-ignore
 
-/** Every fourth for somebody who waits. */
+/** Every fourth in quick runs. */
 const drawn = rows.filter(({ skip, isLong }, at) => skip !== true && (isDeep || (isLong !== true && at % 4 === 0)))
 
 async function socket(cwd: string): Promise<void> {
@@ -153,7 +153,7 @@ async function socket(cwd: string): Promise<void> {
 function crowd(cwd: string): void {
   fs.mkdirSync(join(cwd, 'd'))
   fs.writeFileSync(join(cwd, 'd', 'f0'), '')
-  // Names are enough, and soon made. A file system takes so many of one file.
+  // Names are enough, and quickly created. A file system limits the links to one file.
   const most = 30_000
   for (let at = 1; at < many; at += 1) {
     const name = join(cwd, 'd', `f${at}`)
@@ -165,7 +165,7 @@ function crowd(cwd: string): void {
 const mostCharacters = 50_000
 const mostMs = 60_000
 
-describe('a bounded, true answer about', () => {
+describe('a bounded and true answer about', () => {
   test.each(drawn)(
     '$name',
     async ({ make, calls, as, left }) => {
@@ -194,7 +194,7 @@ describe('a bounded, true answer about', () => {
 })
 
 describe('while it is read', () => {
-  test.runIf(isDeep)('a file that grows without end is read so far', async () => {
+  test.runIf(isDeep)('a file that grows without end is read up to a limit', async () => {
     const { use, cwd } = codingTools({ readBytes: 20_000_000 })
     const path = join(cwd, 'f')
     fs.writeFileSync(path, 'one\n'.repeat(1_000_000))
@@ -208,7 +208,7 @@ describe('while it is read', () => {
   })
 
   test.each(['gone', 'cut', 'replaced'] as const)(
-    'a file that is %s is told as it was, or as it is',
+    'a file that is %s is reported as it was, or as it is',
     async (becomes) => {
       const { use, cwd } = codingTools()
       const path = join(cwd, 'f')

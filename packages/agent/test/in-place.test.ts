@@ -61,10 +61,10 @@ function swapping({ project, outside }: Places, times: number): { readonly ended
   return { ended: new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1))) }
 }
 
-test('a folder that is swapped for a link while files are read, written and searched leads nowhere else (R-PLACE-1)', async () => {
+test('a folder swapped for a link while files are read, written and searched leads nowhere else (R-PLACE-1)', async () => {
   const where = places()
   const file = join(where.project, 'a/deep/file')
-  // What was judged is the file in the project, each time.
+  // The judged file is the one in the project, each time.
   const { use } = codingTools({}, { cwd: where.project, judged: () => file })
   await use('Read', { file_path: file })
   const swaps = swapping(where, drawn(10_000))
@@ -74,15 +74,15 @@ test('a folder that is swapped for a link while files are read, written and sear
   })
   const seen = { read: 0, refused: 0 }
   while (going.on) {
-    const told = await Promise.allSettled([
+    const results = await Promise.allSettled([
       use('Read', { file_path: file }),
       use('Write', { file_path: file, content: `harmless ${seen.read}\n` }),
       use('Edit', { file_path: file, old_string: 'harmless', new_string: 'harmless', replace_all: true }),
       use('Edit', { file_path: file, old_string: 'harmless', new_string: 'harmless still' }),
       use('Grep', { pattern: '.', path: file, output_mode: 'content' }),
     ])
-    for (const one of told) {
-      // While the folder is not there, the system says so.
+    for (const one of results) {
+      // While the folder is missing, the system reports that.
       const { text, isError } = one.status === 'fulfilled' ? one.value : { text: String(one.reason), isError: true }
       expect(text).not.toContain(secret)
       if (isError) seen.refused += 1
@@ -95,7 +95,7 @@ test('a folder that is swapped for a link while files are read, written and sear
   expect(Math.min(seen.read, seen.refused)).toBeGreaterThan(0)
 }, 120_000)
 
-/** Of a request the rules look at these alone. */
+/** The only fields of a request that the rules use. */
 function requestOf(name: string, input: object): PermissionRequest {
   const call = { type: 'tool_use', id: 'call_1', name, input }
   return {
@@ -105,7 +105,7 @@ function requestOf(name: string, input: object): PermissionRequest {
   } as unknown as PermissionRequest
 }
 
-/** Swaps `project/a` for a link to `outside` and back, with nothing in between: each moment it is one of them. */
+/** Swaps `project/a` for a link to `outside` and back atomically: at each moment it is one of them. */
 function flipping({ project, outside }: Places): { readonly end: () => Promise<void> } {
   const script = [
     'import ctypes, os, sys',
@@ -126,7 +126,7 @@ function flipping({ project, outside }: Places): { readonly end: () => Promise<v
 const isPythonThere = process.platform === 'linux' && spawnSync('python3', ['--version']).status === 0
 
 test.skipIf(!isPythonThere)(
-  'what is opened is what was judged, while a folder flips between itself and a link out of the project (R-PLACE-1a)',
+  'opens what was judged while a folder flips between itself and a link out of the project (R-PLACE-1a)',
   async () => {
     const where = places()
     const flips = flipping(where)
@@ -136,7 +136,7 @@ test.skipIf(!isPythonThere)(
     const { use } = codingTools({}, { cwd: where.project, judged: (callId) => permissions.judgedPath(callId) })
     const before = listed(where.outside)
     const seen = { asked: 0, refused: 0, done: 0, out: 0 }
-    /** As the loop does it. */
+    /** Like the loop. */
     const call = async (name: string, input: object): Promise<string> => {
       const request = requestOf(name, input)
       if (permissions.denies(request) !== undefined) return ''
@@ -145,7 +145,7 @@ test.skipIf(!isPythonThere)(
         seen.asked += 1
         return ''
       }
-      // Between the two other calls run.
+      // Between the two, other calls run.
       if (seen.done % 3 === 0) await new Promise((resolve) => setImmediate(resolve))
       const { text, isError } = await use(name, input)
       if (isError) seen.refused += 1
@@ -172,7 +172,7 @@ test.skipIf(!isPythonThere)(
 )
 
 test.skipIf(!isPythonThere)(
-  'what is put back is put back in the folder that it was taken from, and nothing of elsewhere is kept, while that folder flips (R-PLACE-6)',
+  'restores into the original folder, and stores nothing from elsewhere, while that folder flips (R-PLACE-6)',
   async () => {
     const where = places()
     const folder = temporaryFolder()
@@ -197,7 +197,7 @@ test.skipIf(!isPythonThere)(
       const left = await files.apply(plan)
       counts.left += left.length + plan.left.length
       counts.done += plan.changes.length - left.length
-      // What the tools are about to change is looked at in the same way.
+      // What the tools are about to change is checked in the same way.
       await looking.around(
         { callId: `c${at}`, toolName: 'Write', idempotencyKey: `s/run2/tool:${at}:0:c${at}` },
         join(where.project, 'a/file'),
@@ -212,7 +212,7 @@ test.skipIf(!isPythonThere)(
   600_000,
 )
 
-/** Every name below a folder, with what is in it. */
+/** Every name below a folder, with its content. */
 function listed(folder: string): string {
   return spawnSync('sh', ['-c', 'find . -printf "%P %y %i\n" | sort; find . -type f -exec cat {} +'], {
     cwd: folder,
@@ -227,13 +227,13 @@ describe('Between the judgement and the call (R-PLACE-2)', () => {
     ['Edit', { old_string: 'a', new_string: 'b' }],
     ['Grep', { pattern: '.' }],
     ['Glob', { pattern: '*' }],
-  ])('%s refuses a path that leads elsewhere by then', async (name, input) => {
+  ])('%s rejects a path that leads elsewhere by then', async (name, input) => {
     const where = places()
     const permissions = createPermissions({ cwd: where.project, mode: 'acceptEdits' })
     const { use } = codingTools({}, { cwd: where.project, judged: (callId) => permissions.judgedPath(callId) })
     const target = name === 'Glob' ? join(where.project, 'a') : join(where.project, 'a/file')
     const call = { type: 'tool_use', id: 'call_1', name, input: { file_path: target, path: target, ...input } } as const
-    // Of a request the rules look at these alone.
+    // The only fields of a request that the rules use.
     const request = {
       call,
       tool: undefined,
@@ -251,15 +251,15 @@ describe('Between the judgement and the call (R-PLACE-2)', () => {
   })
 })
 
-describe('What stands at a path', () => {
-  test('a link that was there when it was judged is followed to what was judged', async () => {
+describe('At a path', () => {
+  test('a link that existed when it was judged is followed to the judged target', async () => {
     const where = places()
     symlinkSync(join(where.project, 'a/file'), join(where.project, 'link'))
     const { use } = codingTools({}, { cwd: where.project })
     expect((await use('Read', { file_path: 'link' })).text).toContain('harmless')
   })
 
-  test('a pipe and a device are not opened, by no tool (R-PLACE-3)', async () => {
+  test('a pipe and a device are opened by no tool (R-PLACE-3)', async () => {
     const where = places()
     spawnSync('mkfifo', [join(where.project, 'pipe')])
     const { use } = codingTools({}, { cwd: where.project })
@@ -273,7 +273,7 @@ describe('What stands at a path', () => {
     expect(outcomes.map(({ isError }) => isError)).toEqual([true, true, true, true, true])
   })
 
-  test('a hard link is read, and a write replaces it and leaves the other name alone (R-PLACE-4)', async () => {
+  test('a hard link is read, and a write replaces it and leaves the other name (R-PLACE-4)', async () => {
     const where = places()
     linkSync(join(where.outside, 'file'), join(where.project, 'hard'))
     const { use } = codingTools({}, { cwd: where.project })
@@ -283,7 +283,7 @@ describe('What stands at a path', () => {
     expect(readFileSync(join(where.project, 'hard'), 'utf8')).toBe('mine\n')
   })
 
-  test('folders above that may be searched and not listed are no hindrance', async () => {
+  test('folders above that can be searched but not listed are no obstacle', async () => {
     const where = places()
     chmodSync(join(where.project, 'a'), 0o311)
     const { use } = codingTools({}, { cwd: where.project })
@@ -293,7 +293,7 @@ describe('What stands at a path', () => {
     expect(existsSync(join(where.project, 'a/new/er/file'))).toBe(true)
   })
 
-  test('what the system says names the path, and no descriptor', async () => {
+  test('system errors name the path, not a descriptor', async () => {
     const where = places()
     const { use } = codingTools({}, { cwd: where.project })
     const { text } = await use('Read', { file_path: 'nothing/here' })

@@ -8,7 +8,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { AgentState } from '@halting/core'
 import { textOf } from '@halting/core/adapters'
 import { createReadTool, Workspace } from '../src/index.ts'
-import { blockOf, gitSummary, instructionText, readInstructions, tellingFolders } from '../src/instructions/index.ts'
+import {
+  instructionBlock,
+  gitSummary,
+  instructionText,
+  readInstructions,
+  withFolderInstructions,
+} from '../src/instructions/index.ts'
 import { importsIn, spellingsOf } from '../src/instructions/imports.ts'
 
 let home = ''
@@ -39,7 +45,7 @@ async function shown(options: Parameters<typeof read>[0] = {}): Promise<readonly
   return files.map(({ path, text }) => `${path.slice(home.length + 1)}: ${text}`)
 }
 
-test('R-INSTR-1: the person’s own files come first, then those from the outermost folder to the working directory', async () => {
+test("R-INSTR-1: reads the user's files first, then those from the outermost folder to the working directory", async () => {
   put('.halting/AGENTS.md', 'mine')
   put('.claude/CLAUDE.md', 'mine too')
   put('work/AGENTS.md', 'outer')
@@ -63,14 +69,14 @@ test('R-INSTR-1: the person’s own files come first, then those from the outerm
   expect(await shown({ sources: [] })).toEqual([])
 })
 
-test('R-INSTR-1: the same under two names is shown once', async () => {
+test('R-INSTR-1: shows the same text under two names once', async () => {
   put('work/app/AGENTS.md', 'Use tabs.')
   symlinkSync('AGENTS.md', join(cwd, 'CLAUDE.md'))
   put('work/AGENTS.md', 'Use tabs.\n')
   expect(await shown()).toEqual(['work/AGENTS.md: Use tabs.'])
 })
 
-test('R-INSTR-2: imports are followed five deep, in a ring once, and not in code', async () => {
+test('R-INSTR-2: follows imports five levels deep, cycles once, and none in code', async () => {
   put('work/app/AGENTS.md', 'See @one.md, and `@not.md`.\n```\n@neither.md\n```\n@ann said so. a@b.c')
   for (const [at, name] of ['one', 'two', 'three', 'four', 'five', 'six'].entries())
     put(`work/app/${name}.md`, `${name} @${['two', 'three', 'four', 'five', 'six', 'one'][at]}.md`)
@@ -84,7 +90,7 @@ test('R-INSTR-2: imports are followed five deep, in a ring once, and not in code
   expect(notes).toEqual([`${join(cwd, 'five.md')} imports six.md, nested more than 5 files deep. Skipped.`])
 })
 
-test('R-INSTR-2: what is not there is told', async () => {
+test('R-INSTR-2: reports missing imports', async () => {
   put('work/app/AGENTS.md', '@docs/gone.md')
   expect((await read()).notes).toEqual([`${join(cwd, 'AGENTS.md')} imports docs/gone.md, which does not exist.`])
 })
@@ -93,7 +99,7 @@ test.each([
   ['~/secret.md', 'an own file'],
   ['../../secret.md', 'a path upward'],
   ['linked.md', 'a link'],
-])('R-INSTR-3: %s (%s) is brought in by a trusted folder alone', async (path) => {
+])('R-INSTR-3: %s (%s) is imported only in a trusted folder', async (path) => {
   put('secret.md', 'secret')
   symlinkSync(join(home, 'secret.md'), join(cwd, 'linked.md'))
   put('work/app/AGENTS.md', `@${path}`)
@@ -103,20 +109,20 @@ test.each([
   expect((await read({ trust: trusted })).files.map(({ text }) => text)).toEqual([`@${path}`, 'secret'])
 })
 
-test('R-INSTR-3: a file of instructions that is a link out of the folder is an import, too', async () => {
+test('R-INSTR-3: an instruction file that is a link out of the folder counts as an import', async () => {
   put('secret.md', 'secret')
   symlinkSync(join(home, 'secret.md'), join(cwd, 'AGENTS.md'))
   expect(await shown()).toEqual([])
   expect(await shown({ trust: trusted })).toEqual(['work/app/AGENTS.md: secret'])
 })
 
-test('R-INSTR-3: the person’s own files import from anywhere', async () => {
+test("R-INSTR-3: the user's files may import from anywhere", async () => {
   put('notes.md', 'notes')
   put('.claude/CLAUDE.md', '@~/notes.md')
   expect(await shown()).toEqual(['.claude/CLAUDE.md: @~/notes.md', 'notes.md: notes'])
 })
 
-test('R-INSTR-4: deny rules hold, for links too', async () => {
+test('R-INSTR-4: deny rules apply, also to links', async () => {
   put('work/app/key.md', 'key')
   symlinkSync('key.md', join(cwd, 'AGENTS.md'))
   put('work/app/CLAUDE.md', '@key.md')
@@ -125,17 +131,17 @@ test('R-INSTR-4: deny rules hold, for links too', async () => {
   expect(notes).toEqual([`${join(cwd, 'AGENTS.md')} was skipped: a permission rule denies it.`])
 })
 
-test('R-INSTR-4: what is long is cut, and told; what is nearer has room first', async () => {
+test('R-INSTR-4: long files are cut, with a note; nearer files have room first', async () => {
   for (const folder of ['work', 'work/app']) {
     for (const name of ['AGENTS.md', 'CLAUDE.md']) put(`${folder}/${name}`, `${folder}/${name} ${'x'.repeat(50_000)}`)
   }
   const { files, notes } = await read()
   expect(files.map(({ text }) => text.length)).toEqual([0, 20_000, 40_000, 40_000])
   expect(notes).toContain(`${join(home, 'work/AGENTS.md')} is too long: it is skipped.`)
-  expect(files.map(blockOf)[3]).toContain(`For the rest, read ${join(cwd, 'CLAUDE.md')}.`)
+  expect(files.map(instructionBlock)[3]).toContain(`For the rest, read ${join(cwd, 'CLAUDE.md')}.`)
 })
 
-test('R-INSTR-4: what is no text, and no regular file, is told and does not hold the run up', async () => {
+test('R-INSTR-4: files that are not text or not regular are reported and do not block the run', async () => {
   execFileSync('mkfifo', [join(cwd, 'AGENTS.md')])
   put('work/app/CLAUDE.md', 'a\0b')
   mkdirSync(join(cwd, 'CLAUDE.local.md'))
@@ -150,7 +156,7 @@ test('R-INSTR-4: what is no text, and no regular file, is told and does not hold
   })
 })
 
-test('a text is shown with where it is from', async () => {
+test('shows a text with its source', async () => {
   put('work/app/AGENTS.md', '\uFEFFUse tabs.\n')
   const { files } = await read()
   expect(instructionText(files)).toContain(
@@ -159,7 +165,7 @@ test('a text is shown with where it is from', async () => {
   expect(instructionText([])).toBe('')
 })
 
-test('imports stand behind blanks and brackets, with blanks in them where these are escaped', () => {
+test('finds imports after white space and brackets, with escaped blanks', () => {
   expect(importsIn('@a.md (@b/c.md) x@d.md @my\\ notes.md\n    - @e.md')).toEqual([
     'a.md',
     'b/c.md)',
@@ -174,7 +180,7 @@ function context(state = AgentState.empty()) {
   return { callId: 'c', toolName: 'Read', signal, idempotencyKey: 'k', state, progress: () => undefined }
 }
 
-test('R-INSTR-5: those of a folder below are told once, with the result of the first call there', async () => {
+test('R-INSTR-5: shows instructions of a subfolder once, with the result of the first call there', async () => {
   put('work/app/AGENTS.md', 'root')
   put('work/app/api/AGENTS.md', 'of the API @more.md @../docs/style.md @../../private.md')
   put('work/app/api/more.md', 'more')
@@ -182,10 +188,10 @@ test('R-INSTR-5: those of a folder below are told once, with the result of the f
   put('work/private.md', 'private')
   put('work/app/api/v1/x.ts', 'let x')
   const { files } = await read()
-  const wrap = tellingFolders({ cwd, home, env: {}, ...rules }, new Set(files.map(({ realPath }) => realPath)))
+  const wrap = withFolderInstructions({ cwd, home, env: {}, ...rules }, new Set(files.map(({ realPath }) => realPath)))
   const tool = wrap(createReadTool(new Workspace({ cwd })))
   if (!('execute' in tool)) throw new Error('It is no agent.')
-  // The tool takes what Read takes.
+  // The tool accepts the input of Read.
   const call = (path: string, state?: AgentState) => tool.execute({ file_path: path } as never, context(state))
   const text = (output: Awaited<ReturnType<typeof call>>) =>
     typeof output === 'string' ? output : textOf(output.content)
@@ -196,7 +202,7 @@ test('R-INSTR-5: those of a folder below are told once, with the result of the f
   expect(first).not.toContain('\nprivate\n')
   expect(first).toContain('more\n</instructions>')
   expect(first).not.toContain('root')
-  // Beside it in the same message.
+  // Next to it in the same message.
   expect(text(await call('api/v1/x.ts'))).not.toContain('instructions')
   const later = AgentState.empty().withUserMessage(first)
   expect(text(await call('api/v1/x.ts', later))).not.toContain('instructions')
@@ -205,7 +211,7 @@ test('R-INSTR-5: those of a folder below are told once, with the result of the f
   expect(text(await call('gone.ts', compacted))).not.toContain('of the API')
 })
 
-test('R-INSTR-6: branch and changes in a few lines, and nothing that the repository names is run', async () => {
+test('R-INSTR-6: shows branch and changes in a few lines, and runs no program that the repository names', async () => {
   const env = { PATH: process.env['PATH'], HOME: home }
   expect(await gitSummary(cwd, env)).toBeUndefined()
   const git = (...args: string[]) => execFileSync('git', args, { cwd, env, stdio: 'pipe' })
@@ -219,13 +225,13 @@ test('R-INSTR-6: branch and changes in a few lines, and nothing that the reposit
   put('work/app/.gitattributes', '* filter=x')
   put('work/app/a.txt', 'b')
   for (let at = 0; at < 40; at++) put(`work/app/new-${at}\n.txt`, 'x')
-  const told = (await gitSummary(cwd, env))?.split('\n') ?? []
-  expect(told.slice(0, 4)).toEqual(['Branch: main', changesHead, ' M a.txt', '?? .gitattributes'])
-  expect(told.at(-1)).toBe('(and 12 more)')
+  const lines = (await gitSummary(cwd, env))?.split('\n') ?? []
+  expect(lines.slice(0, 4)).toEqual(['Branch: main', changesHead, ' M a.txt', '?? .gitattributes'])
+  expect(lines.at(-1)).toBe('(and 12 more)')
   expect(existsSync(trap)).toBe(false)
 })
 
-test('R-INSTR-4: so many imports are looked for and no more, and marks behind a name are gone through once', async () => {
+test('R-INSTR-4: limits the number of imports, and takes linear time for punctuation', async () => {
   put('work/app/AGENTS.md', Array.from({ length: 300 }, (_, index) => `@no-${index}.md`).join(' '))
   const { notes } = await read()
   expect(notes).toHaveLength(201)

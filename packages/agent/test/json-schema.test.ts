@@ -70,11 +70,11 @@ describe('draft 2020-12 (R-OUT-6)', () => {
     ['multipleOf of what is no binary fraction', { multipleOf: 0.01 }, [19.99, 0, 12_345_678_901.23, -0.07], [19.995]],
     ['multipleOf of large numbers', { multipleOf: 3 }, [9_007_199_254_740_990], [9_007_199_254_740_991]],
     ['words that are not known, which say nothing', { 'x-own': 1, example: 'a', format: 'own' }, [1], []],
-  ])('knows %s', (_keyword, schema, taken, refused) => {
+  ])('supports %s', (_keyword, schema, taken, refused) => {
     expect(fit(schema, ...taken, ...refused)).toEqual([...taken.map(() => true), ...refused.map(() => false)])
   })
 
-  test('draft 7 counts where the schema says that it is one', () => {
+  test('applies draft 7 if the schema says so', () => {
     const schema = { items: [{ type: 'string' }], additionalItems: false }
     const seven = { $schema: 'http://json-schema.org/draft-07/schema#', ...schema }
     expect(fit(seven, ['a'], ['a', 1], [1])).toEqual([true, false, false])
@@ -82,7 +82,7 @@ describe('draft 2020-12 (R-OUT-6)', () => {
   })
 })
 
-test('what is wrong names the place, and what would be right (R-OUT-7)', () => {
+test('errors name the place and what is right (R-OUT-7)', () => {
   const schema = {
     type: 'object',
     properties: { a: { enum: ['x', 'y'] }, 'b/c': { type: 'array', items: { type: 'integer' } } },
@@ -100,7 +100,7 @@ test('what is wrong names the place, and what would be right (R-OUT-7)', () => {
   ).toMatch(/; \/19 must be string; and 80 more$/)
 })
 
-describe('what is no schema is refused at once (R-OUT-8)', () => {
+describe('an invalid schema is rejected at once (R-OUT-8)', () => {
   test.each<[given: unknown, words: string]>([
     [
       { type: 'whatever' },
@@ -130,7 +130,7 @@ describe('what is no schema is refused at once (R-OUT-8)', () => {
     ['itself for objects', { anyOf: [{ not: { type: 'object' } }, { $ref: '#' }] }],
     ['another that refers to it', { $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' }],
     ['itself by $dynamicRef', { $dynamicAnchor: 'own', $dynamicRef: '#own' }],
-  ])('a schema that refers to %s without end is refused: no answer would fit', (_what, schema) => {
+  ])('a schema that refers to %s without end is rejected: no answer would match', (_what, schema) => {
     expect(() => jsonSchemaOutput(schema)).toThrow(
       expect.objectContaining({
         name: 'ConfigurationError',
@@ -146,24 +146,24 @@ describe('what is no schema is refused at once (R-OUT-8)', () => {
       { uniqueItems: true },
       Array.from({ length: 60_000 }, (_, n) => ({ n })),
     ],
-  ])('an answer does not fit that takes too long to be checked: %s (R-OUT-9)', (_what, schema, value) => {
+  ])('an answer that takes too long to check does not match: %s (R-OUT-9)', (_what, schema, value) => {
     const output = jsonSchemaOutput(schema)
     expect(output.check(JSON.stringify(value))).toEqual({
       fits: false,
       message: 'it took longer than 2 s to check; use shorter strings and lists',
     })
-    // The next one is looked at as ever.
+    // The next one is checked as usual.
     expect([output.check('"aaa"').fits, output.check('[1,2]').fits]).toEqual([true, true])
   })
 
-  test('a number that JavaScript cannot hold is none', () => {
+  test('rejects a number that JavaScript cannot represent', () => {
     expect(jsonSchemaOutput({ type: 'integer' }).check('1e999')).toEqual({
       fits: false,
       message: 'the value must be integer',
     })
   })
 
-  test('an answer deeper than can be checked does not fit', () => {
+  test('rejects an answer deeper than can be checked', () => {
     const list = { type: 'array', items: { $ref: '#' } }
     const depth = 50_000
     expect(jsonSchemaOutput(list).check('['.repeat(depth) + ']'.repeat(depth))).toEqual({
@@ -172,7 +172,7 @@ describe('what is no schema is refused at once (R-OUT-8)', () => {
     })
   })
 
-  test('a schema is taken as it was given: nothing is added to answers, and one is not held against another', () => {
+  test('uses a schema as given: adds nothing to answers, and compares no two schemas', () => {
     const first = jsonSchemaOutput({ $id: 'https://example.com/a', properties: { a: { default: 1 } } })
     jsonSchemaOutput({ $id: 'https://example.com/a', type: 'string' })
     expect(first.check('{"__proto__":{"b":1}}')).toEqual({ fits: true, value: JSON.parse('{"__proto__":{"b":1}}') })

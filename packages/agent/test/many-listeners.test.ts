@@ -17,7 +17,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The signal that its calls are given. */
+/** The signal that its calls receive. */
 function watched(tool: AnyTool, onSignal: (signal: AbortSignal) => void): AnyTool {
   if (isAgentTool(tool)) return tool
   return {
@@ -35,7 +35,7 @@ test.each([
   ['Bash', (index: number) => ({ command: `echo ${index}` }), 24],
   ['Grep', (index: number) => ({ pattern: `word|${index}` }), 24],
   ['Read', () => ({ file_path: join(folder, 'a.txt') }), 200],
-] as const)('calls of %s at once: no warning, and no listener is left', async (name, input, count) => {
+] as const)('calls of %s at once: no warning, and no remaining listener', async (name, input, count) => {
   const warnings: string[] = []
   const onWarning = (warning: Error): void => void warnings.push(`${warning.name}: ${warning.message}`)
   process.on('warning', onWarning)
@@ -52,7 +52,7 @@ test.each([
     tools,
     toolConcurrency: count,
   }).ended
-  // A warning is told in the next turn of the event loop.
+  // A warning is emitted in the next turn of the event loop.
   await new Promise((resolve) => setImmediate(resolve))
   process.off('warning', onWarning)
   const left = [...signals].map((signal) => getEventListeners(signal, 'abort').length)

@@ -9,7 +9,7 @@ import { FileCheckpoints } from '@halting/agent'
 import { gitSummary } from '../src/instructions/git-summary.ts'
 import { unreadNames } from '../src/instructions/prompt-texts.ts'
 import { filesCut, ignoredFiles, noMatches, tryIgnoringCase } from '../src/tools/search-texts.ts'
-import { mentioned } from '../src/instructions/mentions.ts'
+import { loadMentions } from '../src/instructions/mentions.ts'
 import { bounded, many, manyFilesIn, placeForMany } from '../../policy/test/support/many-files.ts'
 import { codingTools } from './support/harness.ts'
 
@@ -33,7 +33,7 @@ describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
     return { text, isError }
   }
 
-  test('Glob says how many there are, and finds one', async () => {
+  test('Glob reports how many there are, and finds one', async () => {
     expect((await answer('Glob', { pattern: '*' })).text).toContain(filesCut(100, many))
     expect(await answer('Glob', { pattern: 'f77777' })).toEqual({ text: 'd/f77777', isError: false })
   })
@@ -44,7 +44,7 @@ describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
     expect(await answer('Grep', { pattern: 'nothing' })).toEqual({ text, isError: false })
   })
 
-  test('Read says that it is a folder, and that a file is not there', async () => {
+  test('Read says that it is a folder, and that a file is missing', async () => {
     expect((await answer('Read', { file_path: 'd' })).text).toMatch(/is a directory/)
     expect((await answer('Read', { file_path: 'd/f0.txt' })).text).toMatch(/d\/f0\.txt does not exist\./)
   })
@@ -54,11 +54,11 @@ describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
     expect((await answer('Bash', { command: 'ls d' })).isError).toBe(false)
   })
 
-  test('a prompt that names it is shown some names, and told that there are more', async () => {
+  test('shows some names for a prompt that mentions it, and says that there are more', async () => {
     const { workspace } = codingTools({}, { cwd })
     const permissions = createPermissions({ cwd, mode: 'default', deny: ['Read(f5*)'] })
     const signal = new AbortController().signal
-    const { blocks, notes } = await bounded(() => mentioned('Look at @d', workspace, permissions, signal))
+    const { blocks, notes } = await bounded(() => loadMentions('Look at @d', workspace, permissions, signal))
     const shown = JSON.stringify(blocks)
     expect(notes).toEqual([])
     expect(shown).toContain(unreadNames(10_000))
@@ -75,7 +75,7 @@ describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
     const [log = ''] = fs.readdirSync(folder).filter((file) => file.endsWith('.jsonl'))
     const lines = fs.readFileSync(join(folder, log), 'utf8').trimEnd().split('\n')
     fs.rmSync(folder, { recursive: true })
-    // What this file is for: the last line tells of the command.
+    // The purpose of this file: the last line is about the command.
     return JSON.parse(lines.at(-1) ?? '') as {
       readonly changes: readonly unknown[]
       readonly unseen: readonly string[]
@@ -83,7 +83,7 @@ describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
   }
   const notLookedAt = [expect.stringMatching(/^more than 20000 files are in /)]
 
-  test('that not all was looked at is told with what a command changed', async () => {
+  test("reports with a command's changes that not everything was inspected", async () => {
     const { changes, unseen } = await kept('made-1')
     expect(unseen).toEqual(notLookedAt)
     expect(changes.length).toBeLessThan(10)
@@ -94,11 +94,11 @@ describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
 
     test('the briefing is a few lines', async () => {
       const summary = await bounded(() => gitSummary(cwd, process.env))
-      // On a machine that is busy git does not say in time.
+      // On a busy machine git does not answer in time.
       expect(summary?.length ?? 0).toBeLessThan(1_000)
     })
 
-    test('it is told too, where git finds more than is looked at', async () => {
+    test('reports it too if git finds more than is inspected', async () => {
       const { changes, unseen } = await kept('made-2')
       expect(unseen).toEqual(notLookedAt)
       expect(changes.length).toBeLessThan(10)

@@ -14,7 +14,7 @@ beforeEach(() => {
 interface Ended {
   readonly outcome: RunOutcome<string>
   readonly sent: readonly string[]
-  readonly told: string
+  readonly lastRequest: string
 }
 
 async function ended(permissions: Permissions, readOnly = false): Promise<Ended> {
@@ -28,7 +28,7 @@ async function ended(permissions: Permissions, readOnly = false): Promise<Ended>
   })
   const model = scriptedModel([{ toolCalls: [{ name: 'Send', id: 'c1' }] }, 'done'])
   const outcome = await run({ model, tools: [send], permissions, prompt: 'go' })
-  return { outcome, sent, told: JSON.stringify(model.requests.at(-1)?.messages) }
+  return { outcome, sent, lastRequest: JSON.stringify(model.requests.at(-1)?.messages) }
 }
 
 const rules = (options: Partial<PermissionOptions>): Permissions => createPermissions({ cwd, ...options })
@@ -55,7 +55,7 @@ describe('the rules of the coding agent', () => {
     expect([outcome.reason, sent]).toEqual(expected)
   })
 
-  test('say which rule would allow it, offer it, and keep to it', async () => {
+  test('name the rule that would allow it, offer it, and apply it', async () => {
     const { outcome } = await ended(rules({}), true)
     const reason = 'the tool Send requires approval of this call. The rule Send would allow it.'
     expect(outcome.pending[0]?.reason).toBe(reason)
@@ -75,8 +75,10 @@ describe('the rules of the coding agent', () => {
   })
 
   test('tell the model in dontAsk what is missing', async () => {
-    const { told } = await ended(rules({ mode: 'dontAsk' }), true)
-    expect(told).toContain('Not allowed: the tool Send requires approval of this call. The rule Send would allow it.')
+    const { lastRequest } = await ended(rules({ mode: 'dontAsk' }), true)
+    expect(lastRequest).toContain(
+      'Not allowed: the tool Send requires approval of this call. The rule Send would allow it.',
+    )
   })
 })
 
@@ -106,7 +108,7 @@ describe('a hook', () => {
       tell: () => undefined,
     })
 
-  test('on PermissionRequest answers in the place of a person', async () => {
+  test('on PermissionRequest answers in place of a user', async () => {
     const allows = shellHooks('PermissionRequest', { decision: { behavior: 'allow' } })
     const { outcome, sent } = await ended(allows.permissions(rules({}), 'ask'))
     await allows.end('other')

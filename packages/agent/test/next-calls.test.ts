@@ -4,10 +4,10 @@ import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { codingTools, type Harness, temporaryFolder } from './support/harness.ts'
 
-type Told = Awaited<ReturnType<Harness['use']>>
+type ToolResult = Awaited<ReturnType<Harness['use']>>
 
 /** Makes the call that a text names: `Read with {"file_path": "a.ts"}`. */
-async function follow({ use }: Harness, { text }: Pick<Told, 'text'>): Promise<Told> {
+async function follow({ use }: Harness, { text }: Pick<ToolResult, 'text'>): Promise<ToolResult> {
   const named = /(?:use|try) ([A-Z]\w+) with (?=\{)/i.exec(text)
   if (named === null) throw new Error(`no call in: ${text}`)
   const from = named.index + named[0].length
@@ -57,7 +57,7 @@ test.each(names)('the search for %j finds it at another place', async (name) => 
   expect(text.split('\n\n')[0]).toBe(join('src', basename(`${name}.ts`)))
 })
 
-test('a pattern of wildcards only is not tried again at any depth', async () => {
+test('does not retry a pattern of only wildcards at any depth', async () => {
   const { use } = codingTools()
   expect((await use('Glob', { pattern: 'none/**' })).text).not.toContain('**/**')
 })
@@ -76,7 +76,7 @@ describe('a failed Edit whose place is too long to be shown whole', () => {
     const edit = { file_path: 'a.ts', old_string: place.map((line) => line.slice(1)).join('\n'), new_string: 'new' }
     const refused = await use('Edit', edit)
     expect(refused.text).not.toContain('The lines above are the current text')
-    // Each line is whole, or says that it is cut.
+    // Each line is complete, or marked as cut.
     expect(refused.text.match(/y+/g)?.every((part) => part.length === 400 || part.length < 100) ?? true).toBe(true)
     const shown = await follow(harness, refused)
     const oldString = shown.text
@@ -88,7 +88,7 @@ describe('a failed Edit whose place is too long to be shown whole', () => {
   })
 })
 
-test('places that overlap are shown once where an Edit fits several', async () => {
+test('shows overlapping places once if an Edit matches several', async () => {
   const { use, cwd } = codingTools()
   writeFileSync(join(cwd, 'a.ts'), 'a\none\none\none\nb\nc\nd\ne\nf\none\n')
   await use('Read', { file_path: 'a.ts' })
@@ -98,7 +98,7 @@ test('places that overlap are shown once where an Edit fits several', async () =
   )
 })
 
-test('TaskOutput shows the end first of a long command that failed', async () => {
+test('TaskOutput shows the end of a long failed command first', async () => {
   const { use } = codingTools({ bashOutputCharacters: 1_000 })
   await use('Bash', { command: 'seq 1 1000; echo THE REASON; exit 3', run_in_background: true })
   const { text } = await use('TaskOutput', { task_id: 'bash_1' })

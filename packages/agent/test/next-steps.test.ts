@@ -45,7 +45,7 @@ describe('a result says what the next call needs', () => {
     expect(text).toMatch(/^Exit code 2\nThe end of the output:\n[^]*the reason\n\n\[\.\.\. \d+ characters left out/)
     expect(text.indexOf('the reason')).toBeLessThan(text.indexOf('begin'))
     expect(String(details['stdout'])).toMatch(/^begin\n[^]*the reason$/)
-    // Of one that succeeds the order stays.
+    // The order of a successful one stays.
     const fine = await use('Bash', { command: 'echo begin; seq 1 2000; echo done' })
     expect(fine.text).toMatch(/^begin\n[^]*done$/)
   })
@@ -63,7 +63,7 @@ describe('a result says what the next call needs', () => {
     expect((await use('Edit', { file_path: 'src/man.ts', old_string: 'a', new_string: 'b' })).text).toContain('main.ts')
   })
 
-  test('names that a rule hides are not suggested', async () => {
+  test('does not suggest names that a rule hides', async () => {
     const hides = (path: string): boolean => path.endsWith('secret.env')
     const { use, cwd } = codingTools({}, { hides })
     writeFileSync(join(cwd, 'secret.env'), 'x')
@@ -83,7 +83,7 @@ describe('a result says what the next call needs', () => {
     expect((await use('Grep', { pattern: 'x', type: 'tsx' })).text).toContain('"glob": "*.tsx"')
   })
 
-  test('a search that is cut goes on with offset', async () => {
+  test('a cut search continues with offset', async () => {
     const { use } = withFiles({ a: 'one\n'.repeat(10) })
     const search = { pattern: 'one', output_mode: 'content', head_limit: 4 }
     const { text } = await use('Grep', search)
@@ -92,7 +92,7 @@ describe('a result says what the next call needs', () => {
   })
 })
 
-describe('a call under other names is the call that it means', () => {
+describe('a call with other field names is the call that it means', () => {
   test.each([
     [
       'Grep',
@@ -116,7 +116,7 @@ describe('a call under other names is the call that it means', () => {
     expect([isError, text]).toEqual([true, expect.stringContaining('there is no field context') as string])
   })
 
-  test('canonical inputs stay as they are, and twice is once', () => {
+  test('canonical inputs are unchanged, and canonicalization is idempotent', () => {
     const { tools } = codingTools()
     for (const [name, input] of [
       ['Glob', { pattern: '/etc/*.conf' }],
@@ -141,7 +141,7 @@ describe('a call under other names is the call that it means', () => {
     })
   })
 
-  // What rules and hooks judge is the field that the tool reads.
+  // Rules and hooks judge the field that the tool reads.
   test.each([
     ['Read', { path: 'secret/key' }],
     ['Read', { filePath: 'secret/key' }],
@@ -155,7 +155,7 @@ describe('a call under other names is the call that it means', () => {
     ['Bash', { cmd: 'cat secret/key' }],
     ['Glob', '{"pattern":"{cwd}/secret/*"}'],
     ['Read', '{"path":"secret/key"}'],
-  ])('a deny rule holds for %s %j', async (name, input) => {
+  ])('a deny rule applies to %s %j', async (name, input) => {
     const cwd = temporaryFolder()
     mkdirSync(join(cwd, 'secret'))
     writeFileSync(join(cwd, 'secret/key'), 'hunter2')

@@ -46,7 +46,7 @@ function withBook(content: string = book): Harness & { readonly path: string } {
   return { ...harness, path }
 }
 
-test('Read shows cells with what they gave: text bounded, images as images, without colours (spec R-BOOK-1)', async () => {
+test('Read shows cells with their outputs: text bounded, images as images, without colours (spec R-BOOK-1)', async () => {
   const { output } = await withBook().use('Read', { file_path: 'a.ipynb' })
   expect(output.content).toEqual([
     {
@@ -61,7 +61,7 @@ test('Read shows cells with what they gave: text bounded, images as images, with
   ])
 })
 
-test('Read shows a range of cells and says how to go on; long outputs and cells are cut (spec R-BOOK-1)', async () => {
+test('Read shows a range of cells and how to continue; long outputs and cells are cut (spec R-BOOK-1)', async () => {
   const cells = Array.from({ length: 50 }, (_, index) => ({
     cell_type: 'code',
     source: `${index} ${'s'.repeat(3000)}`,
@@ -99,18 +99,18 @@ test.each([
 test.each([
   ['{"cells": []}', 'without cells'],
   ['{"cells": [null, 3, {"source": 7, "outputs": [null, {"output_type": "error"}, {"data": 4}]}]}', 'cell-2'],
-])('odd notebooks break nothing: %s', async (content, expected) => {
+])('malformed notebooks break nothing: %s', async (content, expected) => {
   expect(await withBook(content).use('Read', { file_path: 'a.ipynb' })).toMatchObject({
     isError: false,
     text: expect.stringContaining(expected),
   })
 })
 
-test('NotebookEdit replaces a cell, clears its outputs, and leaves all else byte for byte (spec R-BOOK-3)', async () => {
+test('NotebookEdit replaces a cell, clears its outputs, and leaves the rest byte for byte (spec R-BOOK-3)', async () => {
   const { use, path } = withBook()
   await use('Read', { file_path: path })
-  const told = await use('NotebookEdit', { notebook_path: path, cell_id: 'intro', new_source: '# New\nmore' })
-  expect(told).toMatchObject({
+  const result = await use('NotebookEdit', { notebook_path: path, cell_id: 'intro', new_source: '# New\nmore' })
+  expect(result).toMatchObject({
     isError: false,
     text: `Replaced cell intro of ${path}.`,
     details: { cell_id: 'intro', edit_mode: 'replace', linesAdded: 4 },
@@ -163,7 +163,7 @@ test('NotebookEdit inserts and deletes cells, at the top too (spec R-BOOK-3)', a
   expect(readFileSync(path, 'utf8')).toMatch(/"metadata": \{"n": 1\.50\}/)
 })
 
-test('notebooks of an older format get no ids; compact ones, CRLF, mark and mode stay (spec R-BOOK-3)', async () => {
+test('notebooks of an older format get no ids; compact ones, CRLF, byte order mark and mode stay (spec R-BOOK-3)', async () => {
   const { use, path } = withBook(
     '\uFEFF{"cells":[{"cell_type":"code","metadata":{},"outputs":[],"source":"a"}],"nbformat":4,"nbformat_minor":2}',
   )
@@ -185,7 +185,7 @@ test('notebooks of an older format get no ids; compact ones, CRLF, mark and mode
   expect(statSync(crlf).mode & 0o777).toBe(statSync(path).mode & 0o777)
 })
 
-test('a notebook must have been read, and not changed since (spec R-BOOK-2)', async () => {
+test('a notebook must have been read, and must not have changed since (spec R-BOOK-2)', async () => {
   const { use, path } = withBook()
   const edit = (input: object = {}) =>
     use('NotebookEdit', { notebook_path: path, cell_id: 'calc', new_source: 'x', ...input })
@@ -217,7 +217,7 @@ test('a notebook must have been read, and not changed since (spec R-BOOK-2)', as
   })
 })
 
-test('a secret that was shown as a mark is not lost (spec R-BOOK-4)', async () => {
+test('does not lose a secret that was shown as a mark (spec R-BOOK-4)', async () => {
   const key = `sk-ant-api03-${'a1B2c3D4'.repeat(11)}-AA`
   const { use, path, workspace } = withBook(book.replace('print(1)', `key = '${key}'`))
   workspace.redact = redactSecrets
@@ -230,7 +230,7 @@ test('a secret that was shown as a mark is not lost (spec R-BOOK-4)', async () =
   })
 })
 
-test('an offset or a limit of 0 is none, and the number of outputs has a bound, too (spec R-BOOK-1, R-TOOL-2a)', async () => {
+test('treats an offset or a limit of 0 as absent, and limits the number of outputs (spec R-BOOK-1, R-TOOL-2a)', async () => {
   const plain = await withBook().use('Read', { file_path: 'a.ipynb' })
   const nought = await withBook().use('Read', { file_path: 'a.ipynb', offset: 0, limit: 0 })
   expect(nought.output.content).toEqual(plain.output.content)
@@ -241,10 +241,10 @@ test('an offset or a limit of 0 is none, and the number of outputs has a bound, 
   expect(text).toMatch(/\[\.\.\. \d+ more outputs left out\]$/)
 })
 
-test('a cell that is nested too deeply to be written again is refused in words (spec R-BOOK-2)', async () => {
+test('rejects a cell nested too deeply to be written again (spec R-BOOK-2)', async () => {
   const metadata = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
   const { use } = withBook(`{"cells":[{"cell_type":"code","id":"a","source":"x","metadata":${metadata}}],"nbformat":4}`)
   await use('Read', { file_path: 'a.ipynb' })
-  const told = await use('NotebookEdit', { notebook_path: 'a.ipynb', cell_id: 'a', new_source: 'y' })
-  expect(told).toMatchObject({ isError: true, text: expect.stringContaining('nested too deeply for NotebookEdit') })
+  const result = await use('NotebookEdit', { notebook_path: 'a.ipynb', cell_id: 'a', new_source: 'y' })
+  expect(result).toMatchObject({ isError: true, text: expect.stringContaining('nested too deeply for NotebookEdit') })
 })

@@ -12,7 +12,7 @@ const spooledBy = async ({ use }: Harness, command: string): Promise<string | un
 
 const never = new AbortController().signal
 
-test('output beyond the bound is written whole, for the person alone, and what is not is not', async () => {
+test('writes output beyond the limit completely, readable only by the user, and no shorter output', async () => {
   const spoolFolder = join(temporaryFolder(), 'a', 'b')
   const harness = codingTools({ bashOutputCharacters: 1000 }, { spoolFolder })
   expect([await spooledBy(harness, 'seq 1 100'), existsSync(spoolFolder)]).toEqual([undefined, false])
@@ -23,7 +23,7 @@ test('output beyond the bound is written whole, for the person alone, and what i
   expect(existsSync(spoolFolder)).toBe(false)
 })
 
-test('it is moved to the results of the session, also when that is done again', async () => {
+test('moves it to the results of the session, also when repeated', async () => {
   const [home, cwd] = [temporaryFolder(), temporaryFolder()]
   const files = createResultFiles({ cwd, home, env: {}, sessionId: 's' })
   const harness = codingTools({ bashOutputCharacters: 1000 }, { spoolFolder: files.spoolFolder })
@@ -35,12 +35,12 @@ test('it is moved to the results of the session, also when that is done again', 
   await expect(files.save({ ...result, idempotencyKey: 'other' }, { signal: never })).rejects.toThrow('is gone')
 })
 
-test('secrets are taken out of all of it, and a link in the place of the folder is not followed', async () => {
+test('removes secrets from all of it, and does not follow a link in place of the folder', async () => {
   const folder = temporaryFolder()
   const harness = codingTools({ bashOutputCharacters: 1000 }, { spoolFolder: join(folder, 'spool') })
   harness.workspace.redact = (text) => text.replaceAll('secret', '*')
   const command = 'seq 1 1000; echo a secret; seq 1 1000; '
-  // While the command runs nothing of it is on disk.
+  // While the command is running nothing of it is on disk.
   const path = (await spooledBy(harness, `${command} test -e ${folder}/spool && echo there`)) ?? ''
   expect(readFileSync(path, 'utf8')).toContain('\na *\n')
   expect(readFileSync(path, 'utf8')).not.toContain('there')
@@ -50,7 +50,7 @@ test('secrets are taken out of all of it, and a link in the place of the folder 
   expect([await spooledBy(linked, 'seq 1 5000'), readdirSync(join(folder, 'elsewhere'))]).toEqual([undefined, []])
 })
 
-test('a disk that refuses costs the file alone', async () => {
+test('a failing disk costs only the file', async () => {
   const folder = temporaryFolder()
   writeFileSync(join(folder, 'file'), '')
   const harness = codingTools({ bashOutputCharacters: 1000 }, { spoolFolder: join(folder, 'file', 'spool') })
@@ -59,14 +59,14 @@ test('a disk that refuses costs the file alone', async () => {
   await harness.workspace.dispose()
 })
 
-test.runIf(isDeep)('of output without end the first 64 MiB are written, and it is said', async () => {
+test.runIf(isDeep)('writes the first 64 MiB of endless output, and says so', async () => {
   const harness = codingTools({ bashOutputCharacters: 1000 }, { spoolFolder: join(temporaryFolder(), 'spool') })
   const path = (await spooledBy(harness, 'yes | head -c 80000000')) ?? ''
   expect(lstatSync(path).size).toBeLessThan(64 * 1024 * 1024 + 100)
   expect(readFileSync(path, 'utf8').slice(-80)).toContain(`y\n\n${spoolCut(67_108_864)}\n`)
 })
 
-test.runIf(isDeep)('no half of a secret is left where the output is cut', async () => {
+test.runIf(isDeep)('leaves no half of a secret where the output is cut', async () => {
   const harness = codingTools({ bashOutputCharacters: 1000 }, { spoolFolder: join(temporaryFolder(), 'spool') })
   harness.workspace.redact = (text) => text.replaceAll('secret', '*')
   const long = (await spooledBy(harness, 'yes secret | head -c 10000000')) ?? ''

@@ -94,7 +94,7 @@ describe.each(kinds)('one file of a patch (%s) decides about all of it', (kind) 
     }
   })
 
-  test('modes: acceptEdits allows what lies within and is not protected, plan nothing', () => {
+  test('modes: acceptEdits allows what is inside and not protected, plan nothing', () => {
     const outside = join(temporaryFolder(), 'file')
     const { behavior } = asker({ mode: 'acceptEdits' })
     expect(behavior(patchOf(...fine))).toBe('allow')
@@ -114,7 +114,7 @@ describe.each(kinds)('one file of a patch (%s) decides about all of it', (kind) 
   })
 })
 
-test('rules for Write are about files that a patch adds or moves to', () => {
+test('rules for Write apply to files that a patch adds or moves to', () => {
   const { behavior } = asker({ allow: ['Edit'], deny: ['Write(src/**)'] })
   const of = (kind: keyof typeof sections): string => behavior(patchOf(sections[kind]('src/a')))
   expect(Object.fromEntries(kinds.map((kind) => [kind, of(kind)]))).toEqual({
@@ -126,7 +126,7 @@ test('rules for Write are about files that a patch adds or moves to', () => {
   })
 })
 
-test('rules that take away reading a file hold for moving it', () => {
+test('rules that deny reading a file apply to moving it', () => {
   const { behavior, cwd, permissions } = asker({ mode: 'acceptEdits', ask: ['Read(.env)'], deny: ['Read(*.key)'] })
   const move = (path: string): string => behavior(patchOf(sections.add('one'), sections['move from'](path)))
   expect([move('.env'), move('a.key'), move('other')]).toEqual(['ask', 'deny', 'allow'])
@@ -134,7 +134,7 @@ test('rules that take away reading a file hold for moving it', () => {
   expect(['.env', 'other'].map((name) => permissions.asksToRead(join(cwd, name)))).toEqual([true, false])
 })
 
-test('no question is failed with lines of a file that is asked about before it is read', async () => {
+test('no request fails with quoted lines of a file that needs permission to be read', async () => {
   const { cwd, permissions, request } = asker({ ask: ['Read(.env)'] })
   writeFileSync(join(cwd, '.env'), 'KEY=1234\n')
   const workspace = new Workspace({ cwd, asksToRead: (path, rights) => permissions.asksToRead(path, rights) })
@@ -145,7 +145,7 @@ test('no question is failed with lines of a file that is asked about before it i
   await workspace.dispose()
 })
 
-test('what is missing for several files is asked for together', () => {
+test('asks for missing permissions of several files together', () => {
   const { permissions, request, behavior } = asker()
   const patch = patchOf(sections.add('a'), sections.update('b'))
   expect(behavior(patch)).toBe('ask')
@@ -155,7 +155,7 @@ test('what is missing for several files is asked for together', () => {
   expect(behavior(patch)).toBe('allow')
 })
 
-test('a bare deny rule for Edit takes the tool away, one for Write does not', () => {
+test('a bare deny rule for Edit removes the tool, one for Write does not', () => {
   const hidden = (...deny: readonly string[]): readonly string[] =>
     asker({ deny }).permissions.toolsHiddenByDeny(['apply_patch', 'Read'])
   expect([hidden('Edit'), hidden('Edit', 'Write'), hidden('apply_patch'), hidden('Write')]).toEqual([
@@ -166,7 +166,7 @@ test('a bare deny rule for Edit takes the tool away, one for Write does not', ()
   ])
 })
 
-test('a folder that became a link after the patch was judged is not written to', async () => {
+test('does not write to a folder that became a link after the patch was judged', async () => {
   const cwd = temporaryFolder()
   const outside = temporaryFolder()
   const { permissions, request } = asker({ cwd, allow: ['Edit'] })
@@ -180,7 +180,7 @@ test('a folder that became a link after the patch was judged is not written to',
   await workspace.dispose()
 })
 
-test('a file that was judged under a name that looks the same is not left for a link of the written name', async () => {
+test('does not abandon a judged look-alike file for a link with the written name', async () => {
   const cwd = temporaryFolder()
   const outside = join(temporaryFolder(), 'file')
   writeFileSync(outside, 'a\n')
@@ -196,7 +196,7 @@ test('a file that was judged under a name that looks the same is not left for a 
   await workspace.dispose()
 })
 
-test('hooks for Edit and Write are called, and given the files', () => {
+test('calls hooks for Edit and Write, with the files', () => {
   expect(matchedNames('apply_patch')).toEqual(['apply_patch', 'Edit', 'Write'])
   const input = patchOf(sections.add('a'), sections['move from']('b'), sections.delete('c'))
   expect(toolFields({ name: 'apply_patch', input, id: 'call_1' })).toMatchObject({

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { codingTools } from './support/harness.ts'
 import { drawn } from './support/deep.ts'
 
-/** What becomes of a call when there is one allow rule. */
+/** The decision about a call with one allow rule. */
 function behaviorUnder(rule: string, name: string, input: unknown): PermissionDecision['behavior'] {
   const tool: Tool = { name, description: '', inputSchema: {}, readOnly: false, execute: () => '' }
   const call = { type: 'tool_use' as const, id: 'call_1', name, input }
@@ -17,12 +17,12 @@ function behaviorUnder(rule: string, name: string, input: unknown): PermissionDe
   return decision.behavior
 }
 
-/** Whether a rule that denies reading reaches a path below the working directory. */
+/** Whether a rule that denies reading matches a path below the working directory. */
 function reaches(pattern: string, path: string): boolean {
   return createPermissions({ cwd: '/project', deny: [`Read(${pattern})`] }).deniesReading(`/project/${path}`)
 }
 
-describe('brackets in a rule that takes away (spec R-RULE-3b)', () => {
+describe('brackets in a denying rule (spec R-RULE-3b)', () => {
   test.each([
     ['app/[id]/**', 'app/[id]/page.tsx', true],
     ['/app/[id]/page.tsx', 'app/[id]/page.tsx', true],
@@ -36,7 +36,7 @@ describe('brackets in a rule that takes away (spec R-RULE-3b)', () => {
     expect(reaches(pattern, path)).toBe(isDenied)
   })
 
-  test('an allow rule means the set alone, and a list names the rule once', () => {
+  test('in an allow rule mean only the set, and a list shows the rule once', () => {
     expect(behaviorUnder('Edit(app/[id]/**)', 'Edit', { file_path: '/app/[id]/x' })).toBe('ask')
     const rules = createPermissions({ cwd: '/project', deny: ['Read(app/[id]/**)'] }).rules()
     expect(rules).toEqual([{ behavior: 'deny', rule: 'Read(app/[id]/**)' }])
@@ -63,11 +63,11 @@ describe('patterns with *', () => {
     ['Example.com.', 'https://example.com/', 'allow'],
     ['ex*.com', 'https://example.com/', 'allow'],
     ['[2606:4700::1]', 'https://[2606:4700::1]/', 'allow'],
-  ])('WebFetch(domain:%s) is held against %s as it is resolved (spec R-WEB-7)', (domain, url, expected) => {
+  ])('WebFetch(domain:%s) is compared with %s as it is resolved (spec R-WEB-7)', (domain, url, expected) => {
     expect(behaviorUnder(`WebFetch(domain:${domain})`, 'WebFetch', { url })).toBe(expected)
   })
 
-  test('a domain that no host can have is refused: a rule about it would protect nothing', () => {
+  test('rejects a domain that no host can have: a rule about it would protect nothing', () => {
     expect(() => createPermissions({ cwd: '/project', deny: ['WebFetch(domain:mün*.de)'] })).toThrow(
       'not a valid host name',
     )
@@ -132,13 +132,13 @@ describe('patterns of paths', () => {
     )
   })
 
-  test('a name below the home folder is one file, also where the session works in the home folder', () => {
+  test('a name below the home folder is one file, even if the session works in the home folder', () => {
     const permissions = createPermissions({ cwd: homedir(), deny: ['Read(~/notes.txt)'] })
     expect(permissions.deniesReading(join(homedir(), 'notes.txt'))).toBe(true)
     expect(permissions.deniesReading(join(homedir(), 'a/notes.txt'))).toBe(false)
   })
 
-  test.each(['/', '!a', '../a'])('%s is no pattern', (pattern) => {
+  test.each(['/', '!a', '../a'])('%s is not a pattern', (pattern) => {
     expect(() => createPermissions({ cwd: '/project', deny: [`Read(${pattern})`] })).toThrow('cannot be read')
   })
 

@@ -8,7 +8,7 @@ import { isDeep } from './support/deep.ts'
 import { morePages, pageCut } from '../src/tools/pdf-texts.ts'
 import { codingTools, type Harness } from './support/harness.ts'
 
-/** A PDF with one line of text a page. */
+/** A PDF with one line of text per page. */
 function pdfOf(lines: readonly string[]): Buffer {
   const objects = [
     '<< /Type /Catalog /Pages 2 0 R >>',
@@ -39,7 +39,7 @@ function withPdf(bytes: Buffer, options: Partial<WorkspaceOptions> = {}): Harnes
   return harness
 }
 
-test('Read shows the pages of a PDF, ten at first, and says how to go on (spec R-PDF-1)', async () => {
+test('Read shows the pages of a PDF, ten at first, and how to continue (spec R-PDF-1)', async () => {
   const { use } = withPdf(pdfOf(Array.from({ length: 30 }, (_, index) => `line ${index + 1}`)))
   const whole = await use('Read', { file_path: 'a.pdf' })
   expect(whole).toMatchObject({ isError: false, details: { type: 'pdf', firstPage: 1, lastPage: 10, totalPages: 30 } })
@@ -49,8 +49,8 @@ test('Read shows the pages of a PDF, ten at first, and says how to go on (spec R
   expect(last.text).toBe('--- page 29 of 30 ---\nline 29\n--- page 30 of 30 ---\nline 30')
 })
 
-// Each opens the PDF anew, in a thread.
-test.runIf(isDeep)('pages are those that are asked for, twenty at most (spec R-PDF-1)', async () => {
+// Each opens the PDF again, in a thread.
+test.runIf(isDeep)('shows the requested pages, at most twenty (spec R-PDF-1)', async () => {
   const { use } = withPdf(pdfOf(Array.from({ length: 30 }, (_, index) => `line ${index + 1}`)))
   const shown = async (pages: string) => (await use('Read', { file_path: 'a.pdf', pages })).text
   expect(await shown('3')).toMatch(/^--- page 3 of 30 ---\nline 3\n\[Pages 3 to 3 of 30\. .*"pages": "4-"\}\.\]$/)
@@ -61,7 +61,7 @@ test.runIf(isDeep)('pages are those that are asked for, twenty at most (spec R-P
     expect(await shown(wrong)).toMatch(/^pages must look like 3, 1-5 or 10-, but is "/)
 })
 
-test('a page without text is told, and a page that is too long is cut (spec R-PDF-1)', async () => {
+test('reports a page without text, and cuts a page that is too long (spec R-PDF-1)', async () => {
   expect((await withPdf(pdfOf(['', 'b'])).use('Read', { file_path: 'a.pdf' })).text).toMatch(
     /^--- page 1 of 2 ---\n\[No text: the page may be an image\..*\n--- page 2 of 2 ---\nb$/,
   )
@@ -78,7 +78,7 @@ test.each([
     'pages that are their own parents',
     '%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [2 0 R] /Count 1 >>\nendobj\ntrailer\n<< /Root 1 0 R >>\n',
   ],
-])('a PDF that cannot be read is told, and what else can be done (spec R-PDF-2): %s', async (_, content) => {
+])('reports an unreadable PDF, and alternatives (spec R-PDF-2): %s', async (_, content) => {
   const { text, isError } = await withPdf(Buffer.from(content)).use('Read', { file_path: 'a.pdf' })
   expect(isError).toBe(true)
   expect(text).toMatch(/is a PDF that cannot be read\. .* To get its text with Bash: pdftotext/)
@@ -92,18 +92,15 @@ test('reading a PDF ends with the signal (spec R-PDF-2)', async () => {
 test.each([
   ['%PDF-1.4\n<</Type/Page>>\n<</Type/Page>>\n%%EOF', 'is a PDF of 2 pages.'],
   ['%PDF-1.7\n<</Type/ObjStm>>', 'is a PDF.'],
-])(
-  'without the library it is told what to install, and what else can be done (spec R-PDF-3)',
-  async (content, told) => {
-    const { use, cwd } = withPdf(Buffer.from(content), { pdfLibrary: () => undefined })
-    expect(await use('Read', { file_path: 'a.pdf' })).toMatchObject({
-      isError: true,
-      text: `${join(cwd, 'a.pdf')} ${told} Read needs the package unpdf to show PDFs (npm i unpdf). To get its text with Bash: pdftotext -f 1 -l 10 FILE - (prints pages 1 to 10).`,
-    })
-  },
-)
+])('says without the library what to install, and alternatives (spec R-PDF-3)', async (content, problem) => {
+  const { use, cwd } = withPdf(Buffer.from(content), { pdfLibrary: () => undefined })
+  expect(await use('Read', { file_path: 'a.pdf' })).toMatchObject({
+    isError: true,
+    text: `${join(cwd, 'a.pdf')} ${problem} Read needs the package unpdf to show PDFs (npm i unpdf). To get its text with Bash: pdftotext -f 1 -l 10 FILE - (prints pages 1 to 10).`,
+  })
+})
 
-test('what a PDF unpacks into buffers counts as memory (spec R-PDF-2)', async () => {
+test('counts what a PDF unpacks into buffers as memory (spec R-PDF-2)', async () => {
   const code = `const held = []
     for (let n = 0; n < 12; n++) held.push(new Uint8Array(16 * 1024 * 1024).fill(1))
     await new Promise(() => setInterval(() => held.length, 1000))`

@@ -15,7 +15,7 @@ interface Asker {
   readonly permissions: RulePermissions
   readonly decide: (name: string, input: unknown, more?: Partial<PermissionRequest>) => PermissionDecision
   readonly denies: (name: string, input: unknown) => string | undefined
-  /** The short form: what becomes of a command. */
+  /** Short form: the decision about a command. */
   readonly bash: (command: string) => PermissionDecision['behavior']
 }
 
@@ -45,7 +45,7 @@ function otherTool(name: string): AnyTool {
   return { name, description: '', inputSchema: {}, readOnly: false, execute: () => '' }
 }
 
-describe('what is allowed when nobody said anything', () => {
+describe('allowed without any rule', () => {
   test('reading inside the directories, and nothing that changes', () => {
     const other = temporaryFolder()
     const { decide, cwd } = asker({ additionalDirectories: [other] })
@@ -144,7 +144,7 @@ describe('what is allowed when nobody said anything', () => {
     expect(asker().bash(command)).toBe('ask')
   })
 
-  test('tools of a server ask, whatever they say of themselves; the session own housekeeping does not', () => {
+  test("tools of a server ask, whatever they declare; the session's own housekeeping does not", () => {
     const { decide } = asker()
     expect(decide('mcp__files__list', {}, { readOnly: true }).behavior).toBe('ask')
     expect(decide('WebFetch', { url: 'https://x.org/a', prompt: '' }, { readOnly: true })).toEqual({
@@ -159,7 +159,7 @@ describe('what is allowed when nobody said anything', () => {
 })
 
 describe('allow rules', () => {
-  test('every part of a compound command has to be allowed', () => {
+  test('must cover every part of a compound command', () => {
     const { bash } = asker({ allow: ['Bash(npm run test:*)', 'Bash(make)'] })
     expect(bash('npm run test -- --watch')).toBe('allow')
     expect(bash('npm run test && make && ls')).toBe('allow')
@@ -172,7 +172,7 @@ describe('allow rules', () => {
     expect(bash("m'ak'e")).toBe('allow')
   })
 
-  test('wrappers are looked through, as far as their options are known', () => {
+  test('see through wrappers, as far as their options are known', () => {
     const { bash } = asker({ allow: ['Bash(npm test)'] })
     for (const wrapped of [
       'timeout 30s npm test',
@@ -199,7 +199,7 @@ describe('allow rules', () => {
     }
   })
 
-  test('variables that change what a command is are part of it', () => {
+  test('treat variables that change a command as part of it', () => {
     const { bash } = asker({ allow: ['Bash(make)', 'Bash(PATH=./bin make)', 'Bash(echo *)'] })
     expect(bash('NODE_ENV=test make')).toBe('allow')
     expect(bash('PATH=./evil make')).toBe('ask')
@@ -211,7 +211,7 @@ describe('allow rules', () => {
     expect(bash("x='a[$(rm y)]'; echo $((x))")).toBe('ask')
   })
 
-  test('redirects count as edits', () => {
+  test('treat redirects as edits', () => {
     const { bash } = asker({ allow: ['Bash(make)', 'Edit(/out/**)'] })
     expect(bash('make > out/log')).toBe('allow')
     expect(bash('make > log')).toBe('ask')
@@ -221,7 +221,7 @@ describe('allow rules', () => {
     expect(bash('make > out/../log')).toBe('ask')
   })
 
-  test('scripts given as text are commands too', () => {
+  test('treat inline scripts as commands', () => {
     const { bash } = asker({ allow: ['Bash(bash -c *)', 'Bash(npm test)', 'Bash(find *)'] })
     expect(bash("bash -c 'npm test'")).toBe('allow')
     expect(bash("bash -c 'npm test; rm x'")).toBe('ask')
@@ -229,14 +229,14 @@ describe('allow rules', () => {
     expect(bash("find . -exec cat {} ';'")).toBe('allow')
   })
 
-  test('a bare rule allows all of the tool', () => {
+  test('allow everything of a tool if bare', () => {
     const { bash } = asker({ allow: ['Bash'] })
     expect(bash('anything $(at all) > /etc/x')).toBe('allow')
     expect(bash('$X "unterminated')).toBe('allow')
     expect(asker({ allow: ['Bash'], deny: ['Bash(rm *)'] }).bash('$X "unterminated')).toBe('ask')
   })
 
-  test('paths: each form of pattern counts from its own place', () => {
+  test('for paths: each form of pattern is relative to its own place', () => {
     const project = temporaryFolder()
     const cwd = join(project, 'packages')
     mkdirSync(join(cwd, 'src'), { recursive: true })
@@ -257,7 +257,7 @@ describe('allow rules', () => {
     expect(allows('Edit(src/**)', 'src/../a')).toBe(false)
   })
 
-  test('Edit rules cover Write, Read rules cover Grep and Glob; other names', () => {
+  test('for Edit cover Write, for Read cover Grep and Glob; other names', () => {
     const { decide } = asker({
       allow: ['Edit(a)', 'Read(//etc/**)', 'WebFetch(domain:*.x.org)', 'mcp__files', 'mcp__git__log', 'Agent(Explore)'],
     })
@@ -337,27 +337,27 @@ describe('deny rules win', () => {
     expect(asker({ deny: ['Bash(rm *)'], allow: ['Bash'] }).bash(command)).toBe('deny')
   })
 
-  test('and do not reach what only looks like it', () => {
+  test('and do not match what only looks similar', () => {
     const { bash } = asker({ deny: ['Bash(rm *)'], allow: ['Bash'] })
     for (const command of ['echo rm x', 'git commit -m "rm x"', 'rmdir x', "cat <<'EOF'\n$(rm x)\nEOF", 'npm rm x']) {
       expect([command, bash(command)]).toEqual([command, 'allow'])
     }
   })
 
-  test('also where it is not known in which directory the command will be', () => {
+  test('even if the directory of the command is unknown', () => {
     const { bash } = asker({ deny: ['Read(.env)', 'Edit(.env)'], allow: ['Bash'] })
     expect(bash('cd "$X" && cat .env')).toBe('deny')
     expect(bash('cd a; cd b; cd c; cd d; echo x > .env')).toBe('deny')
   })
 
-  test('in bypassPermissions a command that deny rules cannot be held against asks', () => {
+  test('in bypassPermissions a command that deny rules cannot be checked against asks', () => {
     const { bash } = asker({ mode: 'bypassPermissions', deny: ['Bash(rm *)'] })
     expect(bash('make')).toBe('allow')
     expect(bash('$X y')).toBe('ask')
     expect(asker({ mode: 'bypassPermissions' }).bash('$X y')).toBe('allow')
   })
 
-  test('a bare deny takes the tool away', () => {
+  test('a bare one removes the tool', () => {
     const { permissions, bash } = asker({ deny: ['Bash', 'mcp__files', 'Read(x)', 'mcp__a__*'] })
     expect(permissions.toolsHiddenByDeny(['Bash', 'Read', 'mcp__files__x', 'mcp__filesystem__x', 'mcp__a__b'])).toEqual(
       ['Bash', 'mcp__files__x', 'mcp__a__b'],
@@ -365,14 +365,14 @@ describe('deny rules win', () => {
     expect(bash('ls')).toBe('deny')
   })
 
-  test('what may not be read is left out of searches', () => {
+  test('and hide denied files from searches', () => {
     const { permissions, cwd } = asker({ deny: ['Read(.env)', 'Read(./secret/**)'] })
     expect(permissions.deniesReading(join(cwd, 'a/.env'))).toBe(true)
     expect(permissions.deniesReading(join(cwd, 'secret/a'))).toBe(true)
     expect(permissions.deniesReading(join(cwd, 'a'))).toBe(false)
   })
 
-  test('with Read rules that deny, patterns and recursive searches ask', () => {
+  test('for Read make patterns and recursive searches ask', () => {
     const { bash } = asker({ deny: ['Read(.env)'] })
     expect(bash('cat .e*')).toBe('ask')
     expect(bash('cat .*')).toBe('ask')
@@ -411,7 +411,7 @@ test.each([
   ['Read(./a?.t[s])', 'cat *.ts', 'ask'],
   ['Read(./secret)', 'cat s*', 'ask'],
   ['Read(./secret)', 'cat a*', 'allow'],
-])('with %s that denies, a pattern of which nothing is there yet: %s: %s', (rule, command, behavior) => {
+])('for %s with a pattern that matches nothing yet: %s: %s', (rule, command, behavior) => {
   expect(asker({ deny: [rule] }).bash(command)).toBe(behavior)
 })
 
@@ -438,7 +438,7 @@ describe('links', () => {
     expect(onlyNear.decide('Edit', { file_path: 'out' }).behavior).toBe('ask')
   })
 
-  test('a working directory that is itself reached through a link is the same place', () => {
+  test('a working directory reached through a link is the same place', () => {
     const real = temporaryFolder()
     const cwd = join(temporaryFolder(), 'link')
     symlinkSync(real, cwd)
@@ -450,7 +450,7 @@ describe('links', () => {
 })
 
 describe('modes', () => {
-  test('acceptEdits accepts edits inside, redirects too, and not where they would be obeyed later', () => {
+  test('acceptEdits accepts edits inside, including redirects, except files that are obeyed later', () => {
     const { decide, bash } = asker({ mode: 'acceptEdits' })
     expect(decide('Edit', { file_path: 'src/a' }).behavior).toBe('allow')
     expect(bash('echo x > src/a')).toBe('allow')
@@ -472,7 +472,7 @@ describe('modes', () => {
     expect(decide('Read', { file_path: 'a' }).behavior).toBe('allow')
   })
 
-  test('dontAsk denies what would ask, and says which rule would allow it', () => {
+  test('dontAsk denies what would ask, and names the rule that would allow it', () => {
     const { decide } = asker({ mode: 'dontAsk' })
     expect(decide('Bash', { command: 'npm test' })).toEqual({
       behavior: 'deny',
@@ -482,7 +482,7 @@ describe('modes', () => {
     expect(decide('Read', { file_path: 'a' }).behavior).toBe('allow')
   })
 
-  test('bypassPermissions allows all but deny and ask rules', () => {
+  test('bypassPermissions allows everything except deny and ask rules', () => {
     const { bash, decide, permissions } = asker({ ask: ['Bash(git push *)'] })
     permissions.setMode('bypassPermissions')
     expect(bash('rm -rf x')).toBe('allow')
@@ -491,7 +491,7 @@ describe('modes', () => {
     expect(permissions.mode).toBe('bypassPermissions')
   })
 
-  test('the mode that a request names goes before that of the rules, and below their denials', () => {
+  test('the mode of a request precedes that of the rules, but not their denials', () => {
     const { decide, permissions } = asker({ mode: 'bypassPermissions', deny: ['Write(secret)'] })
     const inMode = (mode: string, path = 'a') => decide('Write', { file_path: path }, { mode }).behavior
     expect(permissions.modes).toEqual(['default', 'acceptEdits', 'plan', 'dontAsk', 'bypassPermissions'])
@@ -505,7 +505,7 @@ describe('modes', () => {
     expect([permissions.mode, inMode('nobody knows it')]).toEqual(['bypassPermissions', 'allow'])
   })
 
-  test('a mode that there is not comes neither by a request nor by what was said before a resume', () => {
+  test('an unknown mode is rejected, in a request and before a resume', () => {
     const modes = ['default', 'plan'] as const
     const { decide, permissions } = asker({ modes })
     const learned = [{ type: 'setMode', mode: 'bypassPermissions', destination: 'session' }] as const
@@ -518,7 +518,7 @@ describe('modes', () => {
     expect(() => permissions.setMode('bypassPermissions')).toThrow('not available')
   })
 
-  test('a rule about an input holds for a call that came by an alias; a bare one speaks about a tool that does not run', () => {
+  test('a rule about an input applies to a call by an alias; a bare one is about a tool that does not run', () => {
     const { permissions } = asker({ deny: ['Bash(rm *)', 'WebFetch', 'mcp__own__shut'] })
     const call = (name: string, written: string, input: unknown) =>
       permissions.denies({
@@ -540,7 +540,7 @@ describe('modes', () => {
     ])
   })
 
-  test('headless: asking is denying, with the rules that would allow it', () => {
+  test('headless: asks become denials, with the rules that would allow it', () => {
     const { decide } = asker({ whenAsked: 'deny' })
     expect(decide('Bash', { command: 'npm test && make > log; ls' })).toEqual({
       behavior: 'deny',
@@ -554,7 +554,7 @@ describe('modes', () => {
     })
   })
 
-  test('the rules that are named would indeed allow it', () => {
+  test('the named rules would indeed allow it', () => {
     const cwd = temporaryFolder()
     for (const [name, input] of [
       ['Bash', { command: 'npm test && make > log; ls /etc' }],
@@ -572,14 +572,14 @@ describe('modes', () => {
     }
   })
 
-  test('a hook allow skips neither deny nor ask rules; a hook ask asks', () => {
+  test("a hook's allow skips neither deny nor ask rules; a hook's ask asks", () => {
     const { decide } = asker({ allow: ['Bash(make)'], ask: ['Bash(git push:*)'] })
     expect(decide('Bash', { command: 'npm test' }, { hookDecision: 'allow' }).behavior).toBe('allow')
     expect(decide('Bash', { command: 'git push' }, { hookDecision: 'allow' }).behavior).toBe('ask')
     expect(decide('Bash', { command: 'make' }, { hookDecision: 'ask' }).behavior).toBe('ask')
   })
 
-  test('rules can be added while it runs', () => {
+  test('rules can be added at run time', () => {
     const { permissions, bash } = asker()
     expect(bash('make')).toBe('ask')
     permissions.addRules('allow', ['Bash(make)'])
@@ -588,7 +588,7 @@ describe('modes', () => {
     expect(bash('make')).toBe('deny')
   })
 
-  test('relative redirects count from where the shell is', () => {
+  test("relative redirects are relative to the shell's directory", () => {
     const cwd = temporaryFolder()
     const { decide } = asker({ allow: ['Edit(/src/**)'], shellDirectory: () => join(cwd, 'src') }, cwd)
     expect(decide('Bash', { command: 'echo x > a' }).behavior).toBe('allow')
@@ -596,8 +596,8 @@ describe('modes', () => {
   })
 })
 
-describe('rules that cannot be read', () => {
-  test('are all told, in one typed error', () => {
+describe('invalid rules', () => {
+  test('are all reported, in one typed error', () => {
     const make = (): unknown =>
       createPermissions({
         cwd: '/',

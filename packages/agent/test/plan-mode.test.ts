@@ -26,7 +26,7 @@ test.each([
   expect(permissions.decide({ call, tool: toolNamed(tools, name), readOnly: true })).toMatchObject({ behavior })
 })
 
-test('a question is answered by what the person put into it (spec R-PLAN-2)', async () => {
+test('a question is answered by what the user filled in (spec R-PLAN-2)', async () => {
   const ask = toolNamed(tools, 'AskUserQuestion')
   const questions = [
     {
@@ -51,7 +51,7 @@ interface Planned {
   readonly suggestions: CanUseToolOptions['suggestions']
 }
 
-/** A run in which a file is written before a plan is given, and after it. */
+/** A run that writes a file before and after a plan is presented. */
 async function planned(mode: PermissionMode, first: string, answer: PermissionAnswer): Promise<Planned> {
   const cwd = temporaryFolder()
   writeFileSync(join(cwd, 'a.txt'), 'a')
@@ -85,7 +85,7 @@ async function planned(mode: PermissionMode, first: string, answer: PermissionAn
   return { results, suggestions }
 }
 
-test('a yes to a plan ends plan mode; a mode that the answer names goes first (spec R-PLAN-3)', async () => {
+test('approving a plan ends plan mode; a mode in the answer takes precedence (spec R-PLAN-3)', async () => {
   const { results, suggestions } = await planned('plan', 'ExitPlanMode', { behavior: 'allow' })
   expect(results).toEqual([
     expect.stringContaining('nothing may be changed until the plan is approved'),
@@ -104,7 +104,7 @@ test('a yes to a plan ends plan mode; a mode that the answer names goes first (s
   expect(accepted.results[2]).toMatch(/^Created .*after\.txt/)
 })
 
-test('a no to a plan leaves plan mode as it is, and its reason goes to the model (spec R-PLAN-3)', async () => {
+test('rejecting a plan keeps plan mode, and the reason goes to the model (spec R-PLAN-3)', async () => {
   const { results } = await planned('plan', 'ExitPlanMode', { behavior: 'deny', message: 'Too large.' })
   expect(results.slice(1)).toEqual([
     expect.stringContaining('Too large.'),
@@ -112,7 +112,7 @@ test('a no to a plan leaves plan mode as it is, and its reason goes to the model
   ])
 })
 
-test('a yes to planning begins plan mode (spec R-PLAN-3)', async () => {
+test('agreeing to plan starts plan mode (spec R-PLAN-3)', async () => {
   const { results } = await planned('acceptEdits', 'EnterPlanMode', { behavior: 'allow' })
   expect(results).toEqual([
     expect.stringMatching(/^Created/),

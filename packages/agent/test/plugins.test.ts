@@ -5,13 +5,13 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { modeOfAgent } from '../src/agents/mode-of-agent.ts'
 import { settingsHooks } from '../src/hooks/index.ts'
-import { readPluginHooks } from '../src/hooks/plugin-hooks.ts'
+import { readPluginHooks } from '../src/hooks/settings-hooks.ts'
 import { createPermissions } from '../src/index.ts'
 import {
-  expanded,
+  expandPrompt,
   readAgentDefinitions,
   readPlugins,
-  readWrittenPrompts,
+  readPromptFiles,
   writtenOffers,
 } from '../src/instructions/index.ts'
 import { ownSkillFolders } from '../src/instructions/places.ts'
@@ -45,15 +45,15 @@ async function broughtBy(...paths: readonly string[]) {
   const { all, problems } = await read(...paths)
   const rules = { mayRead: () => true, trust: { lets: async () => false } }
   const places = { cwd, home, env: {}, plugins: all }
-  const prompts = await readWrittenPrompts({ ...places, ...rules })
+  const prompts = await readPromptFiles({ ...places, ...rules })
   const agents = await readAgentDefinitions({ ...places, ...rules })
   return { all, problems, prompts: prompts.all, agents: agents.all, notes: [...prompts.notes, ...agents.notes] }
 }
 
 const namesOf = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name)
 
-describe('what a plugin brings', () => {
-  test('commands, skills and agents where they usually are, with its name before theirs', async () => {
+describe('components of a plugin', () => {
+  test('are commands, skills and agents in their usual places, with its name as prefix', async () => {
     put('demo/commands/git/commit.md', 'Commit.')
     put('demo/skills/review/SKILL.md', skillText)
     put('demo/agents/judge.md', agentText)
@@ -64,7 +64,7 @@ describe('what a plugin brings', () => {
     expect(agents).toMatchObject([{ name: 'demo:judge', level: 'plugin', prompt: `You judge in ${folder}.` }])
   })
 
-  test('the name and the version of its manifest', async () => {
+  test('include the name and version of its manifest', async () => {
     manifest({ name: 'other', version: '1.2.0', author: { name: 'somebody' } })
     put('demo/commands/hi.md', 'Hi.')
     const { all, prompts } = await broughtBy()
@@ -72,7 +72,7 @@ describe('what a plugin brings', () => {
     expect(namesOf(prompts)).toEqual(['other:hi'])
   })
 
-  test('what the manifest names stands in the place of the usual folder: folders, single files, the folder of one skill', async () => {
+  test('are replaced by what the manifest names: folders, single files, the folder of one skill', async () => {
     manifest({ name: 'demo', commands: ['./more', './one.md'], skills: './own', agents: './judges/judge.md' })
     put('demo/commands/usual.md', 'Usual.')
     put('demo/more/hi.md', 'Hi.')
@@ -84,7 +84,7 @@ describe('what a plugin brings', () => {
     expect([namesOf(prompts), namesOf(agents)]).toEqual([['demo:hi', 'demo:one', 'demo:own'], ['demo:judge']])
   })
 
-  test('takes no name of the person and none of the project', async () => {
+  test('replace no name of the user or the project', async () => {
     put('demo/commands/hi.md', 'Of the plugin.')
     put('app/.claude/commands/hi.md', 'Of the project.')
     put('app/.claude/commands/demo/hi.md', 'Of the project, too.')
@@ -95,7 +95,7 @@ describe('what a plugin brings', () => {
     ])
   })
 
-  test('its commands of bash, rules and models need no trust, and are offered to none', async () => {
+  test('run bash commands and apply rules and models without trust, and are offered for trust to nobody', async () => {
     put('demo/commands/hi.md', '---\nmodel: m\nallowed-tools: Bash(ls:*)\n---\n!`ls`')
     const { all, prompts } = await broughtBy()
     const [command] = prompts
@@ -105,12 +105,12 @@ describe('what a plugin brings', () => {
       ran.push(line)
       return { kind: 'ran', text: 'listed' } as const
     }
-    expect((await expanded(command, '', { trust: { lets: async () => false }, run })).text).toBe('listed')
+    expect((await expandPrompt(command, '', { trust: { lets: async () => false }, run })).text).toBe('listed')
     expect(ran).toEqual(['ls'])
     expect(await writtenOffers({ cwd, home, env: {}, plugins: all })).toEqual([])
   })
 
-  test('an agent of a plugin works in no looser mode than whoever starts it', () => {
+  test('never run an agent in a looser mode than its caller', () => {
     const wanted = { permissionMode: 'acceptEdits', level: 'plugin' } as const
     expect([modeOfAgent(wanted, 'default'), modeOfAgent({ ...wanted, permissionMode: 'plan' }, 'default')]).toEqual([
       undefined,
@@ -118,7 +118,7 @@ describe('what a plugin brings', () => {
     ])
   })
 
-  test('its files can be read, and edits of them are asked about; one around the project opens what it brings alone', async () => {
+  test('can be read, and edits of them ask; a plugin around the project exposes only its components', async () => {
     put('demo/skills/review/SKILL.md', skillText)
     const { all } = await read()
     expect(ownSkillFolders({ cwd, home, env: {}, plugins: all })).toContain(folder)
@@ -134,7 +134,7 @@ describe('what a plugin brings', () => {
 describe('hooks', () => {
   const group = (command: string) => ({ PreToolUse: [{ matcher: 'Bash', hooks: [{ type: 'command', command }] }] })
 
-  test('of its file and of the manifest, each with the folder of the plugin', async () => {
+  test('come from its file and the manifest, each with the folder of the plugin', async () => {
     put('demo/hooks/hooks.json', { description: 'd', hooks: group('one') })
     put('demo/more.json', { hooks: group('two') })
     manifest({ name: 'demo', hooks: ['./more.json', group('three')] })
@@ -146,12 +146,12 @@ describe('hooks', () => {
     )
   })
 
-  test('the same command of two plugins is called for both, and knows which', async () => {
+  test('are called for both of two plugins with the same command, each with its folder', async () => {
     const command = 'echo "$CLAUDE_PLUGIN_ROOT"'
     for (const name of ['one', 'two'])
       put(`${name}/hooks/hooks.json`, { SessionEnd: [{ hooks: [{ type: 'command', command, timeout: 60 }] }] })
     const { all } = await read(join(home, 'one'), join(home, 'two'))
-    const told: string[] = []
+    const outputs: string[] = []
     const hooks = settingsHooks(
       {
         settings: undefined,
@@ -165,15 +165,15 @@ describe('hooks', () => {
         env: { PATH: process.env['PATH'] },
         model: 'm',
         source: 'startup',
-        tell: (line) => void (line.subtype === 'hook_response' && told.push(line.stdout.trim())),
+        tell: (line) => void (line.subtype === 'hook_response' && outputs.push(line.stdout.trim())),
       },
       {},
     )
     await hooks?.shell.end('other')
-    expect(told.toSorted()).toEqual([join(home, 'one'), join(home, 'two')])
+    expect(outputs.toSorted()).toEqual([join(home, 'one'), join(home, 'two')])
   })
 
-  test('a broken hook is told with the name of its plugin', async () => {
+  test('are reported with the name of the plugin if they are broken', async () => {
     put('demo/hooks/hooks.json', { hooks: { PreToolUse: [{ hooks: [{ type: 'shout' }] }], Later: [] } })
     const { all } = await read()
     expect(readPluginHooks(all).warnings).toEqual([
@@ -184,7 +184,7 @@ describe('hooks', () => {
 })
 
 describe('servers', () => {
-  test('of its file, with or without mcpServers around them, and of the manifest; each knows the folder of the plugin', async () => {
+  test("come from its file, with or without mcpServers around them, and the manifest, each with the plugin's folder", async () => {
     put('demo/.mcp.json', { calc: { command: '${CLAUDE_PLUGIN_ROOT}/calc', args: ['${KEY}'] } })
     manifest({ name: 'demo', mcpServers: { web: { type: 'http', url: 'https://example.com/${KEY}' } } })
     const { all } = await read()
@@ -202,14 +202,14 @@ describe('servers', () => {
     ])
   })
 
-  test('none where whoever names the plugin connects to them', async () => {
+  test('are omitted if the caller connects to them itself', async () => {
     put('demo/.mcp.json', { mcpServers: { calc: { command: 'calc' } } })
     const { all } = await readPlugins([{ path: folder, skipsServers: true }], cwd)
     expect(pluginServers(all, {})).toEqual([])
   })
 })
 
-describe('what is broken', () => {
+describe('a broken plugin', () => {
   test.each([
     ['{', /^\.claude-plugin\/plugin\.json is not valid JSON/],
     ['[]', /^\.claude-plugin\/plugin\.json is not an object$/],
@@ -224,7 +224,7 @@ describe('what is broken', () => {
     ['{"agents": [{"a": 1}]}', /^its agents must be a path, or a list of paths$/],
     ['{"hooks": [7]}', /^its hooks must be a path, or a list of paths$/],
     ['\0', /^\.claude-plugin\/plugin\.json is no text$/],
-  ])('a manifest of %j: nothing of the plugin is there', async (text, message) => {
+  ])('with a manifest of %j is not loaded at all', async (text, message) => {
     manifest(text as unknown as object)
     put('demo/commands/hi.md', 'Hi.')
     const { all, problems } = await read()
@@ -234,7 +234,7 @@ describe('what is broken', () => {
     ])
   })
 
-  test('a folder that is not there, and one with the name of another, are told; the others are loaded', async () => {
+  test('that is missing or has a taken name is reported; the others are loaded', async () => {
     put('demo/commands/hi.md', 'Hi.')
     put('second/.claude-plugin/plugin.json', { name: 'demo' })
     const { all, problems } = await read(join(home, 'nowhere'), '../demo', folder, join(home, 'second'))
@@ -265,7 +265,7 @@ describe('what is broken', () => {
     './leads-out',
     './leads-out/.claude/commands',
     'commands\0',
-  ])('a path out of the plugin (%j) is refused in words, and the rest is there', async (path) => {
+  ])('with a path out of it (%j) loses only that, with a message', async (path) => {
     put('app/.claude/commands/hi.md', 'Hi.')
     put('app/hooks.json', { hooks: { Stop: [] } })
     symlinkSync(cwd, join(folder, 'leads-out'))
@@ -277,7 +277,7 @@ describe('what is broken', () => {
     expect(problems.map(({ message }) => message.includes('is rejected'))).toEqual([true, true, true])
   })
 
-  test('links out of it are followed nowhere: the manifest, the usual files, single commands, skills and agents', async () => {
+  test('has no links out of it followed: manifest, usual files, single commands, skills and agents', async () => {
     put('app/secret.json', { name: 'secret', hooks: { Stop: [] }, mcpServers: { calc: { command: 'calc' } } })
     put('app/secret.md', agentText)
     const link = (path: string, to: string) => {
@@ -300,7 +300,7 @@ describe('what is broken', () => {
     expect((await read()).problems).toMatchObject([{ type: 'manifest-validation-error', path: folder }])
   })
 
-  test('files that are no JSON, and servers that are no objects, are told by name', async () => {
+  test('with files that are not JSON, and servers that are not objects, is reported by name', async () => {
     put('demo/hooks/hooks.json', 'hooks: none')
     put('demo/.mcp.json', { mcpServers: { calc: 'calc' } })
     manifest({ skills: './nowhere', hooks: './later.json' })

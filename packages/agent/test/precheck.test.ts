@@ -12,16 +12,16 @@ import { temporaryFolder } from './support/harness.ts'
 
 type Call = readonly [name: string, input: { readonly [field: string]: unknown }]
 
-interface Given extends Partial<PermissionOptions> {
-  /** Done when the person is asked, before the answer. */
+interface PrecheckOptions extends Partial<PermissionOptions> {
+  /** Executed when the user is asked, before the answer. */
   readonly whileAsked?: (cwd: string) => void
   readonly redact?: (text: string) => string
 }
 
-/** Calls one after another, of which each change asks. Gives who was asked about what, and the results. */
+/** Sequential calls whose changes ask. Returns who was asked about what, and the results. */
 async function calling(
   calls: readonly Call[],
-  { whileAsked, redact, ...options }: Given = {},
+  { whileAsked, redact, ...options }: PrecheckOptions = {},
   cwd = temporaryFolder(),
 ) {
   const permissions = createPermissions({ cwd, ...options })
@@ -71,7 +71,7 @@ const notebook = (file: string, cell: string): Call => [
   { notebook_path: file, cell_id: cell, new_source: '2' },
 ]
 
-describe('a change that cannot be made is not asked about, and the model gets the reason', () => {
+describe('does not ask about an impossible change, and gives the model the reason', () => {
   test.each<[string, readonly Call[], string]>([
     ['old_string is not there', [read, edit('a.txt', 'four')], 'old_string is not in the file'],
     ['old_string is there twice', [read, edit('a.txt', 'one')], 'old_string occurs 2 times'],
@@ -93,7 +93,7 @@ describe('a change that cannot be made is not asked about, and the model gets th
     expect(results.at(-1)).toContain(reason)
   })
 
-  test('a file that changed since it was read', async () => {
+  test('for a file that changed since it was read', async () => {
     const cwd = files()
     const change: Call = ['Bash', { command: 'echo more >> a.txt' }]
     const { asked, results } = await calling([read, change, edit('a.txt', 'two')], { allow: ['Bash'] }, cwd)
@@ -101,7 +101,7 @@ describe('a change that cannot be made is not asked about, and the model gets th
     expect(results.at(-1)).toContain('has changed since you read it')
   })
 
-  test('where nobody can be asked, the model gets the reason and not a denial that a rule would lift', async () => {
+  test('gives the reason even if nobody can be asked, and not a denial that a rule would lift', async () => {
     for (const options of [{ whenAsked: 'deny' }, { mode: 'dontAsk' }] as const) {
       const { results, denials } = await calling([edit('none.txt', 'two'), write('new.txt')], options, files())
       expect(results[0]).toContain('does not exist')
@@ -109,13 +109,13 @@ describe('a change that cannot be made is not asked about, and the model gets th
     }
   })
 
-  test('also where a rule asks', async () => {
+  test('even if a rule asks', async () => {
     const { asked, denials } = await calling([write('a.txt')], { ask: ['Edit'] }, files())
     expect([asked, denials]).toEqual([[], []])
   })
 })
 
-describe('a change that can be made', () => {
+describe('a possible change', () => {
   test.each<[string, readonly Call[]]>([
     ['Edit a.txt', [read, edit('a.txt', 'two')]],
     ['Edit a.txt', [read, edit('a.txt', 'one', 'three', { replace_all: true })]],
@@ -123,19 +123,19 @@ describe('a change that can be made', () => {
     ['Write new.txt', [write('new.txt')]],
     ['Write deep/new.txt', [write('deep/new.txt')]],
     ['NotebookEdit b.ipynb', [['Read', { file_path: 'b.ipynb' }], notebook('b.ipynb', 'x')]],
-  ])('%s is asked about, and made', async (question, calls) => {
+  ])('%s asks, and is made', async (question, calls) => {
     const { asked, results } = await calling(calls, {}, files())
     expect(asked).toEqual([question])
     expect(results.at(-1)).toMatch(/^(Edited|Created|Updated|Replaced)/)
   })
 
-  test('is asked about in the message that read the file, and after an earlier call that made it', async () => {
+  test('asks in the message that read the file, and after an earlier call that created it', async () => {
     const cwd = files()
     const { asked } = await calling([write('new.txt'), edit('new.txt', 'new')], {}, cwd)
     expect(asked).toEqual(['Write new.txt', 'Edit new.txt'])
   })
 
-  test('is looked at again after the answer: what changed meanwhile is not written over', async () => {
+  test('is checked again after the answer: changes made meanwhile are not overwritten', async () => {
     const cwd = files()
     const whileAsked = (folder: string): void => writeFileSync(join(folder, 'a.txt'), 'of the person\n')
     const { asked, results } = await calling([read, edit('a.txt', 'two')], { whileAsked }, cwd)
@@ -145,8 +145,8 @@ describe('a change that can be made', () => {
   })
 })
 
-// What rules hide from reading, no answer tells: not whether a file is there, and nothing of what is in it.
-describe('what may not be read', () => {
+// No answer reveals what rules hide from reading: neither whether a file exists, nor its content.
+describe('files that must not be read', () => {
   const hidden = { deny: ['Read(secret/**)'] }
 
   function withSecrets(): string {
@@ -160,7 +160,7 @@ describe('what may not be read', () => {
   test.each<[string, (file: string) => Call]>([
     ['Edit', (file) => edit(file, 'the')],
     ['NotebookEdit', (file) => notebook(file, 'x')],
-  ])('%s says the same of a file that is there and of one that is not', async (_name, call) => {
+  ])('get the same answer from %s whether they exist or not', async (_name, call) => {
     const cwd = withSecrets()
     const outside = temporaryFolder()
     writeFileSync(join(outside, 'is'), 'the secret')
@@ -175,7 +175,7 @@ describe('what may not be read', () => {
     }
   })
 
-  test('Write, and an Edit that may make a file, are asked about', async () => {
+  test('ask for Write, and for an Edit that may create a file', async () => {
     const cwd = withSecrets()
     for (const file of ['secret/is', 'secret/none', 'link', join(temporaryFolder(), 'x')])
       for (const call of [write(file), edit(file, '')])
@@ -195,12 +195,12 @@ describe('what may not be read', () => {
         ).toHaveLength(1)
   })
 
-  test('a deny rule comes first', async () => {
+  test('are denied first by a deny rule', async () => {
     const { results } = await calling([edit('a.txt', 'two')], { deny: ['Edit(a.txt)'] }, files())
     expect(results[0]).toContain('Denied by the rule Edit(a.txt)')
   })
 
-  test('what is redacted of results is redacted of the reason', async () => {
+  test('have the reason redacted like results', async () => {
     const redact = (text: string): string => text.replaceAll('two', '[REDACTED]')
     const { results, asked } = await calling([read, edit('a.txt', 'One\ntwos\n')], { redact }, files())
     expect(asked).toEqual([])
@@ -209,7 +209,7 @@ describe('what may not be read', () => {
   })
 })
 
-test('a PermissionRequest hook is not asked either', async () => {
+test('does not ask a PermissionRequest hook either', async () => {
   const cwd = temporaryFolder()
   const log = join(cwd, 'asked')
   const shell = new ShellHooks({

@@ -19,7 +19,7 @@ function newMark(): string {
   return `process-group-test-${process.pid}-${marks}`
 }
 
-/** A process in a group of its own. */
+/** A process in its own group. */
 function start(script: string, mark: string): ChildProcess {
   const env = { ...process.env, [markVariable]: mark }
   const child = spawn('bash', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'ignore'], env })
@@ -59,7 +59,7 @@ describe.runIf(process.platform === 'linux')('ending a command', () => {
     expect(await Promise.race([end, Promise.resolve('still running')])).toBe('SIGKILL')
   })
 
-  test('kills it also while the program exits', async () => {
+  test('kills it even while the program exits', async () => {
     const group = await stubborn()
     const end = startsBeforeKill(group.mark)
     killGroup(group)
@@ -67,7 +67,7 @@ describe.runIf(process.platform === 'linux')('ending a command', () => {
     expect(await Promise.race([end, late])).toBe('SIGKILL')
   })
 
-  test('does not stop a stranger that has the number of a monitor that has ended', async () => {
+  test('does not kill an unrelated process with the reused number of an ended monitor', async () => {
     const stranger = start('exec sleep 1000', 'a-stranger')
     const mark = newMark()
     const left = start('exec sleep 1000', mark)

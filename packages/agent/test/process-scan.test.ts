@@ -15,14 +15,14 @@ interface Task {
   isZombie: boolean
   /** It belongs to another user: its environment cannot be read. */
   isOfOther: boolean
-  /** It starts another one just now, which nobody sees yet. */
+  /** It is just starting another one, which is not visible yet. */
   isStarting: boolean
-  /** It is about to run another program: its environment is not there yet. */
+  /** It is about to execute another program: it has no environment yet. */
   isExecuting: boolean
   readonly startedAt: number
 }
 
-/** A kernel: it gives numbers in turn, and begins again after the highest one. */
+/** A simulated kernel: it assigns numbers in order, and wraps around after the highest one. */
 class Machine implements ProcessFiles {
   readonly processId = 310
   readonly tasks = new Map<number, Task>()
@@ -70,7 +70,7 @@ class Machine implements ProcessFiles {
     return added
   }
 
-  /** The next free number. Undefined where all are in use. */
+  /** The next free number. Undefined if all are in use. */
   number(): number | undefined {
     for (let tries = 0; tries <= this.highest; tries += 1) {
       this.#cursor += 1
@@ -89,7 +89,7 @@ class Machine implements ProcessFiles {
     return number === undefined ? undefined : this.add(number, fields)
   }
 
-  /** Strangers that start and end: only the numbers move. */
+  /** Unrelated processes that start and end: only the numbers advance. */
   churn(count: number, areFailures: boolean): void {
     for (let at = 0; at < count; at += 1) {
       this.number()
@@ -159,7 +159,7 @@ class Machine implements ProcessFiles {
     return !(this.isLxcfs && path === '/proc/loadavg')
   }
 
-  /** What truly runs of a group. */
+  /** The processes of a group that are really running. */
   truth({ groupId }: ScannedGroup): readonly number[] {
     return this.#processes().filter((processId) => {
       const task = this.tasks.get(processId)
@@ -196,7 +196,7 @@ const event = fc.oneof(
 )
 type Event = typeof event extends fc.Arbitrary<infer One> ? One : never
 
-/** A command, and what becomes of the machine then. */
+/** A command, and what happens on the machine then. */
 class Story {
   readonly group: ScannedGroup
   readonly #machine: Machine
@@ -244,7 +244,7 @@ class Story {
     if (number === undefined) return
     parent.isStarting = true
     this.#begun.push({ parent, number })
-    // Its number is in use, and nobody sees it.
+    // Its number is in use, but not visible.
     this.#machine.tasks.set(number, { ...parent, processId: number, of: -1, isMarked: false, group: 1 })
   }
 
@@ -295,8 +295,8 @@ function machineOf({
 const ids = (members: readonly { readonly processId: number }[] | undefined): readonly number[] | undefined =>
   members?.map(({ processId }) => processId).toSorted((one, other) => one - other)
 
-describe('what runs of a command', () => {
-  test('the numbers since its start give the same as all processes', () => {
+describe('the running processes of a command', () => {
+  test('are the same by numbers since its start and by all processes', () => {
     const seen = { few: 0, all: 0 }
     fc.assert(
       fc.property(machines, fc.array(event, { maxLength: 25 }), (shape, events) => {
@@ -315,7 +315,7 @@ describe('what runs of a command', () => {
     expect(Math.min(seen.few, seen.all)).toBeGreaterThan(10)
   })
 
-  test('nothing is missed that starts, and whose parent ends, during the look', () => {
+  test('include those that start, and whose parent ends, during the scan', () => {
     const seen = { empty: 0, some: 0 }
     const moving = fc.constantFrom<Event['kind']>(
       'start',
@@ -346,7 +346,7 @@ describe('what runs of a command', () => {
         const found = scan.find(story.group)
         machine.beforeAnswer = () => undefined
         story.finishAll()
-        // Where numbers began again, all processes are inspected, in the order of their numbers, and not twice.
+        // If numbers wrapped around, all processes are inspected in numeric order, each once.
         if (machine.lists > 0) return
         seen[found?.length === 0 ? 'empty' : 'some'] += 1
         expect(found?.length === 0 ? machine.truth(story.group) : []).toEqual([])
@@ -356,7 +356,7 @@ describe('what runs of a command', () => {
     expect(Math.min(seen.empty, seen.some)).toBeGreaterThan(10)
   })
 
-  /** A machine with so many strangers, and a command on it that left a server in a session of its own. */
+  /** A machine with this many unrelated processes, and a command that left a server in its own session. */
   function busyMachine(strangers: number, highest = 32_768) {
     const machine = machineOf({ highest, offset: 0, strangers })
     const scan = new ProcessScan(machine)
@@ -367,7 +367,7 @@ describe('what runs of a command', () => {
     return { machine, scan, group: story.group, server: server?.processId ?? 0 }
   }
 
-  test('among 5,000 processes a few files are read', () => {
+  test('are found among 5,000 processes by reading a few files', () => {
     const { machine, scan, group, server } = busyMachine(5_000)
     expect(ids(scan.find(group))).toEqual([server])
     expect([machine.lists, machine.reads < 20]).toEqual([0, true])
@@ -380,7 +380,7 @@ describe('what runs of a command', () => {
     ['numbers went round once since', (machine) => machine.churn(machine.highest, false)],
     ['numbers began again since', (machine) => machine.churn(machine.highest - 2_000, false)],
     ['so much time went by that they may have gone round', (machine) => machine.pass(60_000)],
-  ])('all processes are inspected where %s', (_, change) => {
+  ])('are searched among all processes if %s', (_, change) => {
     const machine = machineOf({ highest: 32_768, offset: 1_800, strangers: 30 })
     const isOfMachine = machine.linked
     const before = new ProcessScan(machine)
@@ -395,7 +395,7 @@ describe('what runs of a command', () => {
     expect([machine.lists, isOfMachine]).toEqual([1, '310'])
   })
 
-  test('lxcfs reports another newest number, and the kernel is asked', () => {
+  test("are found by the kernel's newest number if lxcfs reports another", () => {
     const machine = machineOf({ highest: 32_768, offset: 0, strangers: 30 })
     machine.isLxcfs = true
     const scan = new ProcessScan(machine)
@@ -403,7 +403,7 @@ describe('what runs of a command', () => {
     expect([ids(scan.find(story.group)), machine.lists]).toEqual([[story.group.groupId], 0])
   })
 
-  test('many processes are inspected in several turns of the event loop, with the same result', async () => {
+  test('are found in several turns of the event loop, with the same result', async () => {
     const { machine, scan, group, server } = busyMachine(5_000)
     machine.churn(machine.highest, false)
     machine.beforeAnswer = () => machine.pass(0.02)
@@ -423,7 +423,7 @@ describe('what runs of a command', () => {
     expect(longest).toBeLessThan(2)
   })
 
-  test('a process is not taken for a later one of its number', () => {
+  test('exclude a later process with the same number', () => {
     const { machine, scan, group, server } = busyMachine(3)
     const [member] = scan.find(group) ?? []
     if (member === undefined) throw new Error('nothing found')
@@ -434,7 +434,7 @@ describe('what runs of a command', () => {
     expect(scan.runs(member)).toBe(false)
   })
 
-  test('a server that starts while very many others do is found', async () => {
+  test('include a server started while very many others are', async () => {
     const { machine, scan, group, server } = busyMachine(200)
     machine.churn(20_000, false)
     machine.pass(10_000)
@@ -453,7 +453,7 @@ describe('what runs of a command', () => {
     expect(child).toHaveLength(1)
   })
 
-  test('a process whose first thread has ended runs while another thread does', () => {
+  test('include one whose first thread has ended while another is running', () => {
     const { machine, scan, group, server } = busyMachine(3)
     machine.start({ of: server, isMarked: true, group: 9_999 })
     const task = machine.tasks.get(server)
@@ -464,7 +464,7 @@ describe('what runs of a command', () => {
     expect(found?.map((member) => scan.runs(member))).toEqual([true])
   })
 
-  test('a process that starts another program just now is found', () => {
+  test('include one that is just executing another program', () => {
     const { machine, scan, group, server } = busyMachine(3)
     const task = machine.tasks.get(server)
     if (task !== undefined) task.isExecuting = true
@@ -476,7 +476,7 @@ describe('what runs of a command', () => {
     expect(ids(scan.find(group))).toEqual([server])
   })
 
-  test('a process without an environment is inspected a few times only', () => {
+  test('without an environment are inspected only a few times', () => {
     const { machine, scan, group, server } = busyMachine(3)
     const task = machine.tasks.get(server)
     if (task !== undefined) task.isExecuting = true
@@ -484,7 +484,7 @@ describe('what runs of a command', () => {
     expect(machine.reads).toBeLessThan(40)
   })
 
-  test('the newest processes of this machine are found', async () => {
+  test('include the newest processes of this machine', async () => {
     const { spawn } = await import('node:child_process')
     const scan = new ProcessScan()
     const started = scan.moment()

@@ -8,7 +8,7 @@ import { redactSecrets } from '@halting/core/redact'
 import { BoundedOutput } from '../src/tools/bounded-output.ts'
 import { drawn } from './support/deep.ts'
 
-// Put together here, so that no scanner takes this file for one that has secrets.
+// Assembled here, so that no scanner reports this file for secrets.
 const nothing = String()
 const body = 'Zq7Xw3Vt9Ls2Kd5Mf8Hj4Ng6Pb1Rc0Y'
 const upper = 'Q7W3E9R2T5Y8U4I6'
@@ -36,7 +36,7 @@ const secrets: readonly string[] = [
   `"x-api-key": "${body}"`,
 ]
 
-/** What of a secret nobody may read: any run of so many characters of what was drawn. */
+/** The part of a secret that must not be readable: any run of this many of its random characters. */
 function isLeaked(text: string): boolean {
   const parts = [body, upper].flatMap((whole) =>
     Array.from({ length: whole.length - 7 }, (_, at) => whole.slice(at, at + 8)),
@@ -45,7 +45,7 @@ function isLeaked(text: string): boolean {
 }
 
 test.each(secrets.map((secret) => [secret.slice(0, 24), secret] as const))(
-  '%s… is taken out, wherever it stands',
+  '%s… is removed anywhere',
   (_name, secret) => {
     for (const [before, after] of [
       ['', ''],
@@ -60,12 +60,12 @@ test.each(secrets.map((secret) => [secret.slice(0, 24), secret] as const))(
       expect(shown.startsWith(`x ${before}`.trimEnd().slice(0, 4))).toBe(true)
       expect(shown.endsWith('y')).toBe(true)
     }
-    // A second time there is nothing left to do.
+    // A second pass changes nothing.
     expect(redactSecrets(redactSecrets(secret))).toBe(redactSecrets(secret))
   },
 )
 
-test('what is no secret stays as it is', () => {
+test('leaves what is not a secret', () => {
   const harmless = [
     'const task = sk - 1; risk-based; disk-usage-report; https://example.com:8080/a@b',
     'git@github.com:a/b.git, http://localhost:3000, user@example.com',
@@ -83,17 +83,17 @@ test.each([
   ['a code of an address', '%0A'],
   ['a colour', '\u001b[31m'],
   ['another colour', '\u001b[1;38;5;9m'],
-])('a secret right behind %s is taken out', (_name, before) => {
+])('removes a secret right after %s', (_name, before) => {
   for (const secret of secrets.slice(0, 12)) expect(isLeaked(redactSecrets(`a${before}${secret}`))).toBe(false)
 })
 
-test('an authorization of letters alone is taken out', () => {
+test('removes an authorization of only letters', () => {
   for (const value of ['dXNlcjpwYXNz', 'abcdefghijklmnopqrst', 'QUJDRA=='])
     expect(redactSecrets(`Authorization: Basic ${value}\n`)).not.toContain(value)
 })
 
 test.each(['Authorization: Bearer ', 'x-api-key: ', 'aws_secret_access_key=', 'session_token='])(
-  'what %s names is taken out behind an escape',
+  'removes what %s names after an escape',
   (name) => expect(isLeaked(redactSecrets(`a\\n${name}${body}`))).toBe(false),
 )
 
@@ -108,8 +108,8 @@ const toolThat = (execute: () => Promise<ToolOutput>): Tool => ({
 })
 const secret = secrets[0] ?? ''
 
-test('its tool is handed all that the loop gives: what is a getter there, too', async () => {
-  class Given {
+test('passes everything of the loop to its tool, including getters', async () => {
+  class GetterContext {
     readonly callId = 'c'
     readonly #state = { agentId: 'main' }
     get state() {
@@ -127,11 +127,11 @@ test('its tool is handed all that the loop gives: what is a getter there, too', 
     },
     redactSecrets,
   )
-  await tool.execute({} as never, new Given() as unknown as ToolContext)
+  await tool.execute({} as never, new GetterContext() as unknown as ToolContext)
   expect(found).toEqual(['c', { agentId: 'main' }, { tools: ['T'] }])
 })
 
-test('tools that an agent has of its own are redacted too, on every level', async () => {
+test('redacts the tools of agents on every level', async () => {
   const leaf = toolThat(async () => ({ content: `a ${secret} b` }))
   const inner = agentTool({ name: 'Inner', description: '', tools: [leaf] })
   const outer = agentTool({ name: 'Outer', description: '', tools: [inner, leaf] })
@@ -146,7 +146,7 @@ test('tools that an agent has of its own are redacted too, on every level', asyn
   expect(leavesOf(plain)).toEqual([])
 })
 
-test('texts of documents and of what was found have none, and bytes of images stay', async () => {
+test('redacts texts of documents and search results, and leaves bytes of images', async () => {
   const bytes = { type: 'base64', media_type: 'image/png', data: `AK${nothing}IA${upper}` }
   const content = [
     { type: 'document', title: secret, source: { type: 'text', media_type: 'text/plain', data: `a ${secret} b` } },
@@ -155,7 +155,7 @@ test('texts of documents and of what was found have none, and bytes of images st
     { type: 'image', source: bytes },
     { type: 'document', source: { ...bytes, media_type: 'application/pdf' } },
   ]
-  // Content as services take it; the types name a part of it.
+  // Content as services accept it; the types cover a part of it.
   const tool = redactedTool(
     toolThat(async () => ({ content: content as unknown as ContentBlock[] })),
     redactSecrets,
@@ -166,7 +166,7 @@ test('texts of documents and of what was found have none, and bytes of images st
   expect(shown.content.slice(3)).toEqual(content.slice(3))
 })
 
-test('a key in the lines of a diff is taken out of what programs are told', async () => {
+test('removes a key in the lines of a diff from what programs get', async () => {
   const lines = [
     '+a',
     ...pem('')
@@ -187,7 +187,7 @@ test.each([
   ['an abort', new DOMException(`ended: ${secret}`, 'AbortError')],
   ['a frozen error', Object.freeze(new TypeError(`ended: ${secret}`))],
   ['an error', new TypeError(`ended: ${secret}`)],
-])('the message of %s has none, and stays a message', async (_name, error) => {
+])('redacts the message of %s, which stays a message', async (_name, error) => {
   const tool = redactedTool(
     toolThat(() => Promise.reject(error)),
     redactSecrets,
@@ -196,7 +196,7 @@ test.each([
   expect(thrown).toMatchObject({ name: error.name, message: 'ended: [REDACTED]' })
 })
 
-test('an abort without a secret is that abort', async () => {
+test('an abort without a secret is passed on unchanged', async () => {
   const error = new DOMException('ended', 'AbortError')
   const tool = redactedTool(
     toolThat(() => Promise.reject(error)),
@@ -205,7 +205,7 @@ test('an abort without a secret is that abort', async () => {
   await expect(Promise.resolve(tool.execute({} as never, context))).rejects.toBe(error)
 })
 
-test('a secret in JSON within JSON is taken out', () => {
+test('removes a secret in JSON within JSON', () => {
   for (const name of ['authorization', 'x-api-key', 'aws_secret_access_key']) {
     const value = name === 'authorization' ? `Bearer ${body}` : body
     const inner = JSON.stringify({ headers: { [name]: value } })
@@ -215,7 +215,7 @@ test('a secret in JSON within JSON is taken out', () => {
   }
 })
 
-test('code that tells of secrets and has none stays as it is', () => {
+test('leaves code about secrets that contains none', () => {
   const code = [
     'pip install hf_transfer && from transformers import hf_tokenizer',
     'gsk_transform_translate (gsk_renderer_new (), gsk_roundedrect);',
@@ -232,7 +232,7 @@ test('code that tells of secrets and has none stays as it is', () => {
   for (const text of code) expect(redactSecrets(text)).toBe(text)
 })
 
-test('a private key that is cut off after its beginning is taken out, however it is shown', () => {
+test('removes a private key that is cut off after its beginning, in any form', () => {
   const lines = pem('RSA ').split('\n').slice(0, -1)
   const shown = [
     lines.join('\n'),
@@ -247,7 +247,7 @@ test('a private key that is cut off after its beginning is taken out, however it
   for (const text of shown) expect(isLeaked(redactSecrets(`x\n${text}`))).toBe(false)
 })
 
-test('the output of a command has none, however it comes in and wherever it is cut', () => {
+test('redacts the output of a command, however it arrives and wherever it is cut', () => {
   const filler = fc.string({ unit: fc.constantFrom('a', ' ', '\n', '=', ':', '/', '"'), maxLength: 400 })
   fc.assert(
     fc.property(
@@ -269,7 +269,7 @@ test('the output of a command has none, however it comes in and wherever it is c
   )
 })
 
-test('it takes the time of its length', () => {
+test('takes linear time', () => {
   const texts = [
     'eyJ'.repeat(200_000),
     'a://'.repeat(150_000),
@@ -284,13 +284,13 @@ test('it takes the time of its length', () => {
   expect(performance.now() - began).toBeLessThan(20_000)
 })
 
-test('what cannot be redacted is not told: neither the text, nor what went wrong', async () => {
+test('output that cannot be redacted is withheld: both the text and the error', async () => {
   const broken = (text: string): string => {
     if (text.includes('secret')) throw new Error(`cannot read ${text}`)
     return text
   }
-  const told: unknown[] = []
-  const context = { progress: (data: unknown) => void told.push(data) } as unknown as ToolContext
+  const outputs: unknown[] = []
+  const context = { progress: (data: unknown) => void outputs.push(data) } as unknown as ToolContext
   const made = (execute: () => unknown) =>
     redactedTool(
       { name: 'T', description: '', inputSchema: { type: 'object' }, readOnly: true, execute: execute as never },
@@ -306,12 +306,12 @@ test('what cannot be redacted is not told: neither the text, nor what went wrong
       details: { raw: 'secret' },
     }
   })
-  told.push(await progresses.execute({} as never, context))
+  outputs.push(await progresses.execute({} as never, context))
   const throws = made(() => {
     throw new Error('no secret')
   })
-  told.push(await Promise.resolve(throws.execute({} as never, context)).then(String, String))
-  expect(JSON.stringify(told)).not.toContain('secret')
-  expect(JSON.stringify(told)).toContain('plain')
-  expect(JSON.stringify(told)).toContain('[REDACTED]')
+  outputs.push(await Promise.resolve(throws.execute({} as never, context)).then(String, String))
+  expect(JSON.stringify(outputs)).not.toContain('secret')
+  expect(JSON.stringify(outputs)).toContain('plain')
+  expect(JSON.stringify(outputs)).toContain('[REDACTED]')
 })

@@ -5,20 +5,20 @@ import type { PermissionRequest } from '@halting/core'
 import { expect, test } from 'vitest'
 import { temporaryFolder, toolNamed } from './support/harness.ts'
 
-/** What is told, and what becomes of the call with it. */
+/** The suggested remedy, and the decision about the call with it. */
 function remedy(
   name: string,
   input: object,
   options: Partial<PermissionOptions> = {},
-): { readonly told: Remedy | undefined; readonly behavior: string } {
+): { readonly suggested: Remedy | undefined; readonly behavior: string } {
   const cwd = temporaryFolder()
   const permissions = createPermissions({ cwd, whenAsked: 'deny', ...options })
   const tool = toolNamed(createCodingTools({ cwd }), name)
   const request: PermissionRequest = { call: { type: 'tool_use', id: 'call_1', name, input }, tool, readOnly: false }
-  const told = permissions.remedyFor(request)
-  const cured = createPermissions({ cwd, whenAsked: 'deny', ...options, ...told, allow: told?.rules ?? [] })
+  const suggested = permissions.remedyFor(request)
+  const cured = createPermissions({ cwd, whenAsked: 'deny', ...options, ...suggested, allow: suggested?.rules ?? [] })
   const decision = cured.decide(request)
-  return { told, behavior: 'behavior' in decision ? decision.behavior : 'a promise' }
+  return { suggested, behavior: 'behavior' in decision ? decision.behavior : 'a promise' }
 }
 
 test.each([
@@ -29,11 +29,11 @@ test.each([
   ['Bash', { command: 'npm test' }, { rules: ['Bash(npm test)'] }],
   ['Bash', { command: 'npm test && git push > log' }, { rules: ['Bash(npm test)', 'Bash(git push)', 'Edit(/log)'] }],
   ['Bash', { command: 'eval "$x"' }, { rules: ['Bash'] }],
-] as const)('%s %j is allowed by what is told', (name, input, expected) => {
-  expect(remedy(name, input)).toEqual({ told: expected, behavior: expected === undefined ? 'deny' : 'allow' })
+] as const)('%s %j is allowed by the suggested rule', (name, input, expected) => {
+  expect(remedy(name, input)).toEqual({ suggested: expected, behavior: expected === undefined ? 'deny' : 'allow' })
 })
 
-test('the rule that is offered for a file in the root allows that file and no other of its name', () => {
+test('the rule suggested for a file in the root allows only that file', () => {
   const cwd = temporaryFolder()
   const tool = toolNamed(createCodingTools({ cwd }), 'Write')
   const permissions = createPermissions({ cwd, allow: ['Edit(/a.txt)'] })
@@ -48,7 +48,7 @@ test('the rule that is offered for a file in the root allows that file and no ot
 })
 
 test.each(['*', '**', 'a*', '?', '[a-z].txt', 'src/*', 'src/**', '/opt/*', '/**', '~/*'])(
-  'the rule that is offered for a file named %s is about no other file',
+  'the rule suggested for a file named %s is about no other file',
   (name) => {
     const cwd = temporaryFolder()
     const permissions = createPermissions({ cwd })
@@ -79,7 +79,7 @@ test.each([
   ['Bash', { command: 'npm run x:*' }],
   ['Bash', { command: 'echo a > /opt' }],
   ['Bash', { command: 'wc -l < /opt' }],
-])('%s %j names no rule: it would not allow the call, or much more than that', (name, input) => {
+])('%s %j suggests no rule: it would not allow the call, or much more than that', (name, input) => {
   const cwd = temporaryFolder()
   const tool = toolNamed(createCodingTools({ cwd }), name)
   const request: PermissionRequest = { call: { type: 'tool_use', id: 'call_1', name, input }, tool, readOnly: false }
@@ -91,15 +91,15 @@ test.each([
 
 test('plan mode is left for the default mode, with the rules that this needs', () => {
   expect(remedy('Bash', { command: 'npm test' }, { mode: 'plan' })).toEqual({
-    told: { rules: ['Bash(npm test)'], mode: 'default' },
+    suggested: { rules: ['Bash(npm test)'], mode: 'default' },
     behavior: 'allow',
   })
 })
 
-test('nothing is told where a deny or an ask rule stands against it', () => {
+test('suggests nothing if a deny or an ask rule applies', () => {
   const write = { file_path: 'a.txt', content: '' }
-  expect(remedy('Write', write, { deny: ['Edit(./a.txt)'] }).told).toBeUndefined()
-  expect(remedy('Write', write, { ask: ['Edit'] }).told).toBeUndefined()
+  expect(remedy('Write', write, { deny: ['Edit(./a.txt)'] }).suggested).toBeUndefined()
+  expect(remedy('Write', write, { ask: ['Edit'] }).suggested).toBeUndefined()
 })
 
 // R-ASK-7
@@ -110,7 +110,7 @@ test.each([
   ['Bash', { command: 'npm test' }, {}, { type: 'other' }],
   ['Bash', { command: 'npm test' }, { ask: ['Bash(npm *)'] }, { type: 'rule' }],
   ['Bash', { command: 'x=$(cat l); $x b' }, { deny: ['Bash(rm *)'] }, { type: 'safetyCheck' }],
-] as const)('%s %j with %j: what has a person asked', (name, input, options, expected) => {
+] as const)('%s %j with %j: asks about what matters', (name, input, options, expected) => {
   const cwd = temporaryFolder()
   const permissions = createPermissions({ cwd, ...options })
   const tool = toolNamed(createCodingTools({ cwd }), name)

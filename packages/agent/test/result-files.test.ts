@@ -47,13 +47,13 @@ const save = async (files: ResultFiles, more: Partial<LargeResult> = {}): Promis
 const modeOf = (path: string): string => (lstatSync(path).mode & 0o777).toString(8)
 
 describe('a large result', () => {
-  test('is a file of the session, for the person alone', async () => {
+  test('is a file of the session that only the user can read', async () => {
     const { home, cwd, files } = place()
     const path = await save(files)
     const folder = join(home, '.halting', 'projects', projectName(cwd), session, 'tool-results')
     expect([dirname(path), files.directory, readFileSync(path, 'utf8')]).toEqual([folder, folder, 'all of it\n'])
     expect(path.slice(folder.length)).toMatch(/^\/toolu_1-[0-9a-f]{12}\.txt$/)
-    // Nothing is left of how it was written.
+    // No temporary file is left.
     expect(readdirSync(folder)).toHaveLength(1)
     expect([modeOf(path), modeOf(folder), modeOf(dirname(folder)), modeOf(join(home, '.halting'))]).toEqual([
       '600',
@@ -70,7 +70,7 @@ describe('a large result', () => {
     expect(existsSync(join(home, '.halting'))).toBe(false)
   })
 
-  test('is written again to the same file, and another to another, also where ids are used twice', async () => {
+  test('is written again to the same file, and another result to another, even if ids are reused', async () => {
     const { files } = place()
     const first = await save(files)
     expect(await save(files)).toBe(first)
@@ -83,7 +83,7 @@ describe('a large result', () => {
   })
 
   test.each(['../../../escaped', '/etc/passwd', '..', '.', 'a/b', 'a\0b', '', 'é', '-rf', 'x'.repeat(500), 'CON\n'])(
-    'stays in its folder whatever the id of the call is: %j',
+    'stays in its folder whatever the id of the call: %j',
     async (callId) => {
       const { files } = place()
       const path = await save(files, { callId })
@@ -92,19 +92,19 @@ describe('a large result', () => {
     },
   )
 
-  test.each(['../../..', '..', 'a/b'])('and whatever the id of the session is: %j', async (sessionId) => {
+  test.each(['../../..', '..', 'a/b'])('and whatever the id of the session: %j', async (sessionId) => {
     const { home, files } = place({ sessionId })
     const path = await save(files)
     expect(path.startsWith(join(home, '.halting/projects/'))).toBe(true)
     expect(path.slice(join(home, '.halting/projects/').length).split('/')).toHaveLength(4)
   })
 
-  test('is in a folder with a name that a file system takes, however deep the agent works', async () => {
+  test('is in a folder with a valid name, however deep the agent works', async () => {
     const { files } = place({ cwd: `/${'deep/'.repeat(100)}` })
     expect(readFileSync(await save(files), 'utf8')).toBe('all of it\n')
   })
 
-  test('is not kept once the run is aborted, and leaves nothing', async () => {
+  test('is not stored once the run is aborted, and leaves nothing', async () => {
     const { files } = place()
     const aborted = AbortSignal.abort()
     await expect(files.save(result(), { signal: aborted })).rejects.toThrow('aborted')
@@ -112,9 +112,9 @@ describe('a large result', () => {
   })
 })
 
-describe('a link that somebody planted', () => {
+describe('a planted link', () => {
   test.each(['projects folder of the cwd', 'session', 'tool-results'])(
-    'in the place of the %s is not followed',
+    'in place of the %s is not followed',
     async (which) => {
       const { files, cwd, home } = place()
       const target = temporaryFolder()
@@ -127,7 +127,7 @@ describe('a link that somebody planted', () => {
     },
   )
 
-  test('in the place of the file is replaced, and what it leads to stays', async () => {
+  test('in place of the file is replaced, and its target stays', async () => {
     const { files } = place()
     const path = await save(files)
     const target = join(temporaryFolder(), 'precious')
@@ -138,7 +138,7 @@ describe('a link that somebody planted', () => {
     expect([lstatSync(path).isSymbolicLink(), readFileSync(target, 'utf8')]).toEqual([false, 'precious'])
   })
 
-  test('above the sessions is the person’s own, and is followed', async () => {
+  test("above the sessions is the user's own, and is followed", async () => {
     const elsewhere = temporaryFolder()
     const { home, files } = place()
     symlinkSync(elsewhere, join(home, '.halting'))
@@ -147,13 +147,13 @@ describe('a link that somebody planted', () => {
   })
 })
 
-describe('there is a bound', () => {
-  test('to one file', async () => {
+describe('there is a limit', () => {
+  test('on the size of one file', async () => {
     const { files } = place({ keeps: { fileBytes: 9 } })
     await expect(save(files)).rejects.toThrow('it has 10 bytes, and a file may have 9')
   })
 
-  test('to their number, what an earlier process left included; the same one may be written again', async () => {
+  test('on their number, including those of an earlier process; the same one may be written again', async () => {
     const { files, home, cwd } = place({ keeps: { files: 2 } })
     await save(files, { idempotencyKey: 'a' })
     await save(files, { idempotencyKey: 'b' })
@@ -164,14 +164,14 @@ describe('there is a bound', () => {
     }
   })
 
-  test('to their size together', async () => {
+  test('on their total size', async () => {
     const { files } = place({ keeps: { totalBytes: 25 } })
     await save(files, { idempotencyKey: 'a' })
     await save(files, { idempotencyKey: 'b' })
     await expect(save(files, { idempotencyKey: 'c' })).rejects.toThrow('may keep 25 bytes of results')
   })
 
-  test('also for results that come at the same time', async () => {
+  test('also for concurrent results', async () => {
     const { files } = place({ keeps: { files: 2 } })
     const saves = ['a', 'b', 'c', 'd'].map((idempotencyKey) => save(files, { idempotencyKey }))
     const came = await Promise.allSettled(saves)
@@ -180,13 +180,13 @@ describe('there is a bound', () => {
   })
 })
 
-describe('R-KEEP-3a and R-KEEP-4: a folder in which nothing can be kept', () => {
-  test.runIf(existsSync('/proc'))('says so: the run does not wait for what never ends', async () => {
+describe('R-KEEP-3a and R-KEEP-4: a folder in which nothing can be stored', () => {
+  test.runIf(existsSync('/proc'))('says so: the run does not wait for ever', async () => {
     const { files } = place({ home: '/proc/no-such-home' })
     await expect(save(files)).rejects.toThrow('ENOENT')
   })
 
-  test('takes no room, and is looked at again', async () => {
+  test('uses no room, and is tried again', async () => {
     const { files } = place({ keeps: { files: 1 } })
     const aborted = { signal: AbortSignal.abort() }
     for (const idempotencyKey of ['a', 'b'])
@@ -195,13 +195,13 @@ describe('R-KEEP-3a and R-KEEP-4: a folder in which nothing can be kept', () => 
     expect(readdirSync(files.directory)).toHaveLength(1)
   })
 
-  test('whose disk does not answer holds nothing up for longer than a limit, and later results not at all', async () => {
+  test('on a disk that does not respond delays nothing beyond a limit, and later results not at all', async () => {
     const { files, home } = place({ timeoutMs: 500 })
     let free = (): void => {}
     const stuck = vi
       .spyOn(fs, 'lstat')
       .mockImplementation(() => new Promise((_, reject) => (free = () => reject(new Error('gone')))))
-    // What is mocked is the whole process's.
+    // The mock applies to the whole process.
     const restore = (): void => {
       stuck.mockRestore()
       syncBuiltinESMExports()
@@ -218,7 +218,7 @@ describe('R-KEEP-3a and R-KEEP-4: a folder in which nothing can be kept', () => 
   })
 })
 
-describe('what the rules let the agent read', () => {
+describe('the agent may read', () => {
   async function rules() {
     const { home, cwd, files } = place()
     const path = await save(files)
@@ -234,7 +234,7 @@ describe('what the rules let the agent read', () => {
     return { home, cwd, files, path, decide, use, permissions }
   }
 
-  test('are the results of this session: by Read, Grep, Glob and commands that only read', async () => {
+  test('the results of this session: by Read, Grep, Glob and commands that only read', async () => {
     const { files, path, decide, use } = await rules()
     expect([
       decide('Read', { file_path: path }),
@@ -247,7 +247,7 @@ describe('what the rules let the agent read', () => {
     expect((await use('Grep', { pattern: 'all', path, output_mode: 'content' })).text).toContain('all of it')
   })
 
-  test('and nothing beside them, by no way around', async () => {
+  test('and nothing next to them, by any detour', async () => {
     const { home, files, decide } = await rules()
     const folder = files.directory
     const transcript = join(dirname(folder), 'session.jsonl')
@@ -271,7 +271,7 @@ describe('what the rules let the agent read', () => {
     expect(paths.filter((path) => decide('Bash', { command: `cat ${path}` }) !== 'ask')).toEqual([])
   })
 
-  test('not where the folder itself was made a link, also before the session began', async () => {
+  test('but not if the folder itself is a link, even before the session began', async () => {
     const { home, cwd, files } = place()
     const secrets = join(home, 'secrets')
     mkdirSync(secrets)
@@ -290,7 +290,7 @@ describe('what the rules let the agent read', () => {
     expect(permissions.decide({ call, tool, readOnly: true })).toMatchObject({ behavior: 'ask' })
   })
 
-  test('they are not written without asking, and a deny rule holds for them', async () => {
+  test('but not write them without asking, and a deny rule applies', async () => {
     const { home, cwd, files, path, decide } = await rules()
     expect([
       decide('Edit', { file_path: path, old_string: 'a', new_string: 'b' }),

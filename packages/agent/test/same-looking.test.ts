@@ -27,7 +27,7 @@ describe('names with brackets', () => {
     ['app/[hij]/page.tsx', ['app/i/page.tsx']],
     [String.raw`app/\[id\]/a.js`, ['app/[id]/a.js']],
     ['app/[!a-h]/page.tsx', ['app/i/page.tsx']],
-  ])('Glob and Grep find by %s', async (pattern, expected) => {
+  ])('are found by Glob and Grep: %s', async (pattern, expected) => {
     const { use } = withNames(routes)
     const found = await use('Glob', { pattern })
     expect((found.details as { filenames: string[] }).filenames.toSorted()).toEqual(expected)
@@ -35,7 +35,7 @@ describe('names with brackets', () => {
     expect(grep.text.split('\n\n')[0]?.split('\n').toSorted()).toEqual(expected)
   })
 
-  test('what fits brackets as a set of characters alone is counted where it is left out', async () => {
+  test('are counted where a match of the brackets as a set is omitted', async () => {
     const { use } = withNames(routes)
     const note = bracketsAsName(1)
     expect((await use('Glob', { pattern: 'app/[id]/page.tsx' })).text).toMatch(
@@ -44,13 +44,13 @@ describe('names with brackets', () => {
     expect((await use('Grep', { pattern: 'text', glob: 'app/[id]/page.tsx' })).text).toContain(note)
   })
 
-  test('a glob that leaves out names does so in both readings', async () => {
+  test('are excluded by a glob in both readings', async () => {
     const { use } = withNames(routes)
     const { text } = await use('Grep', { pattern: 'text of', glob: '!app/[id]/**' })
     expect(text).toBe('app/[[...slug]]/page.tsx')
   })
 
-  test('a name that may not be read decides nothing', async () => {
+  test('have no effect if they must not be read', async () => {
     const { use } = withNames(routes, {}, { hides: (path) => path.includes('[id]') })
     expect((await use('Glob', { pattern: 'app/[id]/page.tsx' })).text).toBe('app/i/page.tsx')
     expect((await use('Grep', { pattern: 'text of', glob: 'app/[id]/page.tsx' })).text).toBe('app/i/page.tsx')
@@ -68,7 +68,7 @@ describe('names that look the same', () => {
     ['cafe\u0301.txt', 'caf\u00e9.txt'],
     ["Capture d'e\u0301cran.txt", 'Capture d\u2019\u00e9cran.txt'],
     ['my files/a b/c.txt', 'my\u00a0files/a\u202fb/c.txt'],
-  ])('%j is %j for every tool, where it is the only one', async (written, name) => {
+  ])('%j is %j for every tool, if it is the only one', async (written, name) => {
     const { use, cwd } = withNames([name, 'other.txt'])
     expect((await use('Read', { file_path: written })).text).toContain(`text of ${name}`)
     await use('Edit', { file_path: written, old_string: 'text', new_string: 'words' })
@@ -80,13 +80,13 @@ describe('names that look the same', () => {
     expect(existsSync(join(cwd, written))).toBe(false)
   })
 
-  test('the name that was written counts where it is there', async () => {
+  test('the written name applies if it exists', async () => {
     const { use } = withNames([shot, plainShot])
     expect((await use('Read', { file_path: plainShot })).text).toContain(`text of ${plainShot}`)
     expect((await use('Glob', { pattern: plainShot })).text).toBe(plainShot)
   })
 
-  test('several are named with their characters, and none is taken', async () => {
+  test('several candidates are listed with their characters, and none is used', async () => {
     const { use, cwd } = withNames([shot, 'Screenshot at 3.04\u00a0PM.txt'])
     const named = String.raw`"Screenshot at 3.04\u00a0PM.txt", "Screenshot at 3.04\u202fPM.txt"`
     for (const name of ['Read', 'Edit', 'NotebookEdit'] as const) {
@@ -103,7 +103,7 @@ describe('names that look the same', () => {
     expect(readdirSync(cwd)).toHaveLength(3)
   })
 
-  test('what may not be read is not named', async () => {
+  test('names that must not be read are not listed', async () => {
     const { use } = withNames(
       [shot, 'Screenshot at 3.04\u00a0PM.txt', 'secret.key'],
       {},
@@ -115,7 +115,7 @@ describe('names that look the same', () => {
     expect((await use('Read', { file_path: 'secret.txt' })).text).not.toContain('secret.key')
   })
 
-  test('a rule is about the file that is opened, whatever was written (spec R-RULE-2)', () => {
+  test('a rule is about the opened file, whatever was written (spec R-RULE-2)', () => {
     const { cwd } = withNames([shot])
     const decided = (rule: string, name: string): string => {
       const input = { file_path: name, content: '' }
@@ -135,7 +135,7 @@ describe('names that look the same', () => {
     ['Read(./Bob\u2019s/**)', "Bob's/notes.txt"],
     ['Read(./caf\u00e9/k?y.txt)', 'cafe\u0301/key.txt'],
     ["Read(Bob's *.txt)", 'Bob\u2019s\u00a0keys.txt'],
-  ])('the rule %j takes away what looks the same (spec R-RULE-5a)', (rule, name) => {
+  ])('the rule %j denies what looks the same (spec R-RULE-5a)', (rule, name) => {
     const { cwd } = withNames([name, 'a_b.txt'])
     const tool = { name: 'Read', description: '', inputSchema: {}, readOnly: true, execute: () => '' }
     const denies = createPermissions({ cwd, deny: [rule] })
@@ -160,7 +160,7 @@ describe('names that look the same', () => {
     expect(decided(denies, 'a_b.txt')).toMatchObject({ behavior: 'allow' })
   })
 
-  test('a rule that allows is about the name as it is written', () => {
+  test('an allow rule is about the name as it is written', () => {
     const { cwd } = withNames(['a\u00a0b.txt', 'a b.md'])
     const tool = { name: 'Write', description: '', inputSchema: {}, readOnly: false, execute: () => '' }
     const decided = (name: string): unknown =>
@@ -173,7 +173,7 @@ describe('names that look the same', () => {
     expect(decided('a b.txt')).toMatchObject({ behavior: 'ask' })
   })
 
-  test('a link that looks the same leads where it leads, and is judged there', () => {
+  test('a link that looks the same is judged by its target', () => {
     const { cwd } = withNames([])
     symlinkSync('/etc/hostname', join(cwd, 'a\u00a0b'))
     const input = { file_path: 'a b' }

@@ -62,7 +62,7 @@ const { schema } = fc.letrec<{ schema: Json }>((tie) => {
 })
 
 const options = { strict: false, validateSchema: false, validateFormats: false } as const
-// No inline `$defs` may lead in a circle: what they name has no reference in it.
+// No inline `$defs` may form a cycle: what they name has no reference in it.
 const plain = fc.constantFrom<JsonObject>({ type: 'string' }, { pattern: 'a' }, { enum: [[1], {}] }, { minItems: 1 })
 
 test.each([

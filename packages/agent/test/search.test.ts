@@ -18,7 +18,7 @@ function withFiles(files: Readonly<Record<string, string>>, ...args: Parameters<
 }
 
 describe('Glob', () => {
-  test('finds by pattern, the file changed last first', async () => {
+  test('finds by pattern, most recently changed first', async () => {
     const { use } = withFiles({ 'src/a.ts': '', 'b.ts': '', 'src/deep/c.ts': '', 'd.js': '', '.hidden.ts': '' })
     expect((await use('Glob', { pattern: '**/*.ts' })).text).toBe('.hidden.ts\nsrc/deep/c.ts\nb.ts\nsrc/a.ts')
     expect((await use('Glob', { pattern: 'src/*.ts' })).text).toBe('src/a.ts')
@@ -26,17 +26,17 @@ describe('Glob', () => {
     expect((await use('Glob', { pattern: '*.ts', path: 'src' })).text).toBe('src/deep/c.ts\nsrc/a.ts')
   })
 
-  test('leaves out what version control keeps and what .gitignore names', async () => {
+  test('omits version control folders and what .gitignore names', async () => {
     const { use } = withFiles({ '.git/config': '', '.gitignore': 'out/\n', 'out/x.ts': '', 'a.ts': '' })
     expect((await use('Glob', { pattern: '**/*' })).text).toBe('a.ts\n.gitignore')
   })
 
-  test('.gitignore counts also where no repository is', async () => {
+  test('applies .gitignore outside a repository', async () => {
     const { use } = withFiles({ '.gitignore': 'out/\n', 'out/x.ts': '', 'a.ts': '' })
     expect((await use('Glob', { pattern: '**/*.ts' })).text).toBe('a.ts')
   })
 
-  test('is bounded to 100 and says how many there are', async () => {
+  test('lists at most 100 and says how many there are', async () => {
     const { use } = withFiles(Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`f${index}.txt`, ''])))
     const { text, details } = await use('Glob', { pattern: '*.txt' })
     expect(text).toMatch(/^f119\.txt\nf118\.txt\n/)
@@ -44,7 +44,7 @@ describe('Glob', () => {
     expect(details).toMatchObject({ numFiles: 120, truncated: true })
   })
 
-  test('says when there is nothing, and what is right', async () => {
+  test('says when nothing matches, and what to do', async () => {
     const { use, cwd } = withFiles({ 'a.ts': '' })
     expect(await use('Glob', { pattern: '*.py' })).toMatchObject({
       isError: false,
@@ -65,7 +65,7 @@ describe('Grep', () => {
     '-dash.txt': 'needle\n',
   }
 
-  test('names files by default, the one changed last first', async () => {
+  test('lists files by default, most recently changed first', async () => {
     const { use } = withFiles(files)
     expect((await use('Grep', { pattern: 'needle' })).text).toBe('-dash.txt\nc.py\nsrc/b.ts\na.ts')
     expect((await use('Grep', { pattern: 'needle', glob: '*.ts' })).text).toBe('src/b.ts\na.ts')
@@ -74,7 +74,7 @@ describe('Grep', () => {
     expect((await use('Grep', { pattern: 'needle', path: 'c.py', output_mode: 'content' })).text).toBe('c.py:1:needle')
   })
 
-  test('shows lines with numbers and the lines around', async () => {
+  test('shows lines with numbers and context', async () => {
     const { use } = withFiles(files)
     expect((await use('Grep', { pattern: 'needle', output_mode: 'content', glob: '*.ts', '-i': true })).text).toBe(
       'a.ts:2:needle here\nsrc/b.ts:1:Needle\nsrc/b.ts:2:needle needle',
@@ -90,21 +90,21 @@ describe('Grep', () => {
     )
   })
 
-  test('counts lines by file', async () => {
+  test('counts lines per file', async () => {
     const { use } = withFiles(files)
     expect((await use('Grep', { pattern: 'needle', output_mode: 'count', glob: '*.ts', '-i': true })).text).toBe(
       'a.ts:1\nsrc/b.ts:2',
     )
   })
 
-  test('head_limit holds, and that there is more is said', async () => {
+  test('applies head_limit, and says that there is more', async () => {
     const { use } = withFiles(files)
-    const told = await use('Grep', { pattern: 'needle', head_limit: 2 })
-    expect(told.text).toBe(`-dash.txt\nc.py\n\n${resultsCut(2, 2)}`)
+    const result = await use('Grep', { pattern: 'needle', head_limit: 2 })
+    expect(result.text).toBe(`-dash.txt\nc.py\n\n${resultsCut(2, 2)}`)
     expect((await use('Grep', { pattern: 'needle', head_limit: 4 })).text).toBe('-dash.txt\nc.py\nsrc/b.ts\na.ts')
   })
 
-  test('output is bounded, long lines are cut', async () => {
+  test('limits output, and cuts long lines', async () => {
     const { use } = withFiles({ 'long.txt': `${'needle '.repeat(10_000)}\n`.repeat(200) })
     const { text } = await use('Grep', { pattern: 'needle', output_mode: 'content' })
     expect(text.length).toBeLessThanOrEqual(30_100)
@@ -112,7 +112,7 @@ describe('Grep', () => {
     expect(text).toMatch(/For more, repeat the call with "offset": \d+/)
   })
 
-  test('a pattern that begins with a dash is a pattern; a bad one is told', async () => {
+  test('accepts a pattern that begins with a dash; reports an invalid one', async () => {
     const { use } = withFiles({ a: '--flag\n' })
     expect((await use('Grep', { pattern: '--flag' })).text).toBe('a')
     expect(await use('Grep', { pattern: '(' })).toMatchObject({ isError: true })
@@ -124,7 +124,7 @@ describe('Grep', () => {
     })
   })
 
-  test('leaves out what is hidden, in every mode', async () => {
+  test('omits hidden files, in every mode', async () => {
     const hides = (path: string): boolean => path.endsWith('.env')
     const { use } = withFiles({ '.env': 'needle=secret\n', a: 'needle\n' }, {}, { hides })
     for (const mode of ['files_with_matches', 'content', 'count']) {
@@ -143,7 +143,7 @@ describe('Grep', () => {
     })
   })
 
-  test('an abort ends a search that is under way, long before its end', async () => {
+  test('an abort ends a running search early', async () => {
     const { use } = codingTools()
     const controller = new AbortController()
     // Reading all of this takes many seconds.
@@ -152,7 +152,7 @@ describe('Grep', () => {
     expect(await search).toMatchObject({ isError: true, text: 'Interrupted before the search was complete.' })
   })
 
-  test('a pipe is refused: reading it would wait for ever', async () => {
+  test('rejects a pipe: reading it would block', async () => {
     const { use, cwd } = codingTools()
     await use('Bash', { command: 'mkfifo pipe' })
     expect((await use('Grep', { pattern: 'x', path: 'pipe' })).text).toBe(

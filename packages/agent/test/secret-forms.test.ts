@@ -1,10 +1,10 @@
-// Holds R-SECRET-1c of docs/spec: what takes secrets out of texts knows the same forms, whoever does it.
+// Holds R-SECRET-1c of docs/spec: all code that redacts texts knows the same forms of secrets.
 import { secretForms } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
 import { secretIn } from '../src/memory/secrets.ts'
 import { redactSecrets } from '@halting/core/redact'
 
-/** Put together here, so that nobody takes this file for one with secrets. */
+/** Assembled here, so that this file is not reported for secrets. */
 const body = ['Ab3dEf6h', 'Ij9kLm2n', 'Op5qRs8t', 'Uv1wXy4z'].join('')
 const samples: readonly string[] = [
   `sk-ant-api03-${body}`,
@@ -43,14 +43,14 @@ const redactors: readonly (readonly [string, (text: string) => string])[] = [
 ]
 
 describe.each(redactors)('%s', (_whose, redact) => {
-  test.each(samples)('has no %s', (secret) => {
+  test.each(samples)('contains no %s', (secret) => {
     for (const text of [secret, `key=${secret} is wrong`, `"${secret}"`, `(${secret})`])
       expect(redact(text)).not.toContain(secret.slice(0, 14))
   })
 })
 
-test('there is a sample of every form of the list', () => {
-  // At the strokes that stand in no parentheses.
+test('has a sample of every form of the list', () => {
+  // At the bars outside parentheses.
   const forms = secretForms.split(/\|(?!(?:[^()]|\([^()]*\))*\))/)
   const unused = forms.filter((form) => !samples.some((sample) => new RegExp(`^(?:${form})$`).test(sample)))
   expect([unused, forms.length]).toEqual([[], 23])
@@ -61,6 +61,6 @@ test.each([
   'sk-button-primary-large-rounded',
   'npm_config_cache',
   'pk_test_of_a_page',
-])('what tools show keeps %s, which is code', (text) => {
+])('tools show %s, which is code', (text) => {
   expect(redactSecrets(text)).toBe(text)
 })

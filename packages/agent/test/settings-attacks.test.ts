@@ -34,7 +34,7 @@ const nearest: NonNullable<LoadOptions['nearest']> = (given, known) =>
 const load = (): Promise<LoadedSettings> =>
   loadSettings({ cwd: join(root, 'project'), home: join(root, 'home'), env: {}, nearest })
 
-/** The words of an error that stops the program as it should be. */
+/** The message of an error that stops the program, as it should. */
 async function stopped(): Promise<string> {
   const thrown: unknown = await load().then(
     () => undefined,
@@ -45,7 +45,7 @@ async function stopped(): Promise<string> {
   throw new Error('nothing stopped')
 }
 
-describe('a file costs what it is long (spec R-CONF-3)', () => {
+describe('a file takes linear time (spec R-CONF-3)', () => {
   test('many values under a long key', async () => {
     lay(projects, { ['K'.repeat(500_000)]: Array.from({ length: 240_000 }, () => 1) })
     const begun = performance.now()
@@ -60,12 +60,12 @@ describe('a file costs what it is long (spec R-CONF-3)', () => {
       () => Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`k${index}`, 1])),
     ],
     ['rules that are none', () => ({ permissions: { allow: Array.from({ length: 20_000 }, () => 'Bash(') } })],
-  ])('%s: what is told of it stays short', async (_what, content) => {
+  ])('%s: the report stays short', async (_what, content) => {
     lay(own, content())
     expect((await load()).warnings).toHaveLength(11)
   })
 
-  test('a key two hundred thousand times: what is told of it stays short', async () => {
+  test('a key two hundred thousand times: the report stays short', async () => {
     lay(own, `{${Array.from({ length: 200_000 }, () => '"":1').join(',')}}`)
     expect((await stopped()).length).toBeLessThan(1_000)
   })
@@ -77,12 +77,12 @@ describe('a file costs what it is long (spec R-CONF-3)', () => {
 })
 
 describe.skipIf(process.platform !== 'linux')('a link that leads out of the project', () => {
-  test('to a file that never ends is read to its limit and told', async () => {
+  test('to a file that never ends is read to its limit and reported', async () => {
     symlinkSync('/proc/self/pagemap', join(root, projects))
     expect(await stopped()).toMatch(/settings\.json cannot be read: it is larger than 1 MB/)
   })
 
-  test('to a secret: nothing of it is shown', async () => {
+  test('to a secret shows nothing of it', async () => {
     for (const secret of ['SECRET=geheim', '"geheim', 'geheim', '{"a": geheim}', '["geheim"]', 'geheim\n'.repeat(50)]) {
       lay('secret', secret)
       rmSync(join(root, projects), { force: true })
@@ -97,7 +97,7 @@ describe.skipIf(process.platform !== 'linux')('a link that leads out of the proj
   })
 })
 
-describe('what forbids and stands under another name stops the program: it would be taken for what is in force (spec R-CONF-5)', () => {
+describe('a misspelled restriction stops the program: it would be mistaken for effective (spec R-CONF-5)', () => {
   test.each([
     [{ deny: ['Bash'] }, 'unknown setting deny. Move deny into permissions: {"permissions": {"deny": …}}.'],
     [{ 'permissions.deny': ['Bash'] }, 'unknown setting permissions.deny. Move deny into permissions: '],
@@ -139,14 +139,14 @@ describe('what forbids and stands under another name stops the program: it would
     [{ allow: ['Bash'] }],
     [{ 'permissions.allow': ['Bash'] }],
     [{ permissions: { 'permissions.allow': ['Bash'], alolw: ['Bash'] } }],
-  ])('what allows is passed over: %j', async (content) => {
+  ])('a misspelled permission is ignored: %j', async (content) => {
     lay(own, content)
     const { settings, warnings } = await load()
     expect([settings.permissions, warnings.length > 0]).toEqual([undefined, true])
   })
 })
 
-test('a value of a variable that is not right is not shown', async () => {
+test('does not show an invalid value of a variable', async () => {
   for (const env of [{ KEY: 'geheim', 'A=B': 'x' }, { KEY: ['geheim'] }, 'KEY=geheim', ['geheim']]) {
     lay(own, { env })
     const { warnings } = await load()
@@ -154,7 +154,7 @@ test('a value of a variable that is not right is not shown', async () => {
   }
 })
 
-describe('a sandbox that only an untrusted project wants lets no command run unasked (spec R-TRUST-1b)', () => {
+describe('a sandbox that only an untrusted project requests lets no command run without asking (spec R-TRUST-1b)', () => {
   test.each([
     ['nobody else has one', undefined, { enabled: true }, true, false],
     ['the person has one', { enabled: true }, { enabled: true }, true, true],
@@ -172,7 +172,7 @@ describe('a sandbox that only an untrusted project wants lets no command run una
 describe('files of other programs', () => {
   const command = { type: 'command', command: 'true' }
 
-  test('a hook of a type that there is not is told; where it may guard, nothing runs', async () => {
+  test('a hook of an unknown type is reported; where it may guard, nothing runs', async () => {
     const group = { matcher: '', hooks: [{ type: 'agent', prompt: 'x' }, command] }
     lay(own, { hooks: { Stop: [group] } })
     const { settings, warnings } = await load()
@@ -186,7 +186,7 @@ describe('files of other programs', () => {
     }
   })
 
-  test('keys that say nothing here are passed over in silence; what an administrator locks is told', async () => {
+  test('irrelevant keys are ignored silently; what an administrator locks is reported', async () => {
     lay(own, { enabledPlugins: { 'a@b': true }, spinnerTipsEnabled: false, forceLoginMethod: 'x', language: 'de' })
     expect((await load()).warnings).toEqual([])
     lay(own, { allowManagedHooksOnly: true })
@@ -202,12 +202,15 @@ describe('files of other programs', () => {
     expect(warnings[0]).toContain(`"${matcher}"`)
   })
 
-  test.each(['Notebook(Edit|Read)', 'Edit(.*)', 'mcp__(a|b)__.*', '^(Bash)$'])('%s is a matcher as any', (matcher) => {
-    expect(readHooks({ PreToolUse: [{ matcher, hooks: [command] }] }).warnings).toEqual([])
-  })
+  test.each(['Notebook(Edit|Read)', 'Edit(.*)', 'mcp__(a|b)__.*', '^(Bash)$'])(
+    '%s is a matcher like any other',
+    (matcher) => {
+      expect(readHooks({ PreToolUse: [{ matcher, hooks: [command] }] }).warnings).toEqual([])
+    },
+  )
 })
 
-/** Which of some calls run without being asked about. */
+/** The calls that run without asking. */
 function opened({ permissions: rules, sandbox = [] }: Settings): readonly boolean[] {
   const held = sandboxSettingsOf(sandbox)
   const permissions = createPermissions({
@@ -229,7 +232,7 @@ function opened({ permissions: rules, sandbox = [] }: Settings): readonly boolea
   ] as const
   return inputs.map(([name, input]) => {
     const call = { type: 'tool_use', id: 't', name, input }
-    // True: the fields are those that these rules look at.
+    // True: these rules use only these fields.
     const request = { call, readOnly: name === 'Read', tool: { name } } as unknown as Parameters<
       typeof permissions.decide
     >[0]
@@ -250,7 +253,7 @@ async function openedBy(text: string, name: string): Promise<readonly boolean[] 
 const isMore = (now: readonly boolean[] | 'stopped', before: readonly boolean[]): boolean =>
   now !== 'stopped' && now.some((isOpen, index) => isOpen && before[index] !== true)
 
-test('a slip of the pen in deny rules never allows what the file without them does not (spec R-CONF-6)', async () => {
+test('a typo in deny rules never allows more than the file without them (spec R-CONF-6)', async () => {
   lay(own, {})
   const before = '{"permissions":{"allow":["Bash(npm *)"],'
   const without = await openedBy(`${before}"ask":[]}}`, own)
@@ -274,7 +277,7 @@ test('a slip of the pen in deny rules never allows what the file without them do
   expect(ran).toBeGreaterThan(outcomes / 50)
 }, 120_000) // prettier-ignore
 
-test('whatever an untrusted project says of a sandbox, nothing is more open than without it (spec R-CONF-6)', async () => {
+test('no sandbox setting of an untrusted project opens more than without it (spec R-CONF-6)', async () => {
   const value = fc.oneof(fc.boolean(), fc.constantFrom('*', null, 1, [], ['*'], ['/'], {}), fc.jsonValue({ maxDepth: 2 }))
   const inner = (...names: readonly string[]): fc.Arbitrary<unknown> => fc.oneof(fc.dictionary(fc.constantFrom(...names), value), value)
   const sandbox = fc.record({

@@ -1,4 +1,4 @@
-// The soak itself: it finds what is left behind, sessions that did not end as they were to, and memory that grows.
+// The soak test itself: it finds what is left behind, sessions that did not end as expected, and growing memory.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,13 +27,15 @@ interface Sessions {
 interface Verdict {
   readonly memoryProblems: (rounds: readonly { readonly heldMb: number; readonly rssMb: number }[]) => readonly string[]
 }
-// The scripts are JavaScript: their types are said here.
+// The scripts are JavaScript: their types are declared here.
 const sessions = (await import(`${soak}/sessions.mjs`)) as Sessions
 const { memoryProblems } = (await import(`${soak}/verdict.mjs`)) as Verdict
 
-test.runIf(process.platform === 'linux')('what is left behind is found, and nothing else', () => {
-  const told = execFileSync(process.execPath, [join(soak, 'find-plants.mjs'), temporaryFolder()], { encoding: 'utf8' })
-  const found = JSON.parse(told) as { readonly [plant: string]: readonly string[] }
+test.runIf(process.platform === 'linux')('finds what is left behind, and nothing else', () => {
+  const stdout = execFileSync(process.execPath, [join(soak, 'find-plants.mjs'), temporaryFolder()], {
+    encoding: 'utf8',
+  })
+  const found = JSON.parse(stdout) as { readonly [plant: string]: readonly string[] }
   const one = (text: string): unknown => expect.arrayContaining([expect.stringContaining(text)])
   expect(found).toEqual({
     nothing: [],
@@ -79,16 +81,16 @@ describe('a session', () => {
     return { problems, session }
   }
 
-  test('that does what it is for has no problems', async () => {
+  test('that does its work has no problems', async () => {
     expect((await played({ replies: [says('Done.')], ends: ['completed'], shows: ['Done.'] })).problems).toEqual([])
   })
 
-  test('that ends otherwise, or shows nothing of what it is for, has failed', async () => {
+  test('that ends otherwise, or shows nothing of its purpose, has failed', async () => {
     const { problems } = await played({ replies: [says('Done.')], ends: ['max_turns'], shows: ['nothing of it'] })
     expect(problems).toEqual([expect.stringMatching(/^a run ended as completed/), 'nowhere: nothing of it'])
   })
 
-  test('whose file lost its end, or a byte of it, has failed', async () => {
+  test('whose file lost its end, or one byte, has failed', async () => {
     const scenario = { replies: [says('Done.')], ends: ['completed'] }
     const { session } = await played(scenario)
     const file = sessionFile({ ...session, sessionId: session.id })
@@ -105,11 +107,11 @@ describe('memory', () => {
   const rounds = (heldMb: (round: number) => number) =>
     Array.from({ length: 14 }, (_, round) => ({ heldMb: heldMb(round), rssMb: 200 }))
 
-  test('that fills in the first rounds, and wavers, is flat', () => {
+  test('that fills in the first rounds, and fluctuates, is flat', () => {
     expect(memoryProblems(rounds((round) => 30 + Math.min(round, 2) * 5 + (round % 3)))).toEqual([])
   })
 
-  test('that grows by a megabyte a round is not', () => {
+  test('that grows by a megabyte per round is not', () => {
     expect(memoryProblems(rounds((round) => 30 + round))).toEqual([
       expect.stringMatching(/^memory is not flat: heldMb/),
     ])

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { codingAgent, createAgentTool, type CodingAgentOptions } from '@halting/agent'
 import type { SdkMessage } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
-import { taskListToolsOf } from '../src/open-session/task-list-tools.ts'
+import { taskListToolsOf } from '../src/open-session/toolbox.ts'
 
 const tasks = ['TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet']
 const sdk = (version: string) => ({ CLAUDE_CODE_ENTRYPOINT: 'sdk-ts', CLAUDE_AGENT_SDK_VERSION: version })
@@ -47,20 +47,20 @@ test.each([
   ['named', {}, ['Read', 'TodoWrite'], ['TodoWrite']],
   ['named in an old host', sdk('0.2.9'), ['TaskCreate', 'TaskUpdate'], ['TaskCreate', 'TaskUpdate']],
   ['both named', {}, ['TaskCreate', 'TodoWrite'], ['TaskCreate', 'TodoWrite']],
-])('the model is shown one list: %s', async (_, env, codingTools, wanted) => {
+])('offers the model one list: %s', async (_, env, codingTools, wanted) => {
   const { shown } = await session(env, codingTools === undefined ? {} : { codingTools })
   expect(shown).toEqual(wanted)
 })
 
 test.each<Record<string, string>>([{}, { CLAUDE_CODE_ENABLE_TASKS: 'false' }])(
-  'calls of the list that is not shown are accepted, and change the same list: %o',
+  'accepts calls of the hidden list, which change the same list: %o',
   async (env) => {
     const { results } = await session(env)
     expect(results).toContain(String.raw`#1 [pending] a\n#2 [pending] b`)
   },
 )
 
-test('a denied name takes away that tool alone', async () => {
+test('a denied name removes only that tool', async () => {
   const { shown, results } = await session({}, { disallowedTools: ['TaskCreate'] })
   expect(shown).toEqual(tasks.slice(1))
   expect(results).toContain('There is no tool named')
@@ -90,7 +90,7 @@ test.each([
   [['TodoWrite'], ['Read', 'TodoWrite', ...tasks], ['TodoWrite']],
 ])('an agent that names %o has of %o the tools %o', (named, all, wanted) => {
   const definition = { name: 'a', description: 'a', prompt: '', tools: named, disallowedTools: [] }
-  // Of a definition these fields are what is read here.
+  // The only fields of a definition that are read here.
   const tool = createAgentTool({ definitions: [definition as never], mode: () => 'default' })
   const child = tool.spawn({ prompt: 'Go.', subagent_type: 'a' }, { depth: 0, tools: all, permissionMode: null })
   expect(child.tools).toEqual(wanted)

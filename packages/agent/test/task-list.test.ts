@@ -83,7 +83,7 @@ describe('the tools', () => {
     })
   })
 
-  test('do not give the id of a deleted task again', async () => {
+  test('do not reuse the id of a deleted task', async () => {
     const { use } = codingTools()
     await use('TaskCreate', { subject: 'a' })
     await use('TaskCreate', { subject: 'b' })
@@ -96,7 +96,7 @@ describe('the tools', () => {
     expect((await use('TaskList', {})).text).toBe('#1 [pending] a\n#3 [pending] c')
   })
 
-  test('refuse what cannot be done as a whole, and change nothing', async () => {
+  test('reject what cannot be done as a whole, and change nothing', async () => {
     const { use } = codingTools()
     expect((await use('TaskList', {})).text).toBe(emptyList)
     expect(await use('TaskGet', { taskId: '1' })).toMatchObject({
@@ -125,13 +125,13 @@ describe('the tools', () => {
     expect((await use('TaskList', {})).text).toBe(before.text)
   })
 
-  test('have 200 tasks at most', async () => {
+  test('allow at most 200 tasks', async () => {
     const { use } = codingTools()
     for (let count = 0; count < 200; count++) await use('TaskCreate', { subject: 'a' })
     expect(await use('TaskCreate', { subject: 'a' })).toMatchObject({ isError: true, text: fullTaskList(200) })
   })
 
-  test('TaskUpdate and TaskCreate follow a list of TodoWrite, which keeps what is known of a task', async () => {
+  test('TaskUpdate and TaskCreate follow a list of TodoWrite, which keeps known fields of a task', async () => {
     const { use } = codingTools()
     await use('TodoWrite', {
       todos: [
@@ -151,7 +151,7 @@ describe('the tools', () => {
     expect((await use('TaskGet', { taskId: '3' })).text).toContain('Description: more')
   })
 
-  test('cost 260 tokens of each request at most', () => {
+  test('cost at most 260 tokens of each request', () => {
     const wire = createTaskTools().map(({ name, description, inputSchema }) => ({
       name,
       description,
@@ -163,7 +163,7 @@ describe('the tools', () => {
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 
-/** What a random call does. Ids may be those of no task. */
+/** A random call. Ids may not exist. */
 const operation = fc.oneof(
   fc.record({ kind: fc.constant('create' as const), subject: fc.string({ minLength: 1 }) }),
   fc.record({
@@ -186,7 +186,7 @@ const operation = fc.oneof(
 )
 type Operation = typeof operation extends fc.Arbitrary<infer Value> ? Value : never
 
-/** The list after a call, and the entry that is on record of it. */
+/** The list after a call, and its recorded entry. */
 function stepped(list: TaskList, call: Operation, index: number): readonly [TaskList, TranscriptEntry] {
   const change = changeBy(list, call)
   const id = `call_${index}`
@@ -220,7 +220,7 @@ function changeBy(list: TaskList, call: Operation) {
   }
 }
 
-/** The simplest thing that could be the list: tasks by id, statuses and blockers alone. */
+/** The simplest model of the list: tasks by id, with only statuses and blockers. */
 class SimpleList {
   readonly tasks = new Map<number, { subject: string; status: string; blockers: Set<number> }>()
   #last = 0
@@ -267,7 +267,7 @@ class SimpleList {
   }
 }
 
-/** Takes away tasks that wait for nothing until none is left. */
+/** Removes tasks that are not blocked until none is left. */
 function isAcyclic(edges: readonly (readonly [number, number])[]): boolean {
   let left = edges
   while (left.length > 0) {
@@ -288,7 +288,7 @@ const plain = ({ tasks }: TaskList): unknown =>
     ]),
   )
 
-test('any calls give the list that a simple model gives, and its record gives the same list after a resume', () => {
+test('any calls yield the list of a simple model, and its record yields the same list after a resume', () => {
   fc.assert(
     fc.property(fc.array(operation, { maxLength: 30 }), (calls) => {
       const simple = new SimpleList()
@@ -307,7 +307,7 @@ test('any calls give the list that a simple model gives, and its record gives th
         ]),
       )
       expect(plain(list)).toEqual(wanted)
-      // What is on disk is JSON; what was rewound is a shorter record.
+      // Records on disk are JSON; a rewind yields a shorter record.
       const stored = JSON.parse(JSON.stringify(Transcript.of(entries))) as unknown
       expect(taskListOf(Transcript.fromJSON(stored))).toEqual(list)
       expect(taskListOf(entries.slice(0, 3)).lastId).toBeLessThanOrEqual(list.lastId)
@@ -337,7 +337,7 @@ describe('in a session', () => {
   const create = (subject: string) => ({ name: 'TaskCreate', input: { subject } })
   const listing = { toolCalls: [{ name: 'TaskList', input: {} }] }
 
-  test('calls of one message follow one another, and the list survives a resume and a compaction', async () => {
+  test('calls of one message run one after another, and the list survives a resume and a compaction', async () => {
     const place = mkdtempSync(join(tmpdir(), 'halting-tasks-'))
     onTestFinished(() => rmSync(place, { recursive: true, force: true }))
     const script = [

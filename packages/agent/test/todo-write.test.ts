@@ -12,7 +12,7 @@ const list = [
   { content: 'Run the tests', status: 'in_progress', activeForm: 'Running the tests' },
 ]
 
-test('TodoWrite replaces the list, says what is next, and gives programs the list before', async () => {
+test('TodoWrite replaces the list, says what is next, and returns the previous list to programs', async () => {
   const { use } = codingTools()
   const newTodos = [list[0], { ...list[1], activeForm: 'Change it' }, list[2]]
   expect(await use('TodoWrite', { todos: list })).toMatchObject({
@@ -28,7 +28,7 @@ test('TodoWrite replaces the list, says what is next, and gives programs the lis
   expect((await use('TodoWrite', { todos: [] })).text).toBe(todosWritten({ tasks: [], lastId: 4 }))
 })
 
-/** A call of TodoWrite as sessions of earlier versions have it: without a memo. */
+/** A call of TodoWrite in sessions of earlier versions: without a memo. */
 function called(id: string, todos: Json, isError = false): readonly TranscriptEntry[] {
   const input = { todos }
   return [
@@ -59,14 +59,14 @@ function called(id: string, todos: Json, isError = false): readonly TranscriptEn
 const subjects = (entries: readonly TranscriptEntry[]): readonly string[] =>
   taskListOf(entries).tasks.map(({ id, status, subject }) => `${id} ${status} ${subject}`)
 
-test('calls of earlier versions are the list, too: the newest that was not refused', () => {
+test('calls of earlier versions count too: the newest that was not rejected', () => {
   const old = [{ content: 'Old', status: 'pending', activeForm: 'Old' }]
   const entries = [...called('a', old), ...called('b', 'wrong', true)]
   expect(subjects(entries)).toEqual(['1 pending Old'])
   expect(subjects([...entries, ...called('c', [])])).toEqual([])
 })
 
-test('a list that was written as a text is the list afterwards, too', () => {
+test('a list written as a text counts afterwards, too', () => {
   const todos = JSON.stringify([{ content: 'Check', status: 'IN_PROGRESS' }])
   expect(subjects(called('a', todos))).toEqual(['1 in_progress Check'])
 })
@@ -77,7 +77,7 @@ test.each([
   ['nothing to do', { todos: [{ content: '', status: 'pending' }] }],
   ['another field', { todos: [{ content: 'a', status: 'pending', priority: 1 }] }],
   ['more than a list may hold', { todos: Array.from({ length: 101 }, () => ({ content: 'a', status: 'pending' })) }],
-])('TodoWrite refuses %s in one line', async (_, input) => {
+])('TodoWrite rejects %s in one line', async (_, input) => {
   const { text, isError } = await codingTools().use('TodoWrite', input)
   expect(isError).toBe(true)
   expect(text).toMatch(/todos .*100.*content.*todos/)

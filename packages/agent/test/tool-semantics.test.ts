@@ -1,4 +1,4 @@
-// Holds what docs/tool-semantics.md says: each row is a call of a real tool. `HALTING_WRITE=1` writes that page anew.
+// Holds what docs/tool-semantics.md says: each row is a call of a real tool. `HALTING_WRITE=1` regenerates that page.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -50,14 +50,14 @@ const path = '/skills/release/SKILL.md'
 const release = { name: 'release', description: 'How to release', path, body: 'Tag the commit, then build.' }
 const reviewer = { name: 'reviewer', description: 'Reviews', prompt: 'You review changes.', tools: ['Read'] }
 
-/** The tools that are no part of the coding tools, which are made by a session. */
+/** The tools that a session creates in addition to the coding tools. */
 const others: readonly AnyTool[] = [
   ...createPersonTools(),
   createAgentTool({
     definitions: [generalAgent, { ...reviewer, disallowedTools: [], level: 'user' }],
     mode: () => 'default',
   }),
-  // Of a skill the tool itself reads no more than this.
+  // The only fields of a skill that the tool reads.
   createSkillTool(
     () => [release as never],
     async (_skill, given) => ({ text: `${release.body} ${given}`, notes: [] }) as never,
@@ -75,7 +75,7 @@ interface Answered {
 }
 
 async function answerTo({ tool: name, call }: Pick<Row, 'tool' | 'call'>, { cwd, use }: Harness): Promise<Answered> {
-  // What stands for the folder and the page in a row is put in: it stays JSON.
+  // Replaces the placeholders for the folder and the page in a row: it stays JSON.
   const text = JSON.stringify(call).replaceAll('{cwd}', cwd).replaceAll('{site}', site)
   const input: unknown = JSON.parse(text)
   const other = others.find((each) => each.name === name)
@@ -88,7 +88,7 @@ function spawned(tool: Extract<AnyTool, { spawn: unknown }>, input: unknown): An
   if (check?.valid !== true) return { text: check?.message ?? '', isError: true }
   try {
     const context = { permissionMode: 'default', tools: ['Read', 'Bash'] }
-    // Of what a parent gives, this is what is read.
+    // The only fields of a parent that are read.
     const run = tool.spawn(check.input as never, context as never)
     return { text: JSON.stringify(run), isError: false }
   } catch (thrown) {
@@ -103,14 +103,14 @@ async function prepare({ given = {} }: Row, harness: Harness): Promise<void> {
     writeFileSync(join(cwd, name), content)
   }
   const make = (): void => void (given.made !== undefined && execFileSync('bash', ['-c', given.made], { cwd }))
-  // What is read first is changed afterwards.
+  // Files that are read first are changed afterwards.
   const changesWhatWasRead = given.files !== undefined && given.calls !== undefined
   if (!changesWhatWasRead) make()
   for (const [tool, call] of given.calls ?? []) await answerTo({ tool, call }, harness)
   if (changesWhatWasRead) make()
 }
 
-describe('a call that shows what the reference documents', () => {
+describe('a call shows what the reference documents', () => {
   test.each(rows.map((row) => [`${row.tool}: ${row.reference}`, row] as const))('%s', async (_name, row) => {
     const harness = codingTools({}, { web: { privateHosts: ['127.0.0.1'] } })
     await prepare(row, harness)
@@ -161,7 +161,7 @@ ${tables.join('\n\n')}
 `
 }
 
-test('docs/tool-semantics.md says the same', () => {
+test('docs/tool-semantics.md is up to date', () => {
   if (process.env['HALTING_WRITE'] === '1') writeFileSync(page, pageOf())
   expect(readFileSync(page, 'utf8')).toBe(pageOf())
 })

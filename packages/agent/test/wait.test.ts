@@ -53,7 +53,7 @@ function wait(): {
 
 /** Calls the tool with a wait of the test's, as the loop does. */
 function waiting({ tools }: Harness, input: unknown, tool = 'Wait') {
-  const told: Json[] = []
+  const progress: Json[] = []
   const controller = new AbortController()
   const given = wait()
   const context = {
@@ -63,17 +63,17 @@ function waiting({ tools }: Harness, input: unknown, tool = 'Wait') {
     signal: controller.signal,
     state: AgentState.empty(),
     idempotencyKey: 'key',
-    progress: (data: Json) => told.push(data),
+    progress: (data: Json) => progress.push(data),
     wait: given.wait,
   }
   const result = Promise.resolve(toolNamed(tools, tool).execute(input as never, context)).then((output) =>
     typeof output === 'string' ? { content: output } : output,
   )
-  return { result, told, abort: () => controller.abort(), ...given }
+  return { result, progress, abort: () => controller.abort(), ...given }
 }
 
 describe('for a background task', () => {
-  test('shows how it ended, and of its output what was not shown before', async () => {
+  test('shows how it ended, and output that was not shown before', async () => {
     const { use, cwd } = codingTools()
     await use('Bash', background('echo one; while [ ! -e go ]; do sleep 0.02; done; echo two; exit 4'))
     await until(async () => (await use('TaskOutput', { task_id: 'bash_1', block: false })).text.includes('one'))
@@ -83,12 +83,12 @@ describe('for a background task', () => {
     expect([text.replace(/ Waited .*/, ''), isError]).toEqual(['bash_1: Ended with exit code 4.\ntwo', false])
     expect(output.tasks).toMatchObject([{ type: 'ended', id: 'bash_1', status: 'failed' }])
     expect(output.details).toMatchObject({ outcome: 'met', waitedFor: 'bash_1 to end', task_id: 'bash_1' })
-    // What has ended is there at once.
+    // A finished command is reported at once.
     expect((await use('Wait', { task_id: 'bash_1' })).text).toBe('bash_1: Ended with exit code 4.')
   })
 
   test.each(['ready on', String.raw`ready on port \d+`, '(?i)READY'])(
-    'ends with a line that matches (%s), also one that came before the call',
+    'ends with a matching line (%s), even one from before the call',
     async (pattern) => {
       const { use, cwd } = codingTools()
       await use(
@@ -98,7 +98,7 @@ describe('for a background task', () => {
       const { text } = await use('Wait', { task_id: 'bash_1', pattern })
       expect(text.split('\n')[0]).toBe('bash_1 wrote: ready on port 3000')
       expect(text).toContain('starting\nready on port 3000\nmore')
-      // What was shown is not waited for again.
+      // Output that was shown is not waited for again.
       writeFileSync(join(cwd, 'go'), '')
       expect((await use('Wait', { task_id: 'bash_1', pattern })).text).toBe(
         taskState('bash_1', 'Ended with exit code 0.', true),
@@ -106,7 +106,7 @@ describe('for a background task', () => {
     },
   )
 
-  test('a line without its end counts, and one that comes in pieces', async () => {
+  test('accepts an unfinished line, and one that arrives in pieces', async () => {
     const { use, cwd } = codingTools()
     await use(
       'Bash',
@@ -120,18 +120,18 @@ describe('for a background task', () => {
     expect((await waited).text).toMatch(/^bash_1 wrote: \[y\/n\]/)
   })
 
-  test('says what is known when the wait ends early', async () => {
+  test('reports the state when the wait ends early', async () => {
     const harness = codingTools()
     await harness.use('Bash', background('echo busy; sleep 1000'))
     for (const why of ['over', 'limit', 'arrived'] as const) {
-      const { result, end, longest, told } = waiting(harness, { task_id: 'bash_1' })
+      const { result, end, longest, progress } = waiting(harness, { task_id: 'bash_1' })
       await until(() => longest.length === 1)
       end(why)
       const { content, isError, details } = await result
       expect(content).toContain('bash_1: Still running.')
       expect(content).toContain(endedEarly(why, 7_000))
       expect([isError, longest, details]).toMatchObject([undefined, [600_000], { outcome: why, waitedMs: 7_000 }])
-      expect(told).toEqual([
+      expect(progress).toEqual([
         { waitsFor: 'bash_1 to end', sinceMs: 1_000, untilMs: expect.any(Number), leftMs: 593_000 },
       ])
     }
@@ -144,7 +144,7 @@ describe('for a background task', () => {
     })
   })
 
-  test('that is not there names those that are; a pattern that is none says what is wrong', async () => {
+  test('lists existing tasks if it is missing, and explains an invalid pattern', async () => {
     const { use } = codingTools()
     expect((await use('Wait', { task_id: 'bash_1' })).text).toBe('There is no task bash_1. No task was started.')
     await use('Bash', background('sleep 1000'))
@@ -156,7 +156,7 @@ describe('for a background task', () => {
     expect(bad).toMatchObject({ isError: true, text: unusablePattern('(', 'unclosed group') })
   })
 
-  test('a pattern that explodes elsewhere, and output without end', async () => {
+  test('handles a catastrophic pattern, and endless output', async () => {
     const { use } = codingTools()
     await use('Bash', background(`head -c 200000 /dev/zero | tr '\\0' a; echo; echo done b; sleep 1000`))
     expect((await use('Wait', { task_id: 'bash_1', pattern: '(a+)+b$|done' })).text).toMatch(/^bash_1 wrote: done b/)
@@ -166,7 +166,7 @@ describe('for a background task', () => {
     expect(text.length).toBeLessThan(5_000)
   })
 
-  test('TaskStop in the middle of the wait ends it', async () => {
+  test('ends when TaskStop is called during the wait', async () => {
     const { use } = codingTools({ killGraceMs: 200 })
     await use('Bash', background('sleep 1000'))
     const waited = use('Wait', { task_id: 'bash_1' })
@@ -174,7 +174,7 @@ describe('for a background task', () => {
     expect((await waited).text).toMatch(/^bash_1: Stopped by TaskStop\./)
   })
 
-  test('secrets that are taken out of outputs are in no line, and no pattern finds them', async () => {
+  test('redacts secrets in lines, and no pattern finds them', async () => {
     const { use, workspace } = codingTools()
     workspace.redact = (text) => text.replaceAll('hunter2', '[redacted]')
     await use('Bash', background('echo the password is hunter2; sleep 0.1; exit 0'))
@@ -185,7 +185,7 @@ describe('for a background task', () => {
 })
 
 describe('for a file', () => {
-  test('until it is there, changes, or is gone', async () => {
+  test('until it exists, changes, or is gone', async () => {
     const { use, cwd } = codingTools()
     const path = join(cwd, 'out/result.txt')
     const appears = use('Wait', { file_path: 'out/result.txt' })
@@ -193,7 +193,7 @@ describe('for a file', () => {
     writeFileSync(path, 'one')
     expect((await appears).text).toMatch(/^out\/result\.txt exists: 3 bytes, changed \d/)
     const changes = use('Wait', { file_path: path, change: 'changes' })
-    // Until it was looked at first, nobody can tell that it changed.
+    // Before the first poll, a change cannot be detected.
     let text = 'two words'
     const changing = setInterval(() => {
       writeFileSync(join(cwd, 'new'), (text += '.'))
@@ -206,19 +206,19 @@ describe('for a file', () => {
     expect((await gone).text).toContain(fileState('out/result.txt', 'missing'))
   })
 
-  test('of a name that would draw in a terminal is told in one line', async () => {
+  test('reports a name with control characters in one line', async () => {
     const given = waiting(codingTools(), { file_path: 'a\u001B[2K\nhalting: done \u202Eb' })
-    await until(() => given.told.length === 1)
+    await until(() => given.progress.length === 1)
     given.end('over')
     const name = String.raw`"a\u001b[2K\nhalting: done \u202eb"`
-    expect(given.told).toMatchObject([{ waitsFor: fileChange(name, 'exists') }])
+    expect(given.progress).toMatchObject([{ waitsFor: fileChange(name, 'exists') }])
     const { content } = await given.result
-    // How quick the first look was is not asked.
+    // The duration of the first poll does not matter.
     expect(content).toContain(name)
     expect(content).not.toContain('\u001B')
   })
 
-  test('a change while no process was there counts after a resume', async () => {
+  test('counts a change while no process was running after a resume', async () => {
     const { cwd, workspace } = codingTools()
     const path = join(cwd, 'a')
     writeFileSync(path, 'changed')
@@ -230,7 +230,7 @@ describe('for a file', () => {
     expect([seen, workspace.cwd]).toMatchObject([[{ size: 7 }], cwd])
   })
 
-  test('a look that never comes back holds up nothing, and there is one at a time', async () => {
+  test('is not blocked by a poll that never returns, and polls one at a time', async () => {
     let looks = 0
     const never = (): Promise<Seen> => {
       looks++
@@ -245,10 +245,10 @@ describe('for a file', () => {
     await Promise.resolve()
     end('over')
     expect(await ended).toEqual({ kind: 'over' })
-    expect([watched.unmet('over').said, looks]).toEqual([fileState('/mnt/dead/file', 'no answer'), 1])
+    expect([watched.unmet('over').sentences, looks]).toEqual([fileState('/mnt/dead/file', 'no answer'), 1])
   })
 
-  test('a look that is refused at first is told, later it is waited on', async () => {
+  test('reports a poll that fails at first; later ones are retried', async () => {
     const refused = Object.assign(new Error('no'), { code: 'EACCES' })
     const answers: (Seen | Error)[] = [null, refused, { mtimeMs: 0, ctimeMs: 0, size: 1, ino: 1 }]
     const lookAt = async (): Promise<Seen> => {
@@ -267,22 +267,22 @@ describe('for a file', () => {
     expect(first).toBe(refused)
   })
 
-  test('where a link is put there that leads elsewhere, it is not followed', async () => {
+  test('does not follow a link created during the wait', async () => {
     const harness = codingTools()
-    const { result, told } = waiting(harness, { file_path: 'link' })
-    await until(() => told.length === 1)
+    const { result, progress } = waiting(harness, { file_path: 'link' })
+    await until(() => progress.length === 1)
     symlinkSync('/nowhere/at/all', join(harness.cwd, 'link'))
     expect((await result).content).toMatch(/^link exists/)
   })
 
-  test('nothing is told of what is behind a folder that became a link', async () => {
+  test('reports nothing behind a folder that became a link', async () => {
     const harness = codingTools()
     const [judged, elsewhere] = [join(harness.cwd, 'folder'), join(harness.cwd, 'elsewhere')]
     mkdirSync(judged)
     mkdirSync(elsewhere)
     writeFileSync(join(elsewhere, 'secret'), 'secret')
-    const { result, told, end } = waiting(harness, { file_path: 'folder/secret' })
-    await until(() => told.length === 1)
+    const { result, progress, end } = waiting(harness, { file_path: 'folder/secret' })
+    await until(() => progress.length === 1)
     rmSync(judged, { recursive: true })
     symlinkSync(elsewhere, judged)
     await new Promise((resolve) => setTimeout(resolve, 1_500))
@@ -292,7 +292,7 @@ describe('for a file', () => {
 })
 
 describe('for a command', () => {
-  test('runs it until it exits with 0, and shows what it printed', async () => {
+  test('runs it until it exits with 0, and shows its output', async () => {
     const { use, cwd } = codingTools()
     const command = 'echo run >> runs; n=$(wc -l < runs); echo "try $n"; [ "$n" -ge 3 ]'
     const { text, details } = await use('Wait', { command, every_seconds: 1 })
@@ -301,7 +301,7 @@ describe('for a command', () => {
     expect(details).toMatchObject({ outcome: 'met', runs: 3, exitCode: 0 })
   })
 
-  test('or until it prints a line that matches, whatever it exits with', async () => {
+  test('or until it prints a matching line, with any exit code', async () => {
     const { use } = codingTools()
     const { text } = await use('Wait', {
       command: 'echo run >> runs; echo "state: $(wc -l < runs)"; exit 3',
@@ -311,7 +311,7 @@ describe('for a command', () => {
     expect(text).toMatch(/^The command printed: state: +2\nIt ran 2 times\. Waited \d+ s/)
   })
 
-  test('of which no result shows all, and that does not end by itself', async () => {
+  test('whose output no result shows completely, and that does not end by itself', async () => {
     const { use, cwd } = codingTools({ killGraceMs: 200 })
     const middle = await use('Wait', { command: 'seq 1 200000', pattern: '^10000[0]$', timeout_seconds: 20 })
     expect(middle.text).toMatch(/^The command printed: 100000\nIt ran once\./)
@@ -321,7 +321,7 @@ describe('for a command', () => {
     expect(runs(await numberIn(join(cwd, 'shell.pid')))).toBe(false)
   })
 
-  test('what a run leaves running is ended with it, and the shell of the session stays', async () => {
+  test("ends processes of a run with it, and leaves the session's shell", async () => {
     const { use, cwd } = codingTools({ killGraceMs: 200 })
     mkdirSync(join(cwd, 'below'))
     await use('Wait', { command: 'cd below; sleep 1000 & echo $! > ../child.pid' })
@@ -329,7 +329,7 @@ describe('for a command', () => {
     expect((await use('Bash', { command: 'pwd' })).text).toBe(cwd)
   })
 
-  test('a pause between two runs that is longer than timers reach is none of no time', async () => {
+  test('treats a pause longer than timers allow as long, not as zero', async () => {
     const { text } = await codingTools().use('Wait', {
       command: 'exit 1',
       every_seconds: 99_999_999,
@@ -338,7 +338,7 @@ describe('for a command', () => {
     expect(text).toMatch(/It ran once\./)
   })
 
-  test('one that hangs when the wait ends is ended, with all that it started', async () => {
+  test('ends a run that hangs when the wait ends, with everything that it started', async () => {
     const harness = codingTools({ killGraceMs: 200 })
     const { result, end, abort } = waiting(harness, { command: 'echo $$ > shell.pid; sleep 1000' })
     const id = await numberIn(join(harness.cwd, 'shell.pid'))
@@ -354,7 +354,7 @@ describe('for a command', () => {
     expect(runs(other)).toBe(false)
   })
 
-  test('without the Bash tool none runs', async () => {
+  test('runs none without the Bash tool', async () => {
     const harness = codingTools()
     const context = {
       callId: 'c',
@@ -373,7 +373,7 @@ describe('for a command', () => {
     expect(existsSync(join(harness.cwd, 'ran'))).toBe(false)
   })
 
-  test('is read-only as it would be in Bash', () => {
+  test('is read-only like in Bash', () => {
     const tool = toolNamed(codingTools().tools, 'Wait')
     const readOnly = tool.readOnly as (input: unknown) => boolean
     const inputs = [
@@ -396,7 +396,7 @@ describe('input', () => {
     })
   })
 
-  test('for a second, where the timer fires a little early', async () => {
+  test('for a second, even if the timer fires a little early', async () => {
     const context = {
       callId: 'call_1',
       toolName: 'Wait',
@@ -418,7 +418,7 @@ describe('input', () => {
     expect(output).toMatchObject({ content: 'Waited 1 s.' })
   })
 
-  test('says what belongs together', async () => {
+  test('reports which fields belong together', async () => {
     const { use } = codingTools()
     const text = async (input: unknown): Promise<string> => (await use('Wait', input)).text
     expect(await text({})).toBe(wrongFields('none'))
@@ -430,7 +430,7 @@ describe('input', () => {
     expect(await text({ task: 'bash_1' })).toContain('there is no field task')
   })
 
-  test('a time beyond a day is lowered, and told', async () => {
+  test('is lowered if longer than a day, with a note', async () => {
     const harness = codingTools()
     const { result, end, longest } = waiting(harness, { seconds: 1_000_000 })
     await until(() => longest.length === 1)
@@ -438,7 +438,7 @@ describe('input', () => {
     expect([longest, (await result).content]).toEqual([[86_400_000], `${waited(7_000)} ${lowered(86_400_000)}`])
   })
 
-  test('spans in words', () => {
+  test('durations in words', () => {
     expect([400, 45_000, 600_000, 65_000, 3_900_000, 86_400_000].map(spanWords)).toEqual([
       '0 s',
       '45 s',
@@ -450,7 +450,7 @@ describe('input', () => {
   })
 })
 
-test('a line is found in however many pieces its text comes', async () => {
+test('finds a line in however many pieces its text arrives', async () => {
   const plain = (await linePatternOf('needle')) as LinePattern
   await fc.assert(
     fc.asyncProperty(
@@ -468,7 +468,7 @@ test('a line is found in however many pieces its text comes', async () => {
         const lines = pieces.join('').split('\n')
         const is = lines.find((line) => line.includes('needle'))
         expect(found.length).toBe(is === undefined ? 0 : 1)
-        // In haste the whole line is there; else as much of it as was when it matched.
+        // If text arrives quickly the whole line is there; otherwise as much as there was when it matched.
         expect(is === undefined || is.startsWith(found[0] ?? '')).toBe(true)
       },
     ),

@@ -6,7 +6,7 @@ import { expireMounts } from '@halting/policy/files'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { codingTools, type Harness } from './support/harness.ts'
 
-/** A mount of a network below this folder, and what looks at it wait for while it hangs. */
+/** A network mount below this folder, and its checks, which wait while it hangs. */
 const network = {
   folder: `/tmp/halting-net-${process.pid}`,
   hangs: undefined as Promise<void> | undefined,
@@ -21,7 +21,7 @@ function isInNetwork(path: unknown): boolean {
   return typeof path === 'string' && path.startsWith(network.folder)
 }
 
-/** The packages are loaded by Node, so its own modules are changed. */
+/** The packages are loaded by Node, so Node's own modules are patched. */
 beforeAll(() => {
   const noted =
     <Rest extends unknown[], Result>(call: (path: string, ...rest: Rest) => Result) =>
@@ -49,7 +49,7 @@ beforeAll(() => {
     },
   })
   syncBuiltinESMExports()
-  // What other tests have left of the table.
+  // Entries that other tests left in the table.
   expireMounts()
 })
 
@@ -74,7 +74,7 @@ function seeing(files: number): { readonly harness: Harness; readonly read: (nam
 }
 
 test.skipIf(process.platform !== 'linux')(
-  'what was read on a mount that hangs holds no call up, takes two threads at most, and is told once it answers',
+  'files read on a hanging mount block no call, occupy two threads at most, and are reported once it responds',
   async () => {
     const { harness, read } = seeing(20)
     await read('local')
@@ -88,7 +88,7 @@ test.skipIf(process.platform !== 'linux')(
     for (let at = 0; at < 20; at += 1) writeFileSync(join(network.folder, `f${at}`), 'three\n')
     writeFileSync(join(harness.cwd, 'local'), 'three\n')
     network.atOnce.length = 0
-    // A local file that changed is told meanwhile.
+    // A changed local file is reported meanwhile.
     expect(await read('other')).toContain(
       `${note}, not by your own file edits. Read it again before you rely on it.\nlocal:`,
     )
@@ -103,7 +103,7 @@ test.skipIf(process.platform !== 'linux')(
   },
 )
 
-test.skipIf(process.platform !== 'linux')('what a command has just mounted holds no call up', async () => {
+test.skipIf(process.platform !== 'linux')('a mount created by a command blocks no call', async () => {
   network.isMounted = false
   const { harness, read } = seeing(1)
   const file = join(network.folder, 'f0')

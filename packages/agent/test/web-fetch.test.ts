@@ -47,7 +47,7 @@ const answering =
     response.writeHead(status, headers).end(body)
   }
 
-test('HTML comes as Markdown, with whole links, tables, and without scripts (spec R-WEB-4)', async () => {
+test('converts HTML to Markdown, with absolute links, tables, and without scripts (spec R-WEB-4)', async () => {
   const { url } = await site(
     answering(`<!doctype html><html><head><title>T</title><style>p {}</style><script>alert(1)</script></head><body>
 <h1>Head</h1><p>Some <b>bold</b> <a href="/there?a=1#b">link</a> and <a href="javascript:alert(1)">none</a>.</p>
@@ -114,9 +114,9 @@ test.each([
     'Content of type application/octet-stream (3 bytes)',
   ],
   ['bytes that are called text', Buffer.from([97, 0, 2]), { 'content-type': 'text/plain' }, 'cannot be shown'],
-  ['an image that is none', 'GIF', { 'content-type': 'image/gif' }, 'It is not a PNG'],
-  ['gzip that is none', 'abc', { 'content-type': 'text/plain', 'content-encoding': 'gzip' }, 'incorrect header check'],
-])('%s is told and not shown (spec R-WEB-4)', async (_, body, headers: Record<string, string>, expected) => {
+  ['an invalid image', 'GIF', { 'content-type': 'image/gif' }, 'It is not a PNG'],
+  ['invalid gzip', 'abc', { 'content-type': 'text/plain', 'content-encoding': 'gzip' }, 'incorrect header check'],
+])('reports %s without showing it (spec R-WEB-4)', async (_, body, headers: Record<string, string>, expected) => {
   const { url } = await site(answering(body, headers))
   expect(await opened().use('WebFetch', { url })).toMatchObject({
     isError: true,
@@ -124,7 +124,7 @@ test.each([
   })
 })
 
-test('an error of the server is one, with what it says', async () => {
+test('reports an error of the server, with its message', async () => {
   const { url } = await site(answering('<p>Not here', { 'content-type': 'text/html' }, 404))
   expect(await opened().use('WebFetch', { url })).toMatchObject({
     isError: true,
@@ -132,14 +132,14 @@ test('an error of the server is one, with what it says', async () => {
   })
 })
 
-test('images come as images (spec R-WEB-4)', async () => {
+test('returns images as images (spec R-WEB-4)', async () => {
   const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
   const { url } = await site(answering(Buffer.from(pixel, 'base64'), { 'content-type': 'image/png' }))
   const { output } = await opened().use('WebFetch', { url })
   expect(output.content).toMatchObject([{ type: 'text' }, { type: 'image', source: { data: pixel } }])
 })
 
-test.runIf(isDeep)('a page that packs gigabytes, and one without end, are cut (spec R-WEB-5)', async () => {
+test.runIf(isDeep)('cuts a page that unpacks to gigabytes, and an endless one (spec R-WEB-5)', async () => {
   const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, 'x'))
   const packed = await site(answering(bomb, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }))
   expect((await opened().use('WebFetch', { url: packed.url })).details).toMatchObject({ bytes: 10 * 1024 * 1024 })
@@ -154,20 +154,20 @@ test.runIf(isDeep)('a page that packs gigabytes, and one without end, are cut (s
   expect((await opened().use('WebFetch', { url: endless.url })).details).toMatchObject({ bytes: 10 * 1024 * 1024 })
 })
 
-test('HTML that keeps the library busy too long gives what text there is (spec R-WEB-5)', async () => {
+test('returns the available text of HTML that takes the library too long (spec R-WEB-5)', async () => {
   const html = `<style>p {}</style><p>start</p><script>if (1 < 2) {}</script>${'<b><p>'.repeat(30_000)}end <unfinished`
   const { signal } = new AbortController()
   expect(await markdownOf(html, { base: 'https://example.com', signal, mostMs: 300 })).toBe('start end')
 })
 
-test('a long run of white space costs no more than its length where the tags are taken out (spec R-WEB-5)', async () => {
+test('removes tags in linear time from a long run of white space (spec R-WEB-5)', async () => {
   const html = `<p>start${'\f'.repeat(200_000)}end</p>\n \f\n<p>more\r\n</p>`
   const { signal } = new AbortController()
   const text = await markdownOf(html, { base: 'https://example.com', signal, mostMs: 1 })
   expect(text.replace(/\f+/, ' ')).toBe('start end\nmore')
 })
 
-test('a server that says nothing ends with the signal (spec R-WEB-5)', async () => {
+test('aborts a request to a silent server with the signal (spec R-WEB-5)', async () => {
   const { url, asked } = await site(() => undefined)
   const controller = new AbortController()
   const fetched = opened().use('WebFetch', { url }, controller.signal)
@@ -176,7 +176,7 @@ test('a server that says nothing ends with the signal (spec R-WEB-5)', async () 
   await expect(fetched).rejects.toThrow('enough')
 })
 
-test('a connection that breaks is told', async () => {
+test('reports a broken connection', async () => {
   const { url } = await site((request) => request.socket.destroy())
   expect(await opened().use('WebFetch', { url })).toMatchObject({
     isError: true,
@@ -184,7 +184,7 @@ test('a connection that breaks is told', async () => {
   })
 })
 
-test('a redirect within the host is followed, another is told, one without end is not (spec R-WEB-3)', async () => {
+test('follows a redirect within the host, reports another one, and ends a cycle (spec R-WEB-3)', async () => {
   const other = await site(answering('never'))
   const { url, port, asked } = await site((request, response) => {
     const to = new Map([
@@ -230,7 +230,7 @@ test.each([
   ['example.com/page', 'it is not a valid URL'],
   ['https://user:secret@example.com/', 'a user name or password'],
   [`https://example.com/${'a'.repeat(2_000)}`, 'more than 2000 characters'],
-])('%s is not fetched (spec R-WEB-1)', async (url, why) => {
+])('does not fetch %s (spec R-WEB-1)', async (url, why) => {
   expect(await codingTools().use('WebFetch', { url })).toMatchObject({
     isError: true,
     text: expect.stringContaining(why),
@@ -242,24 +242,21 @@ test.each([
   ['leads to this machine among others', ['93.184.216.34', '127.0.0.1']],
   ['leads to this machine by IPv6', ['::1']],
   ['leads to what IPv6 calls an IPv4 address of this machine', ['::ffff:127.0.0.1']],
-])(
-  'a name that %s is not connected to: what is connected to is what was looked at (spec R-WEB-2)',
-  async (_, answer) => {
-    const { port, asked } = await site(answering('secret'))
-    let lookups = 0
-    const resolve: WebOptions['resolve'] = async () => {
-      lookups++
-      return answer.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
-    }
-    const { text } = await codingTools({}, { web: { resolve } }).use('WebFetch', {
-      url: `http://rebind.example:${port}/`,
-    })
-    expect(text).toContain('it leads to this machine or a private network')
-    expect([lookups, asked]).toEqual([1, []])
-  },
-)
+])('does not connect to a name that %s: checks the connected address (spec R-WEB-2)', async (_, answer) => {
+  const { port, asked } = await site(answering('secret'))
+  let lookups = 0
+  const resolve: WebOptions['resolve'] = async () => {
+    lookups++
+    return answer.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+  }
+  const { text } = await codingTools({}, { web: { resolve } }).use('WebFetch', {
+    url: `http://rebind.example:${port}/`,
+  })
+  expect(text).toContain('it leads to this machine or a private network')
+  expect([lookups, asked]).toEqual([1, []])
+})
 
-test('http becomes https, but for a host that a person named as a private one (spec R-WEB-1)', () => {
+test('upgrades http to https, except for a host that the user listed as private (spec R-WEB-1)', () => {
   const urlOf = (given: string): string => {
     const target = targetOf(given, { privateHosts: ['*.corp.example', 'localhost'] })
     return target.kind === 'target' ? target.url.href : target.why
@@ -270,7 +267,7 @@ test('http becomes https, but for a host that a person named as a private one (s
   expect(urlOf('http://localhost:3000/')).toBe('http://localhost:3000/')
 })
 
-test('a page is kept for 15 minutes, an error is not (spec R-WEB-6)', async () => {
+test('caches a page for 15 minutes, but not an error (spec R-WEB-6)', async () => {
   let nowMs = 0
   const { url, asked } = await site((request, response) =>
     response.writeHead(request.url === '/bad' ? 500 : 200, { 'content-type': 'text/plain' }).end('x'),
@@ -293,7 +290,7 @@ test.each([
   'https://EVIL.example/a',
   'http://evil.example:8443/a',
   'https://x@evil.example/a',
-])('a deny rule for a domain holds for %s (spec R-WEB-7)', (url) => {
+])('a deny rule for a domain applies to %s (spec R-WEB-7)', (url) => {
   const { tools, cwd } = codingTools()
   const tool = tools.find(({ name }) => name === 'WebFetch')
   if (tool === undefined) throw new Error('there is no WebFetch')
@@ -303,7 +300,7 @@ test.each([
 })
 
 test.each(['127.0.0.1', '*.example.com', 'api-*.example.org', '*', 'bücher.example', '*.Bücher.example.'])(
-  'a denied domain is not fetched, however it is written (spec R-WEB-2a): %s',
+  'does not fetch a denied domain, however it is written (spec R-WEB-2a): %s',
   async (denied) => {
     const { url, asked } = await site(answering('x'))
     const tools = opened({ deniedDomains: [denied], resolve: () => Promise.reject(new Error('asked for its address')) })
@@ -321,7 +318,7 @@ test.each(['127.0.0.1', '*.example.com', 'api-*.example.org', '*', 'bücher.exam
   },
 )
 
-test('domains that settings deny to the sandbox are denied to WebFetch, also where no command is held', async () => {
+test('domains denied to the sandbox are denied to WebFetch, even if no command is confined', async () => {
   const { url, asked } = await site(answering('x'))
   const cwd = temporaryFolder()
   const { workspace } = openWorkspace({

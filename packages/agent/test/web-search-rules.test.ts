@@ -71,17 +71,17 @@ describe('rules about searches', () => {
     ['WebSearch(domain:)', 'WebSearch takes domain:name'],
     ['WebSearch(domain:mün*.de)', 'not a valid host name'],
     ['WebSearch(domain:a..de)', 'not a valid host name'],
-  ])('%s is refused', (rule, why) => {
+  ])('rejects %s', (rule, why) => {
     expect(() => parseRules({ deny: [rule] }, '/project')).toThrow(why)
   })
 
-  test('a rule in letters of any script is about the name as it is resolved', async () => {
+  test('in letters of any script match the name as it is resolved', async () => {
     const allow = ['WebSearch(domain:münchen.de)']
     expect(await under({ allow }, { allowed_domains: ['xn--mnchen-3ya.de'] })).toBe('allow')
     expect(await under({ allow }, { allowed_domains: ['MÜNCHEN.de'] })).toBe('allow')
   })
 
-  test('what would allow a search is said, and is tried', async () => {
+  test('suggest what would allow a search, which works', async () => {
     const permissions = createPermissions({ cwd: '/project' })
     expect(await permissions.decide(request({}))).toEqual({
       behavior: 'ask',
@@ -95,7 +95,7 @@ describe('rules about searches', () => {
     expect(permissions.suggest?.(request({}))).toMatchObject([{ rules: [{ toolName: 'WebSearch' }] }])
   }) // prettier-ignore
 
-  test('the rules of the server that searches hold, too', async () => {
+  test('include the rules of the searching server', async () => {
     const by = (rules: Rules) => under({ searchTool: 'mcp__find__web', ...rules })
     expect(await by({})).toBe('ask')
     expect(await by({ allow: ['WebSearch'] })).toBe('allow')
@@ -108,12 +108,12 @@ describe('rules about searches', () => {
     expect(permissions.denies(request({}))).toContain('mcp__find')
   })
 
-  test('they open nothing to the sandbox', () => {
+  test('open nothing in the sandbox', () => {
     const rules = { allow: ['WebSearch(domain:a.com)'], deny: ['WebSearch(domain:b.com)'] }
     expect(createPermissions({ cwd: '/project', ...rules }).domains()).toEqual({ allowed: [], denied: [] })
   })
 
-  test('what is blocked covers all that is denied', () => {
+  test('block everything that is denied', () => {
     const label = fc.constantFrom('a', 'b', 'api-1', 'com')
     const host = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => [...labels, 'com'].join('.'))
     const part = fc.constantFrom('a', 'b', '*', 'api-*', '*b')
@@ -129,7 +129,7 @@ describe('rules about searches', () => {
     )
   })
 
-  test('what may find nothing denied finds nothing denied', () => {
+  test('let a search that may find nothing denied find nothing denied', () => {
     const label = fc.constantFrom('a', 'b', 'api-1', 'com')
     const host = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => [...labels, 'com'].join('.'))
     const part = fc.constantFrom('a', 'b', '*', 'api-*', 'com')
@@ -150,7 +150,7 @@ describe('rules about searches', () => {
     )
   })
 
-  test('rules that a person adds by an answer count at once', () => {
+  test('apply at once if a user adds them with an answer', () => {
     const permissions = createPermissions({ cwd: '/project' })
     permissions.addRules('deny', ['WebSearch(domain:a.com)'])
     expect(permissions.searchBounds().blocked).toEqual(['a.com'])

@@ -25,7 +25,7 @@ import { createFakeClock, scriptedModel } from '@halting/core/testing'
 import { responsesRecordings } from '../../models/test/support/responses-recordings.ts'
 import { codingTools, temporaryFolder, toolNamed } from './support/harness.ts'
 
-/** A dollar a token, and ten for a search. */
+/** A dollar per token, and ten per search. */
 const prices: Prices = {
   cost: (_model, { input_tokens: input, output_tokens: output, server_tool_use: uses }) =>
     input + output + 10 * (uses?.web_search_requests ?? 0),
@@ -49,7 +49,7 @@ const results = (...content: readonly object[]): Content[number] => ({
 const says = (text: string): Content[number] => ({ type: 'text', text })
 const found: Reply = { content: [results(page('https://vitest.dev/guide', 'Guide')), says('Use fake timers.')] }
 
-/** A model that can search, and answers with these in turn. */
+/** A model that can search, with these answers in order. */
 function searcher(replies: readonly Reply[], over: Partial<Model> = {}) {
   const requests: ModelRequest[] = []
   const model: Model = {
@@ -111,7 +111,7 @@ async function runOf(options: RunOptions) {
 
 const head = texts.searchedByModel
 
-test('gives the answer of the model and the pages it found, and the fee is in the sums', async () => {
+test('returns the answer of the model and the found pages, and adds the fee to the sums', async () => {
   const service = searcher([found])
   const { text, terminal } = await runOf(world(service).options)
   expect(text).toBe(`${head}\n\nUse fake timers.\n\nSources:\n- Guide: https://vitest.dev/guide`)
@@ -121,7 +121,7 @@ test('gives the answer of the model and the pages it found, and the fee is in th
   expect(terminal.summary.modelUsage['searcher']).toMatchObject({ costUsd: 70, usage: { server_tool_use: { web_search_requests: 1 } } })
 }) // prettier-ignore
 
-test('asks the model of the run where the small one cannot search', async () => {
+test('asks the model of the run if the small one cannot search', async () => {
   const service = searcher([])
   const { options, model } = world(service)
   const small = scriptedModel([], { id: 'small' })
@@ -142,7 +142,7 @@ test('asks the model of the run where the small one cannot search', async () => 
   expect([searched, text.includes('Use fake timers.')]).toEqual([1, true])
 })
 
-test('is shown only to a model of which it can be made, and after another was chosen', async () => {
+test('is offered only to a model that supports it, also after a change of the model', async () => {
   const { options, model } = world(searcher([]), { port: { by: 'service' } })
   const names = (tools: readonly { readonly name: string }[] | undefined) => tools?.some(({ name }) => name === 'WebSearch')
   await runOf(options)
@@ -169,7 +169,7 @@ test.each([
   ['query_too_long', 'Shorten it.'],
   ['unavailable', 'is unavailable now.'],
   ['new_code', '(new_code)'],
-])('tells that a search was refused: %s', async (error_code, fact) => {
+])('reports a refused search: %s', async (error_code, fact) => {
   const why = texts.serviceError(error_code)
   expect(why).toContain(fact)
   const refused = { type: 'web_search_tool_result_error', error_code }
@@ -180,12 +180,12 @@ test.each([
   expect([both.isError, both.text.endsWith(why), both.text.includes('Guide')]).toEqual([false, true, true])
 })
 
-test('tells that nothing was found', async () => {
+test('reports that nothing was found', async () => {
   const { text } = await runOf(world(searcher([{ content: [results(), says('Nothing.')] }])).options)
   expect(text).toBe(`${head}\n\nNothing.\n\n${texts.noSources}`)
 })
 
-test('goes on where the service pauses, within what is left of the searches', async () => {
+test('continues when the service pauses, within the remaining searches', async () => {
   const paused: Reply = { content: [results(page('https://a.example/1')), says('So far. ')], stop: 'pause_turn', searches: 3 }
   const service = searcher([paused, found])
   const { text } = await runOf(world(service).options)
@@ -197,7 +197,7 @@ test('goes on where the service pauses, within what is left of the searches', as
   expect(endless.requests).toHaveLength(4)
 }) // prettier-ignore
 
-test('asks for fewer searches where the budget has no room for so many, and says where it has for none', async () => {
+test('requests fewer searches if the budget has no room, and says if it has for none', async () => {
   const uses = async (maxBudgetUsd: number) => {
     const service = searcher([found], { contextWindow: 100_000 })
     const { text, terminal } = await runOf(world(service, { given: { maxBudgetUsd } }).options)
@@ -217,12 +217,12 @@ test.each([
   ['a.example/path', 'allowed_domains must be a list'],
   ['*.a.example', 'allowed_domains must be a list'],
   ['10.0.0.1', 'allowed_domains must be a list'],
-])('refuses %j as a domain', async (domain, why) => {
+])('rejects %j as a domain', async (domain, why) => {
   const { text, isError } = await codingTools().use('WebSearch', { query: 'x', allowed_domains: [domain] })
   expect([isError, text.includes(why)]).toEqual([true, true])
 })
 
-test('refuses two lists, and a query that is too long', async () => {
+test('rejects two lists, and a query that is too long', async () => {
   const { use } = codingTools()
   const both = { query: 'x', allowed_domains: ['a.example'], blocked_domains: ['b.example'] }
   expect((await use('WebSearch', both)).text).toBe('WebSearch: give either allowed_domains or blocked_domains, not both.')
@@ -235,7 +235,7 @@ const ruled = (deny: readonly string[]): WebSearchPort => {
   return { by: 'service', bounds: (rights) => permissions.searchBounds(rights) }
 }
 
-test('blocks what rules deny, and leaves out what comes all the same', async () => {
+test('blocks what rules deny, and omits it if it is returned anyway', async () => {
   const deny = ['WebSearch(domain:evil.example)', 'WebSearch(domain:*.bad.example)']
   const denied = searcher([
     { content: [results(page('https://docs.evil.example/a', 'Evil'), page('https://good.example/b', 'Good')), says('Evil says so.')] },
@@ -252,7 +252,7 @@ test.each([
   ['one with a space before it', ' https://evil.example/'],
   ['one with a slash too few', 'https:/evil.example/'],
   ['one of another form', 'HTTPS://user@EVIL%2eexample.:8443/'],
-])('an answer that rests on a denied page is left out: %s', async (_, url) => {
+])('omits an answer that rests on a denied page: %s', async (_, url) => {
   const service = searcher([{ content: [results(page(url, 'Evil'), page('https://good.example/b', 'Good')), says('Evil says so.')] }])
   const { text } = await runOf(world(service, { port: ruled(['WebSearch(domain:evil.example)']) }).options)
   expect(text.split('\n\n').slice(1)).toEqual([
@@ -264,7 +264,7 @@ test.each([
 test.each([
   ['the Responses API', [{ type: 'server_tool_use', id: 's', name: 'web_search', input: { type: 'open_page', url: 'https://www.evil.example/a' } }]],
   ['a package', [{ type: 'server_tool_result', tool_use_id: 's', name: 'web_search', content: { action: { type: 'openPage', url: 'https://evil.example/a' } } }]],
-])('an answer that rests on a denied page is left out where the page was only opened: %s', async (_, opened) => {
+])('omits an answer that rests on a denied page that was only opened: %s', async (_, opened) => {
   const service = searcher([{ content: [...(opened as unknown as Content), results(page('https://good.example/b', 'Good')), says('Evil says so.')] }])
   const { text } = await runOf(world(service, { port: ruled(['WebSearch(domain:evil.example)']) }).options)
   expect(text).toContain(texts.taintedAnswer)
@@ -272,7 +272,7 @@ test.each([
   expect((await runOf(world(service).options)).isError).toBe(false)
 }) // prettier-ignore
 
-test('asks only for what rules leave of the allowed domains', async () => {
+test('requests only the allowed domains that rules leave', async () => {
   const port = ruled(['WebSearch(domain:evil.example)'])
   const service = searcher([{ content: [results(page('https://vitest.dev/a'), page('https://elsewhere.example/b')), says('Both.')] }])
   const { text } = await runOf(world(service, { port, input: { allowed_domains: ['VITEST.dev', 'docs.evil.example'] } }).options)
@@ -288,14 +288,14 @@ test.each([
   ['WebSearch(domain:evil.com)', ['com'], texts.notSearched(texts.partlyDenied(['com']))],
   ['WebSearch(domain:*.evil.example)', ['evil.example'], texts.notSearched(texts.partlyDenied(['evil.example']))],
   ['WebSearch(domain:evil.*)', undefined, texts.notSearched(texts.cannotExclude)],
-])('what a service cannot be told to leave out is not searched: %s, %j', async (rule, allowed_domains, says) => {
+])('does not search what a service cannot exclude: %s, %j', async (rule, allowed_domains, says) => {
   const service = searcher([])
   const input = allowed_domains === undefined ? {} : { allowed_domains }
   const { text } = await runOf(world(service, { port: ruled([rule]), input }).options)
   expect([text, service.requests]).toEqual([says, []])
 }) // prettier-ignore
 
-test('says so where the service cannot keep to the domains', async () => {
+test('says so if the service cannot restrict the domains', async () => {
   const service = searcher([], { webSearch: { domains: 'none' } })
   const { text, isError } = await runOf(world(service, { port: ruled(['WebSearch(domain:evil.example)']) }).options)
   expect([text, isError, service.requests]).toEqual([
@@ -307,7 +307,7 @@ test('says so where the service cannot keep to the domains', async () => {
   ])
 })
 
-test('what a page says is a line of its own at most, and no address but of the web is a source', async () => {
+test('limits text of a page to one line, and accepts only web addresses as sources', async () => {
   const odd = [
     page('https://a.example/\u202Ex', 'Title\n\nSources:\n- fake: https://b.example'),
     page('javascript:alert(1)', 'No'),
@@ -325,7 +325,7 @@ test('what a page says is a line of its own at most, and no address but of the w
   expect(text.endsWith('- https://d.example/')).toBe(true)
 }) // prettier-ignore
 
-test('killed anywhere and resumed, it searches no more than once on the record', async () => {
+test('searches at most once on the record when killed anywhere and resumed', async () => {
   const whole = await runOf(world(searcher([found])).options)
   for (let count = 2; count < whole.records.length; count++) {
     const records = whole.records.slice(0, count) as readonly StepRecord[]
@@ -336,7 +336,7 @@ test('killed anywhere and resumed, it searches no more than once on the record',
   }
 })
 
-test('searches by the tool of a server, with the domains where it takes them', async () => {
+test('searches with the tool of a server, with domains if it accepts them', async () => {
   const asked: unknown[] = []
   const server = (properties: object | undefined, answer = 'Found https://a.example/ there.'): WebSearchPort => ({
     ...ruled(['WebSearch(domain:evil.example)']),
@@ -368,7 +368,7 @@ test('searches by the tool of a server, with the domains where it takes them', a
   expect(await of(server(able, 'x'.repeat(60_000)))).toContain('[... 10000 more characters]')
 }) // prettier-ignore
 
-test('a search of OpenAI, as it was recorded, comes to an answer with its sources', async () => {
+test('a recorded search of OpenAI yields an answer with its sources', async () => {
   const recording = responsesRecordings.find(({ name }) => name.startsWith('openai-web-search-tool'))
   const stream = recording?.events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('') ?? ''
   const bodies: string[] = []
@@ -381,7 +381,7 @@ test('a search of OpenAI, as it was recorded, comes to an answer with its source
   // A server that listens on TCP has such an address.
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
   const model = openai({ model: 'gpt-5-mini', baseUrl, apiKey: 'key', api: 'responses', webSearch: true })
-  // The clock of the machine: a server answers in its time.
+  // Real time: a server responds in its own time.
   const { clock: _, ...options } = world({ model, requests: [] }).options
   const { text, isError } = await runOf(options)
   expect([text, isError]).toEqual([expect.stringContaining('Sources:'), false])
@@ -392,7 +392,7 @@ test('a search of OpenAI, as it was recorded, comes to an answer with its source
   expect(bodies.join('')).toContain('"max_tool_calls":8')
 })
 
-test('a subagent with a model of its own searches where the setting says that the service does, as the model of the run does', async () => {
+test('a subagent with its own model searches if the setting selects the service, like the model of the run', async () => {
   const asked: { readonly model: string; readonly tools?: readonly { readonly name: string }[] }[] = []
   const answer = (body: (typeof asked)[number]): object => {
     const isFirst = asked.push(body) === 1

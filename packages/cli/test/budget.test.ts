@@ -147,7 +147,7 @@ test('a ledger that cannot be used ends the program before anything is asked, un
   const refused = await ask()
   expect(refused).toMatchObject({ status: 2, stdout: '' })
   expect(refused.stderr).toMatch(
-    /ledger\.json is read-only\. Run: chmod u\+w .*--ignore-standing-budgets goes on without\.\n$/,
+    /ledger\.json is read-only\. Run: chmod u\+w .*--ignore-standing-budgets continues without them\.\n$/,
   )
   expect((await halting('doctor', '--json')).stdout).toContain('ledger.json is read-only')
   const going = await ask('--ignore-standing-budgets')

@@ -1,23 +1,23 @@
 import type { Hook, Json, RunEvent } from '@halting/core'
 import { isJsonObject, textOf } from '@halting/core/adapters'
-import { lastSaid, suggestionOf } from './prompt-suggestion.ts'
+import { latestTexts, suggestionOf } from './prompt-suggestion.ts'
 import { conversationBlock, summaryPrompt } from './after-texts.ts'
 
-/** Options of the summaries of background agents. */
+/** Options of the progress summaries of background agents. */
 export interface AgentSummaryOptions {
-  /** Milliseconds that an agent works between two of them; 30,000 when absent. */
+  /** Minimum time between two summaries of an agent, in milliseconds (default: 30,000). */
   readonly everyMs?: number
 }
 
 const id = 'halting:agent-summary'
-/** In the metadata of the agent: it goes with its record. */
+/** Key in the agent's metadata, which is recorded with the agent. */
 const key = 'halting:progress'
 const timeoutMs = 15_000
 
 // Spec R-HOST-16.
 /**
- * Has the model of a subagent say in a line what the agent is doing, at most so often and only after it did something. The question goes
- * through the run: it is in its budget, figures and record. The agent waits for the answer.
+ * Asks the model of a subagent for a one-line progress summary, at most once per interval and only after new work. The
+ * request is part of the agent's run: it counts against its budget and is recorded. The agent waits for the reply.
  */
 export function agentSummaryHook({ everyMs = 30_000 }: AgentSummaryOptions = {}): Hook {
   return {
@@ -28,17 +28,17 @@ export function agentSummaryHook({ everyMs = 30_000 }: AgentSummaryOptions = {})
       if (context.agentType === null) return undefined
       const state = context.state()
       const atMs = state.execution()?.figures.durationMs ?? 0
-      if (atMs - toldIn(state.metadata[key]).atMs < everyMs) return undefined
+      if (atMs - storedSummary(state.metadata[key]).atMs < everyMs) return undefined
       if (!state.transcript.since(0).some(({ kind }) => kind === 'assistant')) return undefined
-      const conversation = lastSaid(state.transcript, 'text+calls')
+      const conversation = latestTexts(state.transcript, 'text+calls')
       const content = conversationBlock(conversation)
-      const asked = context.ask({
+      const answer = context.ask({
         system: summaryPrompt,
         messages: [{ role: 'user', content }],
         maxOutputTokens: 256,
         timeoutMs,
       })
-      return asked.then((reply) => {
+      return answer.then((reply) => {
         const summary = reply.kind === 'answered' ? suggestionOf(textOf(reply.message.content)) : ''
         return context.withState(state.withMetadata(key, { atMs, summary }))
       })
@@ -46,14 +46,14 @@ export function agentSummaryHook({ everyMs = 30_000 }: AgentSummaryOptions = {})
   }
 }
 
-/** What an event of an agent tells of what it is doing; undefined for nothing. */
+/** The progress summary in an event of an agent; undefined if it has none. */
 export function agentSummaryIn(event: RunEvent): string | undefined {
   if (event.type !== 'hook_end' || event.hook !== id || !('metadata' in event.outcome)) return undefined
-  const { summary } = toldIn(event.outcome.metadata?.[key])
+  const { summary } = storedSummary(event.outcome.metadata?.[key])
   return summary === '' ? undefined : summary
 }
 
-function toldIn(told: Json | undefined): { readonly atMs: number; readonly summary: string } {
-  const { atMs, summary } = isJsonObject(told) ? told : {}
+function storedSummary(value: Json | undefined): { readonly atMs: number; readonly summary: string } {
+  const { atMs, summary } = isJsonObject(value) ? value : {}
   return { atMs: typeof atMs === 'number' ? atMs : 0, summary: typeof summary === 'string' ? summary : '' }
 }

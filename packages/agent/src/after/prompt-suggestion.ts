@@ -10,23 +10,23 @@ const longest = 200
 
 // Spec R-AFTER-8.
 /**
- * Asks what the person may say next: a `prompt_suggestion` message with one line. The model is shown what the person and the agent said
- * at last, and no results of tools: what it costs does not grow with the conversation.
+ * Asks a model what the user may say next and emits it as a one-line `prompt_suggestion` message. The model sees only
+ * the latest texts of user and agent, without tool results, so the cost does not grow with the conversation.
  */
 export function promptSuggestion(
-  given: {
-    /** The model to ask. Default: that of the list of stages. */
+  options: {
+    /** The model to ask. Default: the model of the list of stages. */
     readonly model?: Model
-    /** Bounds that replace the usual ones. */
+    /** Limits that replace the defaults. */
     readonly limits?: StageLimits
   } = {},
 ): Stage {
   return {
     name: 'prompt_suggestion',
-    limits: { maxBudgetUsd: 0.02, maxTotalTokens: 20_000, maxDurationMs: 15_000, ...given.limits, maxTurns: 1 },
-    ...(given.model !== undefined && { model: given.model }),
+    limits: { maxBudgetUsd: 0.02, maxTotalTokens: 20_000, maxDurationMs: 15_000, ...options.limits, maxTurns: 1 },
+    ...(options.model !== undefined && { model: options.model }),
     async run({ transcript, ask }) {
-      const conversation = lastSaid(transcript)
+      const conversation = latestTexts(transcript)
       if (conversation === '') return { kind: 'skipped', message: 'The conversation is empty.' }
       const prompt = conversationBlock(conversation)
       const { text } = await ask({ system: suggestionPrompt, prompt, maxOutputTokens: 1_024 })
@@ -37,40 +37,41 @@ export function promptSuggestion(
   }
 }
 
-/** What persons and the agent said at last, each shortened; with the calls of the agent where they are wanted. */
-export function lastSaid(transcript: Transcript, shows: Shown = 'text'): string {
-  const said: string[] = []
+/** The latest texts of user and agent, each shortened; optionally with the agent's tool calls. */
+export function latestTexts(transcript: Transcript, shows: TextSelection = 'text'): string {
+  const excerpts: string[] = []
   const entries = transcript.since(0)
-  for (let index = entries.length - 1; index >= 0 && said.length < mostEntries; index--) {
+  for (let index = entries.length - 1; index >= 0 && excerpts.length < mostEntries; index--) {
     const entry = entries[index]
-    if (entry?.kind === 'assistant' && entry.error === undefined) said.push(line('Agent', entry.message.content, shows))
-    else if (entry?.kind === 'user' && isOfPerson(entry)) said.push(line('User', entry.message.content))
-    if (said.at(-1) === '') said.pop()
+    if (entry?.kind === 'assistant' && entry.error === undefined)
+      excerpts.push(line('Agent', entry.message.content, shows))
+    else if (entry?.kind === 'user' && isOfPerson(entry)) excerpts.push(line('User', entry.message.content))
+    if (excerpts.at(-1) === '') excerpts.pop()
   }
-  return tailOf(said.toReversed().join('\n'), mostInAll)
+  return tailOf(excerpts.toReversed().join('\n'), mostInAll)
 }
 
-type Shown = 'text' | 'text+calls'
+type TextSelection = 'text' | 'text+calls'
 
-function line(who: 'Agent' | 'User', content: string | readonly ContentBlock[], shows: Shown = 'text'): string {
+function line(who: 'Agent' | 'User', content: string | readonly ContentBlock[], shows: TextSelection = 'text'): string {
   const texts = typeof content === 'string' ? [content] : content.flatMap((block) => textIn(block, shows))
   const text = texts.join('\n').trim()
-  // Nobody else closes the frame.
+  // No text of the conversation may close the frame around it.
   return text === '' ? '' : speaker(who, headOf(text, mostOfAnEntry).replaceAll(/<\/?conversation/gi, '[conversation'))
 }
 
-function textIn(block: ContentBlock, shows: Shown): readonly string[] {
+function textIn(block: ContentBlock, shows: TextSelection): readonly string[] {
   if (isToolUse(block)) return shows === 'text' ? [] : [`${block.name} ${JSON.stringify(block.input)}`]
   return 'text' in block && block.type === 'text' && typeof block.text === 'string' ? [block.text] : []
 }
 
-/** Sequences of a terminal, with all that belongs to them. */
+/** Terminal escape sequences, with their parameters. */
 // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
 const sequences = /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?)/g
-/** Controls, what turns the direction of text, and what nobody sees. */
+/** Control characters, bidirectional controls and invisible characters. */
 const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu
 
-/** One line that does nothing by itself; '' for none. */
+/** The suggestion as one line of plain text; '' if none exists. */
 export function suggestionOf(answer: string): string {
   const [first = ''] = answer
     .trim()
@@ -83,6 +84,6 @@ export function suggestionOf(answer: string): string {
     .trim()
     .replace(/^(["'`])(.*)\1$/, '$2')
     .trim()
-  // A line that goes on and on is no suggestion.
+  // A very long line is not a suggestion.
   return /^NONE\b/.test(text) || text.length > longest ? '' : text
 }

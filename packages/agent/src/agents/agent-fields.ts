@@ -1,8 +1,8 @@
 import { headOf } from '@halting/core/adapters'
 import { limitNames } from './agent-limits.ts'
 
-/** What an agent can say of itself. */
-const served = [
+/** Fields of an agent definition that have an effect. */
+const supportedFields = [
   'name',
   'description',
   'prompt',
@@ -13,20 +13,20 @@ const served = [
   'readonly',
   'background',
   'until',
-  // Not called: what they guard is taken away.
+  // These hooks are not called; the tools that they guard are removed instead.
   'hooks',
   ...limitNames,
 ]
 
-/** What other programs know of an agent, and that changes what it can do. */
-const notServed = ['mcpServers', 'skills', 'memory', 'isolation', 'effort', 'initialPrompt']
+/** Fields of other programs that change what an agent can do. */
+const unsupportedFields = ['mcpServers', 'skills', 'memory', 'isolation', 'effort', 'initialPrompt']
 
-/** Changes nothing that an agent does. */
-const forShow = ['color']
+/** Fields without effect on what an agent does. */
+const cosmeticFields = ['color']
 
-/** What other files and programs call it, without case, `-` and `_`. */
-const meant: ReadonlyMap<string, string> = new Map([
-  ...served.map((field) => [plainName(field), field] as const),
+/** Names that other files and programs use, in lower case and without `-` and `_`. */
+const fieldsByAlias: ReadonlyMap<string, string> = new Map([
+  ...supportedFields.map((field) => [plainName(field), field] as const),
   ['tool', 'tools'],
   ['allowedtool', 'tools'],
   ['allowedtools', 'tools'],
@@ -46,22 +46,22 @@ const meant: ReadonlyMap<string, string> = new Map([
   ['runinbackground', 'background'],
 ])
 
-export type SaidFields =
-  /** One that was meant and is not taken: the agent would be looser without it. */
+export type FieldCheck =
+  /** `wrong`: the field was intended but is not supported, and ignoring it would give the agent more rights. */
   { readonly kind: 'wrong'; readonly why: string } | { readonly kind: 'fine'; readonly notes: readonly string[] }
 
 // Spec R-AGENT-3a.
 /**
- * The names of the fields that somebody gave, and what is to be told of them. `isSame`: names that count as one, since a file
- * does not tell capitals apart.
+ * Checks the field names of an agent definition and returns notes about ignored ones. `isSame` decides which names are
+ * equal; field names in files are case-insensitive.
  */
-export function saidFields(names: readonly string[], isSame: (one: string, other: string) => boolean): SaidFields {
+export function checkFields(names: readonly string[], isSame: (one: string, other: string) => boolean): FieldCheck {
   const isAmong = (name: string, fields: readonly string[]): boolean => fields.some((field) => isSame(name, field))
-  const odd = names.filter((name) => !isAmong(name, [...served, ...forShow]))
-  const unserved = notServed.filter((field) => isAmong(field, odd))
-  const unknown = odd.filter((name) => !isAmong(name, notServed))
+  const odd = names.filter((name) => !isAmong(name, [...supportedFields, ...cosmeticFields]))
+  const unserved = unsupportedFields.filter((field) => isAmong(field, odd))
+  const unknown = odd.filter((name) => !isAmong(name, unsupportedFields))
   for (const name of unknown) {
-    const field = meant.get(plainName(name))
+    const field = fieldsByAlias.get(plainName(name))
     if (field !== undefined) return { kind: 'wrong', why: `${name} is not a field of an agent. Use ${field}` }
   }
   return {
@@ -73,10 +73,10 @@ export function saidFields(names: readonly string[], isSame: (one: string, other
   }
 }
 
-/** Whether a word names a field of an agent, as whoever wrote it may have meant it. */
+/** Whether a word is probably meant as the name of an agent field. */
 export function isFieldName(word: string): boolean {
   const name = plainName(word)
-  return meant.has(name) || notServed.some((field) => plainName(field) === name)
+  return fieldsByAlias.has(name) || unsupportedFields.some((field) => plainName(field) === name)
 }
 
 function plainName(name: string): string {

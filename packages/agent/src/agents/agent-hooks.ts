@@ -3,20 +3,20 @@ import { isJsonObject } from '@halting/core/adapters'
 import { nearest } from '../nearest.ts'
 import { hookEvents } from '@halting/policy'
 
-/** What the hooks of an agent mean for it, where they are not called. */
+/** What hooks of an agent that are not called mean for its tools. */
 export interface UncalledHooks {
-  /** Matchers of hooks that may deny a call: without them the agent does not have the tools that fit. */
+  /** Matchers of hooks that may deny a call. The agent does not get the tools that they match. */
   readonly guards: readonly string[]
   readonly notes: readonly string[]
 }
 
 interface EventOfHooks {
   readonly event: string
-  /** One for each group of hooks; an empty one is for every tool. */
+  /** One matcher per group of hooks; an empty one matches every tool. */
   readonly matchers: readonly string[]
 }
 
-/** Of hooks that cannot be read nothing is known: any of them may guard any tool. */
+/** Unreadable hooks may guard any tool. */
 const unread: UncalledHooks = {
   guards: [''],
   notes: [
@@ -24,7 +24,7 @@ const unread: UncalledHooks = {
   ],
 }
 
-/** Hooks of a file or of `--agents`, as they were parsed. */
+/** Reads hooks of a file or of `--agents`, as parsed. */
 export function uncalledHooks(hooks: Json): UncalledHooks {
   if (!isJsonObject(hooks)) return unread
   return uncalled(
@@ -45,14 +45,16 @@ function uncalled(events: readonly EventOfHooks[]): UncalledHooks {
   const guards: string[] = []
   for (const { event, matchers } of events) {
     const known = hookEvents.find((one) => one === event)
-    const meant = known ?? nearest(event, hookEvents)
+    const intendedEvent = known ?? nearest(event, hookEvents)
     if (known === undefined)
-      notes.push(`hooks: unknown event ${event}.${meant === undefined ? '' : ` Did you mean ${meant}?`}`)
-    // A slip of the pen makes no guard fall silent.
-    if (meant === 'PreToolUse') guards.push(...matchers)
+      notes.push(
+        `hooks: unknown event ${event}.${intendedEvent === undefined ? '' : ` Did you mean ${intendedEvent}?`}`,
+      )
+    // A misspelled event name must not disable a guard.
+    if (intendedEvent === 'PreToolUse') guards.push(...matchers)
   }
-  const shown = guards.map((guard) => (guard === '' || guard === '*' ? 'all' : guard)).join(', ')
+  const listedGuards = guards.map((guard) => (guard === '' || guard === '*' ? 'all' : guard)).join(', ')
   const without =
-    guards.length === 0 ? '' : ` The agent does not get the tools that its PreToolUse hooks guard (${shown}).`
+    guards.length === 0 ? '' : ` The agent does not get the tools that its PreToolUse hooks guard (${listedGuards}).`
   return { guards, notes: [`hooks of an agent are not supported.${without}`, ...notes] }
 }

@@ -2,8 +2,8 @@ import { durationMs, longestDurationMs } from '@halting/core/adapters'
 import type { AgentDefinition } from './definition.ts'
 import { isAbsent } from './is-absent.ts'
 
-/** What one says of the limits of an agent, of any type, by the names of the flags. */
-export interface SaidOfLimits {
+/** Limits of an agent as written, of any type, by the names of the flags. */
+export interface RawLimits {
   readonly maxTurns?: unknown
   readonly maxBudgetUsd?: unknown
   readonly maxTokens?: unknown
@@ -11,14 +11,14 @@ export interface SaidOfLimits {
   readonly maxToolCalls?: unknown
 }
 
-/** The names, as they are written. */
+/** The names as users write them. */
 export const limitNames = ['maxTurns', 'maxBudgetUsd', 'maxTokens', 'maxDuration', 'maxToolCalls'] as const
 
 type Limits = Pick<AgentDefinition, 'maxTurns' | 'maxBudgetUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'maxToolCalls'>
 
-/** The limits, or in words what is wrong with one: without it the agent would be looser. */
-export function limitsOf(said: SaidOfLimits): Limits | string {
-  const { maxTurns, maxBudgetUsd, maxTokens, maxDuration, maxToolCalls } = said
+/** The limits, or a message about an invalid one. An ignored limit would leave the agent unbounded. */
+export function limitsOf(raw: RawLimits): Limits | string {
+  const { maxTurns, maxBudgetUsd, maxTokens, maxDuration, maxToolCalls } = raw
   const [turns, usd, tokens] = [numberOf(maxTurns), numberOf(maxBudgetUsd), numberOf(maxTokens)]
   const calls = numberOf(maxToolCalls)
   if (turns !== undefined && !isCount(turns)) return 'maxTurns must be a whole number above 0'
@@ -37,18 +37,18 @@ export function limitsOf(said: SaidOfLimits): Limits | string {
   }
 }
 
-/** NaN for what is no number. */
-function numberOf(given: unknown): number | undefined {
-  if (isAbsent(given)) return undefined
-  return typeof given === 'number' || typeof given === 'string' ? Number(given) : NaN
+/** NaN if it is not a number. */
+function numberOf(input: unknown): number | undefined {
+  if (isAbsent(input)) return undefined
+  return typeof input === 'number' || typeof input === 'string' ? Number(input) : NaN
 }
 
-function isCount(given: number): boolean {
-  return Number.isSafeInteger(given) && given >= 1
+function isCount(input: number): boolean {
+  return Number.isSafeInteger(input) && input >= 1
 }
 
-/** NaN for what is no time. */
-function millisecondsOf(given: unknown): number {
-  const value = typeof given === 'string' ? durationMs(given) : undefined
+/** NaN if it is not a duration. */
+function millisecondsOf(input: unknown): number {
+  const value = typeof input === 'string' ? durationMs(input) : undefined
   return value !== undefined && value >= 1 && value <= longestDurationMs ? value : NaN
 }

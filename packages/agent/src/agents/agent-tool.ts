@@ -10,42 +10,43 @@ import { modeOfAgent } from './mode-of-agent.ts'
 
 /** Input of the Agent tool. */
 export interface AgentInput {
-  /** What it is to do, in a few words, for the person who watches. */
+  /** Short description of the task, shown to the user. */
   readonly description?: string
-  /** The task, with all that the subagent needs to know. */
+  /** The task, with everything that the subagent needs to know. */
   readonly prompt: string
-  /** Name of the kind of subagent. */
+  /** Name of the subagent type. */
   readonly subagent_type?: string
-  /** Name of a model; that of the definition when absent. */
+  /** Name of a model (default: the model of the definition). */
   readonly model?: string
-  /** Start it, and do not wait for its result. */
+  /** Start in the background, without waiting for the result. */
   readonly run_in_background?: boolean
 }
 
 /** Options of `createAgentTool`. */
 export interface AgentToolOptions {
-  /** Beside the general one, whose place one of its name takes. */
+  /** Agents in addition to the general one. One with its name replaces it. */
   readonly definitions?: readonly AgentDefinition[] | (() => readonly AgentDefinition[])
-  /** The mode of the permissions, where no other was set for the agent that starts one. */
+  /** The permission mode, if none was set for the agent that starts another. */
   readonly mode: () => PermissionMode
-  /** Behind the prompt of each agent: where it works and by which rules. */
+  /** Appended to the prompt of each agent: where it works and by which rules. */
   readonly surroundings?: string
-  /** The models that agents may ask by name, beside that of their parent. */
+  /** Models that agents may request by name, in addition to the model of their parent. */
   readonly models?: ReadonlyMap<string, Model>
-  /** Makes a goal of a command of `until`; an agent with one cannot be started without it. */
+  /** Turns a command of `until` into a goal. Without it, agents that have goals cannot start. */
   readonly goalOf?: (command: string) => Goal
 }
 
-/** Characters of the list of agents, and of one description. */
+/** Maximum characters of the list of agents, and of one description. */
 const listCharacters = 8_000
 const descriptionCharacters = 500
 
 // Spec R-AGENT-1.
-/** Has a task done by a subagent: a run of its own, whose last answer is the result. */
+/** Runs a task in a subagent. The last answer of its run is the result. */
 export function createAgentTool(options: AgentToolOptions): AgentTool<AgentInput> {
   const { surroundings = '', models = new Map<string, Model>() } = options
-  const { definitions: given = [] } = options
-  const definitions = (): readonly AgentDefinition[] => withGeneral(typeof given === 'function' ? given() : given)
+  const { definitions: described = [] } = options
+  const definitions = (): readonly AgentDefinition[] =>
+    withGeneral(typeof described === 'function' ? described() : described)
   const names = [...models.keys()]
   const form = inputForm<AgentInput>('Agent', {
     description: optional(text('The task in 3 to 5 words')),
@@ -93,7 +94,7 @@ export function createAgentTool(options: AgentToolOptions): AgentTool<AgentInput
   }
 }
 
-/** @throws Error where nobody can check them: the agent would be done without them. */
+/** @throws Error if the goals cannot be checked; the agent must not run without them. */
 function goalsOf({ name, until = [] }: AgentDefinition, goalOf: AgentToolOptions['goalOf']): Pick<ChildRun, 'until'> {
   if (until.length === 0) return {}
   if (goalOf === undefined) throw new Error(texts.uncheckableGoals(name))
@@ -107,13 +108,13 @@ function backgroundNote({ tools }: SpawnContext): string {
   })
 }
 
-function withGeneral(given: readonly AgentDefinition[]): readonly AgentDefinition[] {
-  return given.some(({ name }) => name === generalAgent.name) ? given : [generalAgent, ...given]
+function withGeneral(described: readonly AgentDefinition[]): readonly AgentDefinition[] {
+  return described.some(({ name }) => name === generalAgent.name) ? described : [generalAgent, ...described]
 }
 
 /**
- * A name stands without what it is for where there is no room for that: the agent can be asked for all the same. Names have bounds of their own,
- * since a folder may hold any number and each request is paid for by its length.
+ * A name is listed without its description if there is no room for it: the agent can still be started. The names are
+ * bounded too, since a folder may hold any number of agents and every request pays for the list.
  */
 function listOf(definitions: readonly AgentDefinition[]): string {
   let left = listCharacters
@@ -130,32 +131,35 @@ function listOf(definitions: readonly AgentDefinition[]): string {
   return lines.join('\n')
 }
 
-/** @throws Error for one that is not there: the result of the call. */
-function definitionNamed(definitions: readonly AgentDefinition[], given: string | undefined): AgentDefinition {
-  const name = given === undefined || given === '' ? generalAgent.name : given
+/** @throws Error if there is no such agent; it becomes the result of the call. */
+function definitionNamed(definitions: readonly AgentDefinition[], wantedName: string | undefined): AgentDefinition {
+  const name = wantedName === undefined || wantedName === '' ? generalAgent.name : wantedName
   const found = definitions.find((definition) => definition.name === name)
   if (found !== undefined) return found
   const known = headOf(definitions.map((definition) => definition.name).join(', '), listCharacters)
   throw new Error(texts.unknownAgent(name, known))
 }
 
-/** @throws Error for a name that nobody gave: which models may be asked is a person's choice. */
+/** @throws Error for a model that the user did not allow. */
 function modelFor(
-  asked: string | undefined,
+  requestedName: string | undefined,
   definition: AgentDefinition,
   models: ReadonlyMap<string, Model>,
 ): string | undefined {
-  const name = asked === undefined || asked === '' ? definition.model : asked
+  const name = requestedName === undefined || requestedName === '' ? definition.model : requestedName
   if (name === undefined || name === 'inherit') return undefined
   const found = models.get(name)
   if (found !== undefined) return found.id
   throw new Error(texts.unknownModel(name, [...models.keys()]))
 }
 
-/** What asks a person, changes how the session works, or finds tools that are shown to the main loop alone. */
+/** Tools that ask the user, change the session, or find tools for the main loop only. */
 const ofTheSession: ReadonlySet<string> = new Set(['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode', 'ToolSearch'])
 
-/** @throws ConfigurationError for the former name of a limit: plain JavaScript would have an agent without it. */
+/**
+ * @throws ConfigurationError for the former name of a limit. In plain JavaScript the agent would otherwise run without
+ * that limit.
+ */
 function limitsOf(definition: AgentDefinition): Partial<ChildRun> {
   if ('maxTokens' in definition)
     throw new ConfigurationError(`maxTokens of the agent ${definition.name} is called maxTotalTokens.`)
@@ -169,15 +173,19 @@ function limitsOf(definition: AgentDefinition): Partial<ChildRun> {
   }
 }
 
-/** Of the tools of its parent. @throws Error where none is left that it was given, and for a name that misses one for its capitals. */
+/**
+ * The tools of an agent, out of those of its parent.
+ * @throws Error if none of its tools are left, or for a name that differs only in case.
+ */
 function toolsOf(
   { name, tools, disallowedTools, guards = [] }: AgentDefinition,
   { tools: all }: SpawnContext,
 ): readonly string[] {
   for (const [field, entries = []] of Object.entries({ tools, disallowedTools })) {
     for (const entry of entries) {
-      const meant = all.find((tool) => tool !== entry && tool.toLowerCase() === entry.toLowerCase())
-      if (meant !== undefined && !all.includes(entry)) throw new Error(texts.misspelledTool(field, name, entry, meant))
+      const sameLetters = all.find((tool) => tool !== entry && tool.toLowerCase() === entry.toLowerCase())
+      if (sameLetters !== undefined && !all.includes(entry))
+        throw new Error(texts.misspelledTool(field, name, entry, sameLetters))
     }
   }
   const has = all.filter(
@@ -193,7 +201,7 @@ function toolsOf(
   return left
 }
 
-/** Whether the tool applies patches, which stands for Edit and Write where it is offered. */
+/** Whether the tool applies patches, and so replaces Edit and Write where it is offered. */
 function isPatchBy(entry: string, tool: string): boolean {
   return tool === patchToolName && (entry === 'Edit' || entry === 'Write')
 }
@@ -201,20 +209,20 @@ function isPatchBy(entry: string, tool: string): boolean {
 const taskTools: readonly string[] = ['TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet']
 
 // Spec R-TODO-5b.
-/** Whether the tool writes the task list in place of a named one, which is not offered in this session. */
+/** Whether the tool writes the task list in place of a named tool that this session does not offer. */
 function isListBy(entry: string, tool: string, all: readonly string[]): boolean {
   if (all.includes(entry)) return false
   return entry === 'TodoWrite' ? taskTools.includes(tool) : tool === 'TodoWrite' && taskTools.includes(entry)
 }
 
-/** `Name`, `*`, `mcp__server` and `mcp__server__*`. */
+/** Matches `Name`, `*`, `mcp__server` and `mcp__server__*`. */
 function isNamed(entry: string, tool: string): boolean {
   if (entry === tool || entry === '*') return true
   if (!entry.startsWith('mcp__')) return false
   return entry.endsWith('*') ? tool.startsWith(entry.slice(0, -1)) : tool.startsWith(`${entry}__`)
 }
 
-/** What is denied to it in parentheses: `Bash(git push:*)`, and agents that it may not start. */
+/** Deny rules with parentheses, such as `Bash(git push:*)`, and agents that it may not start. */
 function rulesOf(
   { disallowedTools, startsOnly }: AgentDefinition,
   all: readonly AgentDefinition[],

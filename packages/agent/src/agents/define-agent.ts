@@ -1,12 +1,12 @@
 import { headOf } from '@halting/core/adapters'
 import { permissionModes } from '@halting/policy'
-import { limitsOf, type SaidOfLimits } from './agent-limits.ts'
+import { limitsOf, type RawLimits } from './agent-limits.ts'
 import type { UncalledHooks } from './agent-hooks.ts'
 import type { AgentDefinition } from './definition.ts'
 import { isAbsent } from './is-absent.ts'
 
-/** What one says of an agent, of any type: it is from a file or from JSON. */
-export interface SaidOfAgent {
+/** An agent definition as written, with values of any type: from a file or from JSON. */
+export interface RawAgent {
   readonly name: string
   readonly description: unknown
   readonly prompt: unknown
@@ -14,22 +14,21 @@ export interface SaidOfAgent {
   readonly disallowedTools?: readonly string[] | undefined
   readonly model?: unknown
   readonly permissionMode?: unknown
-  /** Of other programs: it changes nothing, as in the mode `plan`. */
+  /** A field of other programs. It makes the agent read-only, like the mode `plan`. */
   readonly readonly?: unknown
-  readonly limits?: SaidOfLimits
+  readonly limits?: RawLimits
   readonly background?: unknown
   /** Commands. */
   readonly until?: readonly string[] | undefined
   readonly hooks?: UncalledHooks
 }
 
-/** The definition, or in words what is wrong with it. What would be left out would loosen it, so nothing is. */
-export function definitionOf(
-  said: SaidOfAgent,
-  from: Pick<AgentDefinition, 'level' | 'path'>,
-): AgentDefinition | string {
-  const { name, description, prompt, tools, disallowedTools = [], model, permissionMode, background } = said
-  const { hooks = noHooks, until = [] } = said
+/**
+ * The definition, or a message about what is wrong with it. Nothing is ignored that would give the agent more rights.
+ */
+export function definitionOf(raw: RawAgent, from: Pick<AgentDefinition, 'level' | 'path'>): AgentDefinition | string {
+  const { name, description, prompt, tools, disallowedTools = [], model, permissionMode, background } = raw
+  const { hooks = noHooks, until = [] } = raw
   if (!isAgentName(name)) return 'its name has characters that are not allowed'
   if (typeof description !== 'string' || description.trim() === '') return 'it has no description'
   if (typeof prompt !== 'string' || prompt.trim() === '') return 'it has no prompt'
@@ -37,10 +36,10 @@ export function definitionOf(
   const ownMode = permissionModes.find((known) => known === permissionMode)
   if (!isAbsent(permissionMode) && ownMode === undefined)
     return `permissionMode must be one of ${permissionModes.join(', ')}`
-  if (!isAbsent(said.readonly) && !['true', 'false'].includes(String(said.readonly)))
+  if (!isAbsent(raw.readonly) && !['true', 'false'].includes(String(raw.readonly)))
     return 'readonly must be true or false'
-  const mode = String(said.readonly) === 'true' ? 'plan' : ownMode
-  const limits = limitsOf(said.limits ?? {})
+  const mode = String(raw.readonly) === 'true' ? 'plan' : ownMode
+  const limits = limitsOf(raw.limits ?? {})
   if (typeof limits === 'string') return limits
   if (!isAbsent(background) && !['true', 'false'].includes(String(background)))
     return 'background must be true or false'
@@ -78,8 +77,8 @@ interface OwnTools {
 }
 
 /**
- * Entries with parentheses: `Agent(a, b)` says which agents it may start. Of other tools a part cannot be given, so that the agent does not have such a
- * tool at all: it would have more than its file allows.
+ * Entries with parentheses. `Agent(a, b)` limits which agents it may start. Other tools cannot be given in part, so
+ * the agent does not get such a tool at all; otherwise it would have more than its file allows.
  */
 function toolsIn(tools: readonly string[] | undefined): OwnTools {
   if (tools === undefined) return { names: undefined, notes: [] }
@@ -100,19 +99,19 @@ function toolsIn(tools: readonly string[] | undefined): OwnTools {
   }
 }
 
-/** The tool of a rule. What is wrong with rules is told where they are read. */
+/** The tool of a rule. Invalid rules are reported where they are parsed. */
 function withoutSpec(entry: string): string {
   return entry.includes('(') ? 'Tool' : entry
 }
 
 const noHooks: UncalledHooks = { guards: [], notes: [] }
 
-/** What a rule can name: `Agent(name)`, and a list of `Agent(name, name)`. */
+/** What a rule can name: `Agent(name)`, or a list `Agent(name, name)`. */
 function isAgentName(name: string): boolean {
   return /^[^\p{C}\p{Zl}\p{Zp}(),]{1,100}$/u.test(name) && name === name.trim()
 }
 
-/** The tool that starts agents had another name once. */
+/** The tool that starts agents had another name in earlier versions. */
 function currentName(entry: string): string {
   return entry.trim().replace(/^Task(?=\(|$)/, 'Agent')
 }

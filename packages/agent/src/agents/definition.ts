@@ -1,49 +1,49 @@
 import { type PermissionMode, generalAgentName } from '@halting/policy'
 import { generalPrompt } from './agent-texts.ts'
 
-/** A kind of subagent, as somebody described it. */
+/** The definition of a subagent type. */
 export interface AgentDefinition {
-  /** Name of the kind of subagent. */
+  /** Name of the subagent type. */
   readonly name: string
-  /** What it is for: the model chooses by it. */
+  /** What it is for. The model chooses by this description. */
   readonly description: string
   /** Its system prompt. */
   readonly prompt: string
-  /** Names of tools, `mcp__server` for all of a server; those of its parent when absent. */
+  /** Names of its tools, or `mcp__server` for all tools of a server. Default: the tools of its parent. */
   readonly tools?: readonly string[]
-  /** Names that it does not have, and rules such as `Bash(git push:*)` that deny it more than its parent. */
+  /** Tools that it does not get, and rules such as `Bash(git push:*)` that deny it more than its parent. */
   readonly disallowedTools: readonly string[]
-  /** Agents that it may start; all when absent. */
+  /** Agents that it may start. Default: all. */
   readonly startsOnly?: readonly string[]
-  /** Matchers of its own PreToolUse hooks, which are not called: the tools that fit one it does not have. */
+  /** Matchers of its own PreToolUse hooks, which are not called. The agent does not get the tools that they match. */
   readonly guards?: readonly string[]
-  /** The name of a model; that of its parent when absent. */
+  /** Name of its model. Default: the model of its parent. */
   readonly model?: string
-  /** The permission mode; that of its parent when absent. */
+  /** Its permission mode. Default: the mode of its parent. */
   readonly permissionMode?: PermissionMode
-  /** Turns of one task. */
+  /** Maximum number of turns of one task. */
   readonly maxTurns?: number
-  /** US dollars. */
+  /** Maximum cost of one task, in US dollars. */
   readonly maxBudgetUsd?: number
-  /** Input and output. */
+  /** Maximum number of input and output tokens of one task. */
   readonly maxTotalTokens?: number
-  /** Active milliseconds. */
+  /** Maximum active time of one task, in milliseconds. */
   readonly maxDurationMs?: number
-  /** Calls of tools, with those of the agents that it starts. */
+  /** Maximum number of tool calls of one task, including those of agents that it starts. */
   readonly maxToolCalls?: number
-  /** It works in the background, unless a call says otherwise. */
+  /** Runs in the background unless a call says otherwise. */
   readonly background?: boolean
   /** Commands that must all exit with 0 before it is done. */
   readonly until?: readonly string[]
-  /** Whose words these are: those of a project loosen nothing. */
+  /** Where the definition comes from. One of a project never extends rights. */
   readonly level: 'built-in' | 'user' | 'project' | 'plugin' | 'flag'
-  /** Path of the file that describes it; absent where no file does. */
+  /** Path of the file that defines it; absent if there is no file. */
   readonly path?: string
-  /** What a person should know of it, where no file does: what was said and does not count. */
+  /** Notes for the user about ignored fields, if no file defines it. */
   readonly notes?: readonly string[]
 }
 
-/** The agent that is asked when none is named. */
+/** The agent that runs when a call names none. */
 export const generalAgent: AgentDefinition = {
   name: generalAgentName,
   description: 'Any multi-step task; has all tools.',

@@ -3,8 +3,8 @@ import type { AnyTool, RunOptions } from '@halting/core'
 type Aliases = NonNullable<RunOptions['toolAliases']>
 
 // Spec R-AGENT-9b.
-/** The names of calls: the tool that starts agents was called Task first, and models still call it so. */
-export function withFormerName(tools: readonly AnyTool[], given: Aliases = {}): { readonly toolAliases: Aliases } {
+/** Adds the former name `Task` of the tool that starts agents, which models still use. */
+export function withFormerName(tools: readonly AnyTool[], aliases: Aliases = {}): { readonly toolAliases: Aliases } {
   const isOther = tools.some(({ name }) => name === 'Task') || !tools.some(({ name }) => name === 'Agent')
-  return { toolAliases: isOther ? given : { Task: 'Agent', ...given } }
+  return { toolAliases: isOther ? aliases : { Task: 'Agent', ...aliases } }
 }

@@ -1,7 +1,7 @@
 import type { PermissionMode } from '@halting/policy'
 import type { AgentDefinition } from './definition.ts'
 
-/** How much a mode lets happen without a person, the least first. */
+/** How much a mode permits without asking, from the strictest to the loosest. */
 const looseness: { readonly [mode in PermissionMode]: number } = {
   plan: 0,
   dontAsk: 1,
@@ -12,15 +12,16 @@ const looseness: { readonly [mode in PermissionMode]: number } = {
 
 // Spec R-AGENT-5.
 /**
- * The mode that an agent has in place of its parent's; undefined for the same. It is never looser, but that a person's own definition may have
- * files edited without a question (`acceptEdits`) where its parent is in the mode `default`.
+ * The mode of an agent that differs from its parent's; undefined for the same mode. It is never looser, with one
+ * exception: an agent that the user defined may edit files without asking (`acceptEdits`) when its parent is in mode
+ * `default`.
  */
 export function modeOfAgent(
-  { permissionMode: wanted, level }: Pick<AgentDefinition, 'permissionMode' | 'level'>,
+  { permissionMode: ownMode, level }: Pick<AgentDefinition, 'permissionMode' | 'level'>,
   parent: PermissionMode,
 ): PermissionMode | undefined {
-  if (wanted === undefined || wanted === parent) return undefined
-  if (looseness[wanted] < looseness[parent]) return wanted
+  if (ownMode === undefined || ownMode === parent) return undefined
+  if (looseness[ownMode] < looseness[parent]) return ownMode
   const isOwn = level === 'user' || level === 'flag'
-  return isOwn && parent === 'default' && wanted === 'acceptEdits' ? wanted : undefined
+  return isOwn && parent === 'default' && ownMode === 'acceptEdits' ? ownMode : undefined
 }

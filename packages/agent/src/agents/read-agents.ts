@@ -7,50 +7,52 @@ import type { Workspace } from '../tools/workspace.ts'
 import { type AgentDefinition, generalAgent } from './definition.ts'
 import { modeOfAgent } from './mode-of-agent.ts'
 
-// Loaded where somebody described agents, and only there.
+// Loaded only if agents are defined.
 
 /** Options of `sessionAgents`. */
 export interface SessionAgentsOptions {
-  /** Where agents are described. */
+  /** The folders with agent definitions. */
   readonly places: BriefingPlaces
   /** The workspace of the session. */
   readonly workspace: Workspace
-  /** The rules of the session, which bound those of agents. */
+  /** The permission rules of the session, which bound those of agents. */
   readonly permissions: RulePermissions
-  /** What trusts the folder for this session; the records decide when absent. */
+  /** What makes the folder trusted in this session. Default: the stored trust decisions. */
   readonly trustedBy: string | false | undefined
-  /** Before those of files. */
-  readonly given: readonly AgentDefinition[]
-  /** Models that may be asked. */
+  /** Agents that precede those of files. */
+  readonly programAgents: readonly AgentDefinition[]
+  /** Models that agents may use. */
   readonly models: readonly Model[]
-  /** Another one, by a name that people know. It throws for one that cannot be asked. */
+  /** Resolves another model by name. Throws if it cannot be used. */
   readonly modelNamed: (name: string) => Model
-  /** What people wrote for all agents. */
+  /** Instructions of the user for all agents. */
   readonly instructions: string
-  /** Makes a goal of a command that an agent's `until` has. */
+  /** Turns a command of an agent's `until` into a goal. */
   readonly goalOf?: (command: string) => Goal
 }
 
 export interface Definitions {
   readonly all: readonly AgentDefinition[]
   readonly warnings: readonly string[]
-  /** Models that may be asked, by the names that people gave them. */
-  readonly asked: ReadonlyMap<string, Model>
+  /** Models that agents may use, by the names that the definitions use. */
+  readonly modelsByName: ReadonlyMap<string, Model>
 }
 
 export async function readAgents(
-  { places, permissions, trustedBy, given, modelNamed }: SessionAgentsOptions,
+  { places, permissions, trustedBy, programAgents, modelNamed }: SessionAgentsOptions,
   asked: ReadonlyMap<string, Model>,
 ): Promise<Definitions> {
   const { cwd, env, home } = places
   const trust = briefingTrust({ cwd, home, env, once: trustedBy })
   const found = await readAgentDefinitions({
     ...places,
-    given,
+    flagAgents: programAgents,
     trust,
     mayRead: (path) => !permissions.deniesReading(path),
   })
-  const ofFlag = given.flatMap(({ name, notes = [] }) => notes.map((note) => `The agent ${name} (--agents): ${note}`))
+  const ofFlag = programAgents.flatMap(({ name, notes = [] }) =>
+    notes.map((note) => `The agent ${name} (--agents): ${note}`),
+  )
   const warnings = [...ofFlag, ...found.notes]
   const models = new Map(asked)
   const all = found.all.map((definition) => {
@@ -62,7 +64,7 @@ export async function readAgents(
     return withModel(definition, { models, modelNamed, warnings })
   })
   const hasGeneral = all.some(({ name }) => name === generalAgent.name)
-  return { all: hasGeneral ? all : [generalAgent, ...all], warnings, asked: models }
+  return { all: hasGeneral ? all : [generalAgent, ...all], warnings, modelsByName: models }
 }
 
 interface Naming {
@@ -71,13 +73,13 @@ interface Naming {
   readonly warnings: string[]
 }
 
-/** Of a model that cannot be asked here it is told, and the agent has that of its parent. */
+/** If the model of a definition cannot be used, adds a warning; the agent then uses the model of its parent. */
 function withModel(definition: AgentDefinition, { models, modelNamed, warnings }: Naming): AgentDefinition {
   const { model: name, ...others } = definition
   if (name === undefined || models.has(name)) return definition
   try {
     const made = modelNamed(name)
-    // The same one under another name is asked as it is.
+    // A second name for the same model shares the instance.
     models.set(name, [...models.values()].find(({ id }) => id === made.id) ?? made)
     return definition
   } catch (thrown) {

@@ -6,28 +6,34 @@ import { headOf, isJsonObject, messageOf } from '@halting/core/adapters'
 import { boundedText, bothEnds, isInside, statOf } from '@halting/policy/files'
 import { type FrontMatter, listField, parseFrontMatter, textField } from '../instructions/frontmatter.ts'
 import type { ReadingRules } from '../instructions/instruction-files.ts'
-import { briefingOffer } from '../instructions/offers.ts'
-import { type BriefingPlaces, foldersOf, nameIn, withPluginRoot, type WrittenPlace } from '../instructions/places.ts'
+import { briefingOffer } from '../instructions/briefing-trust.ts'
+import {
+  type BriefingPlaces,
+  foldersOf,
+  componentName,
+  withPluginRoot,
+  type PromptPlace,
+} from '../instructions/places.ts'
 import { realPath } from '@halting/journal/files'
 import { PermissionRuleError, parseRules, type Offer } from '@halting/policy'
-import { isFieldName, saidFields } from './agent-fields.ts'
+import { isFieldName, checkFields } from './agent-fields.ts'
 import { type UncalledHooks, uncalledHooks } from './agent-hooks.ts'
 import { limitNames } from './agent-limits.ts'
 import { definitionOf } from './define-agent.ts'
 import { type AgentDefinition, generalAgent } from './definition.ts'
 
-/** Agents as they were read from files, with warnings. */
+/** Agents read from files, with warnings. */
 export interface AgentDefinitions {
-  /** Each name once, the one that counts. */
+  /** The effective definitions, one per name. */
   readonly all: readonly AgentDefinition[]
-  /** What a person should know: files that are broken, and what does not count. */
+  /** Notes for the user: broken files and ignored fields. */
   readonly notes: readonly string[]
 }
 
 export type AgentReading = BriefingPlaces &
   Pick<ReadingRules, 'mayRead' | 'trust'> & {
-    /** Those of `--agents`, which go before all files. */
-    readonly given?: readonly AgentDefinition[]
+    /** Agents of `--agents`, which precede those of files. */
+    readonly flagAgents?: readonly AgentDefinition[]
   }
 
 const mostBytes = 64 * 1024
@@ -36,14 +42,13 @@ const deepest = 6
 
 // Spec R-AGENT-4.
 /**
- * The agents of the folders: those that were given go before those of the project, these before the person's own, ours before those of others, and
- * those of plugins last.
- * A project that is not trusted takes no name of the person's own or of ours.
+ * The agents of all folders. Precedence: given agents, the project, the user, built-in agents, other programs,
+ * plugins. A project that is not trusted cannot replace agents of the user or built-in ones.
  */
 export async function readAgentDefinitions(options: AgentReading): Promise<AgentDefinitions> {
-  const { given = [], trust } = options
+  const { flagAgents = [], trust } = options
   const notes: string[] = []
-  const found = new Map(given.map((definition) => [definition.name, definition]))
+  const found = new Map(flagAgents.map((definition) => [definition.name, definition]))
   const read: AgentDefinition[] = []
   for (const place of foldersOf('agents', options)) {
     for (const path of await filesIn(place.path, notes)) {
@@ -66,7 +71,7 @@ export async function readAgentDefinitions(options: AgentReading): Promise<Agent
 
 const untrusted = 'the folder was not trusted with it. halting trust shows it and has it count.'
 
-/** A model costs what the person did not choose, and a goal runs a command. */
+/** A model of a project costs money, and a goal runs commands: both need trust. */
 async function asTrusted(
   definition: AgentDefinition,
   trust: AgentReading['trust'],
@@ -84,7 +89,7 @@ async function asTrusted(
   }
 }
 
-/** Exactly this agent: what the file says later was not trusted with the name. */
+/** Trust covers exactly this definition; a later version of the file needs new trust. */
 function nameOffer(definition: AgentDefinition): Offer {
   const { name, path = '' } = definition
   return briefingOffer('agents', `in place of your agent ${name}: ${path}`, JSON.stringify(definition))
@@ -98,7 +103,7 @@ function untilOffer({ until = [], path = '' }: AgentDefinition): Offer {
   return briefingOffer('agents', `until: ${until.join(', ')} in ${path}`, ...until)
 }
 
-/** Bounded, whatever lies there. A plugin may name a single file. */
+/** The definition files of a folder, bounded in number. A plugin may name a single file. */
 async function filesIn(folder: string, notes: string[]): Promise<readonly string[]> {
   if (folder.endsWith('.md') && statOf(folder)?.isFile() === true) return [folder]
   const files: string[] = []
@@ -132,7 +137,7 @@ async function entriesOf(folder: string, most: number): Promise<readonly Dirent[
 
 async function readOne(
   path: string,
-  place: WrittenPlace,
+  place: PromptPlace,
   { cwd, mayRead }: AgentReading,
   notes: string[],
 ): Promise<AgentDefinition | undefined> {
@@ -147,11 +152,11 @@ async function readOne(
   const { fields, body, problems } = await parseFrontMatter(withPluginRoot(read.text, place), isFieldName)
   if (problems[0] !== undefined) return refuse(problems[0])
   if (fields.size === 0) return refuse('it has no header above its text (---, name and description, ---)')
-  const said = saidFields([...fields.keys()], isSameInFile)
-  if (said.kind === 'wrong') return refuse(said.why)
+  const check = checkFields([...fields.keys()], isSameInFile)
+  if (check.kind === 'wrong') return refuse(check.why)
   const definition = definitionOf(
     {
-      name: nameIn(place, textField(fields, 'name') || basename(path, '.md')),
+      name: componentName(place, textField(fields, 'name') || basename(path, '.md')),
       description: textField(fields, 'description') || firstLineOf(body),
       prompt: body,
       tools: list(fields, 'tools'),
@@ -171,41 +176,41 @@ async function readOne(
   if (problem !== undefined) return refuse(problem)
   const { notes: own = [], ...counted } = definition
   const noDescription = 'it has no description. The first line of its text is used.'
-  const all = [...said.notes, ...own, ...(textField(fields, 'description') === '' ? [noDescription] : [])]
+  const all = [...check.notes, ...own, ...(textField(fields, 'description') === '' ? [noDescription] : [])]
   notes.push(...all.map((note) => `${path}: ${note}`))
   return counted
 }
 
-/** A name alone has no hooks. */
+/** A field without a value has no hooks. */
 function hooksIn(fields: FrontMatter): UncalledHooks {
   const hooks = fields.get('hooks') ?? ''
   return uncalledHooks(hooks === '' ? {} : hooks)
 }
 
-/** Without the marks of a heading. */
+/** The first line, without heading marks. */
 function firstLineOf(body: string): string {
   return headOf(body.split('\n', 1)[0]?.replace(/^#+\s*/, '') ?? '', 200)
 }
 
-/** The names of fields in a file come without capitals. */
+/** Field names in files are case-insensitive. */
 function isSameInFile(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
-/** A text is one command, with the commas in it. */
+/** A text is one command, including its commas. */
 function commandsIn(fields: FrontMatter): readonly string[] | undefined {
-  const said = fields.get('until')
+  const value = fields.get('until')
   const commands =
-    said === undefined ? undefined : Array.isArray(said) ? said.map(String) : [textField(fields, 'until')]
+    value === undefined ? undefined : Array.isArray(value) ? value.map(String) : [textField(fields, 'until')]
   return commands?.map((command) => command.trim()).filter((command) => command !== '')
 }
 
-/** Absent is all; there and empty is none. */
+/** Undefined (absent) means all; an empty list means none. */
 function list(fields: FrontMatter, name: string): readonly string[] | undefined {
   return fields.has(name) ? listField(fields, name) : undefined
 }
 
-/** A rule that cannot be read would deny nothing. */
+/** The first rule that cannot be parsed: it would deny nothing. */
 function ruleProblem({ disallowedTools }: AgentDefinition, cwd: string): string | undefined {
   try {
     parseRules({ deny: disallowedTools.filter((entry) => entry !== '*') }, cwd)
@@ -221,19 +226,19 @@ function ruleProblem({ disallowedTools }: AgentDefinition, cwd: string): string 
  * @throws Error that says what is wrong with them.
  */
 export function agentsOfJson(text: string, cwd: string): readonly AgentDefinition[] {
-  let given: unknown
+  let parsed: unknown
   try {
-    given = JSON.parse(text)
+    parsed = JSON.parse(text)
   } catch (thrown) {
     throw new Error(`is not valid JSON (${messageOf(thrown)})`, { cause: thrown })
   }
-  if (!isJsonObject(given)) throw new Error('is not an object of agents by name')
-  return Object.entries(given).map(([name, said]) => {
-    if (!isJsonObject(said)) throw new Error(`has an agent ${name} that is not an object`)
-    const fields = saidFields(Object.keys(said), (one, other) => one === other)
+  if (!isJsonObject(parsed)) throw new Error('is not an object of agents by name')
+  return Object.entries(parsed).map(([name, raw]) => {
+    if (!isJsonObject(raw)) throw new Error(`has an agent ${name} that is not an object`)
+    const fields = checkFields(Object.keys(raw), (one, other) => one === other)
     if (fields.kind === 'wrong') throw new Error(`has an agent ${name}: ${fields.why}`)
-    const { description, prompt, model, permissionMode, readonly, background, until } = said
-    const [tools, disallowedTools] = ['tools', 'disallowedTools'].map((field) => texts(name, field, said[field]))
+    const { description, prompt, model, permissionMode, readonly, background, until } = raw
+    const [tools, disallowedTools] = ['tools', 'disallowedTools'].map((field) => texts(name, field, raw[field]))
     const definition = definitionOf(
       {
         name,
@@ -246,8 +251,8 @@ export function agentsOfJson(text: string, cwd: string): readonly AgentDefinitio
         readonly,
         background,
         until: until === undefined ? undefined : texts(name, 'until', typeof until === 'string' ? [until] : until),
-        limits: said,
-        ...(said['hooks'] !== undefined && { hooks: uncalledHooks(said['hooks']) }),
+        limits: raw,
+        ...(raw['hooks'] !== undefined && { hooks: uncalledHooks(raw['hooks']) }),
       },
       { level: 'flag' },
     )

@@ -9,39 +9,39 @@ import type { Definitions, SessionAgentsOptions } from './read-agents.ts'
 
 /** The subagents of a session. */
 export interface SessionAgents {
-  /** Starts them. */
+  /** The tool that starts them. */
   readonly tool: AnyTool
-  /** Names of the kinds of subagents. */
+  /** Names of the subagent types. */
   readonly names: readonly string[]
-  /** What people are told of each; a name of a model where it asks one of its own. */
-  readonly told: readonly (Pick<AgentDefinition, 'name' | 'description' | 'level'> & {
-    /** Name of its own model. */
+  /** Descriptions for users; with the name of its model if an agent sets one. */
+  readonly descriptions: readonly (Pick<AgentDefinition, 'name' | 'description' | 'level'> & {
+    /** Name of its model. */
     readonly model?: string
   })[]
-  /** What a person should know: files that are broken, and what does not count. */
+  /** Notes for the user: broken files and ignored fields. */
   readonly warnings: readonly string[]
-  /** Reads what is there now; gives what a person should know. */
+  /** Reads the definitions again and returns notes for the user. */
   read(places: BriefingPlaces): Promise<readonly string[]>
 }
 
-/** The agents that the model may start. Nothing is loaded where nobody described any. */
+/** The agents that the model may start. Loads nothing if no agents are defined. */
 export async function sessionAgents(options: SessionAgentsOptions): Promise<SessionAgents> {
   const { workspace, permissions } = options
   const { redact = (shown: string) => shown } = workspace
-  const shown = (all: readonly AgentDefinition[]): readonly AgentDefinition[] =>
+  const redacted = (all: readonly AgentDefinition[]): readonly AgentDefinition[] =>
     all
       .filter(({ name }) => !isDenied(name, permissions))
-      // What people wrote for agents is shown to a model like any file.
+      // Agent definitions are redacted like any file that a model sees.
       .map((one) => ({ ...one, description: redact(one.description), prompt: redact(one.prompt) }))
-  const { all, warnings, asked } = await definitionsOf(options)
-  let definitions = shown(all)
+  const { all, warnings, modelsByName } = await definitionsOf(options)
+  let definitions = redacted(all)
   const tool = createAgentTool({
     definitions: () => definitions,
     mode: () => permissions.mode,
     surroundings: [surroundingsText(surroundingsOf(workspace)), redact(options.instructions)]
       .filter(Boolean)
       .join('\n\n'),
-    models: asked,
+    models: modelsByName,
     ...(options.goalOf !== undefined && { goalOf: options.goalOf }),
   })
   return {
@@ -49,7 +49,7 @@ export async function sessionAgents(options: SessionAgentsOptions): Promise<Sess
     get names() {
       return definitions.map(({ name }) => name)
     },
-    get told() {
+    get descriptions() {
       return definitions.map(({ name, description, level, model }) => ({
         name,
         description,
@@ -59,28 +59,29 @@ export async function sessionAgents(options: SessionAgentsOptions): Promise<Sess
     },
     warnings,
     async read(places) {
-      const now = await definitionsOf({ ...options, places, modelNamed: notThen }, asked)
-      definitions = shown(now.all)
+      const now = await definitionsOf({ ...options, places, modelNamed: refuseNewModel }, modelsByName)
+      definitions = redacted(now.all)
       return now.warnings
     },
   }
 }
 
-/** What a run may cost is known when it begins, by the models that it may ask. */
-function notThen(): never {
+/** A run's maximum cost is fixed when it starts, from the models that it may use. */
+function refuseNewModel(): never {
   throw new Error('no agent used it when the session started')
 }
 
 async function definitionsOf(
   options: SessionAgentsOptions,
-  asked: ReadonlyMap<string, Model> = new Map(options.models.map((one) => [one.id, one])),
+  modelsByName: ReadonlyMap<string, Model> = new Map(options.models.map((one) => [one.id, one])),
 ): Promise<Definitions> {
-  if (options.given.length === 0 && !hasAgents(options.places)) return { all: [generalAgent], warnings: [], asked }
+  if (options.programAgents.length === 0 && !hasAgents(options.places))
+    return { all: [generalAgent], warnings: [], modelsByName }
   const { readAgents } = await import('./read-agents.ts')
-  return readAgents(options, asked)
+  return readAgents(options, modelsByName)
 }
 
-/** An agent that a rule denies is not shown. */
+/** Agents that a rule denies are not offered. */
 function isDenied(name: string, permissions: RulePermissions): boolean {
   const call = { type: 'tool_use', id: 'agent', name: 'Agent', input: { subagent_type: name } } as const
   const tool = { name: 'Agent', description: '', inputSchema: {}, readOnly: false, execute: () => '' }

@@ -1,25 +1,25 @@
 import { budgetName, mostBudgetUsd, type BudgetPer, type BudgetTerms } from '@halting/core/adapters'
 
-/** A standing budget as it counts. */
+/** A standing budget as it is applied. */
 export interface BudgetRule {
-  /** As people read it: `$20 a day`. */
+  /** Its name for users: `$20 a day`. */
   readonly name: string
   /** Length of the period. */
   readonly per: BudgetPer
   /** The limit in nano-dollars (1e-9 US dollars). */
   readonly limitNanos: number
-  /** Models that it counts; undefined for all. */
+  /** Model that it counts; undefined for all. */
   readonly model: string | undefined
-  /** What is counted together, whatever the limit: a budget that is raised has spent what it had spent before. */
+  /** What is counted together, independent of the limit: a raised budget keeps what it has spent. */
   readonly scope: string
 }
 
-/** In whole nano-dollars, at most a million dollars. */
+/** Whole nano-dollars, at most a million dollars. */
 export function nanosOf(usd: number): number {
   return Math.round(Math.min(Math.max(usd, 0), mostBudgetUsd) * 1e9)
 }
 
-/** @param path Of the folder, absolute. */
+/** @param path Absolute path of the folder. */
 export function budgetRule(terms: BudgetTerms, path: string | undefined): BudgetRule {
   const { per, usd, model } = terms
   return {

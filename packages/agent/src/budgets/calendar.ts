@@ -1,6 +1,9 @@
 import type { BudgetPer } from '@halting/core/adapters'
 
-/** The period of the local time zone in which a moment lies, such as `2026-11-29` or `2026-11`. Of two, the later one is the greater text. */
+/**
+ * The period of the local time zone that contains a moment, such as `2026-11-29` or `2026-11`. Later periods compare
+ * greater as text.
+ */
 export function periodOf(per: BudgetPer, at: Date): string {
   const month = `${padded(at.getFullYear(), 4)}-${padded(at.getMonth() + 1, 2)}`
   return per === 'month' ? month : `${month}-${padded(at.getDate(), 2)}`
@@ -8,19 +11,19 @@ export function periodOf(per: BudgetPer, at: Date): string {
 
 const minuteMs = 60_000
 
-/** When the next period begins: ISO 8601 with the offset that the local time zone has then. */
+/** Start of the next period: ISO 8601 with the offset of the local time zone at that time. */
 export function resetsAt(per: BudgetPer, at: Date): string {
   return localTime(nextPeriod(per, at))
 }
 
-/** The first moment of the next period. A day may begin later than at midnight, where the clocks go forward then. */
+/** The first moment of the next period. A day may begin after midnight where the clocks go forward then. */
 function nextPeriod(per: BudgetPer, at: Date): Date {
   const next =
     per === 'month'
       ? new Date(at.getFullYear(), at.getMonth() + 1, 1)
       : new Date(at.getFullYear(), at.getMonth(), at.getDate() + 1)
   if (next > at) return next
-  // Clocks that went back over midnight have a day come twice: the second time it begins within hours.
+  // Where clocks go back over midnight, a day begins twice, the second time within hours.
   const own = periodOf(per, at)
   let minute = new Date(Math.floor(at.getTime() / minuteMs) * minuteMs + minuteMs)
   while (periodOf(per, minute) <= own) minute = new Date(minute.getTime() + minuteMs)

@@ -1,4 +1,4 @@
-// `@halting/agent/budgets`: standing budgets, such as so many dollars a day, which all processes of a person share.
+// `@halting/agent/budgets`: standing budgets, such as a limit per day, that all processes of a user share.
 export type { BudgetRule } from './budget-rule.ts'
 export {
   countingRules,

@@ -8,6 +8,7 @@ import {
   statSync,
   unlinkSync,
   writeSync,
+  statfsSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -15,46 +16,49 @@ import { codeOf, messageOf } from '@halting/core/adapters'
 import { makeDurableFolder, othersProblem, readSized, tryBriefLock, type BriefLock } from '@halting/journal/files'
 import { ledgerText, readLedger } from './ledger-json.ts'
 import { emptyLedger, type LedgerState } from './ledger-state.ts'
-import { networkMountOf } from './mount.ts'
+import { mountTypeOf } from '@halting/policy/files'
 
-/** A ledger that cannot be used: what was spent is not known, or cannot be written. */
+/** The ledger cannot be used: the amount spent is unknown, or cannot be written. */
 export class LedgerProblem extends Error {
   override readonly name = 'LedgerProblem'
 }
 
-/** What becomes of the ledger, and what the caller gets. The same state writes nothing. */
+/** The next state of the ledger, and the result for the caller. An unchanged state is not written. */
 export interface LedgerChange<T> {
   readonly state: LedgerState
   readonly result: T
 }
 
-/** Changes the state at once, without awaiting. */
+/** Computes the next state synchronously. */
 export type ChangeLedger<T> = (state: LedgerState) => LedgerChange<T>
 
-/** Calls of the system that a test may have fail. */
+/** System calls that a test may replace. */
 export interface LedgerSystem {
   write(file: number, bytes: Buffer): number
   statfs(path: string): { type: number }
 }
 
-/** The folder of the ledger, in the folder of the person's own settings. */
+/** The folder of the ledger, inside the user's settings folder. */
 export function ledgerFolder(configFolder: string): string {
   return join(configFolder, 'budgets')
 }
 
-/** Nothing that halting writes is so large. */
+/** Larger files were not written by halting. */
 const largestBytes = 16 * 1024 * 1024
-/** A lock that is held for microseconds, and was held for so long: its holder is on another machine, or cannot be looked at. */
+/**
+ * A lock is normally held for microseconds. After this time its holder is assumed to be on another machine or not
+ * observable.
+ */
 const abandonedMs = 10_000
 
-/** What comes of an attempt that does not wait for the lock. */
+/** The result of an attempt that does not wait for the lock. */
 export type Attempt<T> =
   | { readonly kind: 'done'; readonly result: T }
   | { readonly kind: 'held'; readonly token: string }
 
 /**
- * The file of the ledger: read and written whole, under a lock, by one process at a time. It is not synced: a power failure may take the last seconds, or leave a
- * file that is damaged.
+ * The ledger file: read and written as a whole under a lock, by one process at a time. It is not synced: a power
+ * failure may lose the last seconds or damage the file.
  */
 export class LedgerFile {
   readonly folder: string
@@ -71,7 +75,10 @@ export class LedgerFile {
     this.#system = system
   }
 
-  /** Makes the folder, and looks whether it may hold a ledger. @throws LedgerProblem */
+  /**
+   * Creates the folder and checks that it may hold a ledger.
+   * @throws LedgerProblem
+   */
   async open(): Promise<void> {
     try {
       await makeDurableFolder(this.folder)
@@ -99,7 +106,10 @@ export class LedgerFile {
       )
   }
 
-  /** The ledger as it is; empty where there is none. Takes no lock. @throws LedgerProblem */
+  /**
+   * The current ledger; empty if there is no file. Takes no lock.
+   * @throws LedgerProblem
+   */
   read(): LedgerState {
     const bytes = this.#bytes()
     if (bytes === undefined) return emptyLedger
@@ -119,13 +129,16 @@ export class LedgerFile {
     }
   }
 
-  /** What tells one version of the file from another. */
+  /** Distinguishes versions of the file. */
   stamp(): string {
     const stats = statSync(this.path, { throwIfNoEntry: false, bigint: true })
     return stats === undefined ? '' : `${stats.ino} ${stats.mtimeNs} ${stats.size}`
   }
 
-  /** Changes the ledger, unless another process has the lock at this moment. @throws LedgerProblem */
+  /**
+   * Changes the ledger, unless another process holds the lock.
+   * @throws LedgerProblem
+   */
   attempt<T>(change: ChangeLedger<T>, abandoned?: string): Attempt<T> {
     let lock: BriefLock
     try {
@@ -145,18 +158,21 @@ export class LedgerFile {
     }
   }
 
-  /** Changes the ledger as soon as nobody else has the lock. @throws LedgerProblem, and what `signal` was aborted with. */
+  /**
+   * Changes the ledger as soon as the lock is free.
+   * @throws LedgerProblem, or the abort reason of `signal`.
+   */
   async change<T>(change: ChangeLedger<T>, signal?: AbortSignal): Promise<T> {
-    let held = { token: '', since: performance.now() }
+    let lastHolder = { token: '', since: performance.now() }
     let abandoned: string | undefined
     for (;;) {
       signal?.throwIfAborted()
       const attempt = this.attempt(change, abandoned)
       if (attempt.kind === 'done') return attempt.result
       const { token } = attempt
-      if (token !== held.token) held = { token, since: performance.now() }
-      abandoned = performance.now() - held.since > abandonedMs ? token : undefined
-      // Not all at once: each of them would find the lock taken by another.
+      if (token !== lastHolder.token) lastHolder = { token, since: performance.now() }
+      abandoned = performance.now() - lastHolder.since > abandonedMs ? token : undefined
+      // A random delay, so that waiting processes do not collide again.
       await wait(1 + Math.random() * 3)
     }
   }
@@ -197,7 +213,7 @@ export class LedgerFile {
       } finally {
         closeSync(file)
       }
-      // Whoever took this process for dead has read the ledger since.
+      // A process that assumed this one dead has read the ledger since.
       if (!lock.isHeld()) throw new LedgerProblem(`${this.#lockPath} was taken over by another process. Try again.`)
       renameSync(part, this.path)
     } catch (error) {
@@ -212,7 +228,7 @@ export class LedgerFile {
     try {
       lock.release()
     } catch {
-      // It is of this process: whoever comes after its end takes it over.
+      // The lock belongs to this process: after its end the next process takes it over.
     }
   }
 
@@ -236,7 +252,7 @@ export class LedgerFile {
   }
 }
 
-/** Made anew each time: what a killed process left is removed, and a link in its place is not followed. */
+/** Creates a new file each time: the draft of a killed process is removed, and a link in its place is not followed. */
 function created(path: string): number {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
   try {
@@ -252,11 +268,11 @@ function removeIfThere(path: string): void {
   try {
     unlinkSync(path)
   } catch {
-    // There is none, or it cannot be removed: the next one that writes says so.
+    // It is missing or cannot be removed; the next writer reports that.
   }
 }
 
-/** @throws LedgerProblem for what others own or may write: they could say that nothing was spent. */
+/** @throws LedgerProblem for files that other users own or may write: they could hide what was spent. */
 function checkOwner(path: string, stats: Stats): void {
   const problem = othersProblem(path, stats)
   if (problem !== undefined) throw new LedgerProblem(problem)
@@ -264,4 +280,49 @@ function checkOwner(path: string, stats: Stats): void {
   if (process.getuid === undefined) return
   if ((stats.mode & 0o200) === 0)
     throw new LedgerProblem(`${path} is read-only. Run: chmod u+w ${JSON.stringify(path)}`)
+}
+
+// A network mount may be written by several machines whose locks do not exclude each other.
+
+/** Network file systems by their statfs(2) type on Linux. */
+const networkKinds: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB'],
+  [0x01021997, '9P'],
+  [0x5346414f, 'AFS'],
+  [0x6b414653, 'AFS'],
+  [0x73757245, 'Coda'],
+  [0x00c36400, 'Ceph'],
+  [0x564c, 'NCP'],
+  [0x0bd00bd0, 'Lustre'],
+  [0x01161970, 'GFS2'],
+  [0x7461636f, 'OCFS2'],
+  [0x47504653, 'GPFS'],
+  [0x19830326, 'BeeGFS'],
+  [0xaad7aaea, 'PanFS'],
+  [0x786f4256, 'VirtualBox shared folder'],
+  [0xbacbacbc, 'VMware shared folder'],
+])
+
+const fuse = 0x65735546
+
+/** FUSE file systems that store their files on a local disk. */
+const localFuse = /^(?:fuseblk|fuse\.(?:fuse-overlayfs|bindfs|gocryptfs|encfs|cryfs|mergerfs|ntfs-3g|ntfs|exfat))$/
+
+/** The network file system of a folder; undefined for a local disk, and where the system does not report it. */
+function networkMountOf(folder: string, statfs: (path: string) => { type: number } = statfsSync): string | undefined {
+  // The type numbers are specific to Linux.
+  if (process.platform !== 'linux') return undefined
+  let type: number
+  try {
+    // On 32-bit machines the kernel's number is negative.
+    type = statfs(folder).type >>> 0
+  } catch {
+    return undefined
+  }
+  if (type !== fuse) return networkKinds.get(type)
+  const kind = mountTypeOf(folder)
+  return kind !== undefined && localFuse.test(kind) ? undefined : (kind ?? 'FUSE')
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type SharedBudget } from '@halting/core/adapters'
 import type { ProcessIdentity } from '@halting/journal/files'
 import {
-  addsUp,
+  areReservationsConsistent,
   type Correctable,
   type LedgerState,
   type PeriodPlace,
@@ -17,7 +17,10 @@ type Read =
   | { readonly kind: 'newer' }
   | { readonly kind: 'damaged'; readonly why: string }
 
-/** Nothing of a state is ever changed in place. Most of a ledger is as it was when it was written last: to write all of it anew took two thirds of the time. */
+/**
+ * States are never changed in place, and most of a ledger is unchanged between two writes. Serializing all of it took
+ * two thirds of the time.
+ */
 const texts = new WeakMap<object, string>()
 
 function textOf(value: object, write: () => string = () => JSON.stringify(value)): string {
@@ -46,7 +49,10 @@ export function ledgerText({ scopes, reservations, correctable, waiters }: Ledge
   return `{"version":${version},"scopes":${recordText(scopes, periodsText)},${lists.join(',')}}\n`
 }
 
-/** Reads the text of a ledger file. What is not exactly a ledger is damaged: a part of it would be less than was spent. */
+/**
+ * Parses the text of a ledger file. Anything that is not exactly a ledger counts as damaged: part of a ledger would
+ * understate what was spent.
+ */
 export function readLedger(text: string): Read {
   let content: unknown
   try {
@@ -64,7 +70,7 @@ export function readLedger(text: string): Read {
   if (!isListOf(correctable, isCorrectable)) return other('correctable')
   if (!isListOf(waiters, isWaiter)) return other('waiters')
   const state: LedgerState = { scopes: sorted(scopes), reservations, correctable, waiters }
-  return addsUp(state)
+  return areReservationsConsistent(state)
     ? { kind: 'ledger', state }
     : { kind: 'damaged', why: 'what is reserved is not the sum of its reservations' }
 }

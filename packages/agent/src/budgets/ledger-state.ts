@@ -11,7 +11,7 @@ import {
 } from '@halting/core/adapters'
 import type { ProcessIdentity } from '@halting/journal/files'
 
-// What is on the ledger of standing budgets, and how it changes. Amounts are whole nano-dollars.
+// The state of the ledger of standing budgets, and its transitions. Amounts are whole nano-dollars.
 
 /** A period of a scope, such as `day` and `2026-11-29`. */
 export interface PeriodPlace {
@@ -19,7 +19,7 @@ export interface PeriodPlace {
   readonly period: string
 }
 
-/** Taken aside for one request, by a process. */
+/** An amount that a process has reserved for one request. */
 export interface Reservation {
   readonly id: string
   readonly process: ProcessIdentity
@@ -28,11 +28,11 @@ export interface Reservation {
   readonly repository: string
   readonly nanos: number
   readonly places: readonly PeriodPlace[]
-  /** When, in milliseconds since 1970. */
+  /** Time of the reservation, in milliseconds since 1970. */
   readonly since: number
 }
 
-/** A charge of which nobody knew what it came to, or that a person has corrected. */
+/** A charge that was never reported, or that a user has corrected. */
 export interface Correctable {
   readonly id: string
   readonly why: 'process ended' | 'not reported' | 'corrected'
@@ -44,19 +44,19 @@ export interface Correctable {
   readonly since: number
 }
 
-/** A request that waits for what others have reserved. */
+/** A request that waits for amounts that others have reserved. */
 export interface Waiter {
   readonly id: string
   readonly process: ProcessIdentity
-  /** Scopes that have too little for it: nobody who came later takes from them. */
+  /** Scopes with too little left for it. Later requests may not take from them. */
   readonly scopes: readonly string[]
   readonly since: number
 }
 
-/** Periods of a scope, by their names: the earlier ones before the later ones. */
+/** Periods of a scope by name, in order of time. */
 export type Periods = Readonly<Record<string, SharedBudget>>
 
-/** All that is on the ledger. */
+/** The whole state of the ledger. */
 export interface LedgerState {
   readonly scopes: Readonly<Record<string, Periods>>
   readonly reservations: readonly Reservation[]
@@ -66,23 +66,23 @@ export interface LedgerState {
 
 export const emptyLedger: LedgerState = Object.freeze({ scopes: {}, reservations: [], correctable: [], waiters: [] })
 
-/** The oldest of more can be corrected no more: it stays charged at its worst case. */
+/** Beyond this number the oldest entry can no longer be corrected: it stays charged at its worst case. */
 const mostCorrectable = 100
-/** Of more than these the oldest is counted with the one after it. */
+/** Beyond this number the oldest period is merged into the next one. */
 const mostPeriods: Readonly<Record<BudgetPer, number>> = { day: 62, month: 24 }
-/** Of more scopes that one goes whose last period is the oldest. */
+/** Beyond this number the scope whose last period is oldest is removed. */
 const mostScopes = 200
 
 /** The length of the periods of a scope. */
-export function perOfScope(scope: string): BudgetPer {
+export function periodLengthOf(scope: string): BudgetPer {
   return scope.startsWith('month') ? 'month' : 'day'
 }
 
 /**
- * What counts against a period: all that is on the ledger with its name or a later one. So neither a clock that was set back nor a time zone further west
- * opens a period anew.
+ * What counts against a period: all entries of that period or a later one. So neither a clock that was set back nor a
+ * time zone further west reopens a period.
  */
-export function sumFrom(state: LedgerState, { scope, period }: PeriodPlace): SharedBudget {
+export function totalSince(state: LedgerState, { scope, period }: PeriodPlace): SharedBudget {
   let sum = newBudget
   for (const [name, budget] of Object.entries(state.scopes[scope] ?? {})) {
     if (name < period) continue
@@ -97,13 +97,13 @@ export function sumFrom(state: LedgerState, { scope, period }: PeriodPlace): Sha
   return sum
 }
 
-/** Takes the amount aside in all of its periods. The caller has looked whether it fits. */
+/** Reserves the amount in all of its periods. The caller has checked that it fits. */
 export function reserve(state: LedgerState, reservation: Reservation): LedgerState {
   const changed = changeLeases(state, reservation.places, noLease, (leased) => raiseLease(leased, 1, reservation.nanos))
   return { ...changed, reservations: [...state.reservations, reservation] }
 }
 
-/** What a request came to. */
+/** The actual cost of a request. */
 export interface Settlement {
   readonly id: string
   readonly nanos: number
@@ -111,8 +111,8 @@ export interface Settlement {
 }
 
 /**
- * Puts what was spent in the place of a reservation. Where the process was taken for dead the entry that was made of it is corrected. What is neither stays
- * as it is: it was settled before, or is too old to be corrected.
+ * Replaces a reservation by what was spent. If the process was assumed dead, corrects the entry made from it.
+ * Otherwise changes nothing: the request was settled before, or is too old to be corrected.
  */
 export function settle(state: LedgerState, { id, nanos, isKnown }: Settlement): LedgerState {
   const reservation = state.reservations.find((each) => each.id === id)
@@ -141,14 +141,14 @@ function settled(
   }
 }
 
-/** Says what an entry that can be corrected really came to. The state as it was where there is none. */
+/** Sets the actual cost of a correctable entry. Returns the same state if there is no such entry. */
 export function correct(state: LedgerState, id: string, nanos: number): LedgerState {
   const entry = state.correctable.find((each) => each.id === id)
   if (entry === undefined) return state
   const unknownNanos = entry.why === 'corrected' ? 0 : entry.nanos
   const lease: Lease = { nanos: entry.nanos, spentNanos: entry.nanos, unknownNanos, turn: 1, isHeld: false }
   const changed = changeLeases(state, entry.places, lease, (leased) =>
-    // A later turn of the holder says what it has spent in all.
+    // A later turn of the holder reports its total.
     closeLease(raiseLease(leased, 2, 0), { nanos, unknownNanos: 0 }),
   )
   const corrected: Correctable = { ...entry, nanos, why: 'corrected' }
@@ -160,20 +160,23 @@ function withoutCorrectable(state: LedgerState, id: string): LedgerState {
   return correctable.length === state.correctable.length ? state : { ...state, correctable }
 }
 
-/** Says what was spent in a period that a wrong clock wrote, beyond what is reserved in it. */
+/** Sets what was spent in a period that a wrong clock wrote, apart from what is reserved in it. */
 export function correctPeriod(state: LedgerState, { scope, period }: PeriodPlace, nanos: number): LedgerState {
   const budget = state.scopes[scope]?.[period]
   if (budget === undefined) return state
   const reserved = budget.leasedNanos - budget.spentNanos
   const corrected = { ...budget, leasedNanos: reserved + nanos, spentNanos: nanos, unknownNanos: 0 }
-  // Of what is corrected as a whole no part can be corrected any more.
+  // Once a period is corrected as a whole, its parts can no longer be corrected.
   const correctable = state.correctable.filter(
     ({ places }) => !places.some((each) => each.scope === scope && placeIn(state, each) === period),
   )
   return { ...withPeriod(state, scope, period, corrected), correctable }
 }
 
-/** Settles at its worst case what dead processes have reserved, and forgets that they wait. The state as it was where all are alive. */
+/**
+ * Charges reservations of dead processes at their worst case and removes their waiters. Returns the same state if all
+ * are alive.
+ */
 export function settleDead(state: LedgerState, isDead: (entry: Reservation | Waiter) => boolean): LedgerState {
   let changed = state
   for (const reservation of state.reservations.filter(isDead))
@@ -182,8 +185,8 @@ export function settleDead(state: LedgerState, isDead: (entry: Reservation | Wai
   return waiters.length === state.waiters.length ? changed : { ...changed, waiters }
 }
 
-/** Scopes that requests wait for which came before this one. Who cannot take what they wait for keeps their place, and keeps nobody from it. */
-export function claimedBefore(
+/** Scopes that earlier waiting requests need. A process that cannot proceed keeps its place without blocking others. */
+export function scopesOfEarlierWaiters(
   state: LedgerState,
   id: string,
   canTake: (waiter: Waiter) => boolean,
@@ -193,8 +196,8 @@ export function claimedBefore(
   return new Set(before.filter(canTake).flatMap(({ scopes }) => scopes))
 }
 
-/** Has a request wait for these scopes, too; behind all others where it did not wait yet. */
-export function waitFor(state: LedgerState, waiter: Waiter): LedgerState {
+/** Adds scopes that a request waits for; a new waiter goes to the end of the queue. */
+export function withWaiter(state: LedgerState, waiter: Waiter): LedgerState {
   const present = state.waiters.find(({ id }) => id === waiter.id)
   if (present === undefined) return { ...state, waiters: [...state.waiters, waiter] }
   const scopes = [...new Set([...present.scopes, ...waiter.scopes])]
@@ -202,14 +205,14 @@ export function waitFor(state: LedgerState, waiter: Waiter): LedgerState {
   return { ...state, waiters: state.waiters.map((each) => (each === present ? { ...each, scopes } : each)) }
 }
 
-/** The request waits no more. */
-export function leave(state: LedgerState, id: string): LedgerState {
+/** Removes a waiter. */
+export function withoutWaiter(state: LedgerState, id: string): LedgerState {
   const waiters = state.waiters.filter((waiter) => waiter.id !== id)
   return waiters.length === state.waiters.length ? state : { ...state, waiters }
 }
 
-/** Whether what is reserved in each period is the sum of its reservations, as in every ledger that nobody has edited. */
-export function addsUp(state: LedgerState): boolean {
+/** Whether the reserved amount of each period equals the sum of its reservations, as in every unedited ledger. */
+export function areReservationsConsistent(state: LedgerState): boolean {
   const reserved = new Map<string, { nanos: number; holders: number }>()
   for (const { nanos, places } of state.reservations)
     for (const place of places) {
@@ -242,14 +245,14 @@ function changeLeases(
   for (const place of places) {
     const period = lease === noLease ? place.period : placeIn(changed, place)
     const budget = changed.scopes[place.scope]?.[period]
-    // Of a scope that there was no room for nothing is known any more.
+    // Nothing is known about a scope that was dropped for lack of room.
     if (budget === undefined && lease !== noLease) continue
     changed = withPeriod(changed, place.scope, period, change({ budget: budget ?? newBudget, lease }).budget)
   }
   return changed
 }
 
-/** The period in which an amount is now: where its own was counted with later ones, the first of those. */
+/** The period that now contains an amount: if its own was merged into later ones, the first of those. */
 function placeIn(state: LedgerState, { scope, period }: PeriodPlace): string {
   const periods = state.scopes[scope]
   if (periods === undefined || periods[period] !== undefined) return period
@@ -258,15 +261,18 @@ function placeIn(state: LedgerState, { scope, period }: PeriodPlace): string {
 
 function withPeriod(state: LedgerState, scope: string, period: string, budget: SharedBudget): LedgerState {
   const present = state.scopes[scope] ?? {}
-  // In its place, so that a period that is there is not moved.
+  // Keeps the position of an existing period.
   if (present[period] !== undefined)
     return { ...state, scopes: { ...state.scopes, [scope]: { ...present, [period]: budget } } }
   const named = Object.entries({ ...present, [period]: budget }).toSorted(([one], [other]) => (one < other ? -1 : 1))
-  const scopes = { ...state.scopes, [scope]: Object.fromEntries(folded(named, mostPeriods[perOfScope(scope)])) }
+  const scopes = { ...state.scopes, [scope]: Object.fromEntries(folded(named, mostPeriods[periodLengthOf(scope)])) }
   return { ...state, scopes: withinBound(scopes, scope, state.reservations) }
 }
 
-/** The oldest periods of too many are counted with the one after them: for all that come before that one everything that was ever spent stays spent. */
+/**
+ * Merges the oldest periods, if there are too many, into the next one. What was spent stays counted for all earlier
+ * periods.
+ */
 function folded(
   named: readonly (readonly [string, SharedBudget])[],
   most: number,

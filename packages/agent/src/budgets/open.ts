@@ -8,39 +8,39 @@ import { budgetRule, type BudgetRule } from './budget-rule.ts'
 import { LedgerFile, LedgerProblem, ledgerFolder } from './ledger-file.ts'
 import { StandingLedger } from './standing-ledger.ts'
 
-/** Whose ledger it is, and where they work. */
+/** The user who owns the ledger, and the folder of the session. */
 export interface LedgerOwner {
-  /** The folder that they work in. */
+  /** The working folder. */
   readonly cwd: string
   /** The environment, for variables that move the ledger. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Budgets of the settings, and what the session asks in their folder. */
+/** Budgets of the settings, and the models that the session uses in its folder. */
 export interface CountedModels {
-  /** Whose ledger it is. */
+  /** The owner of the ledger. */
   readonly owner: LedgerOwner
   /** The budgets of the settings. */
   readonly budgets: readonly BudgetTerms[]
-  /** Ids of the models that the session may ask. */
+  /** Ids of the models that the session may use. */
   readonly models: readonly string[]
-  /** What the models cost. */
+  /** Prices of the models. */
   readonly prices: Prices
-  /** Whether the person wants to continue without the budgets. */
+  /** Whether the user wants to continue without the budgets. */
   readonly ignored: boolean
-  /** What the option that ignores them is called, such as `--ignore-standing-budgets`. */
+  /** Name of the option that ignores them, such as `--ignore-standing-budgets`. */
   readonly nameOfIgnoring: string
 }
 
-/** What the standing budgets of a session are opened with. */
+/** Options of `openStandingBudgets`. */
 export interface OpenStandingBudgets extends CountedModels {
   /** Id of the session. */
   readonly sessionId: string
-  /** Called where what is spent cannot be counted, and that is ignored. */
+  /** Called when spending cannot be counted and that is ignored. */
   readonly onUncounted: (why: string) => void
 }
 
-/** The file of the ledger of a person. */
+/** The ledger file of a user. */
 export function ledgerFileOf({ cwd, env }: LedgerOwner): LedgerFile {
   return new LedgerFile(ledgerFolder(configFolder('halting', { cwd, home: homeFolder(env), env })))
 }
@@ -49,9 +49,9 @@ export function ledgerFileOf({ cwd, env }: LedgerOwner): LedgerFile {
 export function budgetRules(budgets: readonly BudgetTerms[], { env }: LedgerOwner): readonly FoundRule[] {
   return budgets.map((budget) => {
     if (budget.folder === undefined) return { rule: budgetRule(budget, undefined), folder: undefined }
-    const given = budget.folder.startsWith('~') ? join(homeFolder(env), budget.folder.slice(1)) : budget.folder
-    // By the name that settings give it: a repository that is made or moved there, or a link, renews no budget.
-    const folder = resolve(given)
+    const absolute = budget.folder.startsWith('~') ? join(homeFolder(env), budget.folder.slice(1)) : budget.folder
+    // Uses the path as written in the settings: a new or moved repository, or a link, must not renew a budget.
+    const folder = resolve(absolute)
     return { rule: budgetRule(budget, folder), folder }
   })
 }
@@ -61,7 +61,10 @@ interface FoundRule {
   readonly folder: string | undefined
 }
 
-/** The repository that a folder belongs to, by what all of its worktrees share; the folder itself where there is none. */
+/**
+ * The repository of a folder, identified by what all of its worktrees share; the folder itself if it is not in a
+ * repository.
+ */
 export function placeOf(folder: string): string {
   const real = realPath(folder)
   const found = findRepository(real)
@@ -69,8 +72,8 @@ export function placeOf(folder: string): string {
 }
 
 /**
- * Whether a budget of a folder counts in another one: in what is below it, whatever repositories are there, and in its own repository and those below it
- * wherever the worktree is.
+ * Whether the budget of a folder counts in another folder: in everything below it, whatever repositories are there,
+ * and in its own repository and those below it, in any worktree.
  */
 function countsIn(folder: string | undefined, cwd: string): boolean {
   if (folder === undefined) return true
@@ -79,8 +82,8 @@ function countsIn(folder: string | undefined, cwd: string): boolean {
 }
 
 /**
- * Opens the standing budgets that count in a folder; undefined where there are none, and then nothing is made or read.
- * @throws ConfigurationError for a ledger that cannot be used, and for a model without a price that one of them counts.
+ * Opens the standing budgets that count in a folder; undefined if there are none, and then no file is created or read.
+ * @throws ConfigurationError if the ledger cannot be used, or if a counted model has no price.
  */
 export async function openStandingBudgets(options: OpenStandingBudgets): Promise<StandingBudgets | undefined> {
   const { owner, sessionId, prices, ignored, nameOfIgnoring, onUncounted } = options
@@ -89,19 +92,22 @@ export async function openStandingBudgets(options: OpenStandingBudgets): Promise
   const isPriced = pricedBy(prices)
   const file = ledgerFileOf(owner)
   const repository = placeOf(owner.cwd)
-  const standing = new StandingLedger({ file, rules, session: sessionId, repository, ignored, isPriced, onUncounted })
+  const ledger = new StandingLedger({ file, rules, session: sessionId, repository, ignored, isPriced, onUncounted })
   try {
-    await standing.open()
-    return standing
+    await ledger.open()
+    return ledger
   } catch (thrown) {
     if (!(thrown instanceof LedgerProblem)) throw thrown
     throw new ConfigurationError(
-      `${thrown.message} No request is made until then: your settings have budgets. ${nameOfIgnoring} goes on without.`,
+      `${thrown.message} No request is sent until then, because your settings have budgets. ${nameOfIgnoring} continues without them.`,
     )
   }
 }
 
-/** The standing budgets that count in a folder, without their ledger. @throws ConfigurationError for a model without a price that one of them counts. */
+/**
+ * The standing budgets that count in a folder, without their ledger.
+ * @throws ConfigurationError if a counted model has no price.
+ */
 export function countingRules(options: CountedModels): readonly BudgetRule[] {
   const { owner, budgets, ignored } = options
   const found = budgetRules(budgets, owner).filter(({ folder }) => countsIn(folder, owner.cwd))
@@ -120,8 +126,8 @@ function checkPrices(rules: readonly BudgetRule[], { models, prices, nameOfIgnor
     const rule = rules.find((each) => countsModel(each, model))
     if (rule === undefined || isPriced(model)) continue
     throw new ConfigurationError(
-      `The budget ${rule.name} counts ${model}, which has no price: its requests cannot be bounded. Give its price by ` +
-        `modelPrices in your settings, give the budget a model pattern that leaves it out, or use ${nameOfIgnoring}.`,
+      `The budget ${rule.name} counts ${model}, which has no price: its requests cannot be bounded. Set its price with ` +
+        `modelPrices in your settings, give the budget a model pattern that excludes it, or use ${nameOfIgnoring}.`,
     )
   }
 }

@@ -15,13 +15,13 @@ import { nanosOf, type BudgetRule } from './budget-rule.ts'
 import { periodOf, resetsAt } from './calendar.ts'
 import { LedgerProblem, type Attempt, type ChangeLedger, type LedgerChange, type LedgerFile } from './ledger-file.ts'
 import {
-  claimedBefore,
-  leave,
+  scopesOfEarlierWaiters,
+  withoutWaiter,
   reserve,
   settle,
   settleDead,
-  sumFrom,
-  waitFor,
+  totalSince,
+  withWaiter,
   type LedgerState,
   type PeriodPlace,
   type Reservation,
@@ -29,44 +29,49 @@ import {
   type Waiter,
 } from './ledger-state.ts'
 
-/** What the standing budgets of a session are made of. */
+/** Options of `StandingLedger`. */
 export interface StandingLedgerOptions {
   readonly file: LedgerFile
-  /** Those that count in the folder of the session. */
+  /** The budgets that count in the folder of the session. */
   readonly rules: readonly BudgetRule[]
-  /** Names of what spends, for the entries of the ledger. */
+  /** Labels of the ledger entries: who spends. */
   readonly session: string
   readonly repository: string
-  /** The person's word: nothing is refused, and what is spent is counted as far as it can be written. */
+  /** The user ignores the budgets: nothing is refused, and spending is counted as far as it can be written. */
   readonly ignored?: boolean
-  /** Whether a model has a price. Only one with a price can be counted. */
+  /** Whether a model has a price. Only models with a price can be counted. */
   readonly isPriced?: (model: string) => boolean
-  /** Called once where the ledger cannot be written and that is ignored. */
+  /** Called once when the ledger cannot be written and that is ignored. */
   readonly onUncounted?: (why: string) => void
   readonly now?: () => Date
 }
 
-type Taken = { readonly kind: 'taken'; readonly id: string; readonly nanos: number; readonly short?: StandingBudget }
-type Short = { readonly kind: 'short'; readonly wait: StandingWait; readonly budget: StandingBudget }
-type Answer = Taken | StandingRefused | Short
+type ReservedAnswer = {
+  readonly kind: 'taken'
+  readonly id: string
+  readonly nanos: number
+  readonly short?: StandingBudget
+}
+type ShortAnswer = { readonly kind: 'short'; readonly wait: StandingWait; readonly budget: StandingBudget }
+type Answer = ReservedAnswer | StandingRefused | ShortAnswer
 
-/** So often a request that waits looks whether the ledger has changed. */
+/** How often a waiting request checks whether the ledger has changed. */
 const pauseMs = 10
-/** So often it looks whether a process has died that has reserved something, or waits before it. */
+/** How often it checks whether a process that has reserved something, or waits before it, has died. */
 const lookForDeadMs = 100
-/** A wait asks again after so long in any case, and so does what could not be written. */
+/** Longest pause before a wait checks again, or a failed write is retried. */
 const longestPauseMs = 1_000
-/** A process of another host name on the same disk: no request takes longer. */
+/** For a process of another host name on the same disk: no request takes longer. */
 const longestRequestMs = 3_600_000
 
-/** Standing budgets on a ledger file, which all processes of a person share. */
+/** Standing budgets on a ledger file, which all processes of a user share. */
 export class StandingLedger implements StandingBudgets {
   readonly names: readonly string[]
   readonly #options: StandingLedgerOptions
   readonly #own: ProcessIdentity = ownProcess()
   readonly #instance = randomUUID().slice(0, 8)
   #requests = 0
-  /** What requests came to, and could not be written yet. */
+  /** Costs of requests that could not be written yet. */
   #unwritten: readonly Settlement[] = []
   #retry: NodeJS.Timeout | undefined
   #retries = 0
@@ -77,12 +82,15 @@ export class StandingLedger implements StandingBudgets {
     this.names = options.rules.map(({ name }) => name)
   }
 
-  /** Looks whether the ledger can be read and written, and settles what dead processes have reserved. @throws LedgerProblem */
+  /**
+   * Checks that the ledger can be read and written, and settles reservations of dead processes.
+   * @throws LedgerProblem
+   */
   async open(signal?: AbortSignal): Promise<void> {
     const { file, ignored } = this.#options
     try {
       await file.open()
-      // Written also where nothing changes: a full disk is found before anything is spent.
+      // Writes even an unchanged state: a full disk must be found before anything is spent.
       await file.change(
         (state) => ({ state: { ...settleDead(state, isDead(this.#now())) }, result: undefined }),
         signal,
@@ -106,37 +114,37 @@ export class StandingLedger implements StandingBudgets {
     const rules = this.#options.rules.filter((rule) => countsModel(rule, request.model))
     if (rules.length === 0 || this.#isUncounted) return { kind: 'taken', usd: request.usd, settle() {} }
     this.#requests += 1
-    const asked: Asked = { request, rules, id: `${this.#instance}-${this.#requests}` }
+    const pending: PendingRequest = { request, rules, id: `${this.#instance}-${this.#requests}` }
     try {
       if (!signal.aborted) {
-        const attempt = this.#attempt((state) => this.#answer(state, asked))
+        const attempt = this.#attempt((state) => this.#answer(state, pending))
         if (attempt.kind === 'done' && attempt.result.kind !== 'short') return this.#outcome(attempt.result, request)
       }
     } catch (error) {
       return this.#failed(error, request)
     }
-    return this.#wait(asked, signal, onWait).then(
+    return this.#wait(pending, signal, onWait).then(
       (answer) => this.#outcome(answer, request),
       (error: unknown) => this.#failed(error, request),
     )
   }
 
-  /** Rejects with nothing taken when it is aborted. */
+  /** Rejects when aborted; nothing is reserved then. */
   async #wait(
-    asked: Asked,
+    pending: PendingRequest,
     signal: AbortSignal,
     onWait: (wait: StandingWait) => void,
-  ): Promise<Taken | StandingRefused> {
+  ): Promise<ReservedAnswer | StandingRefused> {
     const { file } = this.#options
     const waitsFor = new Set<string>()
     try {
       for (;;) {
-        let written: readonly Settlement[] = []
+        let settled: readonly Settlement[] = []
         const answer = await file.change((state) => {
-          written = this.#unwritten
-          return this.#answer(this.#withUnwritten(state), asked)
+          settled = this.#unwritten
+          return this.#answer(this.#withUnwritten(state), pending)
         }, signal)
-        this.#wrote(written)
+        this.#markWritten(settled)
         if (answer.kind !== 'short') {
           if (!signal.aborted) return answer
           if (answer.kind === 'taken') this.#settle({ id: answer.id, nanos: 0, isKnown: true })
@@ -145,17 +153,17 @@ export class StandingLedger implements StandingBudgets {
           waitsFor.add(answer.wait.budget)
           onWait(answer.wait)
         }
-        await this.#pause(asked, signal)
+        await this.#pause(pending, signal)
       }
     } catch (error) {
-      // Where that is not possible, others see that this process does not wait any more once it has ended.
-      await file.change((state) => ({ state: leave(state, asked.id), result: undefined })).catch(() => {})
+      // If that fails, other processes notice when this process has ended.
+      await file.change((state) => ({ state: withoutWaiter(state, pending.id), result: undefined })).catch(() => {})
       throw error
     }
   }
 
-  /** Until the request may have its answer, by what can be read without the lock; others hold that all the time where many wait. */
-  async #pause(asked: Asked, signal: AbortSignal): Promise<void> {
+  /** Waits until the request may be answered, judged without the lock, which is always taken when many wait. */
+  async #pause(pending: PendingRequest, signal: AbortSignal): Promise<void> {
     const { file } = this.#options
     let stamp: string | undefined
     for (let ms = 0; ms < longestPauseMs; ms += pauseMs) {
@@ -165,49 +173,49 @@ export class StandingLedger implements StandingBudgets {
       if (now === stamp && !isDue) continue
       stamp = now
       const state = this.#withUnwritten(file.read())
-      if (this.#weigh(state, asked).result.kind !== 'short') return
+      if (this.#weigh(state, pending).result.kind !== 'short') return
       if (isDue && settleDead(state, isDead(this.#now())) !== state) return
     }
   }
 
-  /** What dead processes have reserved is looked at only where it is missing. */
-  #answer(state: LedgerState, asked: Asked): LedgerChange<Answer> {
-    const first = this.#weigh(state, asked)
+  /** Checks for dead processes only if their reservations are needed. */
+  #answer(state: LedgerState, pending: PendingRequest): LedgerChange<Answer> {
+    const first = this.#weigh(state, pending)
     if (first.result.kind !== 'short') return first
     const living = settleDead(state, isDead(this.#now()))
-    const answer = living === state ? first : this.#weigh(living, asked)
-    if (answer.result.kind !== 'short' || asked.request.mayWait) return answer
+    const answer = living === state ? first : this.#weigh(living, pending)
+    if (answer.result.kind !== 'short' || pending.request.mayWait) return answer
     return { state: living, result: { kind: 'refused', budget: answer.result.budget } }
   }
 
-  #weigh(state: LedgerState, { request, rules, id }: Asked): LedgerChange<Answer> {
+  #weigh(state: LedgerState, { request, rules, id }: PendingRequest): LedgerChange<Answer> {
     const now = this.#now()
     const { ignored } = this.#options
     const budgets = rules.map((rule) => {
       const place: PeriodPlace = { scope: rule.scope, period: periodOf(rule.per, now) }
-      const budget = { ...sumFrom(state, place), limitNanos: ignored === true ? null : rule.limitNanos }
+      const budget = { ...totalSince(state, place), limitNanos: ignored === true ? null : rule.limitNanos }
       return { rule, place, budget, inAllNanos: leftOfBudget({ ...budget, leasedNanos: budget.spentNanos }) }
     })
     const [least] = budgets.toSorted((one, other) => one.inAllNanos - other.inAllNanos)
     // There is at least one.
     if (least === undefined) throw new HaltingError('internal', 'No standing budget counts for the request.')
-    const wanted = Math.min(nanosOf(request.usd), least.inAllNanos)
-    if (wanted < nanosOf(request.leastUsd))
+    const amount = Math.min(nanosOf(request.usd), least.inAllNanos)
+    if (amount < nanosOf(request.leastUsd))
       return {
-        state: leave(state, id),
+        state: withoutWaiter(state, id),
         result: { kind: 'refused', budget: standingBudget(least.rule, least.budget, now) },
       }
-    const ahead: ReadonlySet<string> = ignored === true ? new Set() : claimedBefore(state, id, isRunning)
+    const ahead: ReadonlySet<string> = ignored === true ? new Set() : scopesOfEarlierWaiters(state, id, isRunning)
     const lacking = budgets.filter(
       ({ budget, place }) =>
-        ahead.has(place.scope) || raiseLease({ budget, lease: noLease }, 1, wanted).lease.nanos < wanted,
+        ahead.has(place.scope) || raiseLease({ budget, lease: noLease }, 1, amount).lease.nanos < amount,
     )
     const [first] = lacking
     if (first !== undefined) {
       const scopes = [...new Set(lacking.map(({ place }) => place.scope))]
       const { leasedNanos, spentNanos, holders } = first.budget
       return {
-        state: waitFor(state, { id, process: this.#own, scopes, since: now.getTime() }),
+        state: withWaiter(state, { id, process: this.#own, scopes, since: now.getTime() }),
         result: {
           kind: 'short',
           wait: { budget: first.rule.name, reservedUsd: (leasedNanos - spentNanos) / 1e9, holders },
@@ -215,7 +223,7 @@ export class StandingLedger implements StandingBudgets {
         },
       }
     }
-    // Budgets of one scope with several limits count in it once.
+    // Several limits of one scope count once in it.
     const places = [...new Map(budgets.map(({ place }) => [place.scope, place])).values()]
     const { session, repository } = this.#options
     const reservation: Reservation = {
@@ -224,16 +232,19 @@ export class StandingLedger implements StandingBudgets {
       session,
       model: request.model,
       repository,
-      nanos: wanted,
+      nanos: amount,
       places,
       since: now.getTime(),
     }
-    const isShort = wanted < nanosOf(request.usd)
+    const isShort = amount < nanosOf(request.usd)
     const short = isShort ? { short: standingBudget(least.rule, least.budget, now) } : {}
-    return { state: reserve(leave(state, id), reservation), result: { kind: 'taken', id, nanos: wanted, ...short } }
+    return {
+      state: reserve(withoutWaiter(state, id), reservation),
+      result: { kind: 'taken', id, nanos: amount, ...short },
+    }
   }
 
-  #outcome(answer: Taken | StandingRefused, { usd }: StandingRequest): StandingTaken | StandingRefused {
+  #outcome(answer: ReservedAnswer | StandingRefused, { usd }: StandingRequest): StandingTaken | StandingRefused {
     if (answer.kind === 'refused') return answer
     const { id, nanos, short } = answer
     let isSettled = false
@@ -254,33 +265,33 @@ export class StandingLedger implements StandingBudgets {
     this.#write()
   }
 
-  /** Changes the ledger at once, with what requests came to that could not be written before. */
+  /** Changes the ledger now, together with costs that could not be written before. */
   #attempt<T>(change: ChangeLedger<T>): Attempt<T> {
-    const written = this.#unwritten
+    const settled = this.#unwritten
     const attempt = this.#options.file.attempt((state) => change(this.#withUnwritten(state)))
-    if (attempt.kind === 'done') this.#wrote(written)
+    if (attempt.kind === 'done') this.#markWritten(settled)
     return attempt
   }
 
-  /** Writes what requests came to; where that is not possible at this moment it is tried again, at the latest when the process ends. */
+  /** Writes costs of requests. If that fails now, retries, at the latest when the process ends. */
   #write(): boolean {
     if (this.#unwritten.length === 0) return true
     try {
       if (this.#attempt((state) => ({ state, result: undefined })).kind === 'done') return true
     } catch {
-      // It stays reserved meanwhile, which is more.
+      // The reservation stays meanwhile, which is more than the cost.
     }
     if (this.#retry === undefined) process.on('exit', this.#atExit)
     clearTimeout(this.#retry)
     this.#retries += 1
-    // A lock is free within a millisecond, a disk not so soon.
+    // A lock is free within a millisecond; a disk takes longer to recover.
     this.#retry = setTimeout(() => this.#write(), Math.min(2 ** this.#retries, longestPauseMs)).unref()
     return false
   }
 
-  #wrote(written: readonly Settlement[]): void {
-    if (written.length === 0) return
-    this.#unwritten = this.#unwritten.filter((each) => !written.includes(each))
+  #markWritten(settled: readonly Settlement[]): void {
+    if (settled.length === 0) return
+    this.#unwritten = this.#unwritten.filter((each) => !settled.includes(each))
     if (this.#unwritten.length > 0 || this.#retry === undefined) return
     clearTimeout(this.#retry)
     this.#retry = undefined
@@ -305,7 +316,7 @@ export class StandingLedger implements StandingBudgets {
     }
     throw new HaltingError(
       'callback',
-      `${error.message} Until then no request is made that a standing budget counts; --ignore-standing-budgets goes on without.`,
+      `${error.message} Until then no request is sent that a standing budget counts; --ignore-standing-budgets continues without them.`,
       { cause: error },
     )
   }
@@ -321,18 +332,24 @@ export class StandingLedger implements StandingBudgets {
   }
 }
 
-interface Asked {
+interface PendingRequest {
   readonly request: StandingRequest
   readonly rules: readonly BudgetRule[]
   readonly id: string
 }
 
-/** Whether a process that waits goes on as soon as it may: one that a person has stopped does not, for hours perhaps. */
+/**
+ * Whether a waiting process continues as soon as it may. A process that was stopped (SIGSTOP) may not continue for
+ * hours.
+ */
 function isRunning({ process: identity }: Waiter): boolean {
   return !isStopped(identity)
 }
 
-/** Whether the process of an entry has ended. One that cannot be looked at is taken for dead when no request takes so long. */
+/**
+ * Whether the process of an entry has ended. A process that cannot be observed counts as dead once no request takes
+ * that long.
+ */
 export function isDead(now: Date): (entry: Reservation | Waiter) => boolean {
   return ({ process: identity, since }) => {
     const liveness = livenessOnOneDisk(identity)
@@ -340,8 +357,8 @@ export function isDead(now: Date): (entry: Reservation | Waiter) => boolean {
   }
 }
 
-/** A budget as it is in the period of a moment. */
-export function standingBudget(rule: BudgetRule, sum: ReturnType<typeof sumFrom>, now: Date): StandingBudget {
+/** The state of a budget in the period of a moment. */
+export function standingBudget(rule: BudgetRule, sum: ReturnType<typeof totalSince>, now: Date): StandingBudget {
   return {
     name: rule.name,
     limitUsd: rule.limitNanos / 1e9,

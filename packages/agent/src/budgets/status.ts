@@ -4,38 +4,38 @@ import { digestOf, mostBudgetUsd, type BudgetPer, type BudgetTerms } from '@halt
 import { nanosOf } from './budget-rule.ts'
 import { periodOf } from './calendar.ts'
 import { LedgerProblem } from './ledger-file.ts'
-import { correct, correctPeriod, perOfScope, settleDead, sumFrom } from './ledger-state.ts'
+import { correct, correctPeriod, periodLengthOf, settleDead, totalSince } from './ledger-state.ts'
 import type { Correctable, LedgerState, PeriodPlace } from './ledger-state.ts'
 import { budgetRules, ledgerFileOf, type LedgerOwner } from './open.ts'
 import { isDead, standingBudget } from './standing-ledger.ts'
 
-/** A standing budget as it is at this moment. */
+/** The current state of a standing budget. */
 export interface BudgetReport {
-  /** As people read it: `$20 a day`. */
+  /** Its name for users: `$20 a day`. */
   readonly name: string
   /** Length of the period. */
   readonly per: BudgetPer
-  /** US dollars of one period. */
+  /** Limit of one period, in US dollars. */
   readonly limitUsd: number
-  /** Models that it counts; absent for all. */
+  /** Model that it counts; absent for all. */
   readonly model?: string
-  /** Folder that it counts; absent for everywhere. */
+  /** Folder that it counts; absent for all folders. */
   readonly folder?: string
-  /** The settings file that it stands in. */
+  /** The settings file that defines it. */
   readonly from: string
   /** The day or month, such as `2026-11-29`. */
   readonly period: string
-  /** What was spent in it. */
+  /** US dollars spent in the period. */
   readonly settledUsd: number
-  /** Of that, charged at worst case: nobody knows what it came to. */
+  /** Part of it that was charged at worst case because the actual cost is unknown. */
   readonly unknownUsd: number
-  /** US dollars that requests under way have reserved. */
+  /** US dollars that requests in flight have reserved. */
   readonly reservedUsd: number
-  /** Requests under way that have reserved it. */
+  /** Number of requests in flight with a reservation. */
   readonly holders: number
   /** US dollars that can still be spent. */
   readonly leftUsd: number
-  /** When the next period begins: ISO 8601, with the offset of the local time zone. */
+  /** Start of the next period: ISO 8601, with the offset of the local time zone. */
   readonly resetsAt: string
 }
 
@@ -43,31 +43,31 @@ export interface BudgetReport {
 export interface CorrectableReport {
   /** Id of the entry. */
   readonly id: string
-  /** Why it is not known; `later period` is what a wrong clock wrote, and `corrected` was corrected by a person. */
+  /** Why its cost is unknown. `later period`: a wrong clock wrote it. `corrected`: a user corrected it. */
   readonly why: Correctable['why'] | 'later period'
   /** US dollars that were charged. */
   readonly usd: number
   /** When it was reserved (ISO 8601), or the period in which it counts. */
   readonly at: string
-  /** Id of the model; absent where it is not known. */
+  /** Id of the model; absent if unknown. */
   readonly model?: string
-  /** Id of the session; absent where it is not known. */
+  /** Id of the session; absent if unknown. */
   readonly session?: string
-  /** The repository that the session worked in; absent for none. */
+  /** The repository of the session; absent if there was none. */
   readonly repository?: string
 }
 
-/** The standing budgets of a person, and what of them can be corrected. */
+/** The standing budgets of a user, and the entries that can be corrected. */
 export interface LedgerReport {
-  /** Where the ledger lies, whether it is there or not. */
+  /** Path of the ledger, which may not exist yet. */
   readonly ledger: string
   /** The budgets, in the order of the settings. */
   readonly budgets: readonly BudgetReport[]
-  /** Entries that a person can correct. */
+  /** Entries that can be corrected. */
   readonly correctable: readonly CorrectableReport[]
 }
 
-/** What a correction has changed. */
+/** The result of a correction. */
 export interface BudgetCorrection {
   /** Id of the entry. */
   readonly id: string
@@ -77,11 +77,14 @@ export interface BudgetCorrection {
   readonly usd: number
 }
 
-/** Reports the budgets. Settles first what dead processes have reserved; makes no file. @throws ConfigurationError for a ledger that cannot be used. */
+/**
+ * Reports the budgets, after settling reservations of dead processes. Creates no file.
+ * @throws ConfigurationError if the ledger cannot be used.
+ */
 export async function reportBudgets(
   owner: LedgerOwner,
   budgets: readonly (BudgetTerms & {
-    /** The settings file that the budget is in. */
+    /** The settings file that defines the budget. */
     readonly from: string
   })[],
   now: Date = new Date(),
@@ -100,7 +103,7 @@ export async function reportBudgets(
       const rule = rules[index]?.rule
       if (rule === undefined) return []
       const period = periodOf(rule.per, now)
-      const sum = sumFrom(state, { scope: rule.scope, period })
+      const sum = totalSince(state, { scope: rule.scope, period })
       const { settledUsd, unknownUsd, reservedUsd, limitUsd, resetsAt, name } = standingBudget(rule, sum, now)
       const { model, folder, from } = budget
       return [
@@ -138,11 +141,11 @@ interface LaterPeriod extends PeriodPlace {
   readonly nanos: number
 }
 
-/** Periods that have not begun: a wrong clock wrote them, or one in a time zone further east. */
+/** Periods that have not begun here: written by a wrong clock, or in a time zone further east. */
 function laterPeriods(state: LedgerState, now: Date): readonly LaterPeriod[] {
   return Object.entries(state.scopes).flatMap(([scope, periods]) =>
     Object.entries(periods)
-      .filter(([period, { spentNanos }]) => period > periodOf(perOfScope(scope), now) && spentNanos > 0)
+      .filter(([period, { spentNanos }]) => period > periodOf(periodLengthOf(scope), now) && spentNanos > 0)
       .map(([period, { spentNanos }]) => ({ id: idOfPeriod({ scope, period }), scope, period, nanos: spentNanos })),
   )
 }
@@ -152,8 +155,8 @@ function idOfPeriod({ scope, period }: PeriodPlace): string {
 }
 
 /**
- * Says what an entry really came to: the truth counts, also where it is more than was reserved.
- * @throws ConfigurationError for an id that there is not, a request that is under way, and a ledger that cannot be used.
+ * Sets the actual cost of an entry, which may be more than was reserved.
+ * @throws ConfigurationError for an unknown id, a request in flight, or a ledger that cannot be used.
  */
 export async function correctBudget(
   owner: LedgerOwner,
@@ -163,7 +166,7 @@ export async function correctBudget(
   }: {
     /** Id of the entry. */
     readonly id: string
-    /** What it really came to, in US dollars. */
+    /** Its actual cost, in US dollars. */
     readonly usd: number
   },
   now: Date = new Date(),
@@ -190,11 +193,11 @@ export async function correctBudget(
   })
 }
 
-/** Where the ledger lies, and why it cannot be used; undefined where it can, and where there is none yet. */
+/** Path of the ledger, and why it cannot be used; undefined if it can, or if none exists yet. */
 export function ledgerTrouble(owner: LedgerOwner): {
   /** Path of the ledger. */
   readonly path: string
-  /** Why it cannot be used; undefined where it can. */
+  /** Why it cannot be used; undefined if it can. */
   readonly trouble: string | undefined
 } {
   const file = ledgerFileOf(owner)
@@ -202,7 +205,7 @@ export function ledgerTrouble(owner: LedgerOwner): {
   if (!existsSync(file.folder)) return { path, trouble: undefined }
   try {
     file.checkFolder()
-    // Written also where nothing changes: only so is it known that it can be.
+    // Writes even an unchanged state: only a write shows that it can be written.
     file.attempt((state) => ({ state: { ...state }, result: undefined }))
     return { path, trouble: undefined }
   } catch (thrown) {

@@ -4,54 +4,57 @@ import { HaltingError } from '@halting/core'
 import { codeOf, messageOf } from '@halting/core/adapters'
 import { makeDurableFolder, writeWhole } from '@halting/journal/files'
 import { lineOf, valueOf } from '@halting/journal'
-import type { KeptState } from './kept-state.ts'
+import type { PathState } from './path-state.ts'
 
-/** One path, and what it was made of what. */
+/** A changed path, with its state before and after. */
 export interface FileChange {
   readonly path: string
-  readonly before: KeptState
-  readonly after: KeptState
-  /** Folders above it that were missing, the outermost first. */
+  readonly before: PathState
+  readonly after: PathState
+  /** Folders above it that did not exist, the outermost first. */
   readonly madeFolders?: readonly string[]
 }
 
 /** The call that changed something. */
 export interface ChangeCall {
   readonly run: string
-  /** The call of the main loop: for a subagent the one that started it. */
+  /** The call of the main loop; for a subagent the call that started it. */
   readonly call: string
   readonly tool: string
 }
 
-/** What is known of the files of a session, in the order in which it happened. */
+/** The recorded file changes of a session, in order of time. */
 export type ChangeRecord =
-  /** On disk before the file is changed. */
+  /** Written to disk before the file is changed. */
   | ({ readonly type: 'change' } & ChangeCall & { readonly changes: readonly FileChange[] })
   | ({ readonly type: 'command_start' } & ChangeCall & { readonly command: string })
   | ({ readonly type: 'command_end' } & ChangeCall & {
-        /** The line of its start. */
+        /** The line of its start record. */
         readonly of: number
         readonly changes: readonly FileChange[]
-        /** What may have changed and was not looked at. */
+        /** What may have changed but was not inspected. */
         readonly unseen: readonly string[]
       })
-  /** Files are about to be put back. What this takes back are numbers of lines; on disk before the first file is changed. */
+  /**
+   * Files are about to be restored. `takes` are the line numbers that this reverts. On disk before the first file is
+   * changed.
+   */
   | {
       readonly type: 'restore_start'
       readonly kind: 'undo' | 'rewind' | 'redo'
       readonly takes: readonly number[]
-      /** The restore that a redo takes back. */
+      /** The restore that a redo reverts. */
       readonly of?: number
       readonly changes: readonly FileChange[]
     }
   | {
       readonly type: 'restore_end'
       readonly of: number
-      /** Paths that were left as they are. */
+      /** Paths that were left unchanged. */
       readonly left: readonly string[]
     }
 
-/** The version of the format; a reader refuses a later one. */
+/** Version of the format; readers refuse later versions. */
 const logVersion = 1
 
 const nameOfLog = 'changes.jsonl'
@@ -62,16 +65,19 @@ interface ReadLog {
   readonly bytes: number
 }
 
-/** Records by the numbers of their lines; none where nothing was kept. @throws HaltingError `driver` for a damaged file. */
+/**
+ * Records by line number; empty if nothing was stored.
+ * @throws HaltingError `driver` for a damaged file.
+ */
 export async function readChanges(folder: string): Promise<readonly ChangeRecord[]> {
   return (await readLog(join(folder, nameOfLog))).records
 }
 
-/** The file of these records. One process writes it: the one that has the session. */
+/** The file of these records. Only the process that owns the session writes it. */
 export class ChangeLog {
   readonly #path: string
   readonly #folder: string
-  /** Records that there are, once the last line that was asked for is written. */
+  /** Number of records once the last requested line is written. */
   #last: Promise<number | undefined> = Promise.resolve(undefined)
 
   constructor(folder: string) {
@@ -79,13 +85,16 @@ export class ChangeLog {
     this.#path = join(folder, nameOfLog)
   }
 
-  /** Gives the number of its line. With `synced` it is on disk when it resolves, also after a power failure. After a failure nothing is written. */
+  /**
+   * Returns the line number. With `synced`, the line is on disk when it resolves, also after a power failure. After a
+   * failure nothing more is written.
+   */
   append(record: ChangeRecord, how: 'synced' | 'written'): Promise<number> {
-    // One line after another: two that overlap would be none.
-    const written = this.#last.then((count) => this.#write(count, record, how))
-    this.#last = written
-    written.catch(() => {})
-    return written.then((count) => count - 1)
+    // Lines are written one after another: overlapping writes would damage both.
+    const appended = this.#last.then((count) => this.#write(count, record, how))
+    this.#last = appended
+    appended.catch(() => {})
+    return appended.then((count) => count - 1)
   }
 
   async #write(before: number | undefined, record: ChangeRecord, how: 'synced' | 'written'): Promise<number> {
@@ -125,11 +134,11 @@ async function readLog(path: string): Promise<ReadLog> {
     try {
       const value = valueOf(bytes, start, end)
       if (lines === 0) checkHead(value, path)
-      // The checksum says that this program wrote it, and the head in which form.
+      // The checksum shows that this program wrote it; the head says in which format.
       else records.push(value as unknown as ChangeRecord)
     } catch (thrown) {
       if (thrown instanceof HaltingError) throw thrown
-      // The last line was being written when a process or the machine stopped.
+      // The process or machine stopped while the last line was being written.
       if (bytes.indexOf(10, end + 1) < 0) break
       throw refusal(path, `is damaged in line ${lines + 1}: ${messageOf(thrown)}`)
     }

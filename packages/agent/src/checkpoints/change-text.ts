@@ -1,23 +1,23 @@
 import { shownPath } from '@halting/policy/files'
 import type { FileChange } from './change-log.ts'
-import type { KeptContents } from './kept-contents.ts'
-import { stateAt, type KeptState } from './kept-state.ts'
-import { quotedName } from './quoted-name.ts'
+import type { ContentStore } from './content-store.ts'
+import { stateAt, type PathState } from './path-state.ts'
+import { gitQuotedName } from './git-quoted-name.ts'
 
 const longestWorkMs = 2_000
 
-/** A change as a unified diff, in the words that git has for what is no text. */
+/** A change as a unified diff, in git's wording for binary content. */
 export async function changeText(
   { path, before, after }: FileChange,
   from: string,
-  contents: KeptContents,
+  contents: ContentStore,
 ): Promise<string> {
   const name = shownPath(path, from)
   const head = headOf(name, before, after)
   const [old, next] = [await textOf(before, path, contents), await textOf(after, path, contents)]
   if (old === next) return head
   if (old === undefined || next === undefined) return `${head}Binary files differ\n`
-  // Loaded when used: 15 to 40 ms.
+  // Loaded on demand: takes 15 to 40 ms.
   const { createTwoFilesPatch } = await import('diff')
   const [oldName, newName] = [nameOf('a', name, before), nameOf('b', name, after)]
   const options = { context: 3, timeout: longestWorkMs }
@@ -26,12 +26,12 @@ export async function changeText(
   return head + patch.replace(/^=+\n/, '').replaceAll(/^(---|\+\+\+) (.*)\t$/gm, '$1 $2')
 }
 
-function nameOf(side: 'a' | 'b', name: string, { kind }: KeptState): string {
+function nameOf(side: 'a' | 'b', name: string, { kind }: PathState): string {
   return kind === 'absent' || kind === 'folder' ? '/dev/null' : `${side}/${name}`
 }
 
-function headOf(name: string, before: KeptState, after: KeptState): string {
-  const lines = [`diff --git ${quotedName(`a/${name}`)} ${quotedName(`b/${name}`)}`]
+function headOf(name: string, before: PathState, after: PathState): string {
+  const lines = [`diff --git ${gitQuotedName(`a/${name}`)} ${gitQuotedName(`b/${name}`)}`]
   const [old, next] = [modeOf(before), modeOf(after)]
   if (before.kind === 'absent') lines.push(`new file mode ${next ?? '100644'}`)
   else if (after.kind === 'absent') lines.push(`deleted file mode ${old ?? '100644'}`)
@@ -39,7 +39,7 @@ function headOf(name: string, before: KeptState, after: KeptState): string {
   return `${lines.join('\n')}\n`
 }
 
-function modeOf(state: KeptState): string | undefined {
+function modeOf(state: PathState): string | undefined {
   switch (state.kind) {
     case 'link':
       return '120000'
@@ -53,14 +53,14 @@ function modeOf(state: KeptState): string | undefined {
   }
 }
 
-/** Undefined for what is no text. */
-async function textOf(state: KeptState, path: string, contents: KeptContents): Promise<string | undefined> {
+/** Undefined if it is not text. */
+async function textOf(state: PathState, path: string, contents: ContentStore): Promise<string | undefined> {
   if (state.kind === 'link') return state.target
   if (state.kind !== 'file') return state.kind === 'unkept' ? undefined : ''
-  const kept = (await contents.read(state.sha256)) ?? stateAt(path).content
-  if (kept === undefined || kept.includes(0)) return undefined
+  const stored = (await contents.read(state.sha256)) ?? stateAt(path).content
+  if (stored === undefined || stored.includes(0)) return undefined
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(kept)
+    return new TextDecoder('utf-8', { fatal: true }).decode(stored)
   } catch {
     return undefined
   }

@@ -1,15 +1,15 @@
 import type { CommandChange } from '../checks/command-changes.ts'
 import type { FileChange } from './change-log.ts'
-import type { KeptContents } from './kept-contents.ts'
-import { type KeptState, stateAt } from './kept-state.ts'
+import type { ContentStore } from './content-store.ts'
+import { type PathState, stateAt } from './path-state.ts'
 
 const largestBytes = 1024 * 1024
 const mostFiles = 50
 
-/** Counts the lines of changes, without regard to their order. Call it at once: what a file has now is read. */
+/** Counts changed lines, without regard to their order. Reads the current files, so call it at once. */
 export async function changedLines(
   changes: readonly FileChange[],
-  contents: KeptContents,
+  contents: ContentStore,
 ): Promise<readonly CommandChange[]> {
   const files = changes.filter(({ before, after }) => before.kind !== 'folder' && after.kind !== 'folder')
   const counted = await Promise.all(
@@ -30,20 +30,20 @@ function namedChange({ path, before, after }: FileChange): CommandChange {
   }
 }
 
-async function linesOf({ path, before, after }: FileChange, contents: KeptContents): Promise<number> {
-  // Only the rights were changed.
+async function linesOf({ path, before, after }: FileChange, contents: ContentStore): Promise<number> {
+  // Only the mode was changed.
   if (before.kind === 'file' && after.kind === 'file' && before.sha256 === after.sha256) return 0
   const [old, now] = [await textBefore(before, contents), textNow(path, after)]
   return old === undefined || now === undefined ? 1 : Math.max(1, differingLines(old, now))
 }
 
-async function textBefore(state: KeptState, contents: KeptContents): Promise<string | undefined> {
+async function textBefore(state: PathState, contents: ContentStore): Promise<string | undefined> {
   if (state.kind === 'absent') return ''
   if (state.kind !== 'file' || state.bytes > largestBytes) return undefined
   return textOf(await contents.read(state.sha256).catch(() => undefined))
 }
 
-function textNow(path: string, state: KeptState): string | undefined {
+function textNow(path: string, state: PathState): string | undefined {
   if (state.kind === 'absent') return ''
   return state.kind === 'file' ? textOf(stateAt(path, largestBytes).content) : undefined
 }
@@ -52,7 +52,7 @@ function textOf(content: Buffer | undefined): string | undefined {
   return content === undefined || content.includes(0) ? undefined : content.toString('utf8')
 }
 
-/** Lines that one text has and the other has not. */
+/** Lines that one text has and the other does not. */
 function differingLines(old: string, now: string): number {
   const counts = new Map<string, number>()
   for (const line of linesIn(old)) counts.set(line, (counts.get(line) ?? 0) - 1)

@@ -1,18 +1,18 @@
 import { basename, dirname, join } from 'node:path'
 import { sessionFolder, sessionsOf, type SessionPlace } from '@halting/journal'
 
-/** Where a session keeps what files were: `~/.halting/projects/<cwd>-<hash>/<session id>/files`. */
+/** Where a session stores earlier file contents: `~/.halting/projects/<cwd>-<hash>/<session id>/files`. */
 export function checkpointsFolder(place: SessionPlace): string {
   const { base, parts } = sessionFolder(place)
   return join(base, ...parts, 'files')
 }
 
-/** The same, of a session whose file this is. */
-export function checkpointsBeside(path: string): string {
+/** The same for the session with this file. */
+export function checkpointsOfFile(path: string): string {
   return join(dirname(path), basename(path, '.jsonl'), 'files')
 }
 
-/** Where all sessions are, which no command of theirs is looked at for. */
+/** The folder of all sessions, in which changes of commands are not tracked. */
 export function hiddenFromCheckpoints(place: SessionPlace): readonly string[] {
   return [sessionsOf(place).base]
 }

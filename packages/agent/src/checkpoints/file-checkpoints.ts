@@ -6,73 +6,78 @@ import type { Environment } from '../tools/limits.ts'
 import { ChangeLog, type ChangeCall, type FileChange } from './change-log.ts'
 import type { CommandChange } from '../checks/command-changes.ts'
 import { changedLines } from './changed-lines.ts'
-import { lookAtFolder } from './folder-look.ts'
-import { GitProject, isInRepository } from './git-look.ts'
-import { KeptContents } from './kept-contents.ts'
-import { absent, isSameState, sha256Of, stateAt, statsAt, type KeptState } from './kept-state.ts'
-import { HeldFiles, lookLimits, type LookLimits, type ProjectLook, type SeenChanges } from './project-look.ts'
+import { snapshotFolder } from './folder-snapshot.ts'
+import { GitProject, isInRepository } from './git-snapshot.ts'
+import { ContentStore } from './content-store.ts'
+import { absent, isSameState, sha256Of, stateAt, statsAt, type PathState } from './path-state.ts'
+import {
+  FileSnapshots,
+  snapshotLimits,
+  type SnapshotLimits,
+  type WorktreeSnapshot,
+  type DetectedChanges,
+} from './worktree-snapshot.ts'
 
 /** The call that is about to change something. */
-export type CallOf = Pick<ToolContext, 'callId' | 'toolName' | 'idempotencyKey'>
+export type ChangingCall = Pick<ToolContext, 'callId' | 'toolName' | 'idempotencyKey'>
 
 /** Options of `FileCheckpoints`. */
 export interface CheckpointOptions {
-  /** Where they are kept: see `checkpointsFolder`. */
+  /** Folder of the stored contents: see `checkpointsFolder`. */
   readonly folder: string
-  /** Where the agent works: what commands change in it is looked for. */
+  /** Working folder of the agent. Changes that commands make in it are detected. */
   readonly cwd: string
-  /** Further folders of the workspace, absolute: what commands change in them is looked for, too. */
+  /** Further folders of the workspace, absolute. Changes that commands make in them are detected too. */
   readonly directories?: readonly string[]
-  /** The environment of git. Default: that of this process. */
+  /** The environment of git (default: that of this process). */
   readonly env?: Environment
-  /** Folders within it that are not looked at: the program's own. */
+  /** Folders within it that are not inspected: those of this program. */
   readonly hidden?: readonly string[]
-  /** Bounds of the search for changes. What is left out has its default. */
-  readonly limits?: Partial<LookLimits>
-  /** Takes keys out of commands, which stand in the log as words for a person. */
+  /** Bounds of the change detection. Omitted ones have their defaults. */
+  readonly limits?: Partial<SnapshotLimits>
+  /** Removes keys from commands, which are logged for users to read. */
   readonly redact?: (text: string) => string
-  /** Told once, when files can no longer be kept. The work goes on. */
+  /** Called once when files can no longer be stored. The run continues. */
   readonly onProblem?: (problem: string) => void
 }
 
-/** A folder that is looked at. */
+/** A folder in which changes are detected. */
 interface Project {
   readonly path: string
-  readonly files: HeldFiles
+  readonly files: FileSnapshots
   git: GitProject | undefined
 }
 
-/** What a tool is about to write. */
+/** The content that a tool is about to write. */
 export interface NextContent {
   readonly content: Uint8Array
-  /** Undefined for a new file: then the system decides. */
+  /** Undefined for a new file: the system decides. */
   readonly mode: number | undefined
 }
 
 /**
- * Keeps what files were before the tools of a session change them.
- *
- * C1: what a file was, and what a tool makes of it, is on disk before the tool writes. A crash between the two leaves nothing wrong.
- * C2: what cannot be kept never stops the work. It is told; and as every file is compared before it is put back, nothing wrong comes of it.
- * C3: what two calls that run side by side see of one change is kept once: what is looked at and what goes on record of it is one step, and
- *     steps follow one another.
+ * Stores file contents before the tools of a session change them. C1: the state before a change and the state that a
+ * tool writes are on disk before the tool writes, so a crash in between loses nothing. C2: a content that cannot be
+ * stored never stops the run. It is reported; since every file is compared before it is restored, nothing wrong is
+ * restored. C3: a change that two parallel calls both see is recorded once: inspecting and recording are one step, and
+ * steps run one after another.
  */
 export class FileCheckpoints {
   readonly #options: CheckpointOptions
-  readonly #limits: LookLimits
-  readonly #contents: KeptContents
+  readonly #limits: SnapshotLimits
+  readonly #contents: ContentStore
   #log: ChangeLog
   #projects: readonly Project[]
-  /** The last that is on record of a path, and when that came. */
-  readonly #latest = new Map<string, { readonly at: number; readonly after: KeptState }>()
+  /** The last recorded state of each path, and when it was recorded. */
+  readonly #latest = new Map<string, { readonly at: number; readonly after: PathState }>()
   #moment = 0
   #isOff = false
   #step: Promise<unknown> = Promise.resolve()
 
   constructor(options: CheckpointOptions) {
     this.#options = options
-    this.#limits = { ...lookLimits, ...options.limits }
-    this.#contents = new KeptContents(options.folder)
+    this.#limits = { ...snapshotLimits, ...options.limits }
+    this.#contents = new ContentStore(options.folder)
     this.#log = new ChangeLog(options.folder)
     this.#projects = this.#openProjects()
   }
@@ -81,28 +86,28 @@ export class FileCheckpoints {
     const { folder, hidden = [], cwd, directories = [] } = this.#options
     return [...new Set([cwd, ...directories])].map((path) => ({
       path,
-      files: new HeldFiles(this.#contents, [folder, ...hidden], this.#limits),
+      files: new FileSnapshots(this.#contents, [folder, ...hidden], this.#limits),
       git: undefined,
     }))
   }
 
-  /** Files were put back, which is on record: what was held of them from before is not what they are. While no call goes on. */
-  lookAnew(): void {
+  /** Invalidates contents staged before a restore. Must not be called while a call is running. */
+  invalidate(): void {
     this.#latest.clear()
     this.#log = new ChangeLog(this.#options.folder)
     this.#projects = this.#openProjects()
   }
 
-  /** From now on nothing is kept. */
+  /** Stops storing contents. */
   turnOff(): void {
     this.#isOff = true
   }
 
-  /** Runs `save`, which writes this at a real path, or deletes the file there. */
-  async around<T>(call: CallOf, path: string, next: NextContent | 'deleted', save: () => Promise<T>): Promise<T> {
+  /** Runs `save`, which writes this content to a real path or deletes the file. */
+  async around<T>(call: ChangingCall, path: string, next: NextContent | 'deleted', save: () => Promise<T>): Promise<T> {
     await this.#inTurn(async () => {
       const { state: before, content } = stateAt(path)
-      if (before.kind === 'file' && content !== undefined) await this.#contents.keep(before.sha256, content)
+      if (before.kind === 'file' && content !== undefined) await this.#contents.store(before.sha256, content)
       const after = next === 'deleted' ? absent : stateOf(next)
       const madeFolders = before.kind === 'absent' ? missingAbove(path) : []
       const change: FileChange = { path, before, after, ...(madeFolders.length > 0 && { madeFolders }) }
@@ -112,18 +117,21 @@ export class FileCheckpoints {
     return save()
   }
 
-  /** Runs a command, which may change anything in the folder. `onChanges` is given what it changed, where all of that was seen. */
+  /**
+   * Runs a command, which may change anything in the folder. Calls `onChanges` with its changes if all of them were
+   * seen.
+   */
   async aroundCommand<T>(
-    call: CallOf,
+    call: ChangingCall,
     command: string,
     run: () => Promise<T>,
     onChanges?: (files: readonly CommandChange[]) => void,
   ): Promise<T> {
     const begun = await this.#inTurn(async () => {
       await this.#contents.open()
-      const look = await this.#look()
+      const look = await this.#snapshot()
       const of = await this.#log.append(
-        { type: 'command_start', ...callOf(call), command: this.#shown(command) },
+        { type: 'command_start', ...callOf(call), command: this.#redacted(command) },
         'written',
       )
       return { look, of, moment: ++this.#moment }
@@ -135,7 +143,7 @@ export class FileCheckpoints {
         await this.#inTurn(async () => {
           const seen = await begun.look.changes()
           const changes = this.#withoutKnown(seen.changes, begun.moment)
-          for (const { before } of changes) if (before.kind === 'file') await this.#contents.keepHeld(before.sha256)
+          for (const { before } of changes) if (before.kind === 'file') await this.#contents.storeStaged(before.sha256)
           const { of } = begun
           const { unseen } = seen
           await this.#log.append({ type: 'command_end', ...callOf(call), of, changes, unseen }, 'synced')
@@ -145,46 +153,46 @@ export class FileCheckpoints {
     }
   }
 
-  /** A command begins that runs beside the conversation: what it changes, and when, is not known. */
-  async background(call: CallOf, command: string): Promise<void> {
+  /** Records the start of a background command, whose changes and their times are unknown. */
+  async background(call: ChangingCall, command: string): Promise<void> {
     await this.#inTurn(async () => {
       const of = await this.#log.append(
-        { type: 'command_start', ...callOf(call), command: this.#shown(command) },
+        { type: 'command_start', ...callOf(call), command: this.#redacted(command) },
         'written',
       )
-      const unseen = [`a command in the background (${headOf(this.#shown(command), 80)}) may have changed files`]
+      const unseen = [`a command in the background (${headOf(this.#redacted(command), 80)}) may have changed files`]
       await this.#log.append({ type: 'command_end', ...callOf(call), of, changes: [], unseen }, 'written')
     })
   }
 
-  /** Takes away what was held for commands and not needed. */
+  /** Deletes contents that were staged for commands and not needed. */
   async dispose(): Promise<void> {
     await this.#contents.close().catch(() => {})
   }
 
-  async #look(): Promise<ProjectLook> {
-    const looks: ProjectLook[] = []
-    for (const project of this.#projects) looks.push(await this.#lookAt(project))
-    const [only, ...others] = looks
-    return only !== undefined && others.length === 0 ? only : { changes: () => changesOfAll(looks) }
+  async #snapshot(): Promise<WorktreeSnapshot> {
+    const snapshots: WorktreeSnapshot[] = []
+    for (const project of this.#projects) snapshots.push(await this.#snapshotOf(project))
+    const [only, ...others] = snapshots
+    return only !== undefined && others.length === 0 ? only : { changes: () => changesOfAll(snapshots) }
   }
 
-  async #lookAt(project: Project): Promise<ProjectLook> {
+  async #snapshotOf(project: Project): Promise<WorktreeSnapshot> {
     const { env = process.env } = this.#options
     const root = realPath(project.path)
-    // A repository may be made, and taken away, in the middle of a session.
+    // A repository may be created and removed during a session.
     if (!isInRepository(root)) project.git = undefined
     else project.git ??= await GitProject.of(root, env)
-    const look = await project.git?.look(project.files, this.#contents, this.#limits)
-    return look ?? lookAtFolder(root, project.files, this.#limits)
+    const look = await project.git?.snapshot(project.files, this.#contents, this.#limits)
+    return look ?? snapshotFolder(root, project.files, this.#limits)
   }
 
-  #shown(command: string): string {
+  #redacted(command: string): string {
     const text = this.#options.redact?.(command) ?? command
     return text.length > 200 ? `${headOf(text, 200)}...` : text
   }
 
-  #withoutKnown(changes: SeenChanges['changes'], since: number): readonly FileChange[] {
+  #withoutKnown(changes: DetectedChanges['changes'], since: number): readonly FileChange[] {
     return changes.flatMap((change) => {
       const known = this.#latest.get(change.path)
       if (known === undefined || known.at < since) return [change]
@@ -192,7 +200,7 @@ export class FileCheckpoints {
     })
   }
 
-  /** Looks and records when those before it have. */
+  /** Inspects and records after all earlier steps have finished. */
   #inTurn<T>(work: () => Promise<T>): Promise<T | undefined> {
     const step = this.#step.then(() => this.#trying(work))
     this.#step = step
@@ -211,11 +219,11 @@ export class FileCheckpoints {
   }
 }
 
-/** A folder may lie in another one: each path once. */
-async function changesOfAll(looks: readonly ProjectLook[]): Promise<SeenChanges> {
+/** One folder may contain another: returns each path once. */
+async function changesOfAll(snapshots: readonly WorktreeSnapshot[]): Promise<DetectedChanges> {
   const changes = new Map<string, FileChange>()
   const unseen: string[] = []
-  for (const look of looks) {
+  for (const look of snapshots) {
     const seen = await look.changes()
     for (const change of seen.changes) if (!changes.has(change.path)) changes.set(change.path, change)
     unseen.push(...seen.unseen)
@@ -223,18 +231,20 @@ async function changesOfAll(looks: readonly ProjectLook[]): Promise<SeenChanges>
   return { changes: [...changes.values()], unseen }
 }
 
-function stateOf({ content, mode }: NextContent): KeptState {
+function stateOf({ content, mode }: NextContent): PathState {
   const permissions = mode === undefined ? null : mode & 0o7777
   return { kind: 'file', sha256: sha256Of(content), bytes: content.length, mode: permissions }
 }
 
-/** Keys are `session/run/…`, and below the run name the calls that lead to it: the first is one of the main loop. */
-function callOf({ callId, toolName, idempotencyKey }: CallOf): ChangeCall {
+/**
+ * Keys are `session/run/…`, followed by the calls from the run down to this one; the first is a call of the main loop.
+ */
+function callOf({ callId, toolName, idempotencyKey }: ChangingCall): ChangeCall {
   const [, run = '', call = callId] = /^[^/]*\/([^/]*)\/(?:(?:tool|agent):\d+:\d+:([^/]*))?/.exec(idempotencyKey) ?? []
   return { run, call, tool: toolName }
 }
 
-/** Folders that are missing above a path, the outermost first. */
+/** Folders above a path that do not exist, the outermost first. */
 function missingAbove(path: string): readonly string[] {
   const missing: string[] = []
   for (

@@ -4,52 +4,50 @@ import { basename, dirname } from 'node:path'
 import { codeOf, messageOf } from '@halting/core/adapters'
 import { makeFolder } from '@halting/journal/files'
 import { type HeldFolder, holdFolder, errorNaming, PathMovedError } from '@halting/policy/files'
-import { takeOverRights } from '../tools/take-over-rights.ts'
+import { copyRights } from '../tools/copy-rights.ts'
 import { type ChangeLog, type ChangeRecord, type FileChange } from './change-log.ts'
-import type { KeptContents } from './kept-contents.ts'
-import { isSameState, stateInFolder, stateInPlace, type KeptState } from './kept-state.ts'
-import type { LeftFile, TakeBack } from './take-back.ts'
+import type { ContentStore } from './content-store.ts'
+import { isSameState, stateInFolder, stateInPlace, type PathState } from './path-state.ts'
+import type { LeftFile, RevertPlan } from './revert-plan.ts'
 
 type RestoreStart = Extract<ChangeRecord, { readonly type: 'restore_start' }>
 
 /**
- * Puts files back.
- *
- * U1: what is there now is kept first, and what is to be done is on disk before the first file is touched. A kill in the middle leaves
- * what `completeRestore` completes, and each file whole: the old one or the new one.
- * U2: a file is looked at right before it is touched; what is not what was expected is left as it is.
+ * Restores files. U1: the current contents are stored first, and the plan is on disk before the first file is changed.
+ * A kill in between leaves what `completeRestore` completes, and each file whole: either the old or the new one. U2:
+ * each file is checked right before it is changed; one in an unexpected state is left unchanged.
  */
 export async function restore(
   kind: RestoreStart['kind'],
-  { changes, takes }: Pick<TakeBack, 'changes' | 'takes'>,
+  { changes, takes }: Pick<RevertPlan, 'changes' | 'takes'>,
   of: number | undefined,
-  { log, contents }: { readonly log: ChangeLog; readonly contents: KeptContents },
+  { log, contents }: { readonly log: ChangeLog; readonly contents: ContentStore },
 ): Promise<readonly LeftFile[]> {
   const begun: RestoreStart = { type: 'restore_start', kind, takes, ...(of !== undefined && { of }), changes }
   for (const { path, before } of changes) {
     const { state, content } = stateInPlace(path)
-    // What changed in the meantime is seen once more before it is touched.
+    // A change in the meantime is detected once more before the file is changed.
     if (before.kind === 'file' && content !== undefined && isSameState(state, before))
-      await contents.keep(before.sha256, content)
+      await contents.store(before.sha256, content)
   }
   const number = await log.append(begun, 'synced')
   return perform(begun, number, log, contents)
 }
 
-/** The restore that began and did not end: it is the last. */
-export function cutOffIn(records: readonly ChangeRecord[]): number | undefined {
+/** The last restore if it began and did not end. */
+export function interruptedRestore(records: readonly ChangeRecord[]): number | undefined {
   const number = records.findLastIndex(({ type }) => type === 'restore_start')
   const isComplete = records.some((record) => record.type === 'restore_end' && record.of === number)
   return number < 0 || isComplete ? undefined : number
 }
 
-/** Completes what a kill cut off. Undefined where nothing was. */
+/** Completes an interrupted restore. Undefined if there was none. */
 export async function completeRestore(
   records: readonly ChangeRecord[],
   log: ChangeLog,
-  contents: KeptContents,
+  contents: ContentStore,
 ): Promise<readonly LeftFile[] | undefined> {
-  const number = cutOffIn(records)
+  const number = interruptedRestore(records)
   const begun = records[number ?? -1]
   return number === undefined || begun?.type !== 'restore_start' ? undefined : perform(begun, number, log, contents)
 }
@@ -58,18 +56,18 @@ async function perform(
   { changes }: RestoreStart,
   number: number,
   log: ChangeLog,
-  contents: KeptContents,
+  contents: ContentStore,
 ): Promise<readonly LeftFile[]> {
   const left: LeftFile[] = []
   const attempt = async (change: FileChange): Promise<void> => {
     const why = await put(change, number, contents).catch((thrown: unknown) => messageOf(thrown))
     if (why !== undefined) left.push({ path: change.path, why })
   }
-  // What goes away goes first, the deepest before its folder; then folders come before what is in them.
+  // Removals come first, deepest first; then folders come before their contents.
   const gone = changes.filter(({ after }) => after.kind === 'absent')
   for (const change of gone.toReversed()) await attempt(change)
   const folders = new Set(gone.flatMap(({ madeFolders = [] }) => madeFolders))
-  // What another file takes the place of is its business.
+  // A file that replaces another handles it itself.
   for (const { path } of changes) folders.delete(path)
   for (const folder of [...folders].toSorted().toReversed()) await removeIfEmpty(folder)
   for (const change of changes) if (change.after.kind !== 'absent') await attempt(change)
@@ -77,11 +75,11 @@ async function perform(
   return left
 }
 
-/** Gives why it did not. */
-async function put(change: FileChange, number: number, contents: KeptContents): Promise<string | undefined> {
+/** Returns why it could not be restored. */
+async function put(change: FileChange, number: number, contents: ContentStore): Promise<string | undefined> {
   const { path, after } = change
   const { state: now } = stateInPlace(path)
-  // Nothing is made for what is left as it is.
+  // No draft is made for a file that stays unchanged.
   const isDone = isSameState(now, after)
   if (isDone && after.kind === 'absent') return undefined
   if (!isDone && !isExpected(now, change)) return changedSince
@@ -97,7 +95,7 @@ async function put(change: FileChange, number: number, contents: KeptContents): 
     }
   } catch (thrown) {
     if (thrown instanceof PathMovedError) return 'a folder above it is now a symbolic link'
-    // With its folder it is gone itself.
+    // It is gone together with its folder.
     if (after.kind === 'absent' && /^(?:ENOENT|ENOTDIR)$/.test(codeOf(thrown) ?? '')) return undefined
     throw errorNaming(thrown, path)
   }
@@ -105,13 +103,13 @@ async function put(change: FileChange, number: number, contents: KeptContents): 
 
 const changedSince = 'it was changed outside of halting since then'
 
-function isExpected(now: KeptState, { before, after }: FileChange): boolean {
-  // Between a folder and what takes its place there is nothing for a moment: a kill may have come then.
+function isExpected(now: PathState, { before, after }: FileChange): boolean {
+  // Between a folder and its replacement the path is briefly absent: a kill may have happened then.
   const isBetween = now.kind === 'absent' && (before.kind === 'folder' || after.kind === 'folder')
   return isBetween || isSameState(now, before)
 }
 
-/** In the folder that is held, whatever comes to stand in its place. */
+/** Works in the folder that is held open, whatever replaces it meanwhile. */
 async function putIn(
   folder: HeldFolder,
   change: FileChange,
@@ -125,7 +123,7 @@ async function putIn(
   await folder.check()
   const { state: now } = stateInFolder(at)
   if (isSameState(now, after)) {
-    // A kill may have come right before its draft took its place once more.
+    // A kill may have happened just before the draft was renamed into place.
     if (after.kind === 'file' || after.kind === 'link') await rm(draft, { force: true }).catch(() => {})
     return undefined
   }
@@ -142,7 +140,7 @@ async function putIn(
       await symlink(after.target, draft)
       return replace(at, draft, now)
     case 'file':
-      // It has come to be needed since it was looked at.
+      // It became necessary after the check.
       if (content === undefined) return changedSince
       await writeDraft(draft, content, after.mode, at)
       await folder.check()
@@ -163,11 +161,9 @@ async function writeDraft(draft: string, content: Uint8Array, mode: number | nul
   try {
     try {
       await file.writeFile(content)
-      // Creation is subject to the umask; a mode that was there is not.
+      // Creation is subject to the umask; a restored mode is not.
       if (mode !== null)
-        await (there?.isFile() === true
-          ? takeOverRights(file, { uid: there.uid, gid: there.gid, mode })
-          : file.chmod(mode))
+        await (there?.isFile() === true ? copyRights(file, { uid: there.uid, gid: there.gid, mode }) : file.chmod(mode))
       await file.sync()
     } finally {
       await file.close()
@@ -178,7 +174,7 @@ async function writeDraft(draft: string, content: Uint8Array, mode: number | nul
   }
 }
 
-async function replace(at: string, draft: string, now: KeptState): Promise<undefined> {
+async function replace(at: string, draft: string, now: PathState): Promise<undefined> {
   try {
     if (now.kind === 'folder') await rmdir(at)
     await rename(draft, at)
@@ -188,7 +184,7 @@ async function replace(at: string, draft: string, now: KeptState): Promise<undef
   }
 }
 
-async function remove(at: string, now: KeptState): Promise<string | undefined> {
+async function remove(at: string, now: PathState): Promise<string | undefined> {
   if (now.kind !== 'folder') {
     await unlink(at)
     return undefined
@@ -212,7 +208,7 @@ async function isRemovedEmpty(at: string): Promise<boolean> {
     return true
   } catch (thrown) {
     if (codeOf(thrown) === 'ENOENT') return true
-    // It holds what somebody else put there, or is none any more.
+    // It contains a file of another program, or is no longer a folder.
     if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(codeOf(thrown) ?? '')) return false
     throw thrown
   }

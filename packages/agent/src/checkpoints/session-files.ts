@@ -1,21 +1,21 @@
 import { ConfigurationError } from '@halting/core'
 import { checkObject, checkText } from '@halting/journal'
 import { ChangeLog, readChanges, type ChangeRecord, type FileChange } from './change-log.ts'
-import { KeptContents } from './kept-contents.ts'
-import { isSameState, stateInPlace } from './kept-state.ts'
-import { completeRestore, cutOffIn, restore } from './restore.ts'
+import { ContentStore } from './content-store.ts'
+import { isSameState, stateInPlace } from './path-state.ts'
+import { completeRestore, interruptedRestore, restore } from './restore.ts'
 import {
   changedRuns,
   lastRestore,
-  redoOf,
-  takeBackFrom,
+  redoPlan,
+  revertPlanFrom,
   type ChangedRun,
   type LeftFile,
-  type TakeBack,
-} from './take-back.ts'
+  type RevertPlan,
+} from './revert-plan.ts'
 import { changeText } from './change-text.ts'
 
-/** What is to be put back: what the last run changed, all since a record, or what the last undo took. */
+/** What to restore: the changes of the last run, all changes since a record, or what the last undo reverted. */
 export type WhatToRestore =
   | { readonly kind: 'undo' }
   | {
@@ -25,51 +25,55 @@ export type WhatToRestore =
     }
   | { readonly kind: 'redo' }
 
-/** What would be done, and for a person what that is about. */
-export interface RestorePlan extends TakeBack {
+/** A restore plan, with what it is about for users. */
+export interface RestorePlan extends RevertPlan {
   /** What is restored. */
   readonly kind: WhatToRestore['kind']
-  /** The run whose changes an undo takes back. */
+  /** The run whose changes an undo reverts. */
   readonly run?: string
-  /** Number of the record in the log that it is about; absent for none. */
+  /** Number of the log record that it is about; absent if none. */
   readonly of?: number
 }
 
-/**
- * The files that a session has changed. Only the process that has the session may call `apply` and `complete`.
- */
+/** The files that a session has changed. Only the process that owns the session may call `apply` and `complete`. */
 export class SessionFiles {
   readonly #folder: string
-  readonly #contents: KeptContents
+  readonly #contents: ContentStore
   readonly #log: ChangeLog
 
-  /** See `checkpointsFolder`. @throws ConfigurationError for no folder. */
+  /**
+   * @param folder See `checkpointsFolder`.
+   * @throws ConfigurationError if it is not a folder.
+   */
   constructor(folder: string) {
     checkText('The folder of SessionFiles', folder)
     this.#folder = folder
-    this.#contents = new KeptContents(folder)
+    this.#contents = new ContentStore(folder)
     this.#log = new ChangeLog(folder)
   }
 
-  /** @throws HaltingError `driver` for what cannot be read. */
+  /** @throws HaltingError `driver` for an unreadable log. */
   records(): Promise<readonly ChangeRecord[]> {
     return readChanges(this.#folder)
   }
 
-  /** The runs that changed files and were not taken back. */
+  /** The runs whose file changes were not reverted. */
   async runs(): Promise<readonly ChangedRun[]> {
     return changedRuns(await this.records())
   }
 
-  /** An undo, a rewind or a redo that a kill cut off is completed. Undefined where none was; else what was left as it is. */
+  /**
+   * Completes an interrupted undo, rewind or redo. Undefined if there was none; otherwise the files that were left
+   * unchanged.
+   */
   async complete(): Promise<readonly LeftFile[] | undefined> {
     return completeRestore(await this.records(), this.#log, this.#contents)
   }
 
-  /** What is left to do of one that a kill cut off. Undefined where none was. */
+  /** The rest of an interrupted restore. Undefined if there was none. */
   async cutOff(): Promise<Pick<RestorePlan, 'changes'> | undefined> {
     const records = await this.records()
-    const begun = records[cutOffIn(records) ?? -1]
+    const begun = records[interruptedRestore(records) ?? -1]
     if (begun?.type !== 'restore_start') return undefined
     const changes: FileChange[] = []
     for (const change of begun.changes)
@@ -77,7 +81,10 @@ export class SessionFiles {
     return { changes }
   }
 
-  /** Undefined where there is nothing of the kind. Changes nothing. @throws ConfigurationError for what is no such wish. */
+  /**
+   * Undefined if there is nothing to restore. Changes nothing.
+   * @throws ConfigurationError for an invalid request.
+   */
   async plan(what: WhatToRestore): Promise<RestorePlan | undefined> {
     checkWhat(what)
     const records = await this.records()
@@ -85,28 +92,28 @@ export class SessionFiles {
       case 'undo': {
         const last = changedRuns(records).at(-1)
         if (last === undefined) return undefined
-        return { kind: 'undo', run: last.run, ...(await takeBackFrom(records, last.first, this.#contents)) }
+        return { kind: 'undo', run: last.run, ...(await revertPlanFrom(records, last.first, this.#contents)) }
       }
       case 'rewind':
-        return { kind: 'rewind', ...(await takeBackFrom(records, what.first, this.#contents)) }
+        return { kind: 'rewind', ...(await revertPlanFrom(records, what.first, this.#contents)) }
       case 'redo': {
         const of = lastRestore(records)
-        return of === undefined ? undefined : { kind: 'redo', of, ...(await redoOf(records, of, this.#contents)) }
+        return of === undefined ? undefined : { kind: 'redo', of, ...(await redoPlan(records, of, this.#contents)) }
       }
     }
   }
 
   // Spec R-UNDO-4b.
   /**
-   * Does what was planned. Gives the files that turned out to be changed, which are left as they are. What puts nothing back since all is left takes
-   * nothing back either: it can be done later.
+   * Applies a plan. Returns files that turned out to be changed and were left as they are. If no file could be
+   * restored, nothing counts as reverted, so it can be tried again.
    */
   async apply(plan: RestorePlan): Promise<readonly LeftFile[]> {
     if (plan.changes.length === 0 && plan.left.length > 0) return []
     return restore(plan.kind, plan, plan.of, { log: this.#log, contents: this.#contents })
   }
 
-  /** What it changes, as a unified diff. */
+  /** The planned changes as a unified diff. */
   async diff({ changes }: Pick<RestorePlan, 'changes'>, from: string): Promise<string> {
     let text = ''
     for (const change of changes) text += await changeText(change, from, this.#contents)
@@ -114,14 +121,14 @@ export class SessionFiles {
   }
 }
 
-const wishes = "{ kind: 'undo' }, { kind: 'redo' } or { kind: 'rewind', first: 3 }"
+const kindsToRestore = "{ kind: 'undo' }, { kind: 'redo' } or { kind: 'rewind', first: 3 }"
 
-/** Plain JavaScript may give anything. */
+/** Plain JavaScript may pass anything. */
 function checkWhat(what: WhatToRestore): void {
-  checkObject('plan', what, wishes)
+  checkObject('plan', what, kindsToRestore)
   const { kind } = what
   if (kind !== 'undo' && kind !== 'redo' && kind !== 'rewind')
-    throw new ConfigurationError(`plan must be given ${wishes}, but its kind is ${String(kind)}.`)
+    throw new ConfigurationError(`plan must be given ${kindsToRestore}, but its kind is ${String(kind)}.`)
   if (kind === 'rewind' && !(Number.isInteger(what.first) && what.first >= 0))
     throw new ConfigurationError(
       `first must be the index of a record, 0 or more, not ${String(what.first)}. See records().`,

@@ -3,26 +3,26 @@ import type { Transcript } from '@halting/core'
 import type { PersonsMessage } from '@halting/core/steps'
 import type { ChangeRecord } from './change-log.ts'
 
-/** A conversation, and the names of the runs that the session has had, in their order: also of those that it went back over. */
-export interface Spoken {
+/** A conversation, and the ids of all runs of the session in order, including rewound ones. */
+export interface ConversationRuns {
   readonly transcript: Transcript
   readonly order: readonly string[]
 }
 
-/** The first record of what was done after this message was said. Undefined where nothing was. */
+/** The first record of changes made after this message. Undefined if there are none. */
 export function firstChangeSince(
   records: readonly ChangeRecord[],
   { id, index }: Pick<PersonsMessage, 'id' | 'index'>,
-  { transcript, order }: Spoken,
+  { transcript, order }: ConversationRuns,
 ): number | undefined {
   const own = runOf(id)
   const ownNumber = order.indexOf(own)
   const first = records.findIndex((record) => {
     if (!('run' in record)) return false
     const number = order.indexOf(record.run)
-    // A run that is on record nowhere was cut off when it had just begun.
+    // A run without a record was interrupted right after it began.
     if (number < 0 || number > ownNumber) return true
-    return number === ownNumber && placeOfCall(transcript, record.run, record.call) > index
+    return number === ownNumber && positionOfCall(transcript, record.run, record.call) > index
   })
   return first < 0 ? undefined : first
 }
@@ -31,8 +31,8 @@ function runOf(entryId: string): string {
   return entryId.slice(0, Math.max(0, entryId.indexOf('/')))
 }
 
-/** Where a call of this run was asked for; behind everything where that is not in the conversation. */
-function placeOfCall(transcript: Transcript, run: string, call: string): number {
+/** The position of a call's request in the run; after everything if the conversation does not have it. */
+function positionOfCall(transcript: Transcript, run: string, call: string): number {
   const found = transcript
     .since(0)
     .findIndex(

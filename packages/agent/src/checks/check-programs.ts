@@ -1,4 +1,4 @@
-import { peeled, programName, type Words } from './peel.ts'
+import { withoutWrappers, programName, type Words } from './wrapped-commands.ts'
 import { type CheckKind, kindOfTask } from './task-names.ts'
 
 type Judge = (args: Words) => CheckKind | undefined
@@ -8,7 +8,7 @@ const always =
   () =>
     kind
 
-/** By the first word that is no option. */
+/** Judges by the first word that is not an option. */
 function byVerb(kinds: { readonly [kind in CheckKind]?: string }, without?: CheckKind): Judge {
   const verbs = new Map(
     Object.entries(kinds).flatMap(([kind, names]) =>
@@ -22,12 +22,12 @@ function byVerb(kinds: { readonly [kind in CheckKind]?: string }, without?: Chec
   }
 }
 
-/** Any of the options has to be there. */
+/** Requires one of the options. */
 function withOption(options: RegExp, kind: CheckKind, without?: CheckKind): Judge {
   return (args) => (args.some((word) => options.test(word)) ? kind : without)
 }
 
-/** Names of tasks: `make test lint`, `just check`; `without` is what it does without a name. */
+/** Judges by task names: `make test lint`, `just check`. `without`: the kind of a call without a task. */
 function byTask(without: CheckKind | undefined, values?: RegExp): Judge {
   return (args) => {
     const names: string[] = []
@@ -301,14 +301,14 @@ function testFile(args: Words, pattern: RegExp): CheckKind | undefined {
   return file !== undefined && pattern.test(programName(file)) ? 'tests' : undefined
 }
 
-/** It only prints of itself, lists what it would do, or does not end. */
+/** Options that only print information, only list, or never end. */
 const notRun =
   /^(?:--version|--help|--list|--list-tests|--listTests|--list-files|--collect-only|--co|--dry-run|--just-print|--recon|--print-config|--showConfig|--show-config|--init|--watch|--watchAll|--ui|--no-run|--setup-plan|--fixtures|--markers|--list-suites|--show-files|--show-settings|--serve|--tasks|--show-only)(?:=|$)/
 
-/** What they find does not show in how they end, or they end before the work does. */
-function endsWell(given: Words, name: string, args: Words): boolean {
-  if (/^(?:docker|podman|docker-compose)$/.test(programName(given[0] ?? '')))
-    return given.some((word) => /^(?:-d|--detach)$/.test(word))
+/** Whether the exit code reflects the findings, and comes after the work is done. */
+function endsWell(command: Words, name: string, args: Words): boolean {
+  if (/^(?:docker|podman|docker-compose)$/.test(programName(command[0] ?? '')))
+    return command.some((word) => /^(?:-d|--detach)$/.test(word))
   if (name === 'mvn' || name === 'mvnw')
     return args.some((word) =>
       /^(?:-fn|--fail-never|-D(?:maven\.test\.failure\.ignore|testFailureIgnore)(?:=true)?)$/.test(word),
@@ -319,19 +319,23 @@ function endsWell(given: Words, name: string, args: Words): boolean {
   return args.some((word) => /^(?:--exit-zero|--noCheck)$/.test(word))
 }
 
-/** What a command checks: tests, types, style, or that it can be built; undefined for what is no check. `words`: '' for what only the shell knows. */
-export function kindOfCheck(given: Words): CheckKind | undefined {
-  const words = peeled(given)
+/**
+ * What a command checks: tests, types, style or the build; undefined if it checks nothing. `words`: '' for a word that
+ * only the shell knows.
+ */
+export function kindOfCheck(command: Words): CheckKind | undefined {
+  const words = withoutWrappers(command)
   const [first = '', ...args] = words
   const name = programName(first)
-  if (args.some((word) => notRun.test(word)) || isOnlyWords(name, args) || endsWell(given, name, args)) return undefined
+  if (args.some((word) => notRun.test(word)) || isOnlyWords(name, args) || endsWell(command, name, args))
+    return undefined
   const ofProgram = programs.get(name)?.(args)
   if (ofProgram !== undefined) return ofProgram
   if (programs.has(name) && !isInterpreter(name)) return undefined
-  return kindOfScript(name, first, args) ?? kindOfNamedTask(given)
+  return kindOfScript(name, first, args) ?? kindOfNamedTask(command)
 }
 
-/** Tools of Python run tasks and programs by the same word. */
+/** Tools of Python run tasks and programs with the same verb. */
 function kindOfNamedTask([first = '', verb, ...names]: Words): CheckKind | undefined {
   return /^(?:hatch|pdm|rye|poe)$/.test(programName(first)) && verb === 'run' ? firstKind(names) : undefined
 }
@@ -361,9 +365,9 @@ const formatters: { readonly [name: string]: RegExp } = {
   ktlint: /^-F$/,
 }
 
-/** Whether a command only brings files into form: what they mean stays. */
-export function onlyFormats(given: Words): boolean {
-  const [first = '', ...args] = peeled(given)
+/** Whether a command only formats files, without changing their meaning. */
+export function onlyFormats(command: Words): boolean {
+  const [first = '', ...args] = withoutWrappers(command)
   const name = programName(first)
   if (/^(?:npm|pnpm|yarn|bun|make|just)$/.test(name))
     return args.some((word) => /^(?:format|fmt|prettier)(?::(?:write|fix|all))?$/.test(word))
@@ -393,7 +397,7 @@ function isOnlyWords(name: string, args: Words): boolean {
 const helpsByLetter =
   /^(?:pytest|py\.test|unittest|tsc|eslint|mypy|ruff|flake8|pylint|jest|vitest|mocha|npm|pnpm|yarn)$/
 
-/** Alone, `-v` has them tell more. */
+/** Programs whose `-v` alone means verbose. */
 const mayBeLoud: ReadonlySet<string> = new Set([
   'pytest',
   'py.test',

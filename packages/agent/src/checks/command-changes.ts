@@ -1,12 +1,12 @@
 import { commandSteps, type CommandStep } from '@halting/policy/shell'
-import { isChecked, mayBeSame, placedAt } from './file-places.ts'
-import { peeled, programName, type Words } from './peel.ts'
+import { isChecked, mayBeSameFile, pathFrom } from './file-places.ts'
+import { withoutWrappers, programName, type Words } from './wrapped-commands.ts'
 
-/** A file that a command changes, as far as its text tells. */
+/** A file that a command changes, as far as its text shows. */
 export interface CommandChange {
-  /** As it is written, from the folder where the command began where that is known. */
+  /** Path as written, relative to the folder in which the command began if that is known. */
   readonly path: string
-  /** Lines that it changes; 1 where their number is not known. */
+  /** Number of changed lines; 1 if unknown. */
   readonly lines: number
   /** It is deleted. */
   readonly isDeleted?: true
@@ -14,21 +14,24 @@ export interface CommandChange {
   readonly isNew?: true
 }
 
-/** Files that a command line writes, moves or deletes, as far as its text tells: by redirects, `sed -i`, `tee`, `mv` and their like. Touches no file. */
+/**
+ * Files that a command line writes, moves or deletes, as far as its text shows: by redirects, `sed -i`, `tee`, `mv`
+ * and similar. Touches no file.
+ */
 export function commandChanges(command: string): readonly CommandChange[] {
   return commandSteps(command).flatMap(changesOfStep)
 }
 
-/** What one program of a line changes. */
+/** The changes of one program of a command line. */
 export function changesOfStep(step: CommandStep): readonly CommandChange[] {
-  const words = peeled(step.words.map((word) => word ?? ''))
+  const words = withoutWrappers(step.words.map((word) => word ?? ''))
   const [first = '', ...args] = words
   const name = programName(first)
-  const written = writtenBy(name, args, step.input)
+  const writes = writtenBy(name, args, step.input)
   const lines = linesGiven(name, args, step.input)
   const redirected: readonly CommandChange[] = step.writes.map((path) => ({ path, lines }))
-  return [...redirected, ...written].flatMap(({ path, lines: count, ...others }) => {
-    const placed = placedAt(step.folder, path) ?? path
+  return [...redirected, ...writes].flatMap(({ path, lines: count, ...others }) => {
+    const placed = pathFrom(step.folder, path) ?? path
     return path === '' || path === '-' || path.startsWith('/dev/') ? [] : [{ path: placed, lines: count, ...others }]
   })
 }
@@ -104,7 +107,7 @@ function writtenBy(name: string, args: Words, input: string): readonly CommandCh
   }
 }
 
-/** Operands behind the script of `sed`, which is the first unless an option gives one. */
+/** Operands after the script of `sed`, which is the first operand unless an option gives one. */
 function scriptApart(args: Words, scriptOption: RegExp): Words {
   const files: string[] = []
   let hasScript = false
@@ -121,7 +124,7 @@ function scriptApart(args: Words, scriptOption: RegExp): Words {
 
 const namesInPatch = /^(?:\+\+\+ (?:b\/)?(\S+)|\*\*\* (?:Add|Update|Delete) File: (.+))/
 
-/** The files of a patch that stands in the command line, with their lines; one of an unknown name for any other. */
+/** The files of a patch in the command line, with their lines; one file of unknown name for any other patch. */
 function patched(text: string): readonly CommandChange[] {
   const found: { path: string; lines: number }[] = []
   for (const line of text.split('\n')) {
@@ -159,7 +162,7 @@ function changedByGit(args: Words, input: string): readonly CommandChange[] {
 const writingCall =
   /\bopen\(\s*(?:r?(['"])([^'"\n]{1,200})\1|[\w.]+)\s*,\s*(?:mode\s*=\s*)?['"][wax]|\.write_text\(|\.write_bytes\(|writeFileSync?\(|fs\.(?:rename|unlink|rm|cp|append)\w*\(|shutil\.(?:move|copy)|os\.(?:rename|remove|unlink)\(/
 
-/** A script in the command line that writes files: of the first that it names. */
+/** A script in the command line that writes files: a change of the first file that it names. */
 function writtenByScript(args: Words, input: string): readonly CommandChange[] {
   const at = args.findIndex((word) => /^-[cepE]+$|^--eval$/.test(word))
   const script = at >= 0 ? (args[at + 1] ?? '') : operands(args).length === 0 || args[0] === '-' ? input : ''
@@ -172,31 +175,36 @@ function writtenByScript(args: Words, input: string): readonly CommandChange[] {
   return [{ path: named?.[1] ?? variable?.[1] ?? unknownFile, lines: 1 }]
 }
 
-/** Files in the folder itself that were made to try something out, by their names: for those who know no better. */
-const forTrying =
+/**
+ * Names of files in the folder that were probably created to try something out, for callers without better knowledge.
+ */
+const temporaryNames =
   /^(?:repro\w*|debug|scratch|tmp|temp|try|inspect|verify|check|apply|fix|update|modify|edit|test)(?:[-_][\w-]*)?(?:\.\w+)?$/i
 
-/** Where nobody looked whether a file was there before that a command writes, its name tells. */
-export function asMadeForTrying(change: CommandChange): CommandChange {
-  return change.isDeleted !== true && forTrying.test(change.path) ? { ...change, isNew: true } : change
+/** If it is unknown whether a file existed before a command wrote it, its name decides. */
+export function asTemporary(change: CommandChange): CommandChange {
+  return change.isDeleted !== true && temporaryNames.test(change.path) ? { ...change, isNew: true } : change
 }
 
-/** Files of a run whose deletion is no change. */
-export interface PassingFiles {
-  /** What it had changed. Where nobody knows which of these it had made, they count as made, and so do files by whose names they were made to try something out. */
+/** Files of a run whose deletion does not count as a change. */
+export interface DisposableFiles {
+  /**
+   * Files that the run had changed. If it is unknown which of them it created, all count as created, and so do files
+   * whose names look temporary.
+   */
   readonly changedFiles?: readonly string[] | undefined
-  /** What it had made itself, and nothing else that it changed names. */
+  /** Files that the run had created and that no other changed file refers to. */
   readonly madeFiles?: readonly string[] | undefined
 }
 
-/** Lines of changes that a check looks at. */
+/** Lines of changes that a check covers. */
 export function countedLines(
   changes: readonly CommandChange[],
-  { changedFiles = [], madeFiles }: PassingFiles = {},
+  { changedFiles = [], madeFiles }: DisposableFiles = {},
 ): number {
   const passes = (path: string): boolean =>
     madeFiles === undefined
-      ? forTrying.test(path) || changedFiles.some((file) => mayBeSame(file, path))
+      ? temporaryNames.test(path) || changedFiles.some((file) => mayBeSameFile(file, path))
       : madeFiles.includes(path)
   const counts = ({ path, isDeleted }: CommandChange): boolean =>
     isChecked(path) && !(isDeleted === true && passes(path))

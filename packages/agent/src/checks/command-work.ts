@@ -2,26 +2,31 @@ import type { FileWork } from '@halting/core'
 import { commandSteps, type CommandStep, isReadOnlyCommand } from '@halting/policy/shell'
 import { kindOfCheck, onlyFormats } from './check-programs.ts'
 import { changesOfStep, type CommandChange, countedLines } from './command-changes.ts'
-import { isChecked, mayBeSame } from './file-places.ts'
-import { verdictOf } from './output-verdict.ts'
+import { isChecked, mayBeSameFile } from './file-places.ts'
 import { runsChanged } from './program-runs.ts'
 import type { CheckKind } from './task-names.ts'
 
-/** How a command line came out, and what is known of the run so far. */
+/** The outcome of a command line, and what is known of the run so far. */
 export interface CommandOutcome {
-  /** Its exit code; null where it came to none: it was ended, or timed out. */
+  /** Its exit code; null if it was killed or timed out. */
   readonly exitCode: number | null
-  /** What it printed, both ends of it at least. */
+  /** Its output, at least the beginning and the end. */
   readonly output: string
-  /** Files that the run had changed before, by their paths: to run one of them is a check. None when absent. */
+  /** Paths of files that the run had changed before: running one of them counts as a check (default: none). */
   readonly changedFiles?: readonly string[]
-  /** Those of them that the run had made itself and that nothing else needs: to delete one is no change. Judged by their names when absent. */
+  /**
+   * Files among them that the run had created and that nothing else needs: deleting one is not a change. Default:
+   * judged by name.
+   */
   readonly madeFiles?: readonly string[]
-  /** Whether a folder that the line enters by its absolute path has nothing of the run: then a check in it says nothing of what was changed. None when absent. */
+  /**
+   * Whether a folder that the line enters by its absolute path has nothing of the run, so that a check in it proves
+   * nothing about the changes. Default: never.
+   */
   readonly isElsewhere?: (folder: string) => boolean
   /**
-   * Files that were seen to change while it ran, those below its folder by relative paths; read from the command when absent. They count for none where all
-   * that it ran checks, formats or only reads.
+   * Files that were seen to change while it ran, relative to its folder; parsed from the command when absent. They are
+   * ignored if the line only checks, formats or reads.
    */
   readonly seen?: readonly CommandChange[]
 }
@@ -35,8 +40,8 @@ interface FoundCheck {
 
 // Spec R-VERI-10.
 /**
- * What a command line did to files: lines that it changed, and the check that it ran, with whether that passed. A pure function of the command and how it
- * came out; undefined for a command that did neither. In doubt a check has not passed. Never throws.
+ * The file work of a command line: lines that it changed, and the check that it ran, with its result. A pure function
+ * of the command and its outcome; undefined for a command with neither. In doubt a check has not passed. Never throws.
  */
 export function commandWork(command: string, outcome: CommandOutcome): FileWork | undefined {
   const { seen } = outcome
@@ -47,7 +52,7 @@ export function commandWork(command: string, outcome: CommandOutcome): FileWork 
     seen === undefined ? changedBy(changes, checks, outcome) : mayChange(steps) ? countedLines(seen, outcome) : 0
   const last = checks.at(-1)
   if (last === undefined) return lines === 0 ? undefined : { changedLines: lines }
-  // In one call the check counts as the later one.
+  // Within one call the check counts as later than the change.
   const isChangedLater =
     countedLines(changes.slice(last.at + 1).flat(), outcome) > 0 ||
     (writesSources(changes.flat(), seen ?? []) && steps.slice(last.at + 1).some(mayWriteUnnamed))
@@ -76,7 +81,7 @@ function checksIn(
   })
 }
 
-/** Where a step works: an option says so, as in `make -C web test`. */
+/** The folder in which a step works, which an option may set, as in `make -C web test`. */
 function folderOf(folder: string | undefined, words: readonly string[]): string | undefined {
   const at = words.findIndex((word) => folderOption.test(word))
   const [, joined] = /^--[\w-]+=(.*)/.exec(words[at] ?? '') ?? []
@@ -89,14 +94,17 @@ const folderOption = /^(?:-C|--prefix|--dir|--cwd|--directory|--working-director
 const sources =
   /\.(?:[cm]?[jt]sx?|py|pyi|go|rs|c|cc|cpp|cxx|h|hpp|java|kt|kts|scala|rb|php|cs|fs|swift|m|mm|sh|bash|pl|lua|ex|exs|erl|hs|ml|clj|dart|zig|nim|jl|r|sql|vue|svelte)$/i
 
-/** Whether sources were seen to change that the text of the line does not name: then a program in it edits, and to run it checks nothing. */
+/**
+ * Whether sources changed that the text of the line does not name. Then a program in it edits files, and running it is
+ * not a check.
+ */
 function writesSources(named: readonly CommandChange[], seen: readonly CommandChange[]): boolean {
   return seen.some(
-    ({ path }) => sources.test(path) && isChecked(path) && !named.some((one) => mayBeSame(one.path, path)),
+    ({ path }) => sources.test(path) && isChecked(path) && !named.some((one) => mayBeSameFile(one.path, path)),
   )
 }
 
-/** What a check writes itself, such as snapshots and reports, is no change. */
+/** Files that a check writes itself, such as snapshots and reports, are not changes. */
 function changedBy(
   changes: readonly (readonly CommandChange[])[],
   checks: readonly FoundCheck[],
@@ -109,19 +117,19 @@ function changedBy(
   )
 }
 
-/** Verbs of git that leave the files as they are. */
+/** Git verbs that leave working files unchanged. */
 const harmlessGit = /^(?:add|commit|push|fetch|tag|config|branch|notes|remote)$/
 const harmless =
   /^(?:cd|pushd|popd|export|set|unset|exit|true|false|:|sleep|wait|kill|pkill|mkdir|rmdir|rm|unlink|chmod|touch|trap|curl|wget|date|test|\[)$/
 
-/** Whether a step may write files that the text of its line does not name. */
+/** Whether a step may write files that its text does not name. */
 function mayWriteUnnamed(step: CommandStep): boolean {
   const [name = '', ...args] = step.words.map((word) => word ?? '')
   if (name === 'git' && args.some((word) => harmlessGit.test(word))) return false
   return !harmless.test(name) && mayChange([step])
 }
 
-/** Whether something in the line may have changed what a check looks at: not where all of it checks, formats or reads. */
+/** Whether the line may have changed what a check covers; not if it only checks, formats or reads. */
 function mayChange(steps: readonly CommandStep[]): boolean {
   return (
     steps.length === 0 ||
@@ -141,18 +149,18 @@ function mayChange(steps: readonly CommandStep[]): boolean {
 const notThere =
   /command not found|: not found|No module named ['"]?(?:pytest|tox|mypy|ruff|flake8|unittest2|nox|pylint)\b|Missing script|could not determine executable|Command "[\w:-]+" not found|Couldn't find a script|No rule to make target|ERR_PNPM_NO_SCRIPT|Unknown command|executable file not found|can't open file|Cannot find module '\/[^']*'\n/
 
-/** Whether the check was there at all, and came to an end. */
+/** Whether the check was found and ran to its end. */
 function hasRun({ step }: FoundCheck, { exitCode, output }: CommandOutcome): boolean {
   if (exitCode === null) return false
   if (step.status === 'line') return exitCode === 0 || ((exitCode < 126 || exitCode > 127) && !notThere.test(output))
   return !notThere.test(output)
 }
 
-/** Lines that the command line prints itself: they say nothing of its checks. */
+/** Lines that the command line prints itself: they are not output of its checks. */
 function linesOfEcho(steps: readonly CommandStep[]): ReadonlySet<string> {
-  const said = steps.filter(({ words: [name] }) => /^(?:echo|printf)$/.test(name ?? ''))
+  const echoes = steps.filter(({ words: [name] }) => /^(?:echo|printf)$/.test(name ?? ''))
   return new Set(
-    said.flatMap(({ words: [, ...args] }) =>
+    echoes.flatMap(({ words: [, ...args] }) =>
       args
         .map((word) => word ?? '')
         .join(' ')
@@ -175,7 +183,7 @@ function hasPassed(
   return passedByOutput({ step, kind }, exitCode, output, echoed)
 }
 
-/** It found nothing to check, or reports by its output alone. */
+/** Whether it found nothing to check, or reports by its output alone. */
 function isIdle(step: CommandStep, kind: CheckKind | 'run', output: string): boolean {
   const [name = '', ...args] = step.words
   if (/(?:^|\/)gofmt$/.test(name ?? '') && args.some((word) => /^-\w*l/.test(word ?? ''))) return output.trim() !== ''
@@ -183,7 +191,7 @@ function isIdle(step: CommandStep, kind: CheckKind | 'run', output: string): boo
   return kind !== 'run' && kind !== 'build' && verdictOf(output) === 'nothing'
 }
 
-/** The exit code that the line printed behind a text: of several the first that is none of success. */
+/** The exit code that the line printed after a text: of several the first one that is not success. */
 function printedCode(output: string, behind: string): number | undefined {
   const text = behind.trim()
   const codes = output.split(/\r?\n/).flatMap((line) => {
@@ -195,7 +203,7 @@ function printedCode(output: string, behind: string): number | undefined {
   return codes.find((code) => code !== 0) ?? codes[0]
 }
 
-/** The exit code shows nowhere: the output has to say that it passed, or to be all that a quiet check prints. */
+/** Without an exit code, the output must say that it passed, or be all that a quiet check prints. */
 function passedByOutput(
   { step, kind }: Omit<FoundCheck, 'at'>,
   exitCode: number | null,
@@ -208,9 +216,9 @@ function passedByOutput(
   if (verdict !== 'unknown') return false
   if (kind === 'tests' || step.isConditional) return false
   const isQuiet = output.trim() === ''
-  const isWhole = step.through.every((words) => letsThrough(words, output))
+  const isWhole = step.through.every((words) => passesOutputOn(words, output))
   if (kind === 'types' || kind === 'lint')
-    return isQuiet && step.through.every((words) => letsThrough(words, output) || findsFailures(words))
+    return isQuiet && step.through.every((words) => passesOutputOn(words, output) || findsFailures(words))
   return isWhole && exitCode === 0
 }
 
@@ -222,8 +230,8 @@ function linesWithout(output: string, lines: ReadonlySet<string>): string {
     .join('\n')
 }
 
-/** Programs behind which nothing of what matters is missing: the end of the output, or all of it. */
-function letsThrough([first = '', ...args]: readonly string[], output: string): boolean {
+/** Programs that pass on what matters: the end of the output, or all of it. */
+function passesOutputOn([first = '', ...args]: readonly string[], output: string): boolean {
   const name = first.slice(first.lastIndexOf('/') + 1)
   if (name === 'cat' || name === 'tee' || name === 'ts') return true
   const [, digits] = /-(?:n\s*)?(\d+)/.exec(args.join(' ')) ?? []
@@ -232,14 +240,79 @@ function letsThrough([first = '', ...args]: readonly string[], output: string): 
   return name === 'head' && output.trimEnd().split('\n').length < lines
 }
 
-/** A search for failures, which prints nothing where there are none. */
+/** A search for failures, which prints nothing if there are none. */
 function findsFailures([first = '', ...args]: readonly string[]): boolean {
   const isSearch = /(?:^|\/)(?:[ef]?grep|rg)$/.test(first)
   return isSearch && !args.some((word) => /^-\w*[cvql]/.test(word)) && args.some((word) => /err|fail|warn/i.test(word))
 }
 
-/** As a person would type it, on one line. */
+/** The command on one line, as a user would type it. */
 function shownCheck({ step: { source, folder = '' } }: FoundCheck): string {
   const line = folder === '' ? source : `cd ${folder} && ${source}`
   return line.replaceAll(/\s+/g, ' ').trim()
+}
+
+/**
+ * The result of a check according to its output, when the exit code does not show it. `nothing`: there was nothing to
+ * check.
+ */
+type OutputVerdict = 'passed' | 'failed' | 'nothing' | 'unknown'
+
+/** Of longer outputs only both ends are read. */
+const longestEnd = 100_000
+const longestLine = 2000
+
+/** Non-zero counts of failures, anywhere in a line. */
+const badCounts: readonly RegExp[] = [
+  /\b0*[1-9]\d*\s+(?:tests?\s+|specs?\s+|suites?\s+|checks?\s+|files?\s+)?(?:failed|failing|failures?|failed tests?|errors?|errored|error\(s\)|problems?|broken|not ok|violations?|offenses? detected|timed out|crashed)\b(?!\s*(?:allowed|ignored|fixed))/i,
+  /(?:^|[\s(,;#])(?:fail|fails|failed|failures?|errors?|not ok|num_failed|failing)\s*[:=]?\s+0*[1-9]\d*\b(?!\s*(?:passed|ms|s\b))/i,
+  /\b(?:fail|failed|failures?|errors?)\s*[:=]\s*0*[1-9]\d*\b/i,
+]
+
+/** Line beginnings that report a failure. */
+const badLine =
+  /^[\s>|│]*(?:\[[a-z][\w:.-]{0,40}\]\s+)?(?:\[?(?:FAIL|FAILED|ERROR|FATAL|ERR!?|CRITICAL)\]?(?=[\s:([!]|$)|---? FAIL|not ok\b|[✗✘✖✕×❌⨯]|error(?:\[\w+\])?:|(?:npm|yarn|pnpm) (?:ERR!|error)|Traceback \(most recent|fatal:|panic:|thread '.*' panicked|Segmentation fault|core dumped|Aborted|Killed|Unhandled(?:Promise)?Rejection|Uncaught|FAILURE:|BUILD FAILED|E\s{3,}\S|\w*(?:Error|Exception)\b(?:\s\[\w+\])?:|Exception in thread|Command failed|exit(?:ed)? (?:code|status):? [1-9])/
+
+const badWords =
+  /error TS\d+|: (?:fatal )?error(?: [A-Z]+\d+)?:|\bAssertionError\b|\*\*\* .*(?:Error \d+|No rule|Stop\.)|command not found|: not found$|No such file or directory|[Cc]annot find module|No module named|ModuleNotFoundError|Missing script|ELIFECYCLE|\bBUILD FAILURE\b|could not compile|Compilation failed|Failed to compile|Tests? failed|test result: FAILED|Permission denied|Build failed|npm error|ERR_PNPM|exit code [1-9]|exit status [1-9]|returned non-zero|Operation not permitted|Would reformat|would be reformatted/
+
+/** Non-zero counts of passed items. */
+const goodCounts =
+  /\b0*[1-9][\d,]*\s+(?:\w+\s+){0,2}(?:passed|passing|pass|ok|succeeded|successful)\b|\b(?:pass|passed|passes|succeeded|ok)\s*[:=]?\s+0*[1-9]\d*\b|# pass 0*[1-9]|^\s*OK \(0*[1-9]|^ok\s+\S|test result: ok\. 0*[1-9]|100% tests passed|\b0*[1-9]\d* examples?, 0 failures|\bRan 0*[1-9]\d* tests?\b/im
+
+const goodWords =
+  /^\s*OK(?:\s*\(|\s*$)|BUILD SUCCESS|Build succeeded|Compiled successfully|[Cc]ompil(?:ed|ation) success|All checks passed|all (?:\w+\s+)?(?:tests|checks|assertions|specs)\s+(?:have\s+)?(?:passed|pass|ok|succeeded)|no issues found|Success: no issues|\b(?:Found )?0 (?:errors|problems|warnings and 0 errors|violations|issues|failures|failed)\b|No (?:errors|problems|issues|violations|lint errors)|^\s*[✓✔√✅]|built in \d|Finished (?:`|dev|test|release|\w+ profile)|tests? passed|^Finished in \d|no offenses detected|Successfully built|would be left unchanged|Done in \d|All matched files use|\bno problems\b/im
+
+/** Words that only programs print in this form. */
+const goodMarks = /^\s*(?:--- )?PASS(?:ED)?\b|\bPASSED\b/m
+
+const nothingWords =
+  /\bno tests? (?:found|ran|to run|were run|collected|files? found|files?\b|executed|specified|suites? found|matched|were executed)|collected 0 items|\bRan 0 tests\b|No test files found|\b0 passing\b|# tests 0\b|^\s*Tests:?\s+0(?: total)?\s*$|\b(?:running|executed|total|found) 0 tests\b|0 tests? (?:executed|run\b|found|passed|completed)|\[no tests to run\]|^(?:#|ℹ) tests 0\s*$|No tests? were found|No test matches|Result: NOTESTS|^1\.\.0\s*$|^\s*Tests:?\s+(?:\d+ (?:skipped|pending|todo)[,| ]*)+(?:\d+ total|\(\d+\))\s*$|no test specified|No tests? (?:are|is) available|No specs found|0 examples|Nothing to be done for|No files matching|no files? (?:found|to check|were found|given)|testing: warning: no tests to run/im
+
+/** Reads the result of a check from its output. In doubt it is `unknown`. */
+function verdictOf(fullOutput: string): OutputVerdict {
+  const output =
+    fullOutput.length <= 2 * longestEnd
+      ? fullOutput
+      : `${fullOutput.slice(0, longestEnd)}\n${fullOutput.slice(-longestEnd)}`
+  // oxlint-disable-next-line no-control-regex -- colours
+  const plain = output.replaceAll(/\u001B\[[\d;]*[A-Za-z]/g, '')
+  const lines = plain.split(/\r?\n/).map((line) => line.slice(0, longestLine))
+  if (lines.some(reportsFailure)) return 'failed'
+  const text = lines.join('\n')
+  if (isAllSkipped(text)) return 'nothing'
+  if (goodCounts.test(lines.filter((line) => !line.includes('[no tests to run]')).join('\n'))) return 'passed'
+  if (nothingWords.test(text)) return 'nothing'
+  return goodWords.test(text) || goodMarks.test(text) ? 'passed' : 'unknown'
+}
+
+/** What unittest prints when it skipped every test. */
+function isAllSkipped(text: string): boolean {
+  const [, ran] = /^Ran (\d{1,9}) tests? in /m.exec(text) ?? []
+  const [, skipped] = /^OK \(skipped=(\d{1,9})\)/m.exec(text) ?? []
+  return ran !== undefined && ran === skipped
+}
+
+function reportsFailure(line: string): boolean {
+  return badLine.test(line) || badWords.test(line) || badCounts.some((pattern) => pattern.test(line))
 }

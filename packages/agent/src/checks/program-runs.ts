@@ -1,11 +1,11 @@
 import type { CommandStep } from '@halting/policy/shell'
-import { mayBeSame, placedAt, stemOf } from './file-places.ts'
-import { peeled, programName, type Words } from './peel.ts'
+import { mayBeSameFile, pathFrom, stemOf } from './file-places.ts'
+import { withoutWrappers, programName, type Words } from './wrapped-commands.ts'
 
 const interpreters =
   /^(?:node|nodejs|tsx|ts-node|deno|bun|python[\d.]*|pypy3?|ruby|php|perl|lua[\d.]*|luajit|Rscript|julia|bash|sh|zsh|dash|ksh|elixir|escript|groovy|kotlin|scala|swift|dart|crystal|tclsh|osascript|pwsh|runghc|racket|guile|sbcl|ocaml)$/
 
-/** Programs that compile and run what is in the folder, by the endings of its sources. */
+/** Programs that compile and run the sources in the folder, by source extension. */
 const runners: { readonly [name: string]: { readonly verb: string; readonly sources: RegExp } } = {
   go: { verb: 'run', sources: /\.go$/ },
   cargo: { verb: 'run', sources: /\.rs$/ },
@@ -22,27 +22,27 @@ const runners: { readonly [name: string]: { readonly verb: string; readonly sour
 const compiled = /\.(?:c|cc|cpp|cxx|rs|go|zig|f90|asm|s|S|hs|d|nim|ml)$/
 
 // Spec R-VERI-10.
-/** Whether a program of a line is one that the run had changed, or a script in the line that loads such a one. */
+/** Whether the line runs a program that the run had changed, or an inline script that loads one. */
 export function runsChanged(step: CommandStep, changedFiles: readonly string[]): boolean {
   if (changedFiles.length === 0) return false
-  const written = step.words.map((word) => word ?? '')
-  const words = peeled(written)
+  const rawWords = step.words.map((word) => word ?? '')
+  const words = withoutWrappers(rawWords)
   const [first = '', ...args] = words
   const name = programName(first)
   if (args.some((word) => word === '--help' || word === '--version')) return false
   const isChanged = (path: string): boolean => {
-    const placed = placedAt(step.folder, path) ?? path
-    return changedFiles.some((file) => mayBeSame(file, placed))
+    const placed = pathFrom(step.folder, path) ?? path
+    return changedFiles.some((file) => mayBeSameFile(file, placed))
   }
   const runner = Object.hasOwn(runners, name) ? runners[name] : undefined
   if (runner?.verb === args[0] && runner !== undefined) return changedFiles.some((file) => runner.sources.test(file))
-  const isModule = words !== written && isPython(written) && written.includes('-m')
+  const isModule = words !== rawWords && isPython(rawWords) && rawWords.includes('-m')
   if (isModule) return modulePaths(first).some(isChanged)
   if (interpreters.test(name)) return interpreted(args, step, isChanged, changedFiles)
   if (name === 'java') return args.some((word) => isChanged(word) || isChanged(`${word.replaceAll('.', '/')}.java`))
   if (name === 'source' || name === '.') return args.slice(0, 1).some(isChanged)
   // `uv run x.py`.
-  if (words !== written && /\.\w+$/.test(first)) return isChanged(first)
+  if (words !== rawWords && /\.\w+$/.test(first)) return isChanged(first)
   if (!first.includes('/')) return false
   return (
     (isChanged(first) && !changesOthers.test(name)) ||
@@ -59,7 +59,7 @@ function modulePaths(name: string): Words {
   return [`${path}.py`, `${path}/__main__.py`, `${path}/__init__.py`, `src/${path}.py`, `src/${path}/__main__.py`]
 }
 
-/** Scripts by whose names they change other files: that they ran says nothing of what they made. */
+/** Scripts whose names say that they change other files: running them proves nothing about their own result. */
 const changesOthers =
   /^(?:apply|patch|fix|edit|update|modify|rewrite|replace|refactor|migrate|insert|add|remove|delete|convert|transform|rename|revert|cleanup|clean|format|install|setup|deploy)(?:[-_.]|$)/i
 
@@ -77,14 +77,14 @@ function interpreted(
   const script = args[at]
   if (script === undefined || script === '-') return input !== '' && loadsChanged(input, changedFiles)
   if (changesOthers.test(programName(script))) return false
-  // An option may have a value in the next word: `node --import x.js src/main.js`.
+  // An option may have its value in the next word: `node --import x.js src/main.js`.
   return args.slice(at, at + 3).some((word) => /[./]/.test(word) && isChanged(word)) || isChanged(script)
 }
 
 const longestScript = 20_000
 const loading = /^.*\b(?:import|from|require|source|use|load|include)\b.*$/gm
 
-/** A text that loads a changed file by the name that the file has without its ending. */
+/** Whether a text loads a changed file by its name without extension. */
 function loadsChanged(script: string, changedFiles: readonly string[]): boolean {
   const lines = script.slice(0, longestScript).match(loading) ?? []
   if (lines.length === 0) return false

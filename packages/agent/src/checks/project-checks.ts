@@ -3,8 +3,8 @@ import {
   checksOfPackage,
   checksOfPython,
   checksOfTaskFiles,
-  type NamedCheck,
-} from './named-by-files.ts'
+  type DeclaredCheck,
+} from './declared-checks.ts'
 import { ProjectFolder } from './project-folder.ts'
 
 const mostChecks = 12
@@ -13,9 +13,10 @@ const order = ['tests', 'all', 'types', 'lint', 'build'] as const
 
 // Spec R-VERI-12.
 /**
- * The checks that the files of a project name, such as `npm test` and `make lint`, the best first: tests, then types, linters and builds. Reads a few small
- * files, follows no link out of the folder, and runs nothing. Commands consist of words that this library knows and of plain names. Where the folder itself
- * names none, those of the folders in it are given, with `cd`. Empty where nothing is known; never rejects.
+ * The checks that project files declare, such as `npm test` and `make lint`, best first: tests, then types, linters
+ * and builds. Reads a few small files, follows no link out of the folder, and runs nothing. Commands consist of words
+ * known to this library and of plain names. If the folder itself declares none, returns those of its subfolders, with
+ * `cd`. Empty if none are found; never rejects.
  */
 export async function projectChecks(folder: string): Promise<readonly string[]> {
   try {
@@ -30,7 +31,7 @@ export async function projectChecks(folder: string): Promise<readonly string[]> 
   }
 }
 
-async function checksIn(folder: ProjectFolder): Promise<readonly NamedCheck[]> {
+async function checksIn(folder: ProjectFolder): Promise<readonly DeclaredCheck[]> {
   const names = new Set(folder.names())
   const found = await Promise.all([
     checksOfPackage(folder, names),
@@ -41,7 +42,7 @@ async function checksIn(folder: ProjectFolder): Promise<readonly NamedCheck[]> {
   return found.flat()
 }
 
-async function checksOfPart(project: ProjectFolder, name: string): Promise<readonly NamedCheck[]> {
+async function checksOfPart(project: ProjectFolder, name: string): Promise<readonly DeclaredCheck[]> {
   const part = project.folder(name)
   const found = part === undefined ? [] : await checksIn(part)
   return found.map(({ kind, command }) => ({ kind, command: `cd ${name} && ${command}` }))
@@ -53,7 +54,7 @@ function isPart(name: string): boolean {
   )
 }
 
-function commandsOf(found: readonly NamedCheck[]): readonly string[] {
+function commandsOf(found: readonly DeclaredCheck[]): readonly string[] {
   const ranked = found.toSorted((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind))
   return [...new Set(ranked.map(({ command }) => command))].slice(0, mostChecks)
 }

@@ -6,7 +6,7 @@ import { boundedText, firstEntries, isInside } from '@halting/policy/files'
 const mostBytes = 256 * 1024
 const mostEntries = 2000
 
-/** A folder of a project, of which small files are read, and none by a link that leads out of the project. */
+/** A project folder whose small files are read, without following links out of the project. */
 export class ProjectFolder {
   readonly #path: string
   readonly #project: string
@@ -16,7 +16,7 @@ export class ProjectFolder {
     this.#project = realPath(project)
   }
 
-  /** The first names in it; none where it cannot be read. */
+  /** Its first names; empty if it cannot be read. */
   names(): readonly string[] {
     try {
       return firstEntries(this.#path, mostEntries).entries.map(({ name }) => name)
@@ -25,7 +25,7 @@ export class ProjectFolder {
     }
   }
 
-  /** The text of a file; '' for what is not there, is no text, or lies outside of the project. A large one is cut. */
+  /** The text of a file, cut if large; '' if it is missing, not text, or outside the project. */
   async text(name: string): Promise<string> {
     const path = this.#inside(name)
     if (path === undefined) return ''
@@ -33,7 +33,7 @@ export class ProjectFolder {
     return read.kind === 'text' ? read.text : ''
   }
 
-  /** A folder in it; undefined for what is no folder of the project. */
+  /** A subfolder; undefined if it is not a folder of the project. */
   folder(name: string): ProjectFolder | undefined {
     const path = this.#inside(name)
     const isFolder = path !== undefined && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true

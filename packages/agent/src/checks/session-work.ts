@@ -2,7 +2,7 @@ import { isAbsolute, join, relative } from 'node:path'
 import type { FileWork, ToolOutput } from '@halting/core'
 import { boundedText, isInside } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
-import type { CommandChange, PassingFiles } from './command-changes.ts'
+import type { CommandChange, DisposableFiles } from './command-changes.ts'
 import type * as CommandChanges from './command-changes.ts'
 import type * as CommandWork from './command-work.ts'
 import { isChecked, stemOf } from './file-places.ts'
@@ -10,30 +10,30 @@ import { isChecked, stemOf } from './file-places.ts'
 /** How a command ended. */
 interface EndedCommand {
   readonly command: string
-  /** Null for one that came to no exit code. */
+  /** Null if it has no exit code. */
   readonly exitCode: number | null
   readonly output: string
-  /** What it was seen to change; undefined where nobody looked. */
+  /** The detected changes; undefined if nothing was inspected. */
   readonly seen?: readonly CommandChange[] | undefined
-  /** Takes secrets out of what is told. */
+  /** Removes secrets from what is reported. */
   readonly redact?: ((text: string) => string) | undefined
 }
 
-/** What a tool tells with its result. */
+/** What a tool reports with its result. */
 type Work = Pick<ToolOutput, 'fileWork'>
 
 const mostFiles = 2000
-/** Others name these by their folder, or load them without a name. */
+/** Other files refer to these by their folder, or load them implicitly. */
 const namedByFolder = /^(?:index|__init__|__main__|main|mod|lib|conftest)$/
 const mostFilesRead = 200
 const mostBytesRead = 256 * 1024
 
-/** What the calls of a session have done to its files, in this process: which files, so that to run one of them is a check. */
+/** What the tool calls of a session in this process did to its files: running a changed file counts as a check. */
 export class SessionWork {
   readonly #folder: string
   readonly #real: string
   readonly #files = new Set<string>()
-  /** Those that were not there before. */
+  /** Files that did not exist before. */
   readonly #made = new Set<string>()
   #changes = 0
 
@@ -42,28 +42,29 @@ export class SessionWork {
     this.#real = realPath(folder)
   }
 
-  /** A tool has changed files. */
+  /** Records files that a tool has changed. */
   async changed(files: readonly CommandChange[]): Promise<Work> {
     const { countedLines } = await loaded()
-    const passing = await this.#passing(files)
+    const passing = await this.#disposable(files)
     const changedLines = countedLines(this.#entered(files), passing)
     return changedLines === 0 ? {} : { fileWork: { changedLines } }
   }
 
-  /** A command has ended. */
+  /** Records the end of a command. */
   async ended({ command, exitCode, output, seen, redact }: EndedCommand): Promise<Work> {
-    const { asMadeForTrying, commandChanges, commandWork } = await loaded()
+    const { asTemporary: asMadeForTrying, commandChanges, commandWork } = await loaded()
     const files = seen ?? commandChanges(command).map(asMadeForTrying)
-    const passing = await this.#passing(files)
+    const passing = await this.#disposable(files)
     const changes = this.#entered(files)
     const isElsewhere = (folder: string): boolean => this.#isElsewhere(folder)
     return redacted(commandWork(command, { exitCode, output, ...passing, seen: changes, isElsewhere }), redact)
   }
 
   /**
-   * A command of the background begins: what its text tells that it changes, and what tells of its end. A check says nothing of changes that came since.
+   * Records the start of a background command. Returns the changes in its text, and a function that reports its end. A
+   * check proves nothing about changes made after it began.
    */
-  async beside(
+  async backgroundStarted(
     command: string,
   ): Promise<{ readonly begun: Work; readonly atEnd: (ended: Omit<EndedCommand, 'command' | 'seen'>) => Work }> {
     const { commandChanges, commandWork } = await loaded()
@@ -79,10 +80,13 @@ export class SessionWork {
     return { begun, atEnd }
   }
 
-  /** What of the files of the run may be deleted without a change: what it made itself, unless another file that it changed names it, as one that imports it does. */
-  async #passing(files: readonly CommandChange[]): Promise<Required<PassingFiles>> {
+  /**
+   * Files of the run whose deletion is not a change: those that it created, unless another changed file refers to
+   * them.
+   */
+  async #disposable(files: readonly CommandChange[]): Promise<Required<DisposableFiles>> {
     const changedFiles = [...this.#files]
-    const deleted = files.flatMap(({ path, isDeleted }) => (isDeleted === true ? [this.#shown(path)] : []))
+    const deleted = files.flatMap(({ path, isDeleted }) => (isDeleted === true ? [this.#displayPath(path)] : []))
     const candidates = deleted.filter((path) => this.#made.has(path))
     if (candidates.length === 0) return { changedFiles, madeFiles: [] }
     const left = changedFiles.filter((path) => !deleted.includes(path)).slice(0, mostFilesRead)
@@ -94,19 +98,19 @@ export class SessionWork {
     }
   }
 
-  /** Whether a folder is neither in that of the session, around it, nor one with files that were changed. */
+  /** Whether a folder is outside the session's folder, does not contain it, and has no changed files. */
   #isElsewhere(folder: string): boolean {
     const real = realPath(folder)
     const isNear = [this.#folder, this.#real].some((own) => isInside(real, own) || isInside(own, real))
     return !isNear && ![...this.#files].some((path) => isAbsolute(path) && isInside(path, folder))
   }
 
-  /** The changes by the paths that they have in the session. */
+  /** The changes with session-relative paths. */
   #entered(files: readonly CommandChange[]): readonly CommandChange[] {
-    const changes = files.map((file) => ({ ...file, path: this.#shown(file.path) }))
+    const changes = files.map((file) => ({ ...file, path: this.#displayPath(file.path) }))
     for (const { path, isNew } of changes) {
       if (this.#files.size >= mostFiles) break
-      // One made anew where a file of the project was is none that the run made.
+      // A deleted project file that is created again does not count as created by the run.
       if (isNew === true && !this.#files.has(path)) this.#made.add(path)
       this.#files.add(path)
     }
@@ -114,8 +118,8 @@ export class SessionWork {
     return changes
   }
 
-  /** Below the folder of the session a path is relative to it: where that lies is no matter, as in a folder for temporary files. */
-  #shown(path: string): string {
+  /** Paths below the session's folder are relative to it, so that the location of the folder does not matter. */
+  #displayPath(path: string): string {
     if (!isAbsolute(path)) return path
     const folder = [this.#folder, this.#real].find((one) => isInside(path, one))
     return folder === undefined ? path : relative(folder, path)
@@ -127,7 +131,7 @@ async function textOf(path: string): Promise<string> {
   return read.kind === 'text' ? read.text : ''
 }
 
-/** Loaded when used. */
+/** Loaded on demand. */
 async function loaded(): Promise<typeof CommandWork & typeof CommandChanges> {
   const [work, changes] = await Promise.all([import('./command-work.ts'), import('./command-changes.ts')])
   return { ...work, ...changes }

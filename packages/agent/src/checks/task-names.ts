@@ -1,7 +1,7 @@
-/** What a check looks at; tests say most of a change. */
+/** What a check covers; tests prove the most about a change. */
 export type CheckKind = 'tests' | 'types' | 'lint' | 'build'
 
-/** What each kind of task is called in files of projects, the best name first. */
+/** Common names of each kind of task in project files, best first. */
 export const taskNames: { readonly [kind in CheckKind | 'all']: readonly string[] } = {
   tests: ['test', 'tests', 'test:unit', 'unit', 'unit-test', 'spec', 'test-unit', 'test_unit'],
   all: ['check', 'verify', 'validate', 'ci', 'test-all', 'test:all'],
@@ -23,13 +23,13 @@ const parts: readonly (readonly [CheckKind, RegExp])[] = [
   ['build', /^(?:build|builds|compile|bundle|assemble|all|buildall|rebuild|package)$/],
 ]
 
-/** Words in a name that make it something else: it waits, changes files, or publishes. */
+/** Words in a name that make it something else: it watches, changes files, or publishes. */
 const others =
   /^(?:watch|watcher|serve|server|dev|start|fix|format|fmt|clean|install|setup|deps|deploy|release|publish|push|upload|open|ui|debug|update|upgrade|clear|init|generate|gen|docs?|storybook|list|help)$/
 
 const longest = 80
 
-/** What a task of this name checks, such as a script of package.json or a target of make; undefined for none. */
+/** What a task of this name checks, such as a script of package.json or a target of make; undefined if nothing. */
 export function kindOfTask(name: string): CheckKind | undefined {
   if (name.length > longest) return undefined
   const words = name
@@ -43,7 +43,7 @@ export function kindOfTask(name: string): CheckKind | undefined {
 
 const mostWords = 5
 
-/** Names that may be shown to a model as part of a command: none that is a sentence. */
+/** Names that are safe to show to a model in a command: not sentences. */
 export function isPlainName(name: string): boolean {
   return name.length <= 40 && /^[A-Za-z][\w:.-]*$/.test(name) && name.split(/[^A-Za-z0-9]+/).length <= mostWords
 }

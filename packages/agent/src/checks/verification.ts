@@ -1,17 +1,23 @@
 import type { AnyTool, Verification } from '@halting/core'
 import type { Workspace } from '../tools/workspace.ts'
 
-/** What follows where an answer is given after a change that no passing check followed: the model is asked once, only the result says so, or nobody looks. */
+/**
+ * What happens when an answer follows a change without a passing check: the model is asked once, only the result says
+ * so, or nothing.
+ */
 export type VerificationMode = Verification['mode'] | 'off'
 
-/** What the runs of a session can check: the tools that the model has, and the folder that they work in. */
+/** What the verification of a session needs: the model's tools and their folder. */
 interface Checkable {
   readonly workspace: Pick<Workspace, 'cwd'>
   readonly tools: readonly AnyTool[]
 }
 
 // Spec R-VERI-14.
-/** The option `verification` of the runs of a session. The checks of the project are looked for when they are asked for, and only where the model has Bash. */
+/**
+ * The option `verification` of the runs of a session. Project checks are looked up on demand, and only if the model
+ * has Bash.
+ */
 export function verificationOf(mode: VerificationMode, { workspace, tools }: Checkable): Verification | undefined {
   if (mode === 'off') return undefined
   if (!tools.some(({ name }) => name === 'Bash')) return { mode }

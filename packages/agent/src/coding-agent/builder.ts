@@ -11,39 +11,41 @@ import { type BackgroundOptions, backgroundOf } from '../tools/background.ts'
 import { endSession } from './end-session.ts'
 import type { Session } from '@halting/core/session'
 import type { SessionWorkspace } from './open-workspace.ts'
-import { type RunsGoingOn, SessionAgent } from './session-agent.ts'
-import { disposed, type KeptOnDisk, type SessionOnDisk } from './session-of.ts'
+import { type ActiveRuns, SessionAgent } from './session-agent.ts'
+import { disposedMessage, type OpenSessionFile, type SessionOnDisk } from './session-on-disk.ts'
 
-/** What builders of one session share. */
+/** What all builders of one session share. */
 export interface OpenedSession extends SessionWorkspace {
   readonly sessionId: string
-  /** Undefined where nothing is kept. */
+  /** Undefined if the session is not stored. */
   readonly onDisk: SessionOnDisk | undefined
-  /** Removes what tools wrote for a session that is not kept. */
+  /** Removes files that tools wrote for a session that is not stored. */
   readonly removeFiles: (() => Promise<void>) | undefined
   readonly shell: ShellHooks | undefined
-  /** What its runs have used, for hooks; undefined where there are none. */
+  /** What its runs have used, for hooks; undefined if there are none. */
   readonly totals: SessionTotals | undefined
-  /** Ends the run of the engine that goes on: a hook may want that. */
+  /** Ends the current run of the engine, on behalf of a hook. */
   readonly interruption: { now?: () => void }
   readonly servers: SessionServers | undefined
   readonly init: NonNullable<QueryOptions['init']>
   readonly notes: readonly string[]
   readonly onNote: ((note: string) => void) | undefined
-  /** What becomes of commands that still run when a run would end. */
+  /** What happens to commands that are still running when a run would end. */
   readonly atEnd: NonNullable<BackgroundOptions['atEnd']>
   readonly version: string
-  /** An engine is made once, and nothing runs after the end. */
+  /** There is one engine per session, and nothing runs after `dispose`. */
   state: 'open' | 'taken' | 'disposed'
-  /** The program says which goals its runs have; those of the settings do not replace what an open run has on record. */
+  /**
+   * Whether the program sets the goals of its runs. Goals of settings do not replace those on record for an open run.
+   */
   readonly hasChosenGoals: boolean
-  /** Aborted by `dispose`: runs end then. */
+  /** Aborted by `dispose`, which ends all runs. */
   readonly over: AbortController
-  /** Of agents; those of the engine are of what is on disk. */
-  readonly runs: RunsGoingOn
-  /** What `dispose` waits for, whoever calls it. */
+  /** Running runs of agents; the engine's run is tracked with the session on disk. */
+  readonly runs: ActiveRuns
+  /** What `dispose` waits for, also when it is called again. */
   ended: Promise<void> | undefined
-  /** What came after runs and goes on. */
+  /** Stages after runs that are still running. */
   readonly after: Set<Promise<unknown>>
 }
 
@@ -51,8 +53,9 @@ export interface OpenedSession extends SessionWorkspace {
 export type EngineOptions = Pick<QueryOptions, 'includePartialMessages' | 'includeHookEvents' | 'onEvent' | 'onResult'>
 
 /**
- * Builds agents that code in a folder: an `AgentBuilder` with tools, permissions, hooks, servers, instructions and a session.
- * Immutable as any builder; those that come of it by `withCapability` share its workspace, and one `dispose` ends it for all.
+ * Builds agents that code in a folder: an `AgentBuilder` with tools, permissions, hooks, servers, instructions and a
+ * session. Immutable like any builder. Builders derived by `withCapability` share its workspace, and one `dispose`
+ * ends it for all of them.
  */
 export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
   readonly #session: OpenedSession
@@ -67,12 +70,12 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     return this.#session.sessionId
   }
 
-  /** What a person should know of the session as it was opened: what does not count, what is not there. */
+  /** Notes for the user about the session as it was opened: what is ignored and what is missing. */
   get notes(): readonly string[] {
     return this.#session.notes
   }
 
-  /** The rules about calls, whose mode may be changed. */
+  /** The permission rules, whose mode may be changed. */
   get permissions(): SessionWorkspace['permissions'] {
     return this.#session.permissions
   }
@@ -81,24 +84,24 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     return new CodingAgentBuilder<Output>(this.configuredBy(capability), this.#session)
   }
 
-  /** An agent with the tools that there are now. Its states are its caller's to keep: nothing of them is in the session on disk. */
+  /** An agent with the current tools. Its caller stores its states; they are not part of the session on disk. */
   override build(): Agent {
     this.#check()
-    // Looked at there; this agent is one of the same options.
+    // Validates the options; this agent has the same ones.
     super.build()
     return new SessionAgent(this.loopOptions(), this.#session.runs)
   }
 
   /**
-   * The engine of the session, which is on disk from its first run on. Made once.
-   * @throws ConfigurationError for options that cannot be run, for a second engine, and after `dispose`.
-   * @throws HaltingError `driver` for a session that another process writes, or whose file is damaged.
+   * The engine of the session, which is stored on disk from its first run. Created once.
+   * @throws ConfigurationError for invalid options, for a second engine, and after `dispose`.
+   * @throws HaltingError `driver` if another process writes the session, or if its file is damaged.
    */
   async engine(options: EngineOptions = {}): Promise<QueryEngine<Output>> {
-    return this.#taking((kept) => {
+    return this.#taking((stored) => {
       const engine = new QueryEngine<Output>({
-        ...this.#engineOptions(options, kept),
-        ...(kept !== undefined && { session: kept }),
+        ...this.#engineOptions(options, stored),
+        ...(stored !== undefined && { session: stored }),
       })
       this.#session.workspace.files.begin(engine.transcript)
       this.#session.servers?.attach(engine)
@@ -108,18 +111,18 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
   }
 
   /**
-   * The session as something to talk to, in place of its engine (docs/guide/embedding.md). With `onAsk: 'wait'`, and without `canUseTool`, its questions are
-   * answered by `Session.answer`. Its `close` is the `dispose` of the builder.
+   * The session object in place of its engine (docs/guide/embedding.md). With `onAsk: 'wait'` and without
+   * `canUseTool`, questions are answered by `Session.answer`. Its `close` is the `dispose` of the builder.
    * @throws as `engine` does.
    */
   async session(options: EngineOptions = {}): Promise<Session> {
     const { sessionOver } = await import('../open-session/session-over.ts')
-    return this.#taking((kept) => {
+    return this.#taking((stored) => {
       const { workspace, servers, interruption } = this.#session
-      const made = this.#engineOptions(options, kept)
+      const made = this.#engineOptions(options, stored)
       const session = sessionOver(this.#session, {
         options: made,
-        journal: kept,
+        journal: stored,
         answersQuestions: made.onAsk === 'wait' && made.canUseTool === undefined,
         cwd: workspace.cwd,
         attach: (engine) => servers?.attach(engine),
@@ -131,8 +134,8 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     })
   }
 
-  /** Whoever has the session on disk is one. */
-  async #taking<T>(make: (kept: KeptOnDisk | undefined) => T): Promise<T> {
+  /** Creates the only object that may own the session on disk. */
+  async #taking<T>(make: (stored: OpenSessionFile | undefined) => T): Promise<T> {
     this.#check()
     const session = this.#session
     if (session.state === 'taken')
@@ -141,11 +144,11 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
       )
     session.state = 'taken'
     try {
-      const kept = await session.onDisk?.open(session.version)
-      session.totals?.begin(kept)
-      // Nobody would close it.
+      const stored = await session.onDisk?.open(session.version)
+      session.totals?.begin(stored)
+      // Otherwise nobody would close it.
       this.#check()
-      return make(kept)
+      return make(stored)
     } catch (thrown) {
       await session.onDisk?.close()
       if (session.state === 'taken') session.state = 'open'
@@ -153,24 +156,24 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     }
   }
 
-  #engineOptions(options: EngineOptions, kept: StoredSession | undefined): Omit<QueryOptions<Output>, 'session'> {
+  #engineOptions(options: EngineOptions, stored: StoredSession | undefined): Omit<QueryOptions<Output>, 'session'> {
     const { onDisk, servers, init, sessionId, over, totals } = this.#session
     const { onEvent } = options
-    // Tools of servers come to it as these bring them.
+    // Tools of servers are added when the servers offer them.
     const { steps: _, output, signal, ...rest } = super.loopOptions()
-    const keepsGoals = kept?.open !== undefined && !this.#session.hasChosenGoals
+    const keepsGoals = stored?.open !== undefined && !this.#session.hasChosenGoals
     return {
       ...rest,
       ...(keepsGoals && { until: [] }),
       ...options,
-      // A hook that wants a run to end has that one interrupted, and not those after it.
+      // A hook that ends a run interrupts that run, and not later ones.
       signal: signal === undefined ? over.signal : anySignal([signal, over.signal]),
-      // What answers come to is what the schema says, which came in with this type.
+      // Answers have the type of the schema, which was given together with this type parameter.
       ...(output !== undefined && { output: output as OutputSchema<Output> }),
       ...servers?.options,
       sessionId,
       init,
-      background: this.#background(kept),
+      background: this.#background(stored),
       ...(totals !== undefined && {
         onEvent(event) {
           totals.onEvent(event)
@@ -185,8 +188,8 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
   }
 
   /**
-   * Starts stages after a run of the engine, as `afterRun` does; `dispose` ends those that go on, and waits for that.
-   * @throws ConfigurationError for what is no list of stages, while a run goes on, and after `dispose`.
+   * Starts stages after a run of the engine, like `afterRun`. `dispose` aborts running stages and waits for them.
+   * @throws ConfigurationError for an invalid list of stages, during a run, and after `dispose`.
    */
   afterRun(engine: QueryEngine<Output>, stages: readonly Stage[], options: StagesOptions = {}): RunningStages {
     this.#check()
@@ -198,7 +201,10 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     return running
   }
 
-  /** Ends what goes on, and all that the session started. Resolves when it is gone and everything is on disk. */
+  /**
+   * Ends all runs and everything that the session started. Resolves when everything is gone and the session is on
+   * disk.
+   */
   dispose(): Promise<void> {
     return (this.#session.ended ??= this.#end())
   }
@@ -237,7 +243,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     return backgroundOf(workspace, { atEnd, ...(session !== undefined && { session }) })
   }
 
-  /** Hooks that are about no run are given what the runs of agents used, too. */
+  /** Adds the usage of agent runs for hooks that are not about one run. */
   #withTotals(options: RunOptions): RunOptions {
     const { totals } = this.#session
     if (totals === undefined) return options
@@ -250,7 +256,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     }
   }
 
-  /** A hook may want the run to end, and so does whoever disposes of the session. */
+  /** Lets hooks and `dispose` end the run. */
   #interruptible(options: RunOptions): RunOptions {
     const { shell, over } = this.#session
     const signals = [options.signal, shell?.signal, over.signal].filter((signal) => signal !== undefined)
@@ -258,6 +264,6 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
   }
 
   #check(): void {
-    if (this.#session.state === 'disposed') throw new ConfigurationError(disposed)
+    if (this.#session.state === 'disposed') throw new ConfigurationError(disposedMessage)
   }
 }

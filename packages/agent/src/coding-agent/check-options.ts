@@ -6,7 +6,7 @@ import { permissionModes } from '@halting/policy'
 import { toolProfiles } from '@halting/policy/settings'
 import type { CodingAgentOptions } from './options.ts'
 
-/** What a value must be, in words; undefined where it is that. */
+/** Returns what a value must be; undefined if it is valid. */
 type Check = (value: unknown) => string | undefined
 
 const is =
@@ -27,7 +27,10 @@ const oneOf = (names: readonly string[]): Check =>
 
 const sources: readonly string[] = ['user', 'project', 'local']
 
-/** The options of `codingAgent` that are not those of the loop, which looks at its own. A list that is a text would be a list of letters. */
+/**
+ * The options of `codingAgent` that are not options of the loop, which checks its own. A text in place of a list would
+ * be a list of letters.
+ */
 const checks: { readonly [name: string]: Check } = {
   model: is('a model or the name of one', (value) => typeof value === 'string' || isJsonObject(value)),
   tools: is(
@@ -78,8 +81,8 @@ const checks: { readonly [name: string]: Check } = {
   onNote: isFunction,
 }
 
-/** Options of the loop that a session brings itself, with what is to be given in their place. */
-const brought: { readonly [name: string]: string } = {
+/** Options of the loop that a session sets itself, with their replacements. */
+const replacedOptions: { readonly [name: string]: string } = {
   permissions: 'Use allowedTools, disallowedTools and permissionMode.',
   stopWhen: 'Register each guard: .withCapability(new UseHook(guard)).',
   output: 'Use outputSchema.',
@@ -91,11 +94,14 @@ const brought: { readonly [name: string]: string } = {
   apiKey: 'Pass a model that has its key, such as anthropic(name, { apiKey }) of @halting/models.',
 }
 
-/** Plain JavaScript may give anything. Returns the folder. @throws ConfigurationError for what cannot be served. */
+/**
+ * Plain JavaScript may pass anything. Returns the folder.
+ * @throws ConfigurationError for invalid options.
+ */
 export function checkedFolder(options: Pick<CodingAgentOptions, 'cwd' | 'additionalDirectories'>): string {
   const given: unknown = options
   if (!isJsonObject(given)) throw new ConfigurationError('codingAgent takes an object, such as { cwd }.')
-  for (const [name, instead] of Object.entries(brought))
+  for (const [name, instead] of Object.entries(replacedOptions))
     if (given[name] !== undefined) throw new ConfigurationError(`codingAgent has no option ${name}. ${instead}`)
   for (const [name, check] of Object.entries(checks)) {
     const problem = given[name] === undefined ? undefined : check(given[name])
@@ -130,7 +136,7 @@ function isFolder(path: unknown): boolean {
   try {
     return typeof path === 'string' && statSync(path).isDirectory()
   } catch {
-    // It is not there, may not be looked at, or is no path at all.
+    // It is missing, not accessible, or not a path.
     return false
   }
 }

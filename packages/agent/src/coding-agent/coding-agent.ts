@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { type JsonObject, type Model, noProgress, outputSchema, type OutputSchema } from '@halting/core'
+import {
+  type JsonObject,
+  type Model,
+  noProgress,
+  outputSchema,
+  type OutputSchema,
+  ConfigurationError,
+  type Prices,
+} from '@halting/core'
 import { AgentBuilder, type AgentConfiguration } from '@halting/core/compat'
-import { contextLayers, sharedAbort, usualMaxTurns } from '@halting/core/adapters'
+import { contextLayers, sharedAbort, usualMaxTurns, messageOf } from '@halting/core/adapters'
 import { verificationOf } from '../checks/verification.ts'
 import { createCarryOver } from '../context/carry-over.ts'
 import type { SettingsHooks } from '../hooks/settings-hooks.ts'
@@ -9,12 +17,12 @@ import type { SessionTotals } from '../hooks/session-totals.ts'
 import type { BriefingPlaces } from '../instructions/places.ts'
 import type { McpServerConfig } from '../mcp/config.ts'
 import { homeFolder } from '@halting/journal/files'
-import { type LoadedSettings, loadSettings } from '@halting/policy/settings'
+import { type LoadedSettings, loadSettings, type Settings } from '@halting/policy/settings'
 import type { SessionAgents } from '../agents/session-agents.ts'
 import type { SessionChoices } from '../open-session/choices.ts'
 import type { ChosenSession } from '../open-session/chosen-session.ts'
 import { goalOptions } from '../open-session/goals.ts'
-import { ceilingsOf, withLimits, withWait } from '../open-session/chosen-limits.ts'
+import { ceilingsOf, withLimits, withServiceWait } from '../open-session/chosen-limits.ts'
 import { countedLimits, withoutUndefined } from '../open-session/limits.ts'
 import { RunLimit } from '../open-session/run-limit.ts'
 import type { Models } from '../open-session/models.ts'
@@ -28,31 +36,32 @@ import { chosenSettings, type RunSettings } from '../open-session/run-settings.t
 import type { SessionFrontend } from '../open-session/session-options.ts'
 import { CodingAgentBuilder, type OpenedSession } from './builder.ts'
 import { checkedFolder } from './check-options.ts'
-import { optionsOfTheLoop } from './options-of-the-loop.ts'
 import type { SessionWorkspace } from './open-workspace.ts'
 import type { AnswerOf, AnswerSchema, CodingAgentOptions, GivenServer } from './options.ts'
-import { RunsGoingOn } from './session-agent.ts'
+import { ActiveRuns } from './session-agent.ts'
 import { sessionOptions } from './session-options.ts'
-import { modelOf, pricesOf } from './models-of.ts'
-import { namedSession, type NamedSession, SessionOnDisk, unkeptFolder } from './session-of.ts'
+import { namedSession, type NamedSession, SessionOnDisk, prepareUnstoredFolder } from './session-on-disk.ts'
 import { nameOfOption, noticeText } from './notice-text.ts'
-import { environmentWith, trustedBy, untrusted, withoutStore } from './settings-of.ts'
+import { environmentWith, trustedBy, untrustedNotes, withoutStore } from './settings-of.ts'
+import type { Environment } from '../tools/limits.ts'
+import type { AiSdkModels } from '../providers/ai-sdk-models.ts'
+import { withFormerName } from '../agents/former-name.ts'
 
 /**
- * A coding agent in a folder, as the terminal program is one: its tools, permission rules, hooks, servers, instructions and session, by the
- * settings files that are there. Of a folder that nobody trusted, deny and ask rules and instructions count, and nothing that runs or loosens;
- * `notes` say what does not count. Without `canUseTool` nobody is asked: a call that no rule or mode allows is denied. Commands are
- * held in a sandbox where `sandbox` or the settings want that, and only there.
- *
- * @throws ConfigurationError for settings that are not right, a session that is not there, and values that cannot be served.
- * @throws SandboxError where a sandbox is wanted and cannot be had.
+ * Creates a coding agent for a folder, like the one of the terminal program: its tools, permission rules, hooks,
+ * servers, instructions and session come from the existing settings files. In an untrusted folder, deny rules, ask
+ * rules and instructions apply, but nothing that runs commands or loosens rules; `notes` list what is ignored. Without
+ * `canUseTool` nobody is asked: a call that no rule or mode allows is denied. Commands run in a sandbox only if
+ * `sandbox` or the settings request it.
+ * @throws ConfigurationError for invalid settings or options and for an unknown session.
+ * @throws SandboxError if a requested sandbox is not available.
  */
 export async function codingAgent<const Schema extends AnswerSchema = JsonObject>(
   options: CodingAgentOptions<Schema>,
 ): Promise<CodingAgentBuilder<AnswerOf<Schema>>> {
   const cwd = checkedFolder(options)
   const { env: outer = process.env } = options
-  const onNote = listening(options.onNote)
+  const onNote = safeListener(options.onNote)
   const places: BriefingPlaces = { cwd, env: outer, home: homeFolder(outer), sources: options.settingSources }
   const loaded = await loadSettings({
     ...places,
@@ -61,7 +70,7 @@ export async function codingAgent<const Schema extends AnswerSchema = JsonObject
     trustedBy: trustedBy(options, outer),
     defaultLimits: { maxTurns: { value: usualMaxTurns, from: 'the default' } },
   })
-  const notes = [...loaded.warnings, ...untrusted(loaded), ...withoutStore(options, loaded)]
+  const notes = [...loaded.warnings, ...untrustedNotes(loaded), ...withoutStore(options, loaded)]
   const env = environmentWith(loaded.settings, outer, notes)
   const opened = new Opening({ options: { ...options, onNote }, places: { ...places, env }, loaded, notes })
   try {
@@ -70,13 +79,13 @@ export async function codingAgent<const Schema extends AnswerSchema = JsonObject
     await opened.undo()
     throw thrown
   } finally {
-    // Also where it could not be opened: what was noted until then may say why.
+    // Also after a failure to open: the notes so far may explain it.
     for (const note of notes) onNote(note)
   }
 }
 
-/** Whether runs look after changes that nobody checked. */
-function verifying(
+/** Whether runs check changes that nobody verified. */
+function verificationOption(
   { verification: mode = 'tell' }: Pick<CodingAgentOptions, 'verification'>,
   toolbox: Toolbox,
 ): Pick<AgentConfiguration, 'verification'> {
@@ -84,27 +93,27 @@ function verifying(
   return verification === undefined ? {} : { verification }
 }
 
-/** What a listener throws is its own affair. */
-function listening(onNote: CodingAgentOptions['onNote']): (note: string) => void {
+/** Errors of a listener do not affect the session. */
+function safeListener(onNote: CodingAgentOptions['onNote']): (note: string) => void {
   return (note) => {
     try {
       onNote?.(note)
     } catch {
-      // The session goes on.
+      // The session continues.
     }
   }
 }
 
-interface Given<Schema extends AnswerSchema> {
+interface OpeningInput<Schema extends AnswerSchema> {
   readonly options: CodingAgentOptions<Schema>
   readonly places: BriefingPlaces
   readonly loaded: LoadedSettings
   readonly notes: string[]
 }
 
-/** Opens the parts as `openSession` does, and makes a builder of them in place of a session. */
+/** Opens the parts like `openSession`, and creates a builder from them instead of a session. */
 class Opening<Schema extends AnswerSchema> {
-  readonly #given: Given<Schema>
+  readonly #input: OpeningInput<Schema>
   readonly #opening: PartsOpening
   readonly #interruption: OpenedSession['interruption'] = {}
   #isOpen = false
@@ -112,20 +121,20 @@ class Opening<Schema extends AnswerSchema> {
   #output: OutputSchema | undefined
   #serversInit: OpenedSession['init'] | undefined
 
-  constructor(given: Given<Schema>) {
-    this.#given = given
-    const { options, places, loaded } = given
+  constructor(input: OpeningInput<Schema>) {
+    this.#input = input
+    const { options, places, loaded } = input
     const { env, cwd } = places
     const trust = trustedBy(options, env)
     const rules = { choicesMayRaise: true, nameOf: nameOfOption }
-    const limited = withLimits(choicesOf(options, loaded), loaded.settings, rules, given.notes)
-    const waiting = withWait(limited.choices, loaded.settings, rules, given.notes)
+    const limited = withLimits(choicesOf(options, loaded), loaded.settings, rules, input.notes)
+    const waiting = withServiceWait(limited.choices, loaded.settings, rules, input.notes)
     const { choices } = waiting
     const run: RunSettings = { ...loaded, ...limited, ...waiting, env, plugins: noPlugins, trustedBy: trust }
     const ports: SessionPorts = {
       cwd,
       env,
-      // What servers are told where a program says none.
+      // The client version for servers, if the program does not set one.
       version: () => '0',
       trustedBy: trust,
       hiddenVariables: [],
@@ -133,7 +142,7 @@ class Opening<Schema extends AnswerSchema> {
       wordNotice: noticeText,
       note: (text) => this.#note(text),
     }
-    this.#opening = new PartsOpening({ given: choices, run, ports, frontend: this.#frontend() })
+    this.#opening = new PartsOpening({ initialChoices: choices, run, ports, frontend: this.#frontend() })
   }
 
   async undo(): Promise<void> {
@@ -141,7 +150,7 @@ class Opening<Schema extends AnswerSchema> {
   }
 
   async builder(): Promise<CodingAgentBuilder<AnswerOf<Schema>>> {
-    const { options, places, loaded, notes } = this.#given
+    const { options, places, loaded, notes } = this.#input
     const { settings } = loaded
     const named = (this.#named = await namedSession(options, places))
     const { toolbox, models, briefing, servers, agents } = await this.#opening.parts()
@@ -161,8 +170,8 @@ class Opening<Schema extends AnswerSchema> {
       appended: options.appendSystem,
     })
     const onDisk = options.persistSession === false ? undefined : new SessionOnDisk(places, named, redactKeys)
-    const given = { hooks: [...made.hooks, ...(options.hooks ?? [])], stopHooks: options.stopHooks ?? [] }
-    const hooks = await this.#hooks(session, { named, onDisk, model }, given)
+    const ownHooks = { hooks: [...made.hooks, ...(options.hooks ?? [])], stopHooks: options.stopHooks ?? [] }
+    const hooks = await this.#hooks(session, { named, onDisk, model }, ownHooks)
     const configuration: AgentConfiguration = {
       ...made,
       context: contextLayers({ carryOver: createCarryOver(workspace, permissions) }),
@@ -171,9 +180,9 @@ class Opening<Schema extends AnswerSchema> {
       ...(options.standing === undefined && (await this.#standing(models, named))),
       ...optionsOfTheLoop(options, made.tools),
       ...this.#limits(models, agents),
-      ...verifying(options, toolbox),
+      ...verificationOption(options, toolbox),
       userContext: { ...made.userContext, ...options.userContext },
-      ...given,
+      ...ownHooks,
       ...hooks?.options,
       model,
       guards: [noProgress()],
@@ -183,7 +192,7 @@ class Opening<Schema extends AnswerSchema> {
       ...session,
       sessionId: named.sessionId,
       onDisk,
-      removeFiles: onDisk === undefined ? unkeptFolder({ ...places, sessionId: named.sessionId }) : undefined,
+      removeFiles: onDisk === undefined ? prepareUnstoredFolder({ ...places, sessionId: named.sessionId }) : undefined,
       shell: hooks?.shell,
       totals: hooks?.totals,
       interruption: this.#interruption,
@@ -203,7 +212,7 @@ class Opening<Schema extends AnswerSchema> {
       state: 'open',
       hasChosenGoals: options.until !== undefined,
       over: sharedAbort(),
-      runs: new RunsGoingOn(),
+      runs: new ActiveRuns(),
       ended: undefined,
       after: new Set(),
     }
@@ -211,10 +220,10 @@ class Opening<Schema extends AnswerSchema> {
     return new CodingAgentBuilder<AnswerOf<Schema>>(configuration, opened)
   }
 
-  /** Limits of the options, and those of the settings where the options say nothing. */
+  /** Limits of the options, with those of the settings as defaults. */
   #limits(models: Models, agents: SessionAgents | undefined): Partial<AgentConfiguration> {
     const { run } = this.#opening
-    const { limitCeilings } = this.#given.options
+    const { limitCeilings } = this.#input.options
     const limit = new RunLimit(run, models, agents)
     const notice = limit.noticeOf(limit.unpriced)
     if (notice !== undefined) this.#note(noticeText(notice))
@@ -225,16 +234,16 @@ class Opening<Schema extends AnswerSchema> {
     }
   }
 
-  /** What differs from the terminal program: whose model, tools and servers they are, and who is asked. */
+  /** What differs from the terminal program: the source of model, tools and servers, and who is asked. */
   #frontend(): SessionFrontend {
-    const { options } = this.#given
+    const { options } = this.#input
     const { tools = [], codingTools, canUseTool, onAsk, elicit } = options
     const servers = Object.entries(options.mcpServers ?? {}).map(([name, server]) => ({
       name,
-      server: wholeServer(server),
+      server: completeServer(server),
     }))
     return {
-      // Who answers is said with `toolset`: what a person allows is not stored in settings.
+      // Who answers is set with `toolset`: permissions that a user grants are not stored in settings.
       answersQuestions: false,
       chooseSession: async () => this.#chosen(),
       openModels: async () => this.#models(),
@@ -252,18 +261,18 @@ class Opening<Schema extends AnswerSchema> {
   }
 
   #chosen(): ChosenSession {
-    const { sessionId, goesOn } = this.#named ?? { sessionId: randomUUID(), goesOn: false }
-    const isStored = this.#given.options.persistSession !== false
-    return { sessionId, kind: isStored ? (goesOn ? 'kept' : 'new') : 'unkept', isNamed: true, readableFolders: [] }
+    const { sessionId, isResumed } = this.#named ?? { sessionId: randomUUID(), isResumed: false }
+    const isStored = this.#input.options.persistSession !== false
+    return { sessionId, kind: isStored ? (isResumed ? 'kept' : 'new') : 'unkept', isNamed: true, readableFolders: [] }
   }
 
   async #models(): Promise<Models> {
-    const { options, places, loaded } = this.#given
+    const { options, places, loaded } = this.#input
     const { modelFromEnvironment } = await import('@halting/models')
     const { AiSdkModels } = await import('../providers/ai-sdk-models.ts')
     const packages = new AiSdkModels({ settings: loaded.settings, env: places.env, cwd: places.cwd })
     const model = await modelOf(options, places.env, loaded.settings, packages)
-    // Looked at before a server or a hook of the session is started; nothing is asked.
+    // Checks the options before a server or a hook of the session starts; sends no request.
     AgentBuilder.base({ ...optionsOfTheLoop(options), model, tools: options.tools ?? [] }).build()
     this.#output = await outputOf(options.outputSchema)
     return {
@@ -290,9 +299,9 @@ class Opening<Schema extends AnswerSchema> {
   async #hooks(
     { workspace, permissions }: SessionWorkspace,
     about: { readonly named: NamedSession; readonly onDisk: SessionOnDisk | undefined; readonly model: Model },
-    given: Pick<AgentConfiguration, 'hooks' | 'stopHooks'>,
+    ownHooks: Pick<AgentConfiguration, 'hooks' | 'stopHooks'>,
   ): Promise<(SettingsHooks & { readonly totals: SessionTotals }) | undefined> {
-    const { options, places, loaded } = this.#given
+    const { options, places, loaded } = this.#input
     if (Object.keys(loaded.settings.hooks ?? {}).length === 0) return undefined
     const { settingsHooks } = await import('../hooks/settings-hooks.ts')
     const { SessionTotals } = await import('../hooks/session-totals.ts')
@@ -304,34 +313,34 @@ class Opening<Schema extends AnswerSchema> {
         settings: loaded.settings.hooks,
         permissions,
         whenAsked: options.canUseTool === undefined && options.onAsk === undefined ? 'deny' : 'ask',
-        warn: (warning) => void this.#given.notes.push(warning),
+        warn: (warning) => void this.#input.notes.push(warning),
         sessionId: named.sessionId,
         transcriptPath: new SessionOnDisk(places, named).path,
         cwd: places.cwd,
-        // Without keys, as commands have it.
+        // Without keys, like the environment of commands.
         env: workspace.env,
         sandbox: () => workspace.sandbox,
         model: model.id,
-        source: named.goesOn ? 'resume' : 'startup',
+        source: named.isResumed ? 'resume' : 'startup',
         note: (text) => this.#note(text),
         interrupt: () => this.#interruption.now?.(),
         sessionFigures: (run) => totals.figures(run),
         ...(onDisk !== undefined && { flush: () => onDisk.flush() }),
       },
-      given,
+      ownHooks,
     )
     return hooks && { ...hooks, totals }
   }
 
-  /** While the session is opened, notices are collected; later ones are passed on as they arrive. */
+  /** Notices are collected while the session is opened; later ones are passed on as they arrive. */
   #note(note: string): void {
-    const { notes, options } = this.#given
+    const { notes, options } = this.#input
     if (this.#isOpen) options.onNote?.(note)
     else notes.push(note)
   }
 }
 
-/** The options as choices of a session. What a program gives as values is in the frontend. */
+/** The options as session choices. Values that a program passes as objects are in the frontend. */
 function choicesOf<Schema extends AnswerSchema>(
   options: CodingAgentOptions<Schema>,
   { settings }: LoadedSettings,
@@ -340,7 +349,7 @@ function choicesOf<Schema extends AnswerSchema>(
     model: typeof options.model === 'string' ? options.model : undefined,
     settingSources: options.settingSources,
     permissionMode: options.permissionMode,
-    // It is the program that sets modes, and nobody else.
+    // Only the program sets modes.
     allowDangerouslySkipPermissions: true,
     allowedTools: options.allowedTools,
     disallowedTools: options.disallowedTools,
@@ -365,16 +374,93 @@ function choicesOf<Schema extends AnswerSchema>(
 }
 
 async function outputOf(schema: AnswerSchema | undefined): Promise<OutputSchema | undefined> {
-  // What a schema is, and whether it is one, is looked at by who makes the check of it.
+  // `outputSchema` checks whether it is a schema.
   if (schema === undefined) return undefined
-  // One that gives no JSON Schema is refused, with what to give in its place.
+  // A schema without a JSON Schema is rejected, with advice on what to pass instead.
   if ('~standard' in schema) return (outputSchema as (given: unknown) => OutputSchema)(schema)
   if (typeof schema['check'] === 'function') return schema as OutputSchema
   const { jsonSchemaOutput } = await import('../json-schema/index.ts')
   return jsonSchemaOutput(schema as JsonObject)
 }
 
-function wholeServer(server: GivenServer): McpServerConfig {
+function completeServer(server: GivenServer): McpServerConfig {
   if ('command' in server) return { args: [], env: {}, ...server, type: 'stdio' }
   return 'url' in server ? { type: 'http', headers: {}, ...server } : server
+}
+
+type AiSdkLoader = Pick<AiSdkModels, 'has' | 'load'>
+
+/**
+ * The given model, or the model that the options, the environment or the settings name.
+ * @throws ConfigurationError if it is not available.
+ */
+async function modelOf(
+  { model: chosen }: Pick<CodingAgentOptions, 'model'>,
+  env: Environment,
+  settings: Settings,
+  packages: AiSdkLoader,
+): Promise<Model> {
+  if (typeof chosen === 'object') return chosen
+  const { model: ofSettings, apiKeyHelper } = settings
+  const { modelFromEnvironment } = await import('@halting/models')
+  const isNamed = chosen !== undefined || (env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
+  // Another program appends the window size to the name.
+  const named = ofSettings === 'default' ? undefined : ofSettings?.replace(/\[\d+m\]$/, '')
+  const name = isNamed ? (chosen ?? env['ANTHROPIC_MODEL']?.trim()) : named
+  if (name !== undefined && packages.has(name)) return packages.load(name)
+  try {
+    return modelFromEnvironment(name, env, modelSettingsOf({ settings, env }))
+  } catch (thrown) {
+    if (apiKeyHelper === undefined) throw thrown
+    throw new ConfigurationError(
+      `${messageOf(thrown)} apiKeyHelper of the settings is not run from code: give a model that has its key, such as by commandCredentials of @halting/models.`,
+    )
+  }
+}
+
+/** Prices, including those of the settings. */
+async function pricesOf(settings: Settings): Promise<Prices> {
+  const { createPrices } = await import('@halting/models')
+  const { priceOverridesOf } = await import('../providers/ai-sdk-models.ts')
+  return createPrices(priceOverridesOf(settings))
+}
+
+/** The options of the loop. The other options have been applied before. */
+function optionsOfTheLoop<Schema extends AnswerSchema>(
+  options: CodingAgentOptions<Schema>,
+  tools: AgentConfiguration['tools'] = [],
+): Partial<AgentConfiguration> {
+  const {
+    cwd: _cwd,
+    model: _model,
+    system: _system,
+    tools: _tools,
+    codingTools: _codingTools,
+    toolProfile: _toolProfile,
+    appendSystem: _appendSystem,
+    outputSchema: _outputSchema,
+    settingSources: _settingSources,
+    settings: _settings,
+    trust: _trust,
+    permissionMode: _permissionMode,
+    allowedTools: _allowedTools,
+    disallowedTools: _disallowedTools,
+    additionalDirectories: _additionalDirectories,
+    until: _until,
+    protect: _protect,
+    verification: _verification,
+    sandbox: _sandbox,
+    ignoreStandingBudgets: _ignoreStandingBudgets,
+    background: _background,
+    agents: _agents,
+    mcpServers: _mcpServers,
+    elicit: _elicit,
+    sessionId: _sessionId,
+    resume: _resume,
+    persistSession: _persistSession,
+    env: _env,
+    onNote: _onNote,
+    ...loop
+  } = options
+  return { ...loop, ...withFormerName(tools, loop.toolAliases) }
 }

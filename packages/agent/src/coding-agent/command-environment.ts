@@ -1,16 +1,18 @@
 import type { Environment } from '../tools/limits.ts'
 
-/** What commands do not get of the environment. */
+/** Variables that are withheld from commands. */
 export interface CommandEnvironmentOptions {
-  /** Names of variables that hold keys of models. */
+  /** Names of variables that hold API keys of models. */
   readonly keys: readonly string[]
-  /** Those that a person passes on all the same. */
+  /** Keys that the user passes to commands anyway. */
   readonly passed?: readonly string[]
 }
 
-/** The environment of commands: that of the program without the keys of models, but for those that a person passes on. */
+/**
+ * The environment of commands: that of the program without API keys of models, except those that the user passes on.
+ */
 export function commandEnvironment(env: Environment, { keys, passed = [] }: CommandEnvironmentOptions): Environment {
-  // A trust for one run is not one for what its commands start elsewhere.
+  // Trust for one run must not extend to programs that its commands start.
   const withheld = new Set([...keys.filter((name) => !passed.includes(name)), 'HALTING_TRUST_FOLDER'])
   return Object.fromEntries(Object.entries(env).filter(([name]) => !withheld.has(name)))
 }

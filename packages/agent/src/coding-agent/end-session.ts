@@ -2,7 +2,7 @@ import type { Workspace } from '../tools/workspace.ts'
 
 /** What a session has open. */
 export interface EndSessionOptions {
-  /** The workspace whose commands end. */
+  /** The workspace whose commands are ended. */
   readonly workspace: Workspace
   /** The MCP servers. */
   readonly servers:
@@ -14,19 +14,22 @@ export interface EndSessionOptions {
   /** The hooks of the settings. */
   readonly hooks:
     | {
-        /** Ends what they started. */
+        /** Ends everything that the hooks started. */
         end(): Promise<void>
       }
     | undefined
-  /** Told of commands that end with it and that no run has named. */
+  /** Called with commands that are stopped and that no run has reported. */
   readonly onStopped: (commands: readonly string[]) => void
 }
 
-/** Ends all that a session started. The last hooks run held too: before the sandbox is gone, and when no command is left. */
+/**
+ * Ends everything that a session started. The last hooks run while the sandbox still exists and after all commands
+ * have ended.
+ */
 export async function endSession({ workspace, servers, hooks, onStopped }: EndSessionOptions): Promise<void> {
   try {
     await workspace.letGo()
-    // The run failed: what it does at its end was not done.
+    // The run failed, so its final steps did not happen.
     const unnamed = await workspace.unnamed()
     if (unnamed.length > 0) onStopped(unnamed)
     await Promise.all([workspace.processes.dispose(), servers?.end()])

@@ -1,7 +1,7 @@
 import type { SessionChoices } from '../open-session/choices.ts'
 import type { SessionNotice } from '../open-session/ports.ts'
 
-/** What the options of `codingAgent` are called that have another name among the choices of a session. */
+/** Options of `codingAgent` whose session choice has another name. */
 const names: { readonly [choice in keyof SessionChoices]: string } = {
   addDir: 'additionalDirectories',
   tools: 'codingTools',
@@ -10,12 +10,12 @@ const names: { readonly [choice in keyof SessionChoices]: string } = {
   waitForLimits: 'waitForLimitsMs',
 }
 
-/** The name of a choice in the options of `codingAgent`. */
+/** The option of `codingAgent` for a session choice. */
 export function nameOfOption(choice: keyof SessionChoices): string {
   return names[choice] ?? choice
 }
 
-/** A notice in words for a program that has none of its own. */
+/** The text of a notice, for programs without their own texts. */
 export function noticeText(notice: SessionNotice): string {
   switch (notice.kind) {
     case 'instructions':

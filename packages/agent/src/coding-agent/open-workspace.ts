@@ -21,57 +21,62 @@ import type { Environment } from '../tools/limits.ts'
 import { Workspace } from '../tools/workspace.ts'
 import { searchServerNames } from '../web/search-port.ts'
 
-/** Whose workspace it is, and what settings and a program say of it. */
+/** Options of `openWorkspace`. */
 export interface OpenWorkspaceOptions {
-  /** Where the session works, and where a person keeps what they wrote for agents. */
+  /** The working folder, and the folders with the user's instructions. */
   readonly places: BriefingPlaces
   /** Id of the session. */
   readonly sessionId: string
   /** The settings. */
   readonly settings: Settings
-  /** The environment of commands, such as `commandEnvironment` gives it. */
+  /** The environment of commands, as returned by `commandEnvironment`. */
   readonly env: Environment
-  /** Beside those of the settings; absolute. */
+  /** Absolute paths, in addition to those of the settings. */
   readonly additionalDirectories?: readonly string[]
-  /** Folders of results that it may read although they are not its own. */
+  /** Folders of results of other sessions that it may read. */
   readonly readableFolders?: readonly string[]
-  /** In place of that of the settings. */
+  /** Replaces the mode of the settings. */
   readonly mode?: PermissionMode | undefined
   // Spec R-RULE-1e.
-  /** `bypassPermissions` may be set later, also where neither this nor the settings begin with it. */
+  /** Whether `bypassPermissions` may be set later, even if neither this nor the settings start with it. */
   readonly mayBypass?: boolean | undefined
-  /** Before those of the settings. */
+  /** Rules that precede those of the settings. */
   readonly allow?: readonly RuleText[]
-  /** Before those of the settings. */
+  /** Rules that precede those of the settings. */
   readonly deny?: readonly RuleText[]
-  /** What comes of a call that a person would have to allow. */
+  /** What happens to a call that needs the user's permission. */
   readonly whenAsked: 'deny' | 'ask'
   /** Stores files before they are changed. */
   readonly checkpoints?: FileCheckpoints | undefined
-  /** Keeps what a person allows from now on, such as `settingsWriter`; all of it is for the session without it. */
+  /**
+   * Stores what the user allows from now on, such as `settingsWriter`. Without it, permissions last for the session.
+   */
   readonly keep?: NonNullable<RulePermissions['keep']> | undefined
   // Spec R-EFRONT-1.
-  /** In `acceptEdits`, commands that no rule covers run confined to the workspace where no settings file says whether they do. They ask when absent. */
+  /**
+   * In mode `acceptEdits`, commands that no rule covers run confined to the workspace, unless a settings file decides.
+   * Default: they ask.
+   */
   readonly confinesEdits?: boolean | undefined
-  /** Where a suggested rule is to be kept, such as `placeOfSuggestions` says. */
+  /** Where suggested rules are stored, such as the result of `placeOfSuggestions`. */
   readonly suggestFor?: PermissionUpdate['destination'] | undefined
 }
 
-/** What the tools of a session work on, and the rules about them. */
+/** The workspace of a session and its permission rules. */
 export interface SessionWorkspace {
   /** What the tools work on. */
   readonly workspace: Workspace
-  /** The rules about calls. */
+  /** The permission rules. */
   readonly permissions: RulePermissions
-  /** Where results go that are too large to be shown whole. */
+  /** Stores results that are too large to show in full. */
   readonly resultFiles: ResultFiles
-  /** What the person keeps for agents, and plugins: it is read without a rule, and no command in a sandbox changes it. */
+  /** Folders of agent instructions and plugins: readable without a rule, and read-only for commands in a sandbox. */
   readonly ownFolders: readonly string[]
 }
 
 /**
- * Opens the workspace of a session with its permissions, in the mode that the settings allow.
- * @throws ConfigurationError for a mode that the settings forbid, and for rules that cannot be read.
+ * Opens the workspace of a session with its permissions, in a mode that the settings allow.
+ * @throws ConfigurationError for a forbidden mode and for invalid rules.
  */
 export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
   const { places, sessionId, settings, checkpoints } = options
@@ -91,7 +96,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     spoolFolder: resultFiles.spoolFolder,
     web: {
       privateHosts: (env['HALTING_PRIVATE_HOSTS'] ?? '').split(/[\s,]+/).filter((host) => host !== ''),
-      // They are denied whether or not commands are in the sandbox.
+      // Denied whether or not commands run in the sandbox.
       deniedDomains: deniedDomainsOf(settings.sandbox),
     },
     ...(checkpoints !== undefined && { checkpoints }),
@@ -124,7 +129,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     hasFixedAllow: settings.allowManagedPermissionRulesOnly === true,
     deny: [...(options.deny ?? []), ...(rules?.deny ?? [])],
     ask: rules?.ask ?? [],
-    // There is one once the settings are read.
+    // The sandbox is set after the settings were read.
     sandbox: { holds: (command) => workspace.sandbox?.holds(command) ?? false },
     wall,
     trial: { run: (call, signal) => tryIn(workspace, call, signal) },
@@ -138,21 +143,21 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
   return { workspace, permissions, resultFiles, ownFolders }
 }
 
-/** Loaded when used. */
+/** Loaded on demand. */
 async function tryIn(workspace: Workspace, call: TrialCall, signal: AbortSignal): Promise<string | undefined> {
   const { Trials } = await import('../tools/trial.ts')
   workspace.trials ??= new Trials(workspace)
   return workspace.trials.run(call, signal)
 }
 
-/** The tool that the setting names, as rules name it. */
+/** The tool that the setting names, in the form of rules. */
 function searchToolOf(setting: Settings['webSearch']): string | undefined {
   if (typeof setting !== 'object') return undefined
   const { server, tool } = searchServerNames(setting.mcp)
   return mcpToolName(server, tool)
 }
 
-/** The settings were checked: what is a list holds texts. */
+/** The settings are validated: lists contain texts. */
 function deniedDomainsOf(sandbox: Settings['sandbox'] = []): readonly string[] {
   return sandbox.flatMap(({ network }) => {
     const denied = isJsonObject(network) ? network['deniedDomains'] : undefined
@@ -160,7 +165,7 @@ function deniedDomainsOf(sandbox: Settings['sandbox'] = []): readonly string[] {
   })
 }
 
-/** Somebody said so at the start, and no settings forbid it. */
+/** Whether bypassing was permitted at the start and no settings forbid it. */
 function mayBypass(
   { mode, mayBypass: isAllowed }: Pick<OpenWorkspaceOptions, 'mode' | 'mayBypass'>,
   { defaultMode, disableBypassPermissionsMode: isForbidden }: Partial<PermissionSettings> = {},
@@ -170,12 +175,12 @@ function mayBypass(
 
 /** @throws ConfigurationError for a mode that the settings forbid. */
 function modeOf(
-  asked: PermissionMode | undefined,
+  requested: PermissionMode | undefined,
   { defaultMode, disableBypassPermissionsMode: isForbidden }: Partial<PermissionSettings> = {},
 ): PermissionMode {
-  const mode = asked ?? defaultMode ?? 'default'
+  const mode = requested ?? defaultMode ?? 'default'
   if (isForbidden !== true || mode !== 'bypassPermissions') return mode
-  if (asked === undefined) return 'default'
+  if (requested === undefined) return 'default'
   throw new ConfigurationError(
     'bypassPermissions is disabled by permissions.disableBypassPermissionsMode in the settings (see halting config).',
   )

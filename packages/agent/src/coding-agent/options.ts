@@ -17,10 +17,13 @@ import type { SettingSource, ToolProfile } from '@halting/policy/settings'
 import type { BackgroundOptions } from '../tools/background.ts'
 import type { Environment } from '../tools/limits.ts'
 
-/** What an answer must fit: a schema of zod, valibot, arktype or any other Standard Schema, a JSON Schema, or what was made of one. */
+/**
+ * The form of answers: a schema of zod, valibot, arktype or another Standard Schema, a JSON Schema, or an
+ * `OutputSchema`.
+ */
 export type AnswerSchema = StandardSchema | OutputSchema | JsonObject
 
-/** The type of the answers that fit. */
+/** The type of answers that match the schema. */
 export type AnswerOf<Schema extends AnswerSchema> = Schema extends StandardSchema
   ? StandardOutput<Schema>
   : Schema extends OutputSchema<infer Answer>
@@ -29,7 +32,7 @@ export type AnswerOf<Schema extends AnswerSchema> = Schema extends StandardSchem
       ? FromJsonSchema<Schema>
       : unknown
 
-/** For an editor to offer. Any text may be given: which tools there are is looked at when the session is opened. */
+/** Completion for editors. Any text is accepted: names are checked when the session is opened. */
 type CodingToolName =
   | 'Read'
   | 'Write'
@@ -56,7 +59,7 @@ type CodingToolName =
   | 'Skill'
   | (string & Record<never, never>)
 
-/** A server as `.mcp.json` has it, or one in this process. What is not needed may be left out. */
+/** A server as in `.mcp.json`, or one in this process. Optional fields may be omitted. */
 export type GivenServer =
   | (Pick<StdioServer, 'command'> & Partial<StdioServer>)
   | (Pick<HttpServer, 'url'> & Partial<HttpServer>)
@@ -67,79 +70,100 @@ type OfTheLoop = Omit<
   'model' | 'stopWhen' | 'permissions' | 'steps' | 'output' | 'moreTools' | 'background' | 'until' | 'verification'
 >
 
-/** What `codingAgent` is given: where it works, and what differs from the program; and every option of `streamRun` that is no part of that. */
+/**
+ * Options of `codingAgent`: the working folder, what differs from the terminal program, and all other options of
+ * `streamRun`.
+ */
 export interface CodingAgentOptions<Schema extends AnswerSchema = AnswerSchema> extends OfTheLoop {
-  /** The folder that it works in. */
+  /** The working folder. */
   readonly cwd: string
-  /** A model, or the name of one that is reached as the environment says; that of the environment and the settings when absent. */
+  /**
+   * A model, or the name of one that the environment gives access to. Default: the model of the environment or the
+   * settings.
+   */
   readonly model?: Model | string
-  /** Tools beside those of the coding agent. One of the same name takes its place. */
+  /** Tools in addition to the built-in ones. One with the same name replaces the built-in tool. */
   readonly tools?: readonly AnyTool[]
-  /** Names of the coding agent's own tools that it has; all when absent. */
+  /** Names of the built-in tools to offer (default: all). */
   readonly codingTools?: readonly CodingToolName[]
   /**
-   * Which of its tools are offered, and in which words: `codex` offers `apply_patch` in place of Edit and Write, `small` six tools in short texts. As the
-   * settings say when absent, else `default`.
+   * Which built-in tools are offered, and with which descriptions: `codex` offers `apply_patch` instead of Edit and
+   * Write; `small` offers six tools with short descriptions. Default: the setting, otherwise `default`.
    */
   readonly toolProfile?: ToolProfile
-  /** In place of the system prompt of the coding agent. */
+  /** Replaces the system prompt of the coding agent. */
   readonly system?: string
-  /** Behind the system prompt. */
+  /** Appended to the system prompt. */
   readonly appendSystem?: string
-  /** What answers must fit. */
+  /** The form of answers. */
   readonly outputSchema?: Schema
 
-  /** Whose settings and instructions count; all when absent, an administrator's in any case. To name `project` trusts the folder for this session. */
+  /**
+   * Which settings and instructions apply (default: all). Those of an administrator always apply. Naming `project`
+   * trusts the folder for this session.
+   */
   readonly settingSources?: readonly SettingSource[]
-  /** Settings that count before those of files: as a settings file has them. */
+  /** Settings that precede those of files, in the form of a settings file. */
   readonly settings?: JsonObject
-  /** Whether the folder is trusted for this session, whatever else says; the environment, `settingSources` and the records of `halting trust` decide when absent. */
+  /**
+   * Whether the folder is trusted for this session, overriding everything else. Default: decided by the environment,
+   * `settingSources` and the records of `halting trust`.
+   */
   readonly trust?: boolean
-  /** The permission mode; that of the settings when absent. */
+  /** The permission mode (default: that of the settings). */
   readonly permissionMode?: PermissionMode
   /** Permission rules that allow, in addition to those of the settings. */
   readonly allowedTools?: readonly string[]
   /** Permission rules that deny, in addition to those of the settings. */
   readonly disallowedTools?: readonly string[]
-  /** Further folders that the agent may work in. */
+  /** Further folders in which the agent may work. */
   readonly additionalDirectories?: readonly string[]
-  /** What must hold before a run is done: commands that exit with 0, and goals such as `commandGoal` makes; those of the settings when absent. */
+  /**
+   * What must hold before a run is done: commands that exit with 0, and goals such as those of `commandGoal`. Default:
+   * those of the settings.
+   */
   readonly until?: readonly (string | Goal)[]
-  /** Globs, relative to the folder, of files that the agent may not change, beside those of the settings. One that fits nothing is an error. */
+  /**
+   * Globs, relative to the folder, of files that the agent must not change, in addition to those of the settings. A
+   * glob without a match is an error.
+   */
   readonly protect?: readonly string[]
   /**
-   * What follows where an answer is given after at least 3 changed lines that no passing check followed. `ask`: the model is asked once to verify or to say
-   * why not. `tell` (default): `verified` of the result says so. `off`: nobody looks.
+   * What happens when an answer follows at least 3 changed lines without a passing check. `ask`: the model is asked
+   * once to verify or explain. `tell` (default): reported in `verified` of the result. `off`: no check.
    */
   readonly verification?: VerificationMode
-  /** Holds the commands in a sandbox, whatever the settings say. */
+  /** Runs commands in a sandbox, regardless of the settings. */
   readonly sandbox?: boolean
-  /** Goes on where standing budgets of the settings have too little left, or cannot be counted. `standing` takes their place. */
+  /** Continues if standing budgets of the settings are exhausted or cannot be counted. `standing` replaces them. */
   readonly ignoreStandingBudgets?: boolean
-  /** What becomes of commands that still run when a run would end; as the settings say when absent, and else they are waited for. */
+  /**
+   * What happens to commands that are still running when a run would end. Default: the setting, otherwise the run
+   * waits for them.
+   */
   readonly background?: NonNullable<BackgroundOptions['atEnd']>
-  /** Subagents by name, before those of files, as `--agents` takes them. */
+  /** Subagents by name, which precede those of files; the same form as `--agents`. */
   readonly agents?: {
     readonly [name: string]: {
-      /** What it is for: the model chooses by it. */
+      /** What it is for. The model chooses by this description. */
       readonly description: string
       /** Its system prompt. */
       readonly prompt: string
     } & JsonObject
   }
-  /** Servers by name, before those of the settings. */
+  /** Servers by name, which precede those of the settings. */
   readonly mcpServers?: { readonly [name: string]: GivenServer }
-  /** Asks a person what a server wants to know; without it every such question is declined. */
+  /** Asks the user for input that a server requests. Without it such requests are declined. */
   readonly elicit?: NonNullable<McpOptions['elicit']>
 
-  /** A UUID for the session; one is made when absent. */
+  /** A UUID for the session (default: a new one). */
   readonly sessionId?: string
-  /** The session of this id goes on, or the newest of the folder. */
+  /** Resumes the session with this id, or the newest one of the folder. */
   readonly resume?: string | { readonly newest: true }
-  /** False: nothing of the session is kept, and files are not kept before they are changed. */
+  /** False: neither the session nor earlier file contents are stored. */
   readonly persistSession?: boolean
-  /** The environment: of the settings, of models, and, without the keys of models, of commands. That of this process when absent. */
+  /** The environment for settings, models and, without API keys of models, commands. Default: that of this process. */
   readonly env?: Environment
-  /** Told what a person should know, as it comes: what does not count, what is not there, what a hook says. */
+  /** Called with each note for the user: ignored settings, missing parts, messages of hooks. */
   readonly onNote?: (note: string) => void
 }

@@ -1,11 +1,11 @@
 import type { AgentState, RunOptions } from '@halting/core'
 import { Agent, type ExecuteOptions } from '@halting/core/compat'
 
-/** The runs of a session that go on, so that its end can wait for them. */
-export class RunsGoingOn {
+/** Counts the running runs of a session, so that its end can wait for them. */
+export class ActiveRuns {
   readonly #runs = new Set<Promise<void>>()
 
-  /** Gives what is to be called when the run is over; again is harmless. */
+  /** Returns a function to call when the run is over; calling it again has no effect. */
   begin(): () => void {
     let end = (): void => undefined
     const ended = new Promise<void>((resolve) => (end = resolve))
@@ -16,7 +16,7 @@ export class RunsGoingOn {
     }
   }
 
-  /** Resolves when none goes on of those that do now. */
+  /** Resolves when all runs have ended that are running now. */
   async settled(): Promise<void> {
     await Promise.all(this.#runs)
   }
@@ -25,9 +25,9 @@ export class RunsGoingOn {
 /** An agent of a session, whose end waits for its runs. */
 export class SessionAgent extends Agent {
   readonly #options: RunOptions
-  readonly #runs: RunsGoingOn
+  readonly #runs: ActiveRuns
 
-  constructor(options: RunOptions, runs: RunsGoingOn) {
+  constructor(options: RunOptions, runs: ActiveRuns) {
     super(options)
     this.#options = options
     this.#runs = runs
@@ -66,7 +66,7 @@ export class SessionAgent extends Agent {
     })
   }
 
-  /** Its run tells when it is over itself: who iterates may have stopped reading. */
+  /** The run itself reports its end: its consumer may stop reading early. */
   #agentFor(end: () => void): Agent {
     const options = this.#options
     return new Agent({

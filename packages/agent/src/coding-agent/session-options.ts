@@ -9,24 +9,24 @@ import type { SessionWorkspace } from './open-workspace.ts'
 import { surroundingsOf } from './surroundings.ts'
 import { systemPrompt } from './system-prompt.ts'
 
-/** What a session is made of. */
+/** The parts of a session. */
 export interface SessionParts extends SessionWorkspace {
-  /** The tools, without that for subagents. */
+  /** The tools, without the one that starts subagents. */
   readonly tools: readonly AnyTool[]
-  /** Starts subagents; undefined where there are none. */
+  /** Starts subagents; undefined if there are none. */
   readonly agentTool: AnyTool | undefined
-  /** What people wrote for agents. */
+  /** Instructions of the user. */
   readonly briefing: Briefing | undefined
-  /** Nothing that a tool shows has a secret of a known form. */
+  /** Whether secrets of known forms are removed from what tools show. */
   readonly redacts: boolean
   // Spec R-SECRET-2.
-  /** Takes the program's own keys out: of what tools show, and of what people say. */
+  /** Removes the program's own keys from what tools show and from user input. */
   readonly redactKeys: (text: string) => string
-  /** Which tools are offered, and in which words. */
+  /** Which tools are offered, and with which descriptions. */
   readonly toolProfile: ToolProfile | undefined
-  /** In place of the system prompt of the coding agent. */
+  /** Replaces the system prompt of the coding agent. */
   readonly system: string | undefined
-  /** Behind all else of the system prompt. */
+  /** Appended to the system prompt. */
   readonly appended: string | undefined
 }
 
@@ -40,15 +40,15 @@ type Made =
   | 'prepareContent'
   | 'mediaLimits'
 
-/** What the parts of a session make of the options of its runs, in the program and in other programs. */
+/** The run options that result from the parts of a session, in the terminal program and in other programs. */
 export async function sessionOptions(parts: SessionParts): Promise<Required<Pick<QueryOptions, Made>>> {
   const { workspace, permissions, resultFiles, briefing } = parts
   const leaves = briefing?.tools(parts.tools) ?? parts.tools
-  const told = parts.agentTool === undefined ? leaves : [...leaves, parts.agentTool]
+  const allTools = parts.agentTool === undefined ? leaves : [...leaves, parts.agentTool]
   const redact = await redactorOf(parts)
   workspace.redact = redact
   workspace.redactsSecrets = parts.redacts
-  const tools = redactedTools(told, redact)
+  const tools = redactedTools(allTools, redact)
   const names = tools.map(({ name }) => name)
   const ours = (): string => systemPrompt({ ...surroundingsOf(workspace), tools: names, profile: parts.toolProfile })
   const entries = Object.entries(briefing?.entries ?? {})
@@ -71,7 +71,9 @@ function readCall(path: string): ReturnType<NonNullable<LargeResults['readCall']
   return { tool: 'Read', input: { file_path: path }, lineField: 'offset' }
 }
 
-/** Nothing that a tool shows has a secret: not to the model, not to hooks, not on disk. Known forms are loaded where that is wanted. */
+/**
+ * Removes secrets from what tools show, to the model, to hooks and on disk. Known forms are loaded only if requested.
+ */
 async function redactorOf({ redacts, redactKeys }: SessionParts): Promise<(text: string) => string> {
   if (!redacts) return redactKeys
   const { redactSecrets } = await import('@halting/core/redact')

@@ -3,8 +3,8 @@ import type { Environment } from '../tools/limits.ts'
 import { noticeText } from './notice-text.ts'
 import type { CodingAgentOptions } from './options.ts'
 
-/** These say where settings and records of trust are: they were read by then. */
-export const decidedBefore: ReadonlySet<string> = new Set([
+/** Variables that locate settings and trust records, which are read before. */
+export const bootstrapVariables: ReadonlySet<string> = new Set([
   'HOME',
   'HALTING_CONFIG_DIR',
   'CLAUDE_CONFIG_DIR',
@@ -12,7 +12,7 @@ export const decidedBefore: ReadonlySet<string> = new Set([
   'HALTING_SESSION_STORE',
 ])
 
-/** What trusts the folder for this session; the records decide when undefined, and nothing does when false. */
+/** What makes the folder trusted for this session. Undefined: the records decide. False: it is not trusted. */
 export function trustedBy(
   { trust, settingSources }: Pick<CodingAgentOptions, 'trust' | 'settingSources'>,
   env: Environment,
@@ -22,14 +22,17 @@ export function trustedBy(
   return settingSources?.includes('project') === true ? 'settingSources' : undefined
 }
 
-/** What the project's settings would have done if somebody had trusted the folder, in one line. */
-export function untrusted({ trust, ignored }: LoadedSettings): readonly string[] {
+/** One line about what the project's settings would do if the folder were trusted. */
+export function untrustedNotes({ trust, ignored }: LoadedSettings): readonly string[] {
   const waiting = ignored.filter(({ forTrust }) => forTrust)
   if (trust === undefined || waiting.length === 0) return []
   return [noticeText({ kind: 'untrusted_settings', folder: trust, ignored: waiting })]
 }
 
-/** The store of the settings is the program's: a library is not to write to a person's database unasked. */
+/**
+ * Removes the session store of the settings: it belongs to the program, and a library must not write to a user's
+ * database unasked.
+ */
 export function withoutStore(
   { persistSession }: Pick<CodingAgentOptions, 'persistSession'>,
   { settings: { sessionStore = 'files' } }: LoadedSettings,
@@ -38,10 +41,10 @@ export function withoutStore(
   return ['sessionStore in the settings applies to the program only. codingAgent stores this session in a file.']
 }
 
-/** The environment with what settings say of it; that of this process is as it was. */
+/** The environment with the variables of the settings. Does not change the environment of this process. */
 export function environmentWith({ env = {} }: Settings, outer: Environment, notes: string[]): Environment {
-  const late = Object.keys(env).filter((name) => decidedBefore.has(name))
+  const late = Object.keys(env).filter((name) => bootstrapVariables.has(name))
   if (late.length > 0)
     notes.push(`env in settings does not set ${late.join(', ')}: set it where the program is started.`)
-  return { ...outer, ...Object.fromEntries(Object.entries(env).filter(([name]) => !decidedBefore.has(name))) }
+  return { ...outer, ...Object.fromEntries(Object.entries(env).filter(([name]) => !bootstrapVariables.has(name))) }
 }

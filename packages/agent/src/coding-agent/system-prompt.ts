@@ -3,7 +3,7 @@ import type { ToolProfile } from '@halting/policy/settings'
 import type { Place } from './surroundings.ts'
 import * as texts from './system-prompt-texts.ts'
 
-/** What the system prompt depends on. */
+/** Inputs of the system prompt. */
 export interface Surroundings extends Place {
   /** Names of the available tools. */
   readonly tools: readonly string[]

@@ -1,6 +1,6 @@
 // Files that are shown again after a compaction.
 
-/** @param part the lines that are shown, where not all are */
+/** @param part the lines that are shown, if not all */
 export function fileTitle(
   name: string,
   {

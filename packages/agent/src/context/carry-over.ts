@@ -12,17 +12,17 @@ import { taskListOf } from '../tools/task-list/task-list.ts'
 import { taskLines, taskListTitle } from '../tools/task-list/task-list-texts.ts'
 import * as texts from './carry-over-texts.ts'
 
-/** Files that are carried over a compaction, or told to be gone. */
+/** Number of files that are pinned across a compaction, or reported as deleted. */
 const mostFiles = 5
-/** Most tokens of one file. */
+/** Maximum tokens of one file. */
 const fileTokens = 5_000
-/** Code with line numbers has fewer characters a token than prose. */
+/** Code with line numbers has fewer characters per token than prose. */
 const charactersPerToken = 3
 
 // Spec R-CARRY-1.
 /**
- * What the coding agent carries over a compaction: the task list, and the files that were last read or written, as they
- * are at that moment. Only what the permissions let Read without asking.
+ * The coding agent's pinned context: after a compaction, shows the task list and the current contents of the files
+ * last read or written. Only files that the permissions let Read without asking.
  */
 export function createCarryOver(workspace: Workspace, permissions: Permissions): CarryOver {
   const tool: AnyTool = createReadTool(workspace)
@@ -36,7 +36,7 @@ export function createCarryOver(workspace: Workspace, permissions: Permissions):
       if (carried.length - listCount >= mostFiles || left < leastCharacters) break
       signal.throwIfAborted()
       if (!(await mayRead(seen.realPath, permissions, tool))) continue
-      // Half of what is left, so that one long file leaves something for the next.
+      // Half of what is left, so that one long file leaves room for the next.
       const room = Math.min(fileTokens * charactersPerToken, Math.max(left / 2, leastCharacters))
       const file = await carriedFile(seen, workspace, { room, signal, files })
       if (file === undefined) continue
@@ -47,7 +47,7 @@ export function createCarryOver(workspace: Workspace, permissions: Permissions):
   }
 }
 
-/** With less room than this nothing of a file is worth showing. */
+/** With less room than this a file is not worth showing. */
 const leastCharacters = 300
 
 async function mayRead(path: string, permissions: Permissions, tool: AnyTool): Promise<boolean> {
@@ -59,14 +59,14 @@ async function mayRead(path: string, permissions: Permissions, tool: AnyTool): P
 }
 
 interface Room {
-  /** Characters. */
+  /** In characters. */
   readonly room: number
   readonly signal: AbortSignal
-  /** Those of the conversation that is made shorter. */
+  /** The files of the conversation that is compacted. */
   readonly files: FileStates
 }
 
-/** The file as it is now; undefined for what is no text, or cannot be read. */
+/** The current file; undefined if it is not text or cannot be read. */
 async function carriedFile(
   seen: LastSeen,
   workspace: Workspace,
@@ -106,7 +106,7 @@ async function carriedText(
   const isPart = firstLine > 1 || hasMore
   const { redact = (shown: string) => shown } = workspace
   const text = redact(lines.length === 0 ? emptyText(lineCount) : numberedLines(lines, firstLine, Infinity))
-  if (hasChanged) files.carried(path, now, text)
+  if (hasChanged) files.recordCarried(path, now, text)
   return { title: texts.fileTitle(name, { ...(isPart && { part }), hasChanged }), text }
 }
 

@@ -1,4 +1,4 @@
-// Checks of goals: how a command ended, and which results are no evidence. People read these too.
+// Checks of goals: how a command ended, and why a result is not evidence. Users read these too.
 
 export const checkBusy = (folder: string, process?: number): string =>
   `The check did not run: another check is still running in ${folder}${process === undefined ? '' : ` (process ${process})`}.`
@@ -17,7 +17,7 @@ export const missingPath = (command: string, path: string, folder: string): stri
 export const missingProgram = (command: string, name: string, folder: string): string =>
   `The goal \`${command}\` is not a command: ${name} was not found. Install it, correct the name, or give the path of a file in ${folder}, such as ./${name}.`
 
-// Why a result is no evidence for a judged goal.
+// Why a result is not evidence for a judged goal.
 
 export const writtenByModel = 'a model wrote it'
 export const repeatsInput = 'it repeats its input'

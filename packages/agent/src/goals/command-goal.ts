@@ -7,35 +7,35 @@ import { commandEnvironment } from '../coding-agent/command-environment.ts'
 import type { CheckEnd } from './run-check.ts'
 import * as texts from './check-texts.ts'
 
-/** How the command of a goal runs. */
+/** Options of `commandGoal`. */
 export interface CommandGoalOptions {
-  /** The folder in which it runs, whatever the agent does; that of this process when absent. */
+  /** The folder in which it runs, independent of the agent's folder (default: that of this process). */
   readonly cwd?: string
-  /** Its environment; that of this process without the keys of models when absent. */
+  /** Its environment (default: that of this process without API keys of models). */
   readonly env?: Environment
-  /** Milliseconds for one check, at most; 600,000 when absent. */
+  /** Time limit of one check, in milliseconds (default: 600,000). */
   readonly timeoutMs?: number
-  /** Passes in a row that it takes, 1 to 100; 1 when absent. */
+  /** Number of consecutive passes required, 1 to 100 (default: 1). */
   readonly stable?: number
-  /** Gives the sandbox that confines it, before each check; it runs as this program does without one. */
+  /** Returns the sandbox for each check (default: no sandbox). */
   readonly sandbox?: () => Sandbox | undefined
-  /** Patterns of deny rules that a sandbox applies to the agent alone, and not to the check. */
+  /** Patterns of deny rules that a sandbox applies to the agent but not to the check. */
   readonly writable?: ReadonlySet<string>
-  /** Takes secrets out of the report. */
+  /** Removes secrets from the report. */
   readonly redact?: (text: string) => string
 }
 
 /**
- * A goal that is met when a command exits with 0: `commandGoal('npm test')`. It is run by `bash -o pipefail -c` with nothing to read, in a process group
- * of its own and in a given folder, one check at a time in a folder. All that it started is ended with it.
- *
- * @throws ConfigurationError for a command that is blank or that no program can be given.
+ * A goal that is met when a command exits with 0: `commandGoal('npm test')`. It is run by `bash -o pipefail -c`
+ * without input, in its own process group and a fixed folder, one check at a time per folder. All processes that it
+ * starts are ended with it.
+ * @throws ConfigurationError for a blank command or one that cannot be passed to a program.
  */
 export function commandGoal(command: string, options: CommandGoalOptions = {}): Goal {
   if (typeof command !== 'string' || command.trim() === '')
     throw new ConfigurationError('commandGoal takes a command for bash, such as "npm test"; it is empty.')
   if (command.includes('\0')) throw new ConfigurationError('The command of a goal must not contain the character NUL.')
-  // Now: where this process goes later changes nothing.
+  // Resolved now: later changes of the working folder have no effect.
   const cwd = resolve(options.cwd ?? '.')
   const { timeoutMs, stable, sandbox, writable, redact } = options
   const env = options.env ?? commandEnvironment(process.env, { keys: keyVariables() })
@@ -44,8 +44,11 @@ export function commandGoal(command: string, options: CommandGoalOptions = {}): 
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(stable !== undefined && { stable }),
     async check({ signal }) {
-      // Loaded when used: a session whose goals are never checked needs none of it.
-      const [{ inFolder }, { runCheck }] = await Promise.all([import('./folder-turn.ts'), import('./run-check.ts')])
+      // Loaded on demand: sessions whose goals are never checked do not need it.
+      const [{ withFolderLock: inFolder }, { runCheck }] = await Promise.all([
+        import('./folder-lock.ts'),
+        import('./run-check.ts'),
+      ])
       const outcome = await inFolder(cwd, signal, () =>
         runCheck({ command, cwd, env, sandbox: sandbox?.(), writable, redact }, signal),
       )
@@ -55,13 +58,13 @@ export function commandGoal(command: string, options: CommandGoalOptions = {}): 
   }
 }
 
-interface Ran {
+interface CheckRun {
   readonly command: string
   readonly cwd: string
   readonly env: Environment
 }
 
-async function verdictOf({ kind, exitCode, output, detail }: CheckEnd, ran: Ran): Promise<GoalVerdict> {
+async function verdictOf({ kind, exitCode, output, detail }: CheckEnd, ran: CheckRun): Promise<GoalVerdict> {
   const withNote = (note: string): string => (output === '' ? note : `${output}\n${note}`)
   if (kind === 'exited' && exitCode !== 127) return { met: exitCode === 0, exitCode, report: output }
   if (kind === 'aborted') return { met: false, exitCode: null, report: withNote(texts.checkInterrupted) }

@@ -1,7 +1,7 @@
 import type { OutlinedCommand, OutlineWord } from '@halting/policy/shell'
 import * as texts from './check-texts.ts'
 
-/** Programs that turn what they read into something else: their output is what somebody made of it. */
+/** Programs that transform their input: their output does not prove what the input was. */
 const transformers: ReadonlySet<string> = new Set(
   (
     'base64 base32 basenc xxd uudecode openssl gpg rev tr awk gawk mawk nawk bc dc seq yes m4 envsubst iconv figlet toilet cowsay ' +
@@ -9,7 +9,7 @@ const transformers: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Programs that rearrange what they read: harmless with the output of a program, and not with a text of the line. */
+/** Programs that rearrange their input: harmless on output of a program, but not on text of the command line. */
 const rearrangers: ReadonlySet<string> = new Set(
   'cut paste fold fmt column join tac sort shuf nl pr split xargs'.split(' '),
 )
@@ -18,8 +18,8 @@ const interpreters =
   /^(?:python[\d.]*|pypy3?|node|nodejs|deno|bun|tsx|ts-node|perl|ruby|php|lua|tclsh|osascript|rscript|julia|elixir|groovy|scala|ghci?|sqlite3|psql|mysql|jq|yq)$/
 const inlineCode = /^(?:-[a-zA-Z]*[cepErR]|--eval|--print|--execute|--command|eval)(?:=|$)/
 
-/** Why the output of a command is what its own text says, in whatever form; undefined where it is not. */
-export function printsFromItsText({ words, hasInput }: OutlinedCommand): string | undefined {
+/** Why the output of a command is only what its own text says, in any form; undefined if it is not. */
+export function whyOnlyPrintsItsText({ words, hasInput }: OutlinedCommand): string | undefined {
   const [first, ...args] = words
   if (first === undefined) return undefined
   const name = programIn(first)
@@ -35,8 +35,8 @@ export function printsFromItsText({ words, hasInput }: OutlinedCommand): string 
   return hasInput && !hasScript ? texts.scriptFromInput(name) : undefined
 }
 
-/** Why a line mixes a text of its own with programs that rearrange it; undefined where it does not. */
-export function rearrangesItsText(commands: readonly OutlinedCommand[], line: string): string | undefined {
+/** Why a line combines its own text with programs that rearrange it; undefined if it does not. */
+export function whyRearrangesItsText(commands: readonly OutlinedCommand[], line: string): string | undefined {
   const names = commands.map(({ words: [first] }) => (first === undefined ? '' : programIn(first)))
   const rearranger = names.find((name) => rearrangers.has(name))
   const hasText =
@@ -48,7 +48,7 @@ export function programIn({ text }: OutlineWord): string {
   return text.replace(/^.*\//s, '').toLowerCase()
 }
 
-/** It only prints lines by their numbers. */
+/** Whether sed only prints lines by number. */
 function isPlainSed(args: readonly OutlineWord[]): boolean {
   const [script, ...options] = args.toSorted(
     (one, other) => Number(one.text.startsWith('-')) - Number(other.text.startsWith('-')),

@@ -2,14 +2,14 @@ import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { delimiter, dirname, join, relative, resolve } from 'node:path'
 import { type Environment, firstEntries, isInside } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
-import { statsAt } from '../checkpoints/kept-state.ts'
+import { statsAt } from '../checkpoints/path-state.ts'
 import type { DefinitionPlace, DefinitionRef } from './definitions.ts'
 import { type FileHashes, type FileState, nothing, shortHash, smallTextAt } from './file-hashes.ts'
 import { packageAbove, scriptsOf } from './package-scripts.ts'
-import { makefilesBehind } from './makefiles-behind.ts'
+import { includedMakefiles } from './included-makefiles.ts'
 import { isPhony, justDefinition, makeDefinition } from './recipes.ts'
 
-/** How a definition is at this moment; empty for one that is not there. */
+/** The current state of a definition; empty if it does not exist. */
 export function definitionState(ref: DefinitionRef, { root, env }: DefinitionPlace, hashes: FileHashes): FileState {
   const folder = join(root, ref.folder)
   switch (ref.kind) {
@@ -34,7 +34,7 @@ export function definitionState(ref: DefinitionRef, { root, env }: DefinitionPla
   }
 }
 
-/** Whether what is there now is no tampering, although it differs from what was there. */
+/** Whether a change of the definition is not tampering. */
 export function isAccepted({ kind }: DefinitionRef, before: FileState, now: FileState): boolean {
   if (before === now) return true
   switch (kind) {
@@ -43,20 +43,23 @@ export function isAccepted({ kind }: DefinitionRef, before: FileState, now: File
     case 'program':
       return before === nothing
     case 'target':
-      // With a file of its name make does nothing. One that was there already changes nothing.
+      // Make does nothing for a target if a file has its name. A file that existed before changes nothing.
       return before === 'there'
     default:
       return false
   }
 }
 
-/** Programs come and go with installations. One that hides another program, or takes the place of a link, does not. */
+/**
+ * Programs appear and disappear with installations. One that hides another program, or replaces a link, is not
+ * accepted.
+ */
 function isAcceptedBin(before: FileState, now: FileState): boolean {
   if (before === 'elsewhere') return now === nothing
   return now === nothing || now === 'elsewhere' || before === nothing || before === 'file'
 }
 
-/** What a person and the model know it by. */
+/** The name of a definition for the user and the model. */
 export function definitionText({ kind, folder, name }: DefinitionRef, { root }: DefinitionPlace): string {
   const [file = '', target = ''] = name.split(/:(.*)/s)
   const at = (path: string): string => relative(root, path) || '.'
@@ -116,7 +119,7 @@ function entriesIn(folder: string): ReturnType<typeof firstEntries>['entries'] {
   }
 }
 
-/** Settings of `.npmrc` that say how packages are installed, and nothing of how scripts are run. */
+/** Settings of `.npmrc` about installing packages, which do not affect how scripts run. */
 const ofInstalling =
   /^(?:(?:@[^:=]+:)?registry|\/\/.*|(?:save|hoist|public-hoist|shamefully|audit|fund|progress|color|loglevel|package-lock|lockfile|legacy-peer-deps|strict-peer|auto-install|engine-strict|prefer-|link-workspace|node-linker|fetch-|cache|proxy|https-proxy|noproxy|ca|cafile|strict-ssl|email|always-auth|minimum-release-age)[\w-]*(?:\[\])?)\s*=/
 
@@ -130,32 +133,34 @@ function configState(path: string, hashes: FileHashes): FileState {
     return stateOfLines(
       counted.filter((line) => /script|shell|node|path|env|hook|config|verify/i.test(line) && !line.startsWith('-')),
     )
-  // The program that yarn hands over to is named in it.
+  // It names the program that yarn delegates to.
   const named = [
     ...text.matchAll(/(?:yarnPath:|yarn-path|path:|plugins:|preload\s*=)\s*\[?\s*["']?([^\s"',\]]+)/g),
   ].map(([, file = '']) => join(dirname(path), file))
   return stateOfLines([...counted, ...named.map((file) => hashes.stateOf(file))])
 }
 
-/** A file that says nothing is as good as none. */
+/** A file without effective lines counts as missing. */
 function stateOfLines(lines: readonly string[]): FileState {
   return lines.length === 0 ? nothing : shortHash(lines.join('\n'))
 }
 
-/** Which file make takes; a name that stands before another one hides that. */
-function makefileIn(folder: string, given: string): string | undefined {
-  return given === '' ? ['GNUmakefile', 'makefile', 'Makefile'].find((name) => existsSync(join(folder, name))) : given
+/** The makefile that make uses; earlier names hide later ones. */
+function makefileIn(folder: string, fileName: string): string | undefined {
+  return fileName === ''
+    ? ['GNUmakefile', 'makefile', 'Makefile'].find((name) => existsSync(join(folder, name)))
+    : fileName
 }
 
 function makeState(folder: string, ref: string): FileState {
-  const [given = '', target = ''] = ref.split(/:(.*)/s)
-  const file = makefileIn(folder, given)
+  const [fileName = '', target = ''] = ref.split(/:(.*)/s)
+  const file = makefileIn(folder, fileName)
   const text = file === undefined ? undefined : smallTextAt(resolve(folder, file))
   if (file === undefined || text === undefined) return nothing
   const definition = makeDefinition(text, target === '' ? undefined : target, (name) =>
     smallTextAt(resolve(folder, name)),
   )
-  const behind = makefilesBehind(
+  const behind = includedMakefiles(
     definition.startsWith('whole\n')
       ? definition
       : `${text.match(/^[\w.-]+\s*[:?]*=.*$/gm)?.join('\n') ?? ''}\n${definition}`,
@@ -166,15 +171,15 @@ function makeState(folder: string, ref: string): FileState {
 }
 
 function targetState(folder: string, ref: string): FileState {
-  const [given = '', target = ''] = ref.split(/:(.*)/s)
-  const file = makefileIn(folder, given)
+  const [fileName = '', target = ''] = ref.split(/:(.*)/s)
+  const file = makefileIn(folder, fileName)
   const text = file === undefined ? undefined : smallTextAt(resolve(folder, file))
   if (text === undefined || isPhony(text, target)) return 'phony'
   return statsAt(join(folder, target)) === undefined ? nothing : 'there'
 }
 
-function justfileFrom(folder: string, given: string): string | undefined {
-  if (given !== '') return resolve(folder, given)
+function justfileFrom(folder: string, fileName: string): string | undefined {
+  if (fileName !== '') return resolve(folder, fileName)
   for (let at = folder; ; at = dirname(at)) {
     const name = namesIn(at).find((one) => /^\.?justfile$/i.test(one))
     if (name !== undefined) return join(at, name)
@@ -191,15 +196,18 @@ function namesIn(folder: string): readonly string[] {
 }
 
 function justState(folder: string, ref: string): FileState {
-  const [given = '', recipe = ''] = ref.split(/:(.*)/s)
-  const file = justfileFrom(folder, given)
+  const [fileName = '', recipe = ''] = ref.split(/:(.*)/s)
+  const file = justfileFrom(folder, fileName)
   const text = file === undefined ? undefined : smallTextAt(file)
   if (file === undefined || text === undefined) return nothing
   const include = (name: string): string | undefined => smallTextAt(resolve(dirname(file), name))
   return shortHash(`${file.slice(folder.length)}\n${justDefinition(text, recipe === '' ? undefined : recipe, include)}`)
 }
 
-/** Which program of node_modules a name is: a link by where it leads, and a file as a file, since it is written anew by each installation. */
+/**
+ * The program of node_modules for a name. A link counts by its target, a file as a file, since every installation
+ * writes it again.
+ */
 function binState(folder: string, name: string, root: string, env: Environment): FileState {
   for (let at = folder; ; at = dirname(at)) {
     const path = join(at, 'node_modules/.bin', name)
@@ -208,7 +216,7 @@ function binState(folder: string, name: string, root: string, env: Environment):
     if (stats !== undefined) return 'file'
     if (at === root || dirname(at) === at) break
   }
-  // Where this program was started by npx, the search path has folders of packages, too.
+  // If npx started this program, the search path also contains package folders.
   const own = (place: string): boolean => place.endsWith('node_modules/.bin')
   return programIn(folder, name, env, own) === undefined ? nothing : 'elsewhere'
 }
@@ -224,7 +232,7 @@ function targetOf(path: string): string {
 function programState(folder: string, name: string, root: string, env: Environment, hashes: FileHashes): FileState {
   const path = programIn(folder, name, env)
   if (path === undefined) return nothing
-  // It may be installed anew at its place. Another place is another program.
+  // Reinstalling in the same place is accepted; another place is another program.
   return isInside(realPath(dirname(path)), realPath(root)) ? hashes.stateOf(path) : `outside ${shortHash(path)}`
 }
 

@@ -1,24 +1,24 @@
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { type Environment, isInside, isInsideAny } from '@halting/policy/files'
 import { plainCommands } from '@halting/policy/shell'
-import { statsAt } from '../checkpoints/kept-state.ts'
+import { statsAt } from '../checkpoints/path-state.ts'
 import { entriesOf, packageAbove, scriptsOf } from './package-scripts.ts'
 import { isTestFile } from './test-files.ts'
 
 /**
- * One thing that decides what a check runs. It is on record, and looked at again in each round.
- *
- * `file`: a script that is run. `script`: one of package.json. `scripts`: the same in all packages of the workspace. `config`: a file that says how package managers
- * run scripts. `make`, `just`: what a target runs. `target`: a file that has the name of a target of make. `bin`: a program of node_modules. `program`: one of the search path.
+ * A thing that determines what a check runs. It is recorded and inspected again in each round. `file`: a script that
+ * is run. `script`: a script of package.json. `scripts`: the same in all packages of the workspace. `config`: a file
+ * that determines how package managers run scripts. `make`, `just`: what a target runs. `target`: a file with the name
+ * of a make target. `bin`: a program of node_modules. `program`: a program of the search path.
  */
 export interface DefinitionRef {
   readonly kind: 'file' | 'script' | 'scripts' | 'config' | 'make' | 'just' | 'target' | 'bin' | 'program'
-  /** Where it is looked for, relative to the workspace. */
+  /** The folder of the lookup, relative to the workspace. */
   readonly folder: string
   readonly name: string
 }
 
-/** A command that is checked, and the folder in which it runs. */
+/** The command of a check, and its folder. */
 export interface CheckedCommand {
   readonly command: string
   readonly cwd: string
@@ -34,7 +34,10 @@ const deepest = 5
 const most = 200
 
 // Spec R-GOAL-35.
-/** What decides what a command runs, as far as its words say it: scripts of the workspace, and definitions behind runners. */
+/**
+ * The definitions that determine what a command runs, as far as its words show: scripts of the workspace, and
+ * definitions behind runners.
+ */
 export function definitionsOf({ command, cwd }: CheckedCommand, place: DefinitionPlace): readonly DefinitionRef[] {
   const finder = new DefinitionFinder(place)
   const { BASH_ENV } = place.env
@@ -45,7 +48,7 @@ export function definitionsOf({ command, cwd }: CheckedCommand, place: Definitio
 
 interface Around {
   readonly depth: number
-  /** The folder of the package whose script it is; undefined for the command itself. */
+  /** The folder of the package that has the script; undefined for the command itself. */
   readonly packageFolder: string | undefined
 }
 
@@ -71,14 +74,14 @@ class DefinitionFinder {
       if (inner[0] !== undefined) this.#addProgram(inner[0], folder, around)
       if (name === undefined) continue
       if (name !== inner[0]) this.#addProgram(name, folder, around)
-      // What follows an unknown folder is looked for where it would be without it.
+      // After an unknown folder, names are resolved as if the folder had not changed.
       if (name === 'cd' || name === 'pushd') folder = resolve(folder, words[1] ?? '.')
       else this.#addCommand(name, words.slice(1), folder, around)
     }
   }
 
   addFile(path: string): void {
-    // What is not there is the agent's to write, and is never protected.
+    // Missing files may be written by the agent and are not protected.
     if (!isInsideAny(path, [this.#root]) || statsAt(path) === undefined) return
     this.#put({ kind: 'file', folder: '', name: relative(this.#root, path) })
   }
@@ -97,7 +100,7 @@ class DefinitionFinder {
   #addProgram(name: string, folder: string, { packageFolder }: Around): void {
     if (name.includes('/')) return this.addFile(resolve(folder, name))
     if (packageFolder === undefined) this.#put({ kind: 'program', folder: this.#folder(folder), name })
-    // Scripts of packages find these first.
+    // Package scripts find these programs first.
     else this.#put({ kind: 'bin', folder: this.#folder(packageFolder), name })
   }
 
@@ -111,7 +114,7 @@ class DefinitionFinder {
   }
 
   #addScriptFile(path: string, { packageFolder }: Around): void {
-    // Behind a script of a package it may be the program that is worked on, or a test: that is no definition.
+    // In a package script it may be the program under development, or a test: not a definition.
     if (packageFolder !== undefined && (isTestFile(relative(packageFolder, path)) || isEntry(path, packageFolder)))
       return
     this.addFile(path)
@@ -149,14 +152,14 @@ class DefinitionFinder {
     const packageFolder = packageAbove(folder)
     if (packageFolder === undefined) return
     const scripts = scriptsOf(packageFolder) ?? {}
-    // Where there is none, the agent may write it.
+    // A missing script may be written by the agent.
     if (scripts[name] === undefined) return
     if (!this.#put({ kind: 'script', folder: this.#folder(folder), name })) return
     for (let at = packageFolder; ; at = dirname(at)) {
       for (const file of configFiles) this.#put({ kind: 'config', folder: this.#folder(at), name: file })
       if (at === this.#root || !isInside(at, this.#root)) break
     }
-    // Those of the person say the same of every project.
+    // The user's own files apply to every project.
     if (this.#home !== undefined)
       for (const file of homeConfigFiles) this.#put({ kind: 'config', folder: this.#folder(this.#home), name: file })
     if (depth >= deepest) return
@@ -167,7 +170,7 @@ class DefinitionFinder {
   }
 }
 
-/** Files that say by which shell and with which programs scripts are run. */
+/** Files that determine the shell and the programs for scripts. */
 const configFiles: readonly string[] = ['.npmrc', '.yarnrc', '.yarnrc.yml', 'pnpm-workspace.yaml', 'bunfig.toml']
 
 const homeConfigFiles: readonly string[] = ['.npmrc', '.yarnrc', '.yarnrc.yml', '.bunfig.toml']
@@ -186,12 +189,12 @@ const ownScripts: Readonly<Record<string, string>> = {
   restart: 'restart',
 }
 
-/** Which script a package manager is asked to run; undefined for its other commands. */
+/** The script that a package manager is asked to run; undefined for its other commands. */
 function scriptName(manager: string, operands: readonly string[]): string | undefined {
   const words = operands[0] === 'workspace' ? operands.slice(2) : operands
   const [first = '', second] = words
   if (runWords.test(first)) return second
-  // `bun test` is bun's own.
+  // `bun test` is bun's own test runner.
   if (manager === 'bun' && first === 'test') return undefined
   if (ownScripts[first] !== undefined) return ownScripts[first]
   return manager === 'npm' || first === '' ? undefined : first
@@ -203,7 +206,7 @@ interface RunnerForms {
   readonly everywhere?: RegExp
 }
 
-/** Options of a runner that have a value of their own, beside those that say where. */
+/** Options of a runner that take a value, apart from those that set the folder. */
 const withValue = /^(?:-w|--workspace|--filter|-F|--loglevel|-j|-l|-o|-W|-I|--shell|--set|--dotenv-path)$/
 
 function runnerArguments(
@@ -236,7 +239,7 @@ function runnerArguments(
   return { folder, file, operands, isEverywhere }
 }
 
-/** The command that another one runs: behind `npx`, `env` and the like. */
+/** The command that a runner such as `npx` or `env` runs. */
 function withoutRunner(words: readonly (string | undefined)[]): readonly (string | undefined)[] {
   const [name, ...args] = words
   const skipped = (
@@ -255,7 +258,7 @@ function withoutRunner(words: readonly (string | undefined)[]): readonly (string
 
 const interpreters =
   /^(?:ba|z|da|k|fi|)sh$|^(?:python|pypy|ruby|perl|php|lua)[\d.]*$|^(?:node|nodejs|deno|bun|tsx|ts-node|Rscript|pwsh|julia|source|\.)$/
-/** With these they run something else than a file. */
+/** With these options they run something other than a file. */
 const noFile = /^(?:-m|-c|-e|-p|--eval|--print|--test|-r|--check)$/
 const interpreterValues =
   /^(?:-r|--require|--import|--loader|--experimental-loader|-W|-X|-I|-o|-O|-C|--conditions|--config|--project|-P|--env-file)$/
@@ -274,7 +277,7 @@ function scriptOperand(program: string, args: readonly (string | undefined)[]): 
   return undefined
 }
 
-/** Whether a file is what a package consists of, by its package.json: it is worked on. */
+/** Whether a file is an entry of the package by its package.json, and so is under development. */
 function isEntry(path: string, packageFolder: string): boolean {
   return entriesOf(packageFolder).some((entry) => join(packageFolder, entry) === path)
 }

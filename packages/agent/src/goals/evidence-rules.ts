@@ -2,29 +2,29 @@ import { resolve } from 'node:path'
 import type { CalledTool, NoEvidence } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import type { OutlinedCommand, OutlineWord } from '@halting/policy/shell'
-import { printsFromItsText, programIn, rearrangesItsText } from './composing-commands.ts'
-import { fieldOf, nameIn, outlineOfCall, SessionFiles } from './session-files.ts'
+import { whyOnlyPrintsItsText, programIn, whyRearrangesItsText } from './composing-commands.ts'
+import { fieldOf, nameIn, outlineOfCall, SessionWrites } from './session-writes.ts'
 import * as texts from './check-texts.ts'
 
-/** What the rules for evidence have to know of a session. */
+/** Options of `evidenceRules`. */
 export interface EvidenceRulesOptions {
-  /** The folder in which the session was opened: relative paths of tools count from here. */
+  /** The folder in which the session was opened, for relative paths of tools. */
   readonly cwd: string
-  /** Further tools whose results a model wrote: those with `asksModel`. */
+  /** Further tools whose results are written by a model: those with `asksModel`. */
   readonly asksModel?: (toolName: string) => boolean
 }
 
-/** Tools whose results are what a model says. */
+/** Tools whose results are statements of a model. */
 const claims: ReadonlySet<string> = new Set(['Agent', 'Task', 'WebFetch', 'WebSearch', 'Skill'])
 
-/** Tools whose results are what they were given, what the program says of itself, or what a person chose of what the model offered. */
+/** Tools whose results repeat their input, report about this program, or are choices among options of the model. */
 const echoes: ReadonlySet<string> = new Set(
   'Edit Write NotebookEdit apply_patch TodoWrite TaskCreate TaskUpdate TaskList TaskGet AskUserQuestion EnterPlanMode ExitPlanMode ToolSearch TaskStop'.split(
     ' ',
   ),
 )
 
-/** Commands whose operands are files, or patterns and files, and that show them. */
+/** Commands that show the files of their operands. */
 const viewers: ReadonlySet<string> = new Set(
   'cat head tail nl less more most tac od hexdump strings dd grep egrep fgrep rg diff cmp comm sort uniq bat column fold paste view'.split(
     ' ',
@@ -40,8 +40,9 @@ const contentFree: ReadonlySet<string> = new Set(
 
 // Spec R-GOAL-55.
 /**
- * The rules for `noEvidence` of a judged goal with the tools of the coding agent: which results show nothing that the session did not
- * write itself. They go by the calls alone and look at no file, so the same record gives the same answer. In doubt a result is no evidence.
+ * The rules for `noEvidence` of a judged goal with the tools of the coding agent: which results show nothing that the
+ * session did not write itself. They use only the calls and read no file, so the same record always gives the same
+ * answer. In doubt a result is not evidence.
  */
 export function evidenceRules({ cwd, asksModel = () => false }: EvidenceRulesOptions): NoEvidence {
   return (call, earlier) => {
@@ -49,7 +50,7 @@ export function evidenceRules({ cwd, asksModel = () => false }: EvidenceRulesOpt
     if (claims.has(name) || asksModel(name)) return texts.writtenByModel
     if (echoes.has(name)) return texts.repeatsInput
     if (name === 'Bash' && isBackground(call)) return texts.onlyStarted
-    const files = new SessionFiles(earlier, cwd)
+    const files = new SessionWrites(earlier, cwd)
     if (name === 'Bash') return problemOfCommand(call, files, cwd)
     if (name === 'TaskOutput') return problemOfTask(earlier, files, cwd)
     if (name === 'Wait') return problemOfWait(call, earlier, { files, cwd })
@@ -57,13 +58,13 @@ export function evidenceRules({ cwd, asksModel = () => false }: EvidenceRulesOpt
   }
 }
 
-/** What it waited for is in its input, and what it shows is that of a task or of a command. */
+/** Its input says what it waited for; its result shows the output of a task or command. */
 function problemOfWait(
   call: CalledTool,
   earlier: readonly CalledTool[],
-  { files, cwd }: { readonly files: SessionFiles; readonly cwd: string },
+  { files, cwd }: { readonly files: SessionWrites; readonly cwd: string },
 ): string | undefined {
-  // A line that matched stands there in the words of the pattern.
+  // A matched line repeats the words of the pattern.
   if (fieldOf(call, 'command') !== undefined) return problemOfCommand(call, files, cwd)
   return fieldOf(call, 'task_id') === undefined ? texts.repeatsInput : problemOfTask(earlier, files, cwd)
 }
@@ -72,8 +73,8 @@ function isBackground({ input }: CalledTool): boolean {
   return isJsonObject(input) && input['run_in_background'] === true
 }
 
-/** Which task it shows is known from results alone: each that it may be is looked at. */
-function problemOfTask(earlier: readonly CalledTool[], files: SessionFiles, cwd: string): string | undefined {
+/** Only results show which task this is: all candidates are inspected. */
+function problemOfTask(earlier: readonly CalledTool[], files: SessionWrites, cwd: string): string | undefined {
   for (const call of earlier) {
     if ((call.name === 'Agent' || call.name === 'Task') && isBackground(call)) return texts.maybeWrittenByAgent
     const problem = call.name === 'Bash' && isBackground(call) ? problemOfCommand(call, files, cwd) : undefined
@@ -82,7 +83,7 @@ function problemOfTask(earlier: readonly CalledTool[], files: SessionFiles, cwd:
   return undefined
 }
 
-function problemOfReading(call: CalledTool, files: SessionFiles, cwd: string): string | undefined {
+function problemOfReading(call: CalledTool, files: SessionWrites, cwd: string): string | undefined {
   const path = fieldOf(call, 'file_path') ?? fieldOf(call, 'notebook_path')
   if (call.name === 'Read')
     return path !== undefined && files.hasPath(resolve(cwd, path)) ? texts.ownFile(path) : undefined
@@ -102,14 +103,14 @@ function textsIn(value: unknown): readonly string[] {
   return isJsonObject(value) ? Object.values(value).flatMap(textsIn) : []
 }
 
-function problemOfCommand(call: CalledTool, files: SessionFiles, cwd: string): string | undefined {
+function problemOfCommand(call: CalledTool, files: SessionWrites, cwd: string): string | undefined {
   const { commands, readsFrom, writes, unclear } = outlineOfCall(call)
   if (unclear !== undefined) return texts.unclearOutput(unclear)
-  // What the line itself writes and then shows is as much the session's.
+  // Files that the line itself writes and then shows count as written by the session.
   const own = new Set(writes.flatMap(({ text }) => (text.startsWith('/dev/') ? [] : [nameIn(text)])))
   const isOwn = (word: OutlineWord, isShown: boolean): boolean =>
     isOfSession(word, files, isShown) || own.has(nameIn(word.text))
-  const rearranged = rearrangesItsText(commands, fieldOf(call, 'command') ?? '')
+  const rearranged = whyRearrangesItsText(commands, fieldOf(call, 'command') ?? '')
   if (rearranged !== undefined) return rearranged
   if (!files.isEmpty && /\b(?:xargs|parallel)\b/.test(fieldOf(call, 'command') ?? '')) return texts.unknownFiles
   const input = readsFrom.find((word) => isOwn(word, true))
@@ -118,14 +119,14 @@ function problemOfCommand(call: CalledTool, files: SessionFiles, cwd: string): s
     ({ words: [first] }) => first !== undefined && /^(?:cd|pushd)$/.test(programIn(first)),
   )
   for (const command of commands) {
-    const problem = printsFromItsText(command) ?? problemOfFiles(command, { files, isOwn, cwd, isElsewhere })
+    const problem = whyOnlyPrintsItsText(command) ?? problemOfFiles(command, { files, isOwn, cwd, isElsewhere })
     if (problem !== undefined) return problem
   }
   return undefined
 }
 
-function isOfSession({ text, kind }: OutlineWord, files: SessionFiles, isShown: boolean): boolean {
-  // `--config=x` and `if=x` name a file as well.
+function isOfSession({ text, kind }: OutlineWord, files: SessionWrites, isShown: boolean): boolean {
+  // `--config=x` and `if=x` also name a file.
   const value = text.replace(/^[^=/]*=/, '')
   if (kind === 'pattern') return files.fits(value)
   if (kind !== 'literal') return false
@@ -133,11 +134,11 @@ function isOfSession({ text, kind }: OutlineWord, files: SessionFiles, isShown: 
 }
 
 interface Looking {
-  readonly files: SessionFiles
-  /** `isShown`: the word is a file that is shown, if it is one. */
+  readonly files: SessionWrites
+  /** `isShown`: whether the word, if it is a file, is shown. */
   readonly isOwn: (word: OutlineWord, isShown: boolean) => boolean
   readonly cwd: string
-  /** The line goes to another folder. */
+  /** Whether the line changes to another folder. */
   readonly isElsewhere: boolean
 }
 
@@ -165,15 +166,15 @@ const buildFiles: Readonly<Record<string, readonly string[]>> = {
   task: ['taskfile.yml', 'taskfile.yaml'],
 }
 
-/** Programs that run what a file says which the session may have written. */
-function problemOfRunner(program: string, args: readonly OutlineWord[], files: SessionFiles): string | undefined {
+/** Programs that run what a file defines that the session may have written. */
+function problemOfRunner(program: string, args: readonly OutlineWord[], files: SessionWrites): string | undefined {
   const file = Object.hasOwn(buildFiles, program) ? buildFiles[program]?.find((name) => files.hasName(name)) : undefined
   if (file !== undefined) return texts.ownBuildFile(file)
   if (!packageManagers.test(program)) return undefined
   const operands = args.map(({ text: word }) => word).filter((word) => !word.startsWith('-'))
   const script = operands.find((word) => word !== 'run' && word !== 'run-script')
   if (script === undefined) return undefined
-  // In the JSON of an input quotes stand with a backslash before them.
+  // In the JSON of an input, quotes are preceded by a backslash.
   const keys = [script, `pre${script}`, `post${script}`].map((name) => String.raw`"${name}\"`)
   return files.hasWritten('package.json', keys) ? texts.ownScript(script) : undefined
 }

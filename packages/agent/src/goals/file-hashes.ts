@@ -2,29 +2,31 @@ import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { realPath } from '@halting/journal/files'
 import { setImmediate as pause } from 'node:timers/promises'
-import { stampOf, statsAt } from '../checkpoints/kept-state.ts'
+import { stampOf, statsAt } from '../checkpoints/path-state.ts'
 
-/** Of larger files size and time stand for the content. */
+/** For larger files, size and time replace the content. */
 const mostBytes = 64 * 1024 * 1024
 const longestBusyMs = 20
-/** A clock of a file system may stand still for some milliseconds: a stamp this young may be that of a later content, too. */
+/** File system clocks may be coarse: a stamp this young may also belong to a later content. */
 const youngMs = 50
 
-/** What is at a path, in a few characters; empty for nothing. */
+/** The state of a path as a short text; empty if nothing exists there. */
 export type FileState = string
 
 export const nothing: FileState = ''
 
-/** A hash that no agent finds another text for, short enough to be on record for thousands of files: 96 bits. */
+/**
+ * A 96-bit hash: strong enough that no agent finds a second text, and short enough to record for thousands of files.
+ */
 export function shortHash(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('base64url').slice(0, 16)
 }
 
-/** States of files. One whose size, times and place are the same is not read again. */
+/** File states. A file with unchanged size, times and path is not read again. */
 export class FileHashes {
   readonly #known = new Map<string, { readonly stamp: string; readonly state: FileState }>()
 
-  /** A link counts with where it leads and with what is there: writing through it changes what is read. */
+  /** The state of a link includes its target and what is there: writing through it changes what is read. */
   stateOf(path: string): FileState {
     const stats = statsAt(path)
     if (stats === undefined) return nothing
@@ -40,7 +42,7 @@ export class FileHashes {
     return state
   }
 
-  /** The states of many files, without keeping the program from anything else for long. */
+  /** The states of many files, without blocking the program for long. */
   async statesOf(paths: Iterable<string>, signal?: AbortSignal): Promise<ReadonlyMap<string, FileState>> {
     const states = new Map<string, FileState>()
     let busySince = performance.now()
@@ -60,7 +62,7 @@ function linkState(path: string, stateOf: (path: string) => FileState): FileStat
   try {
     const target = readlinkSync(path)
     const real = realPath(path)
-    // A ring of links is its own real path.
+    // A cycle of links is its own real path.
     const behind = statsAt(real)?.isSymbolicLink() === true ? nothing : stateOf(real)
     return `link ${shortHash(`${target}\0${behind}`)}`
   } catch {
@@ -84,10 +86,10 @@ function contentState(path: string): FileState {
 
 const mostTextBytes = 4 * 1024 * 1024
 
-/** The text of a small regular file, also behind a link; undefined for everything else. */
+/** The text of a small regular file, also through a link; undefined for everything else. */
 export function smallTextAt(path: string): string | undefined {
   try {
-    // A pipe would be waited for.
+    // Reading a pipe would block.
     if (!statSync(path).isFile()) return undefined
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {

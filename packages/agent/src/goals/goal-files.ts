@@ -2,47 +2,60 @@ import { join, relative, resolve } from 'node:path'
 import type { GoalFiles, GoalFilesEnd, GoalFilesRound, GoalSpec, Json } from '@halting/core'
 import { realPath } from '@halting/journal/files'
 import type { Environment } from '@halting/policy/files'
-import type { ReadOnlyGit } from '../tools/inert-git.ts'
-import { quotedName } from '../checkpoints/quoted-name.ts'
-import type { SeenChanges } from '../checkpoints/project-look.ts'
+import type { ReadOnlyGit } from '../tools/read-only-git.ts'
+import { gitQuotedName } from '../checkpoints/git-quoted-name.ts'
+import {
+  type DetectedChanges,
+  FileSnapshots,
+  snapshotLimits,
+  type WorktreeSnapshot,
+} from '../checkpoints/worktree-snapshot.ts'
 import { type CheckedCommand, definitionsOf, type DefinitionPlace } from './definitions.ts'
 import { definitionState, definitionText, isAccepted } from './definition-state.ts'
 import { FileHashes, type FileState, nothing, shortHash } from './file-hashes.ts'
-import { type Baseline, baselineOf, type FileStatesByPath, type HeldDefinition, memoOf } from './goal-memo.ts'
+import { type Baseline, baselineOf, type FileStatesByPath, type RecordedDefinition, memoOf } from './goal-memo.ts'
 import { filesThatFit, type ProtectedFiles, protectedGlobs, type ProtectedGlobs } from './protected-globs.ts'
 import { mostTestFiles, testFilesIn, type TestFiles } from './test-files.ts'
-import { gitAround } from './git-around.ts'
-import { WorkspaceLook } from './workspace-look.ts'
+import { repositoryGit } from './repository-git.ts'
+import { snapshotFolder } from '../checkpoints/folder-snapshot.ts'
+import { GitProject, isInRepository } from '../checkpoints/git-snapshot.ts'
+import { ContentStore } from '../checkpoints/content-store.ts'
 
-/** Which files of a workspace are protected, and who learns of what checks change. */
+/** Options of `goalFiles`. */
 export interface GoalFilesOptions {
   /** The workspace. */
   readonly cwd: string
-  /** The folder in which the command of a goal runs: what defines it is protected. Undefined for a goal that is no command. The workspace when absent, for goals that are not judged. */
+  /**
+   * The folder in which the command of a goal runs, whose definitions are protected. Undefined for a goal that is not
+   * a command. Default: the workspace, for goals that are not judged.
+   */
   readonly folderOf?: (goal: GoalSpec) => string | undefined
-  /** Globs relative to the workspace, of files that the agent may not change, except for what git ignores. */
+  /** Globs, relative to the workspace, of files that the agent must not change. Files that git ignores are exempt. */
   readonly protect?: readonly string[]
-  /** The environment of the checks; that of this process when absent. */
+  /** The environment of the checks (default: that of this process). */
   readonly env?: Environment
-  /** Receives what checks have changed, before the round ends. */
+  /** Receives the changes that checks made, before the round ends. */
   readonly onChangedByChecks?: (changes: readonly ChangedByCheck[]) => Promise<void> | void
 }
 
-/** A file that a check has changed, made or removed. */
+/** A file that a check has changed, created or removed. */
 export interface ChangedByCheck {
   /** Its real path. */
   readonly path: string
-  /** SHA-256 of its content before the check, in hexadecimal; undefined where it was not there or is not known. */
+  /**
+   * SHA-256 of its content before the check, in hexadecimal; undefined if the file did not exist or its content is
+   * unknown.
+   */
   readonly sha256Before: string | undefined
 }
 
 const mostIgnored = 500
 
 /**
- * Looks after the files around the checks of a workspace, for `RunOptions.goalFiles`: what decides what a check runs and what `protect` names must stay as it
- * was in the first round. What checks change themselves is no change of the agent.
- *
- * @throws ConfigurationError for globs that are none.
+ * Watches the files around the checks of a workspace, for `RunOptions.goalFiles`. What determines a check, and what
+ * `protect` names, must stay as it was in the first round. Changes by the checks themselves do not count as changes of
+ * the agent.
+ * @throws ConfigurationError for invalid globs.
  */
 export function goalFiles(options: GoalFilesOptions): GoalFiles {
   const root = realPath(resolve(options.cwd))
@@ -52,8 +65,8 @@ export function goalFiles(options: GoalFilesOptions): GoalFiles {
   return { begin: (memo, signal, goals) => files.begin(memo, signal, goals) }
 }
 
-/** What was found at one moment. */
-interface Look {
+/** The state at one moment. */
+interface WorkspaceState {
   readonly fits: ProtectedFiles
   readonly protected: FileStatesByPath
   readonly ignoreRules: string
@@ -63,11 +76,11 @@ interface Look {
   readonly definitions: readonly FileState[]
 }
 
-/** What checks did between two moments. */
-interface Checked {
-  readonly before: Look
-  readonly after: Look
-  readonly seen: SeenChanges
+/** The checks between two moments. */
+interface CheckEffects {
+  readonly before: WorkspaceState
+  readonly after: WorkspaceState
+  readonly seen: DetectedChanges
 }
 
 type WatchedOptions = Pick<GoalFilesOptions, 'onChangedByChecks'> & Required<Pick<GoalFilesOptions, 'folderOf'>>
@@ -77,22 +90,22 @@ class WatchedFiles {
   readonly #globs: ProtectedGlobs
   readonly #options: WatchedOptions
   readonly #hashes = new FileHashes()
-  readonly #workspace: WorkspaceLook
+  readonly #workspace: WorkspaceInspector
 
   constructor(place: DefinitionPlace, globs: ProtectedGlobs, options: WatchedOptions) {
     this.#place = place
     this.#globs = globs
     this.#options = options
-    this.#workspace = new WorkspaceLook(place.root, place.env)
+    this.#workspace = new WorkspaceInspector(place.root, place.env)
   }
 
   async begin(memo: Json | null, signal: AbortSignal, goals: readonly GoalSpec[]): Promise<GoalFilesRound> {
     const known = this.#withCommands(baselineOf(memo), goals)
-    const git = await gitAround(this.#place.root, this.#place.env)
+    const git = await repositoryGit(this.#place.root, this.#place.env)
     const before = await this.#look(known, git, signal)
     const baseline = this.#withFiles(known, before)
     const tampered = [...this.#changedDefinitions(baseline, before), ...this.#changedFiles(baseline, before)]
-    const workspace = await this.#workspace.look()
+    const workspace = await this.#workspace.inspect()
     return {
       tampered,
       end: async () => {
@@ -102,7 +115,7 @@ class WatchedFiles {
     }
   }
 
-  /** Definitions of commands that are checked for the first time are what they are now. */
+  /** Adds the current definitions of commands that are checked for the first time. */
   #withCommands(baseline: Baseline, goals: readonly GoalSpec[]): Baseline {
     const commands = new Set(baseline.commands)
     const definitions = [...baseline.definitions]
@@ -116,7 +129,7 @@ class WatchedFiles {
       commands.add(hash)
       for (const ref of definitionsOf(command, this.#place)) {
         const state = definitionState(ref, this.#place, this.#hashes)
-        // What is not there yet is the agent's to write, but for what hides or overrides something.
+        // Missing files may be written by the agent, except those that hide or override something.
         const isHiding = ref.kind === 'config' || ref.kind === 'bin' || ref.kind === 'program' || ref.kind === 'target'
         if (has.has(JSON.stringify(ref)) || (state === nothing && !isHiding)) continue
         has.add(JSON.stringify(ref))
@@ -126,10 +139,10 @@ class WatchedFiles {
     return { ...baseline, commands: [...commands], definitions }
   }
 
-  async #look(baseline: Baseline, git: ReadOnlyGit, signal: AbortSignal): Promise<Look> {
+  async #look(baseline: Baseline, git: ReadOnlyGit, signal: AbortSignal): Promise<WorkspaceState> {
     const { root } = this.#place
     const fits = await filesThatFit(this.#globs, root, git, signal)
-    // What was protected stays so, also where git has come to ignore it.
+    // Protected files stay protected even if git ignores them by now.
     const paths = new Set([...fits.paths, ...baseline.protected.keys()])
     const testFiles = await testFilesIn(root, git)
     const tests = new Set([...testFiles.paths, ...(baseline.tests?.keys() ?? [])])
@@ -154,8 +167,8 @@ class WatchedFiles {
     return new Map([...states].map(([path, state]) => [relative(root, path), state]))
   }
 
-  /** In the first round, and with other globs, files are held against what they are now. */
-  #withFiles(baseline: Baseline, look: Look): Baseline {
+  /** Starts from the current files in the first round, and when the globs change. */
+  #withFiles(baseline: Baseline, look: WorkspaceState): Baseline {
     const globs = shortHash(JSON.stringify(this.#globs.given))
     const tests = baseline.tests ?? withoutNothing(look.tests)
     if (baseline.globs === globs) return { ...baseline, tests }
@@ -169,25 +182,28 @@ class WatchedFiles {
     }
   }
 
-  #changedDefinitions({ definitions }: Baseline, look: Look): readonly string[] {
+  #changedDefinitions({ definitions }: Baseline, look: WorkspaceState): readonly string[] {
     const changed = definitions.filter(({ ref, state }, at) => !isAccepted(ref, state, look.definitions[at] ?? nothing))
     return [...new Set(changed.map(({ ref }) => definitionText(ref, this.#place)))]
   }
 
-  #changedFiles(baseline: Baseline, { fits, protected: states, ignoreRules }: Look): readonly string[] {
+  #changedFiles(baseline: Baseline, { fits, protected: states, ignoreRules }: WorkspaceState): readonly string[] {
     const tampered = [...states].flatMap(([path, state]) => {
       const before = baseline.protected.get(path) ?? nothing
       if (before === state) return []
       const how = before === nothing ? ' (new)' : state === nothing ? ' (deleted)' : ''
-      return [`${quotedName(path)}${how}`]
+      return [`${gitQuotedName(path)}${how}`]
     })
     if (ignoreRules === baseline.ignoreRules || baseline.ignored.length >= mostIgnored) return tampered
     const knownIgnored = new Set(baseline.ignored)
     const hidden = fits.ignored.filter((path) => !knownIgnored.has(shortHash(path)) && !baseline.protected.has(path))
-    return [...tampered, ...hidden.map((path) => `${quotedName(path)} (new, and ignored by git since the first check)`)]
+    return [
+      ...tampered,
+      ...hidden.map((path) => `${gitQuotedName(path)} (new, and ignored by git since the first check)`),
+    ]
   }
 
-  async #end(baseline: Baseline, { before, after, seen }: Checked): Promise<GoalFilesEnd> {
+  async #end(baseline: Baseline, { before, after, seen }: CheckEffects): Promise<GoalFilesEnd> {
     await this.#options.onChangedByChecks?.(
       seen.changes.map(({ path, before: was }) => ({
         path,
@@ -209,32 +225,36 @@ class WatchedFiles {
       protected: afterChecks(baseline.protected, before.protected, after.protected),
       tests,
     }
-    const changedTests = differing(tests, after.tests).toSorted().map(quotedName)
+    const changedTests = differing(tests, after.tests).toSorted().map(gitQuotedName)
     const last = changedTests.pop()
-    // With the name of a file: what is listed is counted.
+    // Names a file, and says how many were compared if the list is cut.
     const cut = after.testFiles.isCut ? ` (of more than ${mostTestFiles} test files the first were compared)` : ''
     return {
       memo: memoOf(next),
       tampered: this.#changedDefinitions(next, after),
-      changedByChecks: [...changed].toSorted().map(quotedName),
+      changedByChecks: [...changed].toSorted().map(gitQuotedName),
       changedTests: last === undefined ? [] : [...changedTests, `${last}${cut}`],
     }
   }
 }
 
 /**
- * A target of make that a check has made is there from now on. Every other definition stays what it was, whoever changed it: a check may run what the agent
- * wrote.
+ * A make target that a check created counts as existing from now on. All other definitions stay as recorded:
+ * a check may run what the agent wrote.
  */
-function definitionsAfter({ definitions }: Baseline, before: Look, after: Look): readonly HeldDefinition[] {
-  return definitions.map((held, at) =>
-    held.ref.kind === 'target' && before.definitions[at] === nothing
-      ? { ...held, state: after.definitions[at] ?? nothing }
-      : held,
+function definitionsAfter(
+  { definitions }: Baseline,
+  before: WorkspaceState,
+  after: WorkspaceState,
+): readonly RecordedDefinition[] {
+  return definitions.map((recorded, at) =>
+    recorded.ref.kind === 'target' && before.definitions[at] === nothing
+      ? { ...recorded, state: after.definitions[at] ?? nothing }
+      : recorded,
   )
 }
 
-/** A name that is not UTF-8 is seen in its folder, and nothing is found by it. */
+/** A name that is not UTF-8 is seen in its folder, but nothing is found under it. */
 function withOddNames(states: FileStatesByPath, seen: readonly string[]): FileStatesByPath {
   const odd = seen.filter((path) => path.includes('\uFFFD') && states.get(path) === nothing)
   return odd.length === 0 ? states : new Map([...states, ...odd.map((path) => [path, 'odd'] as const)])
@@ -244,13 +264,16 @@ function withoutNothing(states: FileStatesByPath): FileStatesByPath {
   return new Map([...states].filter(([, state]) => state !== nothing))
 }
 
-/** Paths whose states differ; nothing is the state of one that is not named. */
+/** Paths whose states differ; a missing path has the state `nothing`. */
 function differing(before: FileStatesByPath, after: FileStatesByPath): readonly string[] {
   const paths = new Set([...before.keys(), ...after.keys()])
   return [...paths].filter((path) => (before.get(path) ?? nothing) !== (after.get(path) ?? nothing))
 }
 
-/** What checks changed of files that were as they had been is what these are held against. What the agent had changed stays its change. */
+/**
+ * Updates the baseline with files that were unmodified before the checks. Files that the agent had changed stay
+ * changed.
+ */
 function afterChecks(baseline: FileStatesByPath, before: FileStatesByPath, after: FileStatesByPath): FileStatesByPath {
   const next = new Map<string, FileState>(baseline)
   for (const path of differing(before, after)) {
@@ -260,4 +283,29 @@ function afterChecks(baseline: FileStatesByPath, before: FileStatesByPath, after
     else next.set(path, state)
   }
   return next
+}
+
+/** Inspects a workspace before and after checks, with git if it is a repository. Stores no content. */
+class WorkspaceInspector {
+  readonly #root: string
+  readonly #env: Environment
+  readonly #contents: ContentStore
+  readonly #files: FileSnapshots
+  #git: GitProject | undefined
+
+  constructor(cwd: string, env: Environment) {
+    this.#root = realPath(cwd)
+    this.#env = env
+    // It is never opened, so it stores nothing.
+    this.#contents = new ContentStore(this.#root)
+    this.#files = new FileSnapshots(this.#contents, [])
+  }
+
+  async inspect(): Promise<WorktreeSnapshot> {
+    // A repository may be created and removed during a session.
+    if (!isInRepository(this.#root)) this.#git = undefined
+    else this.#git ??= await GitProject.of(this.#root, this.#env)
+    const look = await this.#git?.snapshot(this.#files, this.#contents, snapshotLimits)
+    return look ?? snapshotFolder(this.#root, this.#files, snapshotLimits)
+  }
 }

@@ -7,21 +7,21 @@ import type { FileState } from './file-hashes.ts'
 /** States by path, relative to the workspace. */
 export type FileStatesByPath = ReadonlyMap<string, FileState>
 
-/** A definition and how it was. */
-export interface HeldDefinition {
+/** A definition and its recorded state. */
+export interface RecordedDefinition {
   readonly ref: DefinitionRef
   readonly state: FileState
 }
 
-/** What the files are held against: how they were in the first round, and what checks have made of them since. */
+/** The reference for comparisons: the files of the first round, updated with the changes of checks. */
 export interface Baseline {
-  /** Commands whose definitions are known, by their hashes. */
+  /** Hashes of commands whose definitions are recorded. */
   readonly commands: readonly string[]
-  readonly definitions: readonly HeldDefinition[]
-  /** The globs that were in force, and what they fitted; undefined before the first round. */
+  readonly definitions: readonly RecordedDefinition[]
+  /** The effective globs, and the files that they matched; undefined before the first round. */
   readonly globs: string | undefined
   readonly protected: FileStatesByPath
-  /** Files that globs fit and git ignores, by hashes of their paths; and the state of what git ignores. */
+  /** Hashes of the paths of matched files that git ignores, and the state of the ignore rules. */
   readonly ignored: readonly string[]
   readonly ignoreRules: string
   /** Undefined before the first round. */
@@ -41,8 +41,8 @@ const noBaseline: Baseline = {
 const version = 1
 
 /**
- * As JSON for the session: hashes and names, no contents. At most 200 definitions a command, 2,000 protected files and 2,000 tests, so that it takes some
- * hundred kilobytes at most.
+ * The baseline as JSON for the session: hashes and names, no contents. At most 200 definitions per command, 2,000
+ * protected files and 2,000 tests, so a few hundred kilobytes.
  */
 export function memoOf(baseline: Baseline): Json {
   return {
@@ -57,7 +57,7 @@ export function memoOf(baseline: Baseline): Json {
   }
 }
 
-/** @throws Error for a memo of a later version: what it protects is not known here. */
+/** @throws Error for a memo of a later version, whose protection is unknown here. */
 export function baselineOf(memo: Json | null): Baseline {
   if (memo === null) return noBaseline
   if (!isJsonObject(memo) || memo['version'] !== version)
@@ -92,7 +92,7 @@ const kinds: readonly DefinitionRef['kind'][] = [
   'program',
 ]
 
-function definitionsIn(value: unknown): readonly HeldDefinition[] {
+function definitionsIn(value: unknown): readonly RecordedDefinition[] {
   if (!Array.isArray(value)) return []
   return value.flatMap((one: unknown) => {
     const [kindName, folder, name, state] = textsIn(one)
@@ -102,7 +102,7 @@ function definitionsIn(value: unknown): readonly HeldDefinition[] {
   })
 }
 
-/** Names of folders once, and not for each file. */
+/** Writes the name of each folder once instead of once per file. */
 function byFolder(states: FileStatesByPath): JsonObject {
   const folders = new Map<string, [string, Json][]>()
   for (const [path, state] of states) {

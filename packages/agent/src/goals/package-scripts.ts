@@ -13,12 +13,12 @@ export function packageAbove(folder: string): string | undefined {
   }
 }
 
-/** The scripts of the package.json of a folder; undefined where it cannot be read. */
+/** The scripts of the package.json of a folder; undefined if it cannot be read. */
 export function scriptsOf(folder: string): Texts | undefined {
   return textsOf(packageJson(folder)?.['scripts'])
 }
 
-/** The files that a package consists of by its package.json: its programs and what is imported of it. */
+/** The entry files of a package by its package.json: programs and imports. */
 export function entriesOf(folder: string): readonly string[] {
   const { main, module, bin } = packageJson(folder) ?? {}
   return Object.values(textsOf({ main, module, ...(isJsonObject(bin) ? bin : { bin }) }) ?? {})

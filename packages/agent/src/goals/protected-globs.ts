@@ -3,72 +3,81 @@ import { setImmediate as pause } from 'node:timers/promises'
 import { ConfigurationError } from '@halting/core'
 import { type PathPattern, pathPattern, type RuleText } from '@halting/policy'
 import { bracesExpanded, bracketReadings, type Environment, firstEntries, isInside } from '@halting/policy/files'
-import { passedOver } from '../checkpoints/folder-look.ts'
-import type { ReadOnlyGit } from '../tools/inert-git.ts'
-import { gitAround } from './git-around.ts'
+import { skippedFolders } from '../checkpoints/folder-snapshot.ts'
+import type { ReadOnlyGit } from '../tools/read-only-git.ts'
+import { repositoryGit } from './repository-git.ts'
 
-/** Files that globs may name, together. */
+/** Maximum number of files that all globs may match together. */
 const mostProtected = 2_000
 const mostEntries = 300_000
 const longestBusyMs = 20
-/** Paths that git is asked about at once. */
+/** Number of paths per call of git. */
 const pathsAtOnce = 400
 
-/** Globs of `protect`, as patterns of rules from the workspace. */
+/** Globs of `protect`, as rule patterns relative to the workspace. */
 export interface ProtectedGlobs {
-  /** As they were given. */
+  /** As written. */
   readonly given: readonly string[]
-  /** For rules such as `Edit(…)`: a pattern that fits a folder fits all below it, and a name without a slash fits at any depth. */
+  /**
+   * For rules such as `Edit(…)`: a pattern for a folder matches everything below it, and a name without a slash
+   * matches at any depth.
+   */
   readonly rules: readonly string[]
   readonly patterns: readonly PathPattern[]
 }
 
-/** Reads globs, which are relative to the workspace. @throws ConfigurationError for one that is no pattern, or leads out of the workspace. */
-export function protectedGlobs(given: readonly string[], root: string): ProtectedGlobs {
-  const rules = given.flatMap((glob) => {
+/**
+ * Parses globs, which are relative to the workspace.
+ * @throws ConfigurationError for an invalid glob, or one that leads out of the workspace.
+ */
+export function protectedGlobs(rawGlobs: readonly string[], root: string): ProtectedGlobs {
+  const rules = rawGlobs.flatMap((glob) => {
     const trimmed = glob.trim()
     const inside = isInside(trimmed, root) && trimmed !== root ? relative(root, trimmed) : trimmed
     if (trimmed === '' || trimmed === root || trimmed.startsWith('~') || inside.startsWith('/'))
-      throw new ConfigurationError(`protect takes globs below the workspace, such as tests/**; "${glob}" is none.`)
+      throw new ConfigurationError(`protect takes globs below the workspace, such as tests/**; "${glob}" is not one.`)
     const all = bracesExpanded(inside)
     if (all === undefined) throw new ConfigurationError(`protect: "${glob}" has too many alternatives in braces.`)
-    // With its slashes alone it would be a name that fits at any depth.
+    // Without the prefix it would be a name that matches at any depth.
     return all.map((one) => (inside !== trimmed || one.startsWith('./') ? `./${one.replace(/^(?:\.\/)+/, '')}` : one))
   })
   const patterns = rules.map((rule) => {
     const pattern = pathPattern(rule, { cwd: root, projectDirectory: root })
-    if ('problem' in pattern) throw new ConfigurationError(`protect: "${rule}" is no glob: ${pattern.problem}.`)
+    if ('problem' in pattern) throw new ConfigurationError(`protect: "${rule}" is not a glob: ${pattern.problem}.`)
     return pattern
   })
-  return { given, rules, patterns }
+  return { given: rawGlobs, rules, patterns }
 }
 
-/** Deny rules for the tools and commands of the agent, and their patterns, which do not apply to checks. */
+/** Deny rules for the agent's tools and commands, and their patterns, which do not apply to checks. */
 export interface ProtectRules {
   readonly deny: readonly RuleText[]
   readonly patterns: ReadonlySet<string>
 }
 
-/** The rules by which files are protected before anything is written. @throws ConfigurationError for globs that are none. */
-export function protectRules(given: readonly string[], cwd: string): ProtectRules {
+/**
+ * The rules that protect files before anything is written.
+ * @throws ConfigurationError for invalid globs.
+ */
+export function protectRules(rawGlobs: readonly string[], cwd: string): ProtectRules {
   const root = resolve(cwd)
-  const { rules } = protectedGlobs(given, root)
+  const { rules } = protectedGlobs(rawGlobs, root)
   const deny = rules.map((rule): RuleText => ({ rule: `Edit(${rule})`, projectDirectory: root, isWatched: true }))
   return { deny, patterns: new Set(rules.flatMap(bracketReadings)) }
 }
 
-/** Files and links below the workspace that patterns fit, as paths relative to it, and whether git ignores them. */
+/** Matching files and links below the workspace, relative to it, and which of them git ignores. */
 export interface ProtectedFiles {
   readonly paths: readonly string[]
-  /** What git ignores is not protected. */
+  /** Ignored by git, and so not protected. */
   readonly ignored: readonly string[]
-  /** Files that say what git ignores, where something could fit. */
+  /** Files that define what git ignores, where a pattern could match. */
   readonly ignoreFiles: readonly string[]
 }
 
 /**
- * What patterns fit now. Links are seen and not followed.
- * @throws Error where there is too much to look at, or to protect.
+ * The current matches of patterns. Links are listed and not followed.
+ * @throws Error if there is too much to inspect or to protect.
  */
 export async function filesThatFit(
   { patterns }: ProtectedGlobs,
@@ -92,7 +101,7 @@ export async function filesThatFit(
       const path = join(folder, entry.name)
       if (entry.name === '.gitignore') ignoreFiles.push(relative(root, path))
       if (entry.isDirectory()) {
-        const isWanted = !passedOver.has(entry.name) || patterns.some(({ source }) => source.includes(entry.name))
+        const isWanted = !skippedFolders.has(entry.name) || patterns.some(({ source }) => source.includes(entry.name))
         if (isWanted && patterns.some((pattern) => pattern.couldFitBelow(path))) folders.push(path)
       } else if (patterns.some((pattern) => pattern.matches(path))) found.push(relative(root, path))
     }
@@ -115,7 +124,7 @@ function entriesIn(folder: string, most: number): ReturnType<typeof firstEntries
   try {
     return firstEntries(folder, Math.max(1, most)).entries
   } catch {
-    // What cannot be listed cannot be protected by name; a check that needs it fails by itself.
+    // A folder that cannot be listed cannot be protected by name; a check that needs it fails by itself.
     return []
   }
 }
@@ -141,13 +150,13 @@ async function ignoredByGit(paths: readonly string[], git: ReadOnlyGit): Promise
 }
 
 /**
- * Looks, before anything is spent, whether globs protect something.
- * @throws ConfigurationError for a glob that fits nothing but what git ignores, and for files that cannot be protected.
+ * Checks, before anything is spent, that the globs protect something.
+ * @throws ConfigurationError for a glob that matches only what git ignores, and for files that cannot be protected.
  */
-export async function checkProtectedGlobs(given: readonly string[], cwd: string, env: Environment): Promise<void> {
+export async function checkProtectedGlobs(rawGlobs: readonly string[], cwd: string, env: Environment): Promise<void> {
   const root = resolve(cwd)
-  const git = await gitAround(root, env)
-  for (const glob of given) {
+  const git = await repositoryGit(root, env)
+  for (const glob of rawGlobs) {
     const globs = protectedGlobs([glob], root)
     // oxlint-disable-next-line no-await-in-loop -- the first that is wrong is reported
     const { paths, ignored } = await filesThatFit(globs, root, git)
@@ -161,5 +170,5 @@ export async function checkProtectedGlobs(given: readonly string[], cwd: string,
         `protect: the name of ${odd} is not UTF-8, so that it cannot be protected. Rename it.`,
       )
   }
-  await filesThatFit(protectedGlobs(given, root), root, git)
+  await filesThatFit(protectedGlobs(rawGlobs, root), root, git)
 }

@@ -1,4 +1,4 @@
-/** Reads the text of a file that another one includes; undefined where it is not there. */
+/** Reads the text of an included file; undefined if it does not exist. */
 type ReadIncluded = (name: string) => string | undefined
 
 interface Recipe {
@@ -9,7 +9,7 @@ interface Recipe {
 
 interface ReadMakefile {
   readonly recipes: readonly Recipe[]
-  /** Lines that count for every target. */
+  /** Lines that apply to every target. */
   readonly common: readonly string[]
   /** Lines of each variable. */
   readonly variables: ReadonlyMap<string, readonly string[]>
@@ -30,20 +30,21 @@ const always: readonly string[] = [
 ]
 
 /**
- * What `make TARGET` runs, as text: the recipes of the target and of what it needs, the variables that they name, and what counts for all targets, such as
- * pattern rules. Other recipes and variables are no part of it. Where that cannot be told it is the whole file.
+ * What `make TARGET` runs, as text: the recipes of the target and its prerequisites, the variables that they use, and
+ * what applies to all targets, such as pattern rules. Other recipes and variables are omitted. The whole file if that
+ * cannot be determined.
  */
 export function makeDefinition(text: string, target: string | undefined, include: ReadIncluded): string {
   const whole = (): string => `whole\n${text}`
-  // What is made while make reads the file is not to be told from here.
+  // Content that make generates while reading cannot be determined here.
   if (/\$[({](?:eval|file)\b|\$[({]\$|\.EXTRA_PREREQS|\.DEFAULT_GOAL/.test(text)) return whole()
   const read = readMakefile(text)
   const first = read.recipes
     .flatMap(({ targets }) => targets)
     .find((name) => !name.startsWith('.') && !name.includes('%'))
-  const wanted = target ?? first
-  if (wanted === undefined || !read.recipes.some(({ targets }) => targets.includes(wanted))) return whole()
-  const reached = closure([wanted], (name) =>
+  const targetName = target ?? first
+  if (targetName === undefined || !read.recipes.some(({ targets }) => targets.includes(targetName))) return whole()
+  const reached = closure([targetName], (name) =>
     read.recipes.filter(({ targets }) => targets.includes(name)).flatMap(({ needs }) => needs),
   )
   const recipes = read.recipes.filter(({ targets }) => targets.some((name) => reached.has(name)))
@@ -55,14 +56,14 @@ export function makeDefinition(text: string, target: string | undefined, include
   return [...lines, ...set, `phony ${phony.join(' ')}`, ...included].join('\n')
 }
 
-/** Whether make runs a target although a file has its name. */
+/** Whether make runs a target even if a file has its name. */
 export function isPhony(text: string, target: string): boolean {
   return readMakefile(text).phony.has(target)
 }
 
 function closure(start: readonly string[], next: (name: string) => readonly string[]): ReadonlySet<string> {
   const reached = new Set(start)
-  // A set is gone through with what is added on the way.
+  // Iterating over a set includes elements that are added meanwhile.
   for (const name of reached) for (const one of next(name)) reached.add(one)
   return reached
 }
@@ -73,7 +74,7 @@ function namesIn(lines: readonly string[]): readonly string[] {
   )
 }
 
-/** Stands for the end of a line that goes on. */
+/** Stands for a line continuation. */
 const joined = '\uE000'
 
 const assignment = /^(?:export\s+|override\s+|unexport\s+|private\s+)*([\w.-]+)\s*(?:::?:?|\?|\+|!)?=/
@@ -105,7 +106,7 @@ function readMakefile(text: string): ReadMakefile {
       } else if (targets === '.PHONY') for (const name of wordsOf(rest)) phony.add(name)
       else if (targets === '' || /[%$]/.test(targets) || targets.startsWith('.')) {
         common.push(line)
-        // The recipe of a pattern rule counts for all targets, too.
+        // The recipe of a pattern rule applies to all targets.
         if (targets !== '') recipe = { targets: [], needs: [], lines: common }
       } else {
         const [needs = ''] = rest.split(';')
@@ -121,7 +122,10 @@ function wordsOf(text: string): readonly string[] {
   return text.split(/[\s\uE000\\]+/).filter(Boolean)
 }
 
-/** What `just RECIPE` runs, as text: the recipe and those that it needs, and all that is no recipe. The whole file where that cannot be told. */
+/**
+ * What `just RECIPE` runs, as text: the recipe and its dependencies, and everything that is not a recipe. The whole
+ * file if that cannot be determined.
+ */
 export function justDefinition(text: string, recipe: string | undefined, include: ReadIncluded): string {
   const common: string[] = []
   const recipes: Recipe[] = []
@@ -143,9 +147,9 @@ export function justDefinition(text: string, recipe: string | undefined, include
       [...line.matchAll(/^alias\s+([\w-]+)\s*:=\s*([\w-]+)/g)].map(([, from = '', to = '']) => [from, to] as const),
     ),
   )
-  const wanted = recipe === undefined ? recipes[0]?.targets[0] : (aliases.get(recipe) ?? recipe)
-  if (wanted === undefined || !recipes.some(({ targets }) => targets.includes(wanted))) return `whole\n${text}`
-  const reached = closure([wanted], (name) =>
+  const targetName = recipe === undefined ? recipes[0]?.targets[0] : (aliases.get(recipe) ?? recipe)
+  if (targetName === undefined || !recipes.some(({ targets }) => targets.includes(targetName))) return `whole\n${text}`
+  const reached = closure([targetName], (name) =>
     recipes.filter(({ targets }) => targets.includes(name)).flatMap(({ needs }) => needs),
   )
   const included = common.flatMap((line) =>

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
-import { codeOf } from '@halting/core/adapters'
+import { codeOf, tailOf } from '@halting/core/adapters'
 import { realPath } from '@halting/journal/files'
 import type { Environment } from '@halting/policy/files'
 import type { Sandbox } from '@halting/policy/sandbox'
@@ -10,10 +10,10 @@ import { whyNotStarted } from '../not-started.ts'
 import { isRunningInTurns, markVariable, processMoment, type ProcessGroup } from '../tools/process-group.ts'
 import { ProcessTable } from '../tools/process-table.ts'
 import { commandTooLong } from '../tools/shell-texts.ts'
-import { checkedFolder } from './folder-turn.ts'
-import { OutputTail } from './output-tail.ts'
+import { checkedFolder } from './folder-lock.ts'
+import { stripVTControlCharacters } from 'node:util'
 
-/** What runs, and where. */
+/** The command of a check, and its folder. */
 export interface CheckCommand {
   readonly command: string
   readonly cwd: string
@@ -24,35 +24,37 @@ export interface CheckCommand {
   readonly redact: ((text: string) => string) | undefined
 }
 
-/** How the command of a check ended. Always a value. */
+/** How the command of a check ended. Never an exception. */
 export interface CheckEnd {
   readonly kind: 'exited' | 'killed' | 'aborted' | 'not started'
   readonly exitCode: number | null
-  /** The end of what it wrote. */
+  /** The end of its output. */
   readonly output: string
-  /** The Unix signal that ended it, or why it did not start. */
+  /** The signal that ended it, or why it did not start. */
   readonly detail: string | undefined
 }
 
 /** Milliseconds between SIGTERM and SIGKILL. */
 const graceMs = 1000
-/** How long output is waited for that a finished command has left to a process it started. */
+/** How long to wait for output of processes that a finished command left running. */
 const quietMs = 60
 const longestDrainMs = 1000
 
-/** Checks that run: whatever becomes of this program, they end with it. */
+/** Running checks, which end together with this program in any case. */
 const running = new ProcessTable(graceMs)
 
 /**
- * The bash around the command. `$PPID` of the command is this one, so that a command that kills its parent kills no more than its check. The reader of
- * descriptor 3 sees its end when this program is gone, also by SIGKILL, and ends the group then, and what has the mark of the check (`$2`) in its environment:
- * after a restart no second check runs beside the first.
+ * The bash around the command. It is `$PPID` of the command, so a command that kills its parent kills only its own
+ * check. The reader of descriptor 3 sees end-of-file when this program is gone, even by SIGKILL. It then ends the
+ * group and all processes with the mark of the check (`$2`) in their environment, so that after a restart no second
+ * check runs in parallel.
  */
 export const supervisor: string = [
   'exec 2>/dev/null',
   // The supervisor first: it would end the watcher when the command has ended.
   '{ read -r -u 3; kill -KILL $$',
-  // What left the group has the mark in its environment. Twice, for what was started meanwhile.
+  // Processes that left the group have the mark in their environment. Twice, to catch those that were started
+  // meanwhile.
   'for round in 1 2; do for file in $(grep -alsF -e "${2:?}" /proc/[0-9]*/environ); do',
   '[[ $file = "/proc/$BASHPID/environ" ]] || kill -KILL "${file//[!0-9]/}"',
   'done; done; kill -KILL 0; } </dev/null >/dev/null &',
@@ -66,12 +68,10 @@ export const supervisor: string = [
 
 // Spec R-GOAL-33.
 /**
- * Runs `bash -o pipefail -c COMMAND` in a process group of its own, with nothing to read and one pipe for both outputs.
- *
- * C1: it has ended, with all that it started, when this resolves; on Linux also what left its group.
- * C2: memory is bounded, whatever it writes.
- *
- * @throws SandboxError for a command that cannot be confined: it did not run.
+ * Runs `bash -o pipefail -c COMMAND` in its own process group, without input and with one pipe for both outputs. C1:
+ * when this resolves, it has ended with everything that it started; on Linux also processes that left its group. C2:
+ * memory is bounded for any output.
+ * @throws SandboxError if the command cannot be confined; it did not run then.
  */
 export async function runCheck(check: CheckCommand, signal: AbortSignal): Promise<CheckEnd> {
   if (signal.aborted) return { kind: 'aborted', exitCode: null, output: '', detail: undefined }
@@ -93,7 +93,7 @@ export async function runCheck(check: CheckCommand, signal: AbortSignal): Promis
       tail.append(chunk)
     })
   }
-  // A pipe that breaks has nothing more to say: how the command ended is reported by the process.
+  // Errors of a pipe are irrelevant: the process reports how the command ended.
   for (const pipe of pipes) pipe.on('error', () => undefined)
   if (child.pid === undefined) {
     const error = await new Promise<Error>((resolve) => child.once('error', resolve))
@@ -138,7 +138,7 @@ async function endOf(
     : { kind: 'exited', exitCode: first.code, detail: undefined }
 }
 
-/** Both pipes are closed, or what still has them open has written nothing for a moment. */
+/** Resolves when both pipes are closed, or when processes that still hold them have been silent for a moment. */
 async function quiet(closed: Promise<void>, activity: { readonly at: number }): Promise<void> {
   const began = performance.now()
   const isOver = closed.then(() => true)
@@ -149,7 +149,7 @@ async function quiet(closed: Promise<void>, activity: { readonly at: number }): 
   }
 }
 
-/** What a check left running would change the verdict of the next one: ports, locks, files that come to be late. */
+/** Processes that a check left running would change the result of the next one: ports, locks, late files. */
 async function endRest(group: ProcessGroup): Promise<void> {
   const rest: ProcessGroup = { ...group, knownBy: 'mark' }
   running.add(rest)
@@ -162,12 +162,12 @@ function start({ command, cwd, env, sandbox, writable }: CheckCommand, mark: str
   const outer = env[markVariable]
   const plain = {
     file: 'bash',
-    // Without -p the supervisor would run the file that BASH_ENV names, too.
+    // Without -p the supervisor would also run the file in BASH_ENV.
     args: ['-p', '-c', supervisor, 'bash', command, mark],
     directory: cwd,
     env: {
       ...env,
-      // Nothing here can answer an editor.
+      // Nobody can use an editor here.
       GIT_EDITOR: 'true',
       [checkedFolder]: realPath(cwd),
       [markVariable]: outer === undefined ? mark : `${outer},${mark}`,
@@ -192,4 +192,54 @@ function start({ command, cwd, env, sandbox, writable }: CheckCommand, mark: str
   } finally {
     confined.started(child)
   }
+}
+
+const mostLines = 200
+const mostCharacters = 16_000
+/** Escape sequences and secrets are removed from this much output before it is cut. */
+const storedBytes = 256 * 1024
+
+// oxlint-disable-next-line no-control-regex -- these are what is removed
+const controls = /[\u0000-\u0008\u000B-\u001F\u007F]/g
+
+// Spec R-GOAL-32.
+/**
+ * The end of a check's output, in bounded memory: at most 200 lines and 16,000 characters, without escape sequences.
+ */
+export class OutputTail {
+  #chunks: Buffer[] = []
+  #stored = 0
+  #isCut = false
+
+  append(chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    this.#stored += chunk.length
+    // Rarely: each cut copies what is stored.
+    if (this.#stored > 4 * storedBytes) this.#cut()
+  }
+
+  #cut(): Buffer {
+    const all = this.#chunks.length === 1 ? (this.#chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(this.#chunks)
+    const end = all.length > storedBytes ? Buffer.from(all.subarray(-storedBytes)) : all
+    this.#isCut ||= end.length < all.length
+    this.#chunks = [end]
+    this.#stored = end.length
+    return end
+  }
+
+  /** The last lines. `redact` sees more than these, so that no secret is cut in half. */
+  text(redact: (text: string) => string = (text) => text): string {
+    const decoded = this.#cut().toString('utf8')
+    // If the beginning is missing, the first word may be part of a secret or of a character.
+    const whole = this.#isCut ? decoded.replace(/^\S+/, '') : decoded
+    const plain = redact(stripVTControlCharacters(whole).replaceAll('\r\n', '\n'))
+    const lines = plain.trimEnd().split('\n').map(lastState)
+    return tailOf(lines.slice(-mostLines).join('\n').replaceAll(controls, ''), mostCharacters)
+  }
+}
+
+/** A carriage return restarts the line, as progress bars do: a user sees what was written last. */
+function lastState(line: string): string {
+  const end = line.endsWith('\r') ? line.slice(0, -1) : line
+  return end.slice(end.lastIndexOf('\r') + 1)
 }

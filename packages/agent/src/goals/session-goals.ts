@@ -1,28 +1,28 @@
 import { ConfigurationError, type Goal, type GoalFiles, type GoalSpec, judgedGoal } from '@halting/core'
 import type { Workspace } from '../tools/workspace.ts'
-import { acceptCheckChanges } from './changed-by-checks.ts'
+import { acceptCheckChanges } from './check-changes.ts'
 import { commandGoal } from './command-goal.ts'
 import { evidenceRules } from './evidence-rules.ts'
 import { goalFiles } from './goal-files.ts'
 import { checkProtectedGlobs, protectRules } from './protected-globs.ts'
 import { unusableCommand } from './unusable-command.ts'
 
-// Loaded where a session has goals or protected files, and only there.
+// Loaded only if a session has goals or protected files.
 
 /** What goals of a session need. */
 export interface SessionGoalsOptions {
   readonly workspace: Workspace
-  /** Globs of files that the agent may not change. */
+  /** Globs of files that the agent must not change. */
   readonly protect: readonly string[]
-  /** Names of goals that are no commands: a program checks them in its own way. */
+  /** Names of goals that are not commands: the program checks them itself. */
   readonly own: ReadonlySet<string>
-  /** Whether a model wrote the results of a tool of this name: they are no evidence for a judge. */
+  /** Whether a model wrote the results of this tool, which makes them no evidence for a judge. */
   readonly asksModel?: (toolName: string) => boolean
 }
 
 /** How the goals of a session are checked. */
 export interface SessionGoals {
-  /** The goal of a name on record. */
+  /** The goal for a recorded specification. */
   readonly named: (spec: GoalSpec) => Goal
   readonly files: GoalFiles
 }
@@ -53,7 +53,7 @@ export function sessionGoals({ workspace, protect, own, asksModel }: SessionGoal
 }
 
 /**
- * Refuses, before anything is spent, what can never hold or protect: a command that is not found, and globs that fit nothing.
+ * Rejects, before anything is spent, goals and globs that can never work: a missing command, or globs without matches.
  * @throws ConfigurationError
  */
 export async function checkGoals(

@@ -1,11 +1,11 @@
 import { join, relative } from 'node:path'
-import { walk } from '../checkpoints/folder-look.ts'
-import { KeptContents } from '../checkpoints/kept-contents.ts'
-import { statsAt } from '../checkpoints/kept-state.ts'
-import { HeldFiles, lookLimits } from '../checkpoints/project-look.ts'
-import type { ReadOnlyGit } from '../tools/inert-git.ts'
+import { walk } from '../checkpoints/folder-snapshot.ts'
+import { ContentStore } from '../checkpoints/content-store.ts'
+import { statsAt } from '../checkpoints/path-state.ts'
+import { FileSnapshots, snapshotLimits } from '../checkpoints/worktree-snapshot.ts'
+import type { ReadOnlyGit } from '../tools/read-only-git.ts'
 
-/** Names of test files in the usual forms of the common languages; a folder ends in a slash. */
+/** Usual names of test files in common languages; a folder ends in a slash. */
 const patterns: readonly RegExp[] = [
   /(?:^|\/)(?:__tests__|__test__|__snapshots__|tests?|specs?|e2e|testdata|cypress)\//,
   /[.\-_](?:test|tests|spec|specs|e2e|cy)\.[\w]+$/i,
@@ -15,27 +15,33 @@ const patterns: readonly RegExp[] = [
   /(?:^|\/)Test[A-Z]\w*\.(?:java|kt|php)$/,
   /(?:^|\/)t\/[^/]+\.t$/,
   /\.(?:feature|bats|snap)$/,
-  // Which tests are run, and how, is said in these.
+  // These determine which tests run, and how.
   /(?:^|\/)\.?(?:vitest|jest|playwright|cypress|karma|ava|wdio|nightwatch)\.(?:config|conf|workspace|setup)\.\w+$/,
   /(?:^|\/)(?:\.(?:mocharc|nycrc|taprc|rspec)[^/]*|pytest\.ini|tox\.ini|phpunit\.xml(?:\.dist)?)$/,
 ]
 
-/** Whether a path, relative to the workspace, is that of a test file by its name: in a folder of tests, named as tests usually are, or the configuration of a program that runs them. */
+/**
+ * Whether a path, relative to the workspace, is a test file by its name: in a test folder, named like a test, or the
+ * configuration of a test runner.
+ */
 export function isTestFile(path: string): boolean {
   return patterns.some((pattern) => pattern.test(path))
 }
 
-/** Test files that are compared. */
+/** Maximum number of test files that are compared. */
 export const mostTestFiles = 2_000
 
-/** Test files of a workspace, as paths relative to it. */
+/** The test files of a workspace, relative to it. */
 export interface TestFiles {
   readonly paths: readonly string[]
-  /** There are more than are compared. */
+  /** Whether there are more than are compared. */
   readonly isCut: boolean
 }
 
-/** Test files by their names: those that git knows or does not ignore; without a repository those below the folder, as far as two seconds go. */
+/**
+ * Test files by name: those that git tracks or does not ignore. Without a repository, those below the folder that are
+ * found in two seconds.
+ */
 export async function testFilesIn(root: string, git: ReadOnlyGit): Promise<TestFiles> {
   const listed = await git(['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', '.'])
   if (listed === undefined) return testsBelow(root)
@@ -46,8 +52,8 @@ export async function testFilesIn(root: string, git: ReadOnlyGit): Promise<TestF
 }
 
 async function testsBelow(root: string): Promise<TestFiles> {
-  const files = new HeldFiles(new KeptContents(root), [])
-  const { paths, cut } = await walk(root, files, lookLimits)
+  const files = new FileSnapshots(new ContentStore(root), [])
+  const { paths, cut } = await walk(root, files, snapshotLimits)
   const tests = paths
     .map((path) => relative(root, path))
     .filter((path) => isTestFile(path) && statsAt(join(root, path))?.isDirectory() === false)

@@ -4,7 +4,7 @@ import { type Environment, isInsideAny } from '@halting/policy/files'
 import { plainCommands } from '@halting/policy/shell'
 import * as texts from './check-texts.ts'
 
-/** Names that bash runs by itself. */
+/** Names that bash runs itself. */
 const builtins: ReadonlySet<string> = new Set(
   (
     '. : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo enable eval exec exit export ' +
@@ -14,13 +14,17 @@ const builtins: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Syntax with which a line may succeed although its first program is not found: `a; b`, `a || b`, `a & b`, `! a`, `if a`. Quoted signs count, too: then it is not certain. */
+/**
+ * Syntax with which a line may succeed although its first program is missing: `a; b`, `a || b`, `a & b`, `! a`, `if
+ * a`. Quoted characters match too, which errs on the side of uncertain.
+ */
 const maySucceedAnyway = /[;\n]|\|\||(?:^|[^&>])&(?![&>])|^\s*(?:!|if|while|until|case|for|\(|\{)/
 
 // Spec R-GOAL-31.
 /**
- * Why a command can be no check, as far as that can be known before it runs: its first word is no builtin of bash, no program of the search path and no
- * path in the folder. Undefined for one that can be run, and wherever it is not certain.
+ * Why a command cannot be a check, as far as that is known before it runs: its first word is not a builtin of bash,
+ * not a program of the search path, and not a path in the folder. Undefined for a usable command, and whenever it is
+ * uncertain.
  */
 export function unusableCommand(command: string, cwd: string, env: Environment): string | undefined {
   if (command.trim() === '') return texts.emptyCommand
@@ -31,7 +35,7 @@ export function unusableCommand(command: string, cwd: string, env: Environment):
   if (!isCertain || first === undefined || maySucceedAnyway.test(command)) return undefined
   const name = [first.words[0], first.inner[0]].find((word) => word !== undefined && !isFound(word, cwd, env))
   if (name === undefined) return undefined
-  // A word after which nothing is known may be an alias or be defined by what the environment names.
+  // The word may be an alias or a function that the environment defines.
   if (env['BASH_ENV'] !== undefined || env[`BASH_FUNC_${name}%%`] !== undefined) return undefined
   return name.includes('/') ? texts.missingPath(command, name, cwd) : texts.missingProgram(command, name, cwd)
 }
@@ -40,13 +44,13 @@ function isFound(name: string, cwd: string, env: Environment): boolean {
   if (builtins.has(name)) return true
   if (!name.includes('/')) return isProgramFound(name, cwd, env)
   const path = resolve(cwd, name)
-  // One of the folder may be written by the agent.
+  // The agent may write files of the folder.
   return isInsideAny(path, [cwd]) || statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 function isProgramFound(name: string, cwd: string, env: Environment): boolean {
   const path = env['PATH']
-  // Bash has a search path of its own then.
+  // Bash then uses a default search path.
   if (path === undefined) return true
   return path.split(delimiter).some((folder) => isProgram(resolve(cwd, folder, name)))
 }

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { Json, JsonObject } from '@halting/core'
 import type { HookCall } from '@halting/core/after'
-import { answerOf, type HookAnswer } from './answer.ts'
+import { answerOf, type HookAnswer } from './hook-answer.ts'
 import type { HookEnd } from './run-command.ts'
 import { runHook, type EventSource, type HookSurroundings } from './run-hook.ts'
 import { matchedNames, matches } from './matcher.ts'
 import type { HookEvent, ShellHook, ShellHookTable } from './settings.ts'
 import { verdictOf, type HookVerdict } from './verdict.ts'
 
-/** What the stream tells of one hook. */
+/** Progress of one hook in the event stream. */
 export type HookLine = {
   /** Id of this call of the hook. */
   readonly hook_id: string
@@ -20,31 +20,31 @@ export type HookLine = {
   | { readonly subtype: 'hook_started' }
   | {
       readonly subtype: 'hook_progress'
-      /** What it has written to stdout. */
+      /** Its stdout so far. */
       readonly stdout: string
-      /** What it has written to stderr. */
+      /** Its stderr so far. */
       readonly stderr: string
       /** Both, in the order in which they were written. */
       readonly output: string
     }
   | {
       readonly subtype: 'hook_response'
-      /** What it wrote to stdout. */
+      /** Its stdout. */
       readonly stdout: string
-      /** What it wrote to stderr. */
+      /** Its stderr. */
       readonly stderr: string
       /** Both, in the order in which they were written. */
       readonly output: string
       /** Exit code of a command; absent for others. */
       readonly exit_code?: number
-      /** What came of the hook. */
+      /** The outcome of the hook. */
       readonly outcome: 'success' | 'error' | 'cancelled'
     }
 )
 
 export interface EventCall {
   readonly event: HookEvent
-  /** What matchers are held against: the tool, the source, the trigger. */
+  /** What matchers are compared with: the tool, the source or the trigger. */
   readonly about: string
   readonly input: JsonObject
   readonly source: EventSource
@@ -52,18 +52,18 @@ export interface EventCall {
 
 export interface Callers extends HookSurroundings {
   readonly hooks: ShellHookTable
-  tell(line: HookLine): void
-  /** Told of each call that has ended, for sums. */
+  emit(line: HookLine): void
+  /** Called for each finished hook, for statistics. */
   called(call: HookCall): void
-  /** One that nobody waits for goes on; what it comes to is for the person. */
-  letGo(running: Promise<readonly string[]>): void
+  /** Called with a background hook, which keeps running; its notes are for the user. */
+  runInBackground(running: Promise<readonly string[]>): void
   /** Aborted when the session is over. */
   readonly over: AbortSignal
-  /** Those that are called once and were. */
-  readonly spent: Set<ShellHook>
+  /** Hooks with `once` that have run. */
+  readonly finishedOnce: Set<ShellHook>
 }
 
-/** The hooks that an event calls: those whose matcher fits, identical ones once. */
+/** The hooks to call for an event: those whose matcher matches, without duplicates. */
 export function hooksFor(
   hooks: ShellHookTable,
   event: HookEvent,
@@ -94,7 +94,7 @@ function identityOf(hook: ShellHook): Json {
   }
 }
 
-/** A guard that stands twice is the one that is waited for, and longer: a second file does not take its word away. */
+/** Of two identical hooks the stricter one counts: a second file must not weaken a guard. */
 function stricter(one: ShellHook, other: ShellHook): ShellHook {
   if (one.onError !== other.onError) return one.onError === undefined ? other : one
   if (one.async !== other.async) return one.async ? other : one
@@ -102,25 +102,27 @@ function stricter(one: ShellHook, other: ShellHook): ShellHook {
   return other.timeoutMs > one.timeoutMs ? other : one
 }
 
-/** Calls the hooks of an event beside each other, and gives what they came to. Undefined when there is none. */
+/** Calls the hooks of an event in parallel and merges their answers. Undefined if there are none. */
 export async function callHooks(call: EventCall, callers: Callers): Promise<HookVerdict | undefined> {
   const { event, about, input } = call
   const hooks = hooksFor(callers.hooks, event, about, input['tool_input'] ?? null).filter(
-    (hook) => !callers.spent.has(hook),
+    (hook) => !callers.finishedOnce.has(hook),
   )
-  for (const hook of hooks) if (hook.once === true) callers.spent.add(hook)
+  for (const hook of hooks) if (hook.once === true) callers.finishedOnce.add(hook)
   if (hooks.length === 0) return undefined
   const answers = await Promise.all(hooks.map((hook) => callOne(hook, call, callers)))
   const verdict = verdictOf(answers)
-  const errors = answers.flatMap(({ error }, index) => (error === undefined ? [] : [told(event, hooks[index], error)]))
+  const errors = answers.flatMap(({ error }, index) =>
+    error === undefined ? [] : [failureNote(event, hooks[index], error)],
+  )
   return errors.length === 0 ? verdict : { ...verdict, notes: [...verdict.notes, ...errors] }
 }
 
-function told(event: HookEvent, hook: ShellHook | undefined, error: string): string {
-  return `A ${event} hook failed (${hook === undefined ? '' : shown(hook)}): ${error.replace(/\.$/, '')}.`
+function failureNote(event: HookEvent, hook: ShellHook | undefined, error: string): string {
+  return `A ${event} hook failed (${hook === undefined ? '' : shortName(hook)}): ${error.replace(/\.$/, '')}.`
 }
 
-function shown(hook: ShellHook): string {
+function shortName(hook: ShellHook): string {
   const text = nameOf(hook)
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }
@@ -144,38 +146,38 @@ async function callOne(
   callers: Callers,
 ): Promise<HookAnswer> {
   const base = { hook_id: randomUUID(), hook_name: about === '' ? event : `${event}:${about}`, hook_event: event }
-  callers.tell({ subtype: 'hook_started', ...base })
+  callers.emit({ subtype: 'hook_started', ...base })
   const onProgress = (stdout: string, stderr: string): void => {
-    // What it prints before it has ended well may be of the result that it is to redact.
+    // Its early output may contain the result that it should redact.
     if (hook.onError === 'withhold') return
-    callers.tell({ subtype: 'hook_progress', ...base, ...outputOf(stdout, stderr) })
+    callers.emit({ subtype: 'hook_progress', ...base, ...outputOf(stdout, stderr) })
   }
-  // One that is not waited for is not ended with what called it, but at its own time or with the session.
-  // Nor may it ask through the run, which does not wait for the answer.
+  // A background hook ends at its timeout or with the session, not with its caller. It may not ask a model through the
+  // run, which does not wait for it.
   const by = hook.async ? { signal: callers.over } : source
   const beganAt = performance.now()
   const running = runHook({ hook, input, source: by, onProgress }, callers).then((end) => {
-    const answer = heededAnswer(event, hook, end)
-    const told = answer.withholds === true ? { ...end, stdout: '', stderr: '' } : end
-    callers.tell({ subtype: 'hook_response', ...base, ...responseOf(told, answer) })
+    const answer = answerOfHook(event, hook, end)
+    const reported = answer.withholds === true ? { ...end, stdout: '', stderr: '' } : end
+    callers.emit({ subtype: 'hook_response', ...base, ...responseOf(reported, answer) })
     const durationMs = Math.round(performance.now() - beganAt)
-    callers.called({ hook: shown(hook), event, durationMs, decisions: decisionsOf(end, answer) })
+    callers.called({ hook: shortName(hook), event, durationMs, decisions: decisionsOf(end, answer) })
     return answer
   })
   if (!hook.async) return running
-  callers.letGo(
+  callers.runInBackground(
     running.then(({ error, systemMessage }) => [
       ...(systemMessage === undefined ? [] : [systemMessage]),
-      ...(error === undefined ? [] : [told(event, hook, error)]),
+      ...(error === undefined ? [] : [failureNote(event, hook, error)]),
     ]),
   )
   return {}
 }
 
-/** One that is to guard also where it fails: its failure, and its silence, block. What has ended already, an answer, cannot be blocked by that. */
-function heededAnswer(event: HookEvent, hook: ShellHook, end: HookEnd): HookAnswer {
+/** The answer of a guard: its failure, or a missing answer, blocks. An event that is already over cannot be blocked. */
+function answerOfHook(event: HookEvent, hook: ShellHook, end: HookEnd): HookAnswer {
   const answer = answerOf(event, end)
-  if (hook.onError === 'withhold') return closedAnswer(end, answer)
+  if (hook.onError === 'withhold') return redactingAnswer(end, answer)
   // No model can be asked there, so such a guard would never guard.
   const isUnasked = hook.type === 'prompt' && event === 'PreSkillShellCommand'
   const isClosed =
@@ -186,20 +188,23 @@ function heededAnswer(event: HookEvent, hook: ShellHook, end: HookEnd): HookAnsw
   return { ...answerOf(event, { kind: 'exited', exitCode: 2, stdout: '', stderr }), error: answer.error }
 }
 
-/** One that redacts and fails, or that nobody heard to its end, withholds the result. What it said of that may quote the result. */
-function closedAnswer({ kind, exitCode, stdout }: HookEnd, answer: HookAnswer): HookAnswer {
-  // Its answer may stand behind a warning of its interpreter. JSON that begins well and is none is an error already.
+/**
+ * The answer of a redacting hook: if it failed, or was not heard to its end, the result is withheld. Its own message
+ * may quote the result.
+ */
+function redactingAnswer({ kind, exitCode, stdout }: HookEnd, answer: HookAnswer): HookAnswer {
+  // Its answer may follow a warning of its interpreter. Invalid JSON is already an error.
   const isUnreadable = stdout.trim() !== '' && !stdout.trimStart().startsWith('{')
   const hasAnswer = exitCode === 0 ? !isUnreadable : answer.output !== undefined
   if (kind === 'exited' && answer.error === undefined && hasAnswer) return { ...answer, redacts: true }
   const how = kind === 'exited' && exitCode !== 0 ? `exit code ${exitCode}` : kind === 'exited' ? 'no answer' : kind
   return {
-    error: `${how}. It redacts results, so the result is withheld, and what it printed is not told`,
+    error: `${how}. It redacts results, so the result is withheld, and its output is not shown`,
     withholds: true,
   }
 }
 
-/** What it decided, in a word each. */
+/** Its decisions, one word each. */
 function decisionsOf({ kind }: HookEnd, answer: HookAnswer): readonly string[] {
   const { block, permission, request, stop, updatedInput, output, context, error } = answer
   return [
@@ -215,10 +220,10 @@ function decisionsOf({ kind }: HookEnd, answer: HookAnswer): readonly string[] {
   ]
 }
 
-const toldLimit = 10_000
+const reportedCharacters = 10_000
 
 function outputOf(stdout: string, stderr: string) {
-  const [out, err] = [stdout.slice(0, toldLimit), stderr.slice(0, toldLimit)]
+  const [out, err] = [stdout.slice(0, reportedCharacters), stderr.slice(0, reportedCharacters)]
   return { stdout: out, stderr: err, output: out + err }
 }
 

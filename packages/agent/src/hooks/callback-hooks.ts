@@ -4,7 +4,7 @@ import {
   onErrorOf,
   readEvents,
   timeoutMsOf,
-  usedMatcher,
+  effectiveMatcher,
   usualTimeoutMs,
   type HookEvent,
   type ReadHooks,
@@ -12,12 +12,12 @@ import {
   type Warn,
 } from './settings.ts'
 
-/** Calls a hook of whoever opened the session by its id. */
+/** Calls a hook of the host or program that opened the session, by its id. */
 export type CallHook = (id: string, input: JsonObject, signal: AbortSignal) => Promise<unknown>
 
-/** Hooks that are called by their ids: lists by event of `{ matcher?, hookCallbackIds, timeout?, onFailure? }`, as a host names them. */
-export function readCallbackHooks(given: unknown, call: CallHook): ReadHooks {
-  return readEvents(given, (event, groups, warn) => readGroups(event, groups, { call, warn }))
+/** Reads hooks that are called by id: lists by event of `{ matcher?, hookCallbackIds, timeout?, onFailure? }`. */
+export function readCallbackHooks(value: unknown, call: CallHook): ReadHooks {
+  return readEvents(value, (event, groups, warn) => readGroups(event, groups, { call, warn }))
 }
 
 interface Reading {
@@ -40,13 +40,13 @@ function readGroups(event: HookEvent, groups: Json, { call, warn }: Reading): re
       return []
     }
     const timeoutMs = timeoutMsOf(event, fields['timeout'] ?? undefined)
-    // A guard is called, whatever else is wrong.
+    // A guard is called even if other fields are invalid.
     if (timeoutMs === undefined) warn(`${where}: timeout must be a number of seconds above 0; the default is used.`)
     const onError = onErrorOf(event, fields)
     if (typeof onError === 'string') warn(`${where}: ${onError}`)
     const common = {
       type: 'callback' as const,
-      matcher: usedMatcher(matcher, where, warn),
+      matcher: effectiveMatcher(matcher, where, warn),
       timeoutMs: timeoutMs ?? usualTimeoutMs(event),
       async: false,
       ...(fields['onFailure'] === 'block' && { onFailure: 'block' as const }),
@@ -60,6 +60,6 @@ function readGroups(event: HookEvent, groups: Json, { call, warn }: Reading): re
   })
 }
 
-function textsIn(given: Json | undefined): readonly string[] | undefined {
-  return Array.isArray(given) && given.every((id) => typeof id === 'string') ? given : undefined
+function textsIn(value: Json | undefined): readonly string[] | undefined {
+  return Array.isArray(value) && value.every((id) => typeof id === 'string') ? value : undefined
 }

@@ -12,12 +12,12 @@ import type {
 import { textOf, withheldByHook } from '@halting/core/adapters'
 import type { EventSource } from './run-hook.ts'
 import type { HookVerdict } from './verdict.ts'
-import { agentFields, batchOf, failureOf, handedIn, promptOf, toolFields, toolResponse } from './inputs.ts'
+import { agentFields, batchOf, failureOf, unansweredMessages, promptOf, toolFields, toolResponse } from './inputs.ts'
 import { matchedNames, matches } from './matcher.ts'
 import type { HookEvent, ShellHook, ShellHookTable } from './settings.ts'
 import * as texts from './hook-texts.ts'
 
-/** Calls the hooks of an event and gives what they came to; undefined when none is for it. */
+/** Calls the hooks of an event and merges their answers; undefined if none applies. */
 export type CallEvent = (
   event: HookEvent,
   about: string,
@@ -28,53 +28,74 @@ export type CallEvent = (
 export interface CoreHooksOptions {
   readonly hooks: ShellHookTable
   readonly call: CallEvent
-  /** How the session begins: `startup`, `resume`, `fork`. */
+  /** How the session began: `startup`, `resume`, `fork`. */
   readonly source: string
   readonly model: string
 }
 
-/** The ids of hooks made here begin so: they tell of themselves, hook by hook. */
+/** Prefix of the ids of hooks created here, which report each of their calls themselves. */
 export const settingsHookPrefix = 'settings:'
 
-/** What a hook on a trigger does with the event: it asks the hooks of the settings, and gives its context as they want it. */
+/** Calls the settings' hooks for an event. Returns the changed context; undefined if nothing changed. */
 type Handle = (context: HookContext) => Promise<HookContext | undefined>
 
-/** The hooks of the settings as hooks of core: one for each event that has any, in the order of the events. */
+/** The hooks of the settings as hooks of core: one per event that has any, in the order of the events. */
 export function coreHooks(options: CoreHooksOptions): readonly Hook[] {
-  const { hooks, call, source, model } = options
-  const made: Hook[] = []
-  const add = (event: HookEvent, trigger: Hook['triggers'][number], handle: Handle, name: string = event): void => {
-    if ((hooks[event] ?? []).length === 0) return
-    const isOnTools = trigger === 'beforeToolUse' || trigger === 'afterToolUse'
-    const tools = (tool: string): boolean => hooks[event]?.some((hook) => matchesTool(hook, tool)) === true
-    const id = `${settingsHookPrefix}${name}`
-    const asked = async (context: HookContext): Promise<HookContext | void> => handle(context)
-    // The run keeps back what a tool gave until those that redact have seen it.
-    const isClosed = trigger === 'afterToolUse' && (hooks[event] ?? []).some(({ onError }) => onError === 'withhold')
-    const onError = isClosed ? { onError: 'withhold' as const } : {}
-    made.push(new CallableHook(asked, { id, triggers: [trigger], ...(isOnTools && { tools }), ...onError }))
+  const list = new HookList(options.hooks)
+  addPromptHooks(list, options)
+  addToolHooks(list, options)
+  addCompactionHooks(list, options)
+  addFailureHook(list, options)
+  return list.hooks
+}
+
+/** Hooks of core for the events that have hooks in the settings. */
+class HookList {
+  readonly hooks: Hook[] = []
+  readonly #table: ShellHookTable
+
+  constructor(table: ShellHookTable) {
+    this.#table = table
   }
+
+  /** Does nothing if the settings have no hook for the event. */
+  add(event: HookEvent, trigger: Hook['triggers'][number], handle: Handle, name: string = event): void {
+    const hooks = this.#table[event] ?? []
+    if (hooks.length === 0) return
+    const isOnTools = trigger === 'beforeToolUse' || trigger === 'afterToolUse'
+    const tools = (tool: string): boolean => hooks.some((hook) => matchesTool(hook, tool))
+    const call = async (context: HookContext): Promise<HookContext | void> => handle(context)
+    // The run withholds a tool's output until the redacting hooks have seen it.
+    const isClosed = trigger === 'afterToolUse' && hooks.some(({ onError }) => onError === 'withhold')
+    const onError = isClosed ? { onError: 'withhold' as const } : {}
+    const id = `${settingsHookPrefix}${name}`
+    this.hooks.push(new CallableHook(call, { id, triggers: [trigger], ...(isOnTools && { tools }), ...onError }))
+  }
+}
+
+/** The start of the session, prompts of the user, and the start of subagents. */
+function addPromptHooks(list: HookList, { call, source, model }: CoreHooksOptions): void {
   let hasStarted = false
-  add('SessionStart', 'beforeExecution', async (context) => {
+  list.add('SessionStart', 'beforeExecution', async (context) => {
     if (hasStarted) return undefined
     hasStarted = true
-    return spoken(context, 'SessionStart', await call('SessionStart', source, { source, model }, context))
+    return withVerdict(context, 'SessionStart', await call('SessionStart', source, { source, model }, context))
   })
-  add('UserPromptSubmit', 'beforeExecution', async (context) => {
+  list.add('UserPromptSubmit', 'beforeExecution', async (context) => {
     const prompt = promptOf(context.state())
     return afterPrompt(context, await call('UserPromptSubmit', '', { prompt }, context))
   })
-  const heard = new Set<string>()
-  add(
+  const reported = new Set<string>()
+  list.add(
     'UserPromptSubmit',
     'beforeInference',
     async (context) => {
-      // What was said to a subagent was said by the model.
+      // Prompts of a subagent come from the model, not from the user.
       if (context.agentType !== null) return undefined
       let left = context
-      for (const { id, origin, message } of handedIn(context.state())) {
-        if (heard.has(id)) continue
-        heard.add(id)
+      for (const { id, origin, message } of unansweredMessages(context.state())) {
+        if (reported.has(id)) continue
+        reported.add(id)
         const { content } = message
         const verdict = await call('UserPromptSubmit', '', { prompt: textOf(content) }, context)
         left = afterHandedIn(left, content, origin, verdict) ?? left
@@ -83,17 +104,22 @@ export function coreHooks(options: CoreHooksOptions): readonly Hook[] {
     },
     'UserPromptSubmit:handed-in',
   )
-  add('SubagentStart', 'beforeAgent', async (context) =>
-    spoken(context, 'SubagentStart', await call('SubagentStart', context.agentType ?? '', whoOf(context), context)),
-  )
-  add('PreToolUse', 'beforeToolUse', async (context) => {
+  list.add('SubagentStart', 'beforeAgent', async (context) => {
+    const verdict = await call('SubagentStart', context.agentType ?? '', agentFieldsOf(context), context)
+    return withVerdict(context, 'SubagentStart', verdict)
+  })
+}
+
+/** Before and after each tool call, and after all calls of a reply. */
+function addToolHooks(list: HookList, { call }: CoreHooksOptions): void {
+  list.add('PreToolUse', 'beforeToolUse', async (context) => {
     const { toolCall } = context
     if (toolCall === undefined) return undefined
-    const fields = { ...toolFields(toolCall), ...whoOf(context) }
+    const fields = { ...toolFields(toolCall), ...agentFieldsOf(context) }
     return beforeTool(context, await call('PreToolUse', toolCall.name, fields, context))
   })
   for (const event of ['PostToolUse', 'PostToolUseFailure'] as const) {
-    add(event, 'afterToolUse', async (context) => {
+    list.add(event, 'afterToolUse', async (context) => {
       const { toolCall, toolOutput } = context
       if (toolCall === undefined || toolOutput === undefined) return undefined
       if (toolOutput.isError !== (event === 'PostToolUseFailure')) return undefined
@@ -101,45 +127,52 @@ export function coreHooks(options: CoreHooksOptions): readonly Hook[] {
       const outcome: JsonObject = toolOutput.isError
         ? { error: text, is_interrupt: false }
         : { tool_response: toolResponse(toolCall.name, toolCall.input, text), duration_ms: durationMs }
-      const fields = { ...toolFields(toolCall), ...outcome, ...whoOf(context) }
+      const fields = { ...toolFields(toolCall), ...outcome, ...agentFieldsOf(context) }
       return afterTool(context, event, await call(event, toolCall.name, fields, context))
     })
   }
-  add('PostToolBatch', 'afterStep', async (context) => {
-    const verdict = await call('PostToolBatch', '', { ...batchOf(context.state()), ...whoOf(context) }, context)
-    // A batch cannot be undone: to block it is to end the run before the model goes on.
+  list.add('PostToolBatch', 'afterStep', async (context) => {
+    const verdict = await call('PostToolBatch', '', { ...batchOf(context.state()), ...agentFieldsOf(context) }, context)
+    // The calls have run: blocking them ends the run before the next request.
     const ended = verdict?.block === undefined ? verdict : { ...verdict, stop: verdict.stop ?? verdict.block }
-    return spoken(context, 'PostToolBatch', ended)
+    return withVerdict(context, 'PostToolBatch', ended)
   })
-  add('PreCompact', 'beforeCompact', async (context) => {
+}
+
+function addCompactionHooks(list: HookList, { call, model }: CoreHooksOptions): void {
+  list.add('PreCompact', 'beforeCompact', async (context) => {
     const trigger = triggerOf(context)
     const fields = { trigger, custom_instructions: context.compaction?.instructions ?? '' }
     const verdict = await call('PreCompact', trigger, fields, context)
-    const left = spoken(context, 'PreCompact', verdict)
+    const left = withVerdict(context, 'PreCompact', verdict)
     return verdict?.block === undefined ? left : (left ?? context).withBlocked(verdict.block || texts.blockedByHook)
   })
-  add('PostCompact', 'afterCompact', async (context) => {
+  list.add('PostCompact', 'afterCompact', async (context) => {
     const trigger = triggerOf(context)
     const fields = { trigger, compact_summary: context.compaction?.summary ?? '' }
-    return spoken(context, 'PostCompact', await call('PostCompact', trigger, fields, context))
+    return withVerdict(context, 'PostCompact', await call('PostCompact', trigger, fields, context))
   })
-  add(
+  list.add(
     'SessionStart',
     'afterCompact',
-    async (context) =>
-      spoken(context, 'SessionStart', await call('SessionStart', 'compact', { source: 'compact', model }, context)),
+    async (context) => {
+      const verdict = await call('SessionStart', 'compact', { source: 'compact', model }, context)
+      return withVerdict(context, 'SessionStart', verdict)
+    },
     'SessionStart:compact',
   )
-  add('StopFailure', 'onError', async (context) => {
+}
+
+function addFailureHook(list: HookList, { call }: CoreHooksOptions): void {
+  list.add('StopFailure', 'onError', async (context) => {
     if (context.error?.source !== 'model' || context.agentType !== null) return undefined
     const { error, details } = failureOf(context)
     const fields = { error, error_details: details }
-    return spoken(context, 'StopFailure', await call('StopFailure', error, fields, context))
+    return withVerdict(context, 'StopFailure', await call('StopFailure', error, fields, context))
   })
-  return made
 }
 
-/** Hooks on the end of an answer: of the main loop, and of subagents. */
+/** Hooks at the end of an answer, of the main loop and of subagents. */
 export function coreStopHooks({ hooks, call }: Pick<CoreHooksOptions, 'hooks' | 'call'>): readonly StopHook[] {
   const made: StopHook[] = []
   const add = (event: 'Stop' | 'SubagentStop', of: 'run' | 'agents'): void => {
@@ -172,16 +205,16 @@ function stopFields(input: StopHookInput, isAgent: boolean): JsonObject {
   }
 }
 
-/** To stop goes before to go on. What is meant for the model sends it back, as a reason does. */
+/** Stopping takes precedence over continuing. Context for the model sends it back to work, like a reason. */
 function stopOutcome({ stop, block, contexts, notes }: HookVerdict): StopHookOutcome {
   const systemMessage = notes.join('\n')
-  const said = systemMessage === '' ? {} : { systemMessage }
-  if (stop !== undefined) return { ...said, prevent: stop || texts.stoppedByHook }
+  const note = systemMessage === '' ? {} : { systemMessage }
+  if (stop !== undefined) return { ...note, prevent: stop || texts.stoppedByHook }
   const reasons = [block ?? '', ...contexts].filter((text) => text.trim() !== '')
-  return reasons.length === 0 ? said : { ...said, block: reasons.join('\n') }
+  return reasons.length === 0 ? note : { ...note, block: reasons.join('\n') }
 }
 
-function whoOf(context: HookContext): JsonObject {
+function agentFieldsOf(context: HookContext): JsonObject {
   return agentFields(context.agentType, context.state().agentId)
 }
 
@@ -189,8 +222,12 @@ function triggerOf({ compaction }: HookContext): 'manual' | 'auto' {
   return compaction?.trigger === 'manual' ? 'manual' : 'auto'
 }
 
-/** What every event may bring: words for the model, notes for the person, the end of the run. */
-function spoken(context: HookContext, event: HookEvent, verdict: HookVerdict | undefined): HookContext | undefined {
+/** Applies what every event may return: context for the model, notes for the user, the end of the run. */
+function withVerdict(
+  context: HookContext,
+  event: HookEvent,
+  verdict: HookVerdict | undefined,
+): HookContext | undefined {
   if (verdict === undefined) return undefined
   const { contexts, notes, stop } = verdict
   let state = withNotes(context.state(), notes)
@@ -215,9 +252,9 @@ function stopSignal(reason: string): StopSignal {
   return new StopSignal({ reason: 'stop_requested', message: reason || texts.stoppedByHook, source: 'hook' })
 }
 
-/** A prompt that is blocked is taken out of what the model is shown, and the run ends. */
+/** Removes a blocked prompt from the model's messages and ends the run. */
 function afterPrompt(context: HookContext, verdict: HookVerdict | undefined): HookContext | undefined {
-  if (verdict?.block === undefined) return spoken(context, 'UserPromptSubmit', verdict)
+  if (verdict?.block === undefined) return withVerdict(context, 'UserPromptSubmit', verdict)
   const { block, notes } = verdict
   const before = context.state()
   const erased = { role: 'user', content: texts.promptErased } as const
@@ -227,8 +264,8 @@ function afterPrompt(context: HookContext, verdict: HookVerdict | undefined): Ho
 }
 
 /**
- * A message that came while the run went on is taken out in the same way. What the run was asked before stands: it goes on, but
- * for a message that was to begin anew after the answer.
+ * Removes a blocked message that arrived during the run. The run continues with its earlier task, unless the message
+ * was a follow-up that was to start a new one.
  */
 function afterHandedIn(
   context: HookContext,
@@ -236,7 +273,7 @@ function afterHandedIn(
   origin: 'steer' | 'follow_up',
   verdict: HookVerdict | undefined,
 ): HookContext | undefined {
-  if (verdict?.block === undefined) return spoken(context, 'UserPromptSubmit', verdict)
+  if (verdict?.block === undefined) return withVerdict(context, 'UserPromptSubmit', verdict)
   const { block, notes, stop } = verdict
   const before = context.state()
   const messages = [...before.messages()]
@@ -251,7 +288,7 @@ function afterHandedIn(
 function beforeTool(context: HookContext, verdict: HookVerdict | undefined): HookContext | undefined {
   if (verdict === undefined) return undefined
   const { permission, permissionReason, updatedInput } = verdict
-  let left = spoken(context, 'PreToolUse', verdict) ?? context
+  let left = withVerdict(context, 'PreToolUse', verdict) ?? context
   if (permission === 'deny') return left.withBlocked(permissionReason)
   if (permission !== undefined) left = left.withPermission(permission)
   return updatedInput === undefined ? left : left.withToolInput(updatedInput)
@@ -264,15 +301,15 @@ function afterTool(
 ): HookContext | undefined {
   if (verdict === undefined) return undefined
   const { block = '', contexts, stop, output, withholds, ...rest } = verdict
-  // The call has run: to block it is to tell the model.
-  const said = block.trim() === '' ? contexts : [block, ...contexts]
-  let left = spoken(context, event, { ...rest, contexts: said }) ?? context
+  // The call has run: blocking it means telling the model.
+  const allContexts = block.trim() === '' ? contexts : [block, ...contexts]
+  let left = withVerdict(context, event, { ...rest, contexts: allContexts }) ?? context
   if (withholds === true) left = left.withToolOutput(withheldByHook)
   else if (output !== undefined) left = left.withToolOutput(output)
   return stop === undefined ? left : left.withContinuationPrevented(stop || texts.stoppedByHook)
 }
 
-/** Whether hooks with this matcher are for a tool, under any of the names that matchers know it by. */
+/** Whether a hook's matcher matches a tool, under any of its names for matchers. */
 function matchesTool({ matcher }: ShellHook, tool: string): boolean {
   return matchedNames(tool).some((name) => matches(matcher, name))
 }

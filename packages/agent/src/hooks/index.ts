@@ -1,4 +1,4 @@
-// `@halting/agent/hooks`: hooks of settings. An entry of its own, so that a run without hooks loads none of it.
+// `@halting/agent/hooks`: hooks of settings. A separate entry, so that runs without hooks load none of it.
 export type { HookLine } from './call-hooks.ts'
 export { readCallbackHooks, type CallHook } from './callback-hooks.ts'
 export { settingsHookPrefix } from './core-hooks.ts'

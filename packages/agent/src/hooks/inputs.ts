@@ -2,14 +2,14 @@ import { isJsonObject, isToolResult, isToolUse, textOf } from '@halting/core/ada
 import { patchedFilesOf, patchToolName } from '@halting/policy/files'
 import type { AgentState, HookContext, Json, JsonObject, TranscriptEntry } from '@halting/core'
 
-/** Fields of an event on a tool call. */
+/** Fields of an event about a tool call. */
 export function toolFields(call: { readonly name: string; readonly input: unknown; readonly id: string }): JsonObject {
-  // Inputs come as JSON: they are made so where they enter.
+  // Inputs are JSON: they are converted where they enter.
   const fields = { tool_name: call.name, tool_input: call.input as Json, tool_use_id: call.id }
   return call.name === patchToolName ? { ...fields, patch_files: patchFilesOf(call.input) } : fields
 }
 
-/** The files of a patch, so that hooks need not read patches. */
+/** The files of a patch, so that hooks need not parse patches. */
 function patchFilesOf(input: unknown): readonly JsonObject[] {
   return patchedFilesOf(input).map((file) => ({
     file_path: file.path,
@@ -19,15 +19,15 @@ function patchFilesOf(input: unknown): readonly JsonObject[] {
 }
 
 /**
- * A tool's result in the shape that scripts know of it. What we keep of a result is its text: fields beside it are those that scripts look at,
- * such as the path of a file that was written.
+ * A tool's result in the form that hook scripts expect. Only the text of a result is stored; the other fields come
+ * from the input, such as the path of a written file.
  */
 export function toolResponse(name: string, input: unknown, text: string): Json {
-  // An input is JSON: it is made so where it enters.
-  const given = (input ?? null) as Json
-  const fields: JsonObject = isJsonObject(given) ? given : {}
+  // Inputs are JSON: they are converted where they enter.
+  const json = (input ?? null) as Json
+  const fields: JsonObject = isJsonObject(json) ? json : {}
   const path = typeof fields['file_path'] === 'string' ? fields['file_path'] : undefined
-  // A command of Wait comes to hooks of Bash.
+  // Hooks of Bash also see commands of Wait.
   switch (name === 'Wait' && 'command' in fields ? 'Bash' : name) {
     case 'Bash':
       return { stdout: text, stderr: '', interrupted: false, isImage: false }
@@ -41,11 +41,11 @@ export function toolResponse(name: string, input: unknown, text: string): Json {
   }
 }
 
-/** The calls of the turn that just ended, with what they gave. */
+/** The calls of the turn that just ended, with their results. */
 export function batchOf(state: AgentState): JsonObject {
   const messages = state.messages()
-  const asked = messages.findLast(({ role }) => role === 'assistant')
-  const calls = asked === undefined || typeof asked.content === 'string' ? [] : asked.content.filter(isToolUse)
+  const reply = messages.findLast(({ role }) => role === 'assistant')
+  const calls = reply === undefined || typeof reply.content === 'string' ? [] : reply.content.filter(isToolUse)
   const results = new Map(
     messages
       .flatMap(({ role, content }) =>
@@ -61,19 +61,21 @@ export function batchOf(state: AgentState): JsonObject {
   }
 }
 
-/** The prompt of the run: the last that a person said. */
+/** The prompt of the run: the latest user message. */
 export function promptOf(state: AgentState): string {
   const last = state.messages().findLast(({ role }) => role === 'user')
   return textOf(last?.content ?? '')
 }
 
-/** What was handed in while the run went on, and that the model has not answered yet. */
-export function handedIn(state: AgentState): readonly (UserEntry & { readonly origin: 'steer' | 'follow_up' })[] {
+/** Messages that arrived during the run and have no reply yet. */
+export function unansweredMessages(
+  state: AgentState,
+): readonly (UserEntry & { readonly origin: 'steer' | 'follow_up' })[] {
   const { transcript } = state
   const found: (UserEntry & { readonly origin: 'steer' | 'follow_up' })[] = []
   for (let at = -1; -at <= transcript.length; at--) {
     const entry = transcript.at(at)
-    // Before a compaction, or a replacement by a hook, nothing stands as it was said.
+    // Before a compaction, or a replacement by a hook, the original messages are gone.
     if (entry?.kind === 'assistant' || entry?.kind === 'compact_boundary') break
     if (entry?.kind !== 'user') continue
     const { origin } = entry
@@ -84,7 +86,7 @@ export function handedIn(state: AgentState): readonly (UserEntry & { readonly or
 
 type UserEntry = Extract<TranscriptEntry, { readonly kind: 'user' }>
 
-/** What kind of failure of the API ended the run, and its words. */
+/** The kind and the message of the API failure that ended the run. */
 export function failureOf(context: HookContext): { readonly error: string; readonly details: string } {
   const entries = [...context.state().transcript]
   const failed = entries.findLast((entry) => entry.kind === 'assistant' && entry.error !== undefined)
@@ -92,7 +94,7 @@ export function failureOf(context: HookContext): { readonly error: string; reado
   return { error, details: context.error?.message ?? '' }
 }
 
-/** Of a subagent: who it is. */
+/** The identity of a subagent. */
 export function agentFields(agentType: string | null, agentId: string | null): JsonObject {
   return agentType === null ? {} : { agent_id: agentId ?? '', agent_type: agentType }
 }

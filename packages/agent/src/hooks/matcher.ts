@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 /** Only letters, digits and `_- ,|`: a list of names. */
 const isList = /^[\w\- ,|]*$/
 
-/** Why a matcher cannot be read; undefined for one that can. */
+/** Why a matcher is invalid; undefined if it is valid. */
 export function problemOfMatcher(matcher: string): string | undefined {
   if (matcher === '*' || isList.test(matcher)) return undefined
   try {
@@ -16,10 +16,13 @@ export function problemOfMatcher(matcher: string): string | undefined {
   }
 }
 
-/** Absent, "" or "*": all. Letters, digits and `_- ,|` alone: one of these names. Anything else is a regular expression, at any place. */
+/**
+ * Absent, "" or "*": everything. Only letters, digits and `_- ,|`: one of these names. Anything else is a regular
+ * expression that may match anywhere.
+ */
 export function matches(matcher: string, name: string): boolean {
   if (matcher === '' || matcher === '*') return true
-  // The tool that starts agents was called Task first.
+  // The tool that starts agents had the name Task before.
   const names = name === 'Agent' ? [name, 'Task'] : [name]
   if (!isList.test(matcher)) return names.some((one) => finds(matcher, one))
   const listed = matcher.split(/[|,]/).map((one) => one.trim())
@@ -27,8 +30,9 @@ export function matches(matcher: string, name: string): boolean {
 }
 
 /**
- * What matchers are held against for a call: a command that Wait runs again and again is one of Bash, too, so that no guard of commands is got around.
- * Without an input, for any call of the tool. A patch edits and writes files: matchers for Edit and Write fit it.
+ * The names that matchers are compared with for a call. A command of Wait also counts as Bash, so that guards of
+ * commands cannot be bypassed. Without an input: for any call of the tool. A patch also matches hooks for Edit and
+ * Write.
  */
 export function matchedNames(tool: string, input?: unknown): readonly string[] {
   const mayRunCommand = tool === 'Wait' && (input === undefined || (isJsonObject(input) && 'command' in input))
@@ -39,7 +43,10 @@ export function matchedNames(tool: string, input?: unknown): readonly string[] {
 const patternMs = 100
 const found = new Map<string, boolean>()
 
-/** An expression of somebody else, held against a name of somebody else: one that would take for ever fits, as one that cannot be read does. */
+/**
+ * Evaluates an untrusted expression on an untrusted name. An expression that takes too long, or is invalid, counts as
+ * a match.
+ */
 function finds(pattern: string, name: string): boolean {
   if (isQuick(pattern)) return problemOfMatcher(pattern) !== undefined || new RegExp(pattern).test(name)
   const key = JSON.stringify([pattern, name])
@@ -51,14 +58,14 @@ function finds(pattern: string, name: string): boolean {
   return fits
 }
 
-/** At most two repetitions, none of a group: it goes back over a name a few times at most. */
+/** At most two repetitions, none of a group: only a few steps of backtracking. */
 function isQuick(pattern: string): boolean {
   return (pattern.match(/[*+{?]/g) ?? []).length <= 2 && !/\)[*+{?]/.test(pattern)
 }
 
 function inTime(pattern: string, name: string): boolean {
   try {
-    // A context of its own is what can be stopped.
+    // Only a separate context can be interrupted.
     return runInNewContext('new RegExp(pattern).test(name)', { pattern, name }, { timeout: patternMs }) === true
   } catch {
     return true

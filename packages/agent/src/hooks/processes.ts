@@ -3,18 +3,16 @@ import { randomUUID } from 'node:crypto'
 import { endGroup, killGroup, markVariable, type ProcessGroup } from '../tools/process-group.ts'
 
 /**
- * What the hooks of a session started.
- *
- * P1: a hook that hangs is ended with its group and what left it: SIGTERM, then SIGKILL. The hooks beside it go on.
- * P2: nothing survives `dispose()`, also what left its group (on Linux, where processes can be told by their environment).
- * P3: nothing of a group survives the program's own exit.
+ * The processes that hooks of a session started. P1: a hook that hangs is ended with its group and processes that left
+ * it, by SIGTERM and then SIGKILL; other hooks continue. P2: nothing survives `dispose()`, including processes that
+ * left their group (on Linux, where the environment identifies them). P3: no group survives the exit of this program.
  */
 export class HookProcesses {
-  /** Every process that hooks start carries it. */
+  /** An environment variable marks every process that hooks start. */
   readonly mark: string = randomUUID()
   readonly #groups = new Set<ProcessGroup>()
   readonly #graceMs: number
-  /** A group that was ours; 0 before the first hook. */
+  /** A group of ours; 0 before the first hook. */
   #first = 0
   readonly #killAll = (): void => {
     for (const group of this.#groups) killGroup(group)
@@ -24,7 +22,7 @@ export class HookProcesses {
     this.#graceMs = graceMs
   }
 
-  /** The environment of a hook: the mark of all, and its own, beside those of agents around this one. */
+  /** The environment of a hook: the common mark and its own, in addition to those of outer agents. */
   environment(env: Readonly<Record<string, string | undefined>>, own: string): Record<string, string | undefined> {
     const outer = env[markVariable]
     return { ...env, [markVariable]: [...(outer === undefined ? [] : [outer]), this.mark, own].join(',') }
@@ -38,10 +36,10 @@ export class HookProcesses {
     return group
   }
 
-  /** The hook has ended by itself. What it left in its group goes on until the end of the run. */
+  /** The hook has ended by itself. Processes that it left in its group may run until the end of the run. */
   release(group: ProcessGroup): void {
     this.#forget(group)
-    // Asked of the kernel alone: to look through all processes after each hook would cost more than the hook.
+    // Asks only the kernel: scanning all processes after each hook would cost more than the hook.
     if (hasMembers(group.groupId)) this.#keep({ ...group, knownBy: 'mark' })
   }
 
@@ -50,7 +48,7 @@ export class HookProcesses {
     this.#forget(group)
   }
 
-  /** Of what commands that have ended left, so many groups go on at most: the oldest are ended. Nothing else may be running. */
+  /** Limits the groups that finished commands left running: ends the oldest ones. Nothing else may be running. */
   async trim(most: number): Promise<void> {
     for (const group of this.#groups) if (!hasMembers(group.groupId)) this.#forget(group)
     const left = [...this.#groups]
@@ -60,7 +58,7 @@ export class HookProcesses {
   async dispose(): Promise<void> {
     await Promise.all([...this.#groups].map((group) => this.end(group)))
     if (this.#first === 0 || process.platform !== 'linux') return
-    // What carries the mark is ours, wherever it went.
+    // Processes with the mark are ours, in any group.
     await endGroup({ groupId: this.#first, mark: this.mark, knownBy: 'mark' }, this.#graceMs)
   }
 

@@ -7,15 +7,18 @@ import { whyNotStarted } from '../not-started.ts'
 import { type Piped, spawnPiped } from '@halting/policy'
 import type { HookProcesses } from './processes.ts'
 
-/** How a hook ended, whatever it is made of. Always a value. */
+/** How a hook of any type ended. Never an exception. */
 export interface HookEnd {
-  /** `left`: it said that nobody is to wait for it. `not held`: it did not run, since the sandbox could not hold it. `threw`: a function. */
-  readonly kind: 'exited' | 'killed' | 'timed out' | 'aborted' | 'not started' | 'left' | 'not held' | 'threw'
+  /**
+   * `left`: it declared itself a background hook. `not confined`: it did not run, because the sandbox could not confine
+   * it. `threw`: a function threw.
+   */
+  readonly kind: 'exited' | 'killed' | 'timed out' | 'aborted' | 'not started' | 'left' | 'not confined' | 'threw'
   readonly exitCode: number | null
   readonly stdout: string
   readonly stderr: string
   /** It ran in the sandbox. */
-  readonly isHeld?: true
+  readonly isConfined?: true
 }
 
 export interface CommandCall {
@@ -26,39 +29,36 @@ export interface CommandCall {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly timeoutMs: number
   readonly signal: AbortSignal
-  /** What it has written so far, from time to time while it runs. */
+  /** Called from time to time with its output so far. */
   readonly onProgress?: ((stdout: string, stderr: string) => void) | undefined
-  /** Holds it, as it holds the commands of the session. */
+  /** Confines it like the commands of the session. */
   readonly sandbox?: Sandbox | undefined
-  /** A file that it can read in any case: the transcript may lie in what a sandbox shuts. */
+  /** Files that it can read in any case: the sandbox may hide the transcript. */
   readonly readable?: readonly string[]
 }
 
-/** More is read and thrown away: a hook that floods is not waited for by a full pipe, and fills no memory. */
+/** More output is read and dropped, so that a flood of output neither blocks the pipe nor fills memory. */
 export const stdoutLimit = 1_000_000
 const stderrLimit = 100_000
 const progressMs = 1_000
 
 /**
- * Runs one command hook in a process group of its own.
- *
- * C1: what is written to stdin may be refused (EPIPE): a hook need not read it.
- * C2: it has ended when its own process has; a child that keeps a pipe open is waited for a moment only.
- * C3: at the timeout and at an abort its whole group is ended.
- * C4: with a sandbox it runs held, or not at all; what it started is gone when it is.
- *
- * @throws SandboxError for a command that cannot be held.
+ * Runs one command hook in its own process group. C1: writing stdin may fail (EPIPE): a hook need not read it. C2: it
+ * has ended when its own process has; children that keep a pipe open are awaited only briefly. C3: a timeout or an
+ * abort ends its whole group. C4: with a sandbox it runs confined, or not at all, and everything that it started ends
+ * with it.
+ * @throws SandboxError if the command cannot be confined.
  */
 export async function runCommand(call: CommandCall, processes: HookProcesses): Promise<HookEnd> {
   const { signal, timeoutMs } = call
   if (signal.aborted) return { kind: 'aborted', exitCode: null, stdout: '', stderr: '' }
   const own = randomUUID()
   const child = start(call, processes.environment(call.env, own))
-  const stdout = new Kept(child.stdout, stdoutLimit)
-  const stderr = new Kept(child.stderr, stderrLimit)
-  const isHeld = call.sandbox !== undefined && !call.sandbox.excludes(call.command)
+  const stdout = new OutputHead(child.stdout, stdoutLimit)
+  const stderr = new OutputHead(child.stderr, stderrLimit)
+  const isConfined = call.sandbox !== undefined && !call.sandbox.excludes(call.command)
   const end = (kind: HookEnd['kind'], exitCode: number | null = null, more = ''): HookEnd => ({
-    ...(isHeld && { isHeld }),
+    ...(isConfined && { isConfined }),
     kind,
     exitCode,
     stdout: stdout.text,
@@ -68,7 +68,7 @@ export async function runCommand(call: CommandCall, processes: HookProcesses): P
   const group = processes.add(child.pid, own)
   child.stdin.on('error', () => undefined)
   child.stdin.end(call.input)
-  const progress = tellProgress(call, stdout, stderr)
+  const progress = reportProgress(call, stdout, stderr)
   try {
     const how = await firstEnd(child, stdout, signal, timeoutMs)
     if (how === 'timed out' || how === 'aborted') {
@@ -78,26 +78,26 @@ export async function runCommand(call: CommandCall, processes: HookProcesses): P
     if (how === 'left') return end('left')
     await drained(child, [stdout, stderr])
     processes.release(group)
-    // What bubblewrap says before it could make the sandbox. A hook that says so itself is taken at its word.
-    const isUnheld = isHeld && how.exitCode === 1 && stderr.text.startsWith('bwrap: ')
-    if (isUnheld) return end('not held')
+    // Errors of bubblewrap before the sandbox exists. A hook that prints the same is treated the same way.
+    const isUnconfined = isConfined && how.exitCode === 1 && stderr.text.startsWith('bwrap: ')
+    if (isUnconfined) return end('not confined')
     return how.exitCode === null ? end('killed', null, `ended by ${how.signal}`) : end('exited', how.exitCode)
   } finally {
     clearInterval(progress)
-    stdout.letGo()
-    stderr.letGo()
+    stdout.unref()
+    stderr.unref()
   }
 }
 
 function start({ command, cwd, sandbox, readable }: CommandCall, env: CommandCall['env']): Piped {
-  // Of a pipe that is a socket bash thinks that it is a remote shell, and reads the start-up file of the person.
+  // If stdin is a socket, bash assumes a remote shell and reads the user's start-up file.
   const bash = { file: 'bash', args: ['--norc', '-c', command], cwd, env }
   if (sandbox === undefined || sandbox.excludes(command)) return spawnPiped(bash)
   return spawnPiped(bash, { sandbox, described: sandbox.describe('project', readable) })
 }
 
-/** The beginning of what comes out of a pipe; the rest is read and dropped. */
-class Kept {
+/** The beginning of a pipe's output; the rest is read and dropped. */
+class OutputHead {
   text = ''
   changes = 0
   readonly #pipe: NodeJS.ReadableStream
@@ -118,11 +118,11 @@ class Kept {
     this.#onText = call
   }
 
-  /** What still holds the pipe does not keep this program alive. */
-  letGo(): void {
+  /** Lets this program exit while the pipe is still open. */
+  unref(): void {
     this.#onText = undefined
     const pipe = this.#pipe
-    // A pipe of a child is a socket, which the types do not say.
+    // Pipes of children are sockets, which the types do not say.
     if ('unref' in pipe && typeof pipe.unref === 'function') pipe.unref()
   }
 }
@@ -131,7 +131,7 @@ type Ended = { readonly exitCode: number | null; readonly signal: string | null 
 
 function firstEnd(
   child: ChildProcess,
-  stdout: Kept,
+  stdout: OutputHead,
   signal: AbortSignal,
   timeoutMs: number,
 ): Promise<Ended | 'timed out' | 'aborted' | 'left'> {
@@ -146,14 +146,14 @@ function firstEnd(
     signal.addEventListener('abort', onAbort, { once: true })
     child.once('exit', (exitCode, name) => done({ exitCode, signal: name }))
     stdout.whenText(() => {
-      // Only its beginning can say so: to look at all of it with every piece would cost the square of it.
-      if (stdout.text.length < 10_000 && saysAsync(stdout.text)) done('left')
+      // Only at the beginning: checking the whole output at each chunk would take quadratic time.
+      if (stdout.text.length < 10_000 && declaresAsync(stdout.text)) done('left')
     })
   })
 }
 
-/** Its first line is `{"async": true}`: nobody is to wait for it. */
-function saysAsync(text: string): boolean {
+/** Whether its first line is `{"async": true}`: nobody waits for it then. */
+function declaresAsync(text: string): boolean {
   const [first = ''] = text.trimStart().split('\n', 1)
   return first.length < 200 && /^\{\s*"async"\s*:\s*true\b[^{]*\}\s*$/.test(first)
 }
@@ -161,8 +161,8 @@ function saysAsync(text: string): boolean {
 const quietMs = 60
 const longestDrainMs = 1_000
 
-/** Both pipes are closed, or have been quiet for a moment. */
-async function drained(child: ChildProcess, pipes: readonly Kept[]): Promise<void> {
+/** Resolves when both pipes are closed or have been silent for a moment. */
+async function drained(child: ChildProcess, pipes: readonly OutputHead[]): Promise<void> {
   if (child.stdout?.readableEnded === true && child.stderr?.readableEnded === true) return
   const closing = new AbortController()
   const closed = new Promise<void>((resolve) => {
@@ -186,13 +186,17 @@ function startProblem(child: ChildProcess, cwd: string): Promise<string> {
   return new Promise((resolve) => child.once('error', (error) => resolve(whyNotStarted(error, cwd))))
 }
 
-function tellProgress({ onProgress }: CommandCall, stdout: Kept, stderr: Kept): NodeJS.Timeout | undefined {
+function reportProgress(
+  { onProgress }: CommandCall,
+  stdout: OutputHead,
+  stderr: OutputHead,
+): NodeJS.Timeout | undefined {
   if (onProgress === undefined) return undefined
-  let told = 0
+  let reported = 0
   const timer = setInterval(() => {
     const changes = stdout.changes + stderr.changes
-    if (changes === told) return
-    told = changes
+    if (changes === reported) return
+    reported = changes
     onProgress(stdout.text, stderr.text)
   }, progressMs)
   return timer.unref()

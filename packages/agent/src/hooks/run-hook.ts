@@ -7,19 +7,19 @@ import { runCommand, stdoutLimit, type CommandCall, type HookEnd } from './run-c
 import type { CallbackHook, ShellHook } from './settings.ts'
 import { promptHookQuestion, refusedWithoutReason } from './hook-texts.ts'
 
-/** What hooks of all types need of the session. */
+/** What hooks of all types need from the session. */
 export interface HookSurroundings extends Pick<CommandCall, 'cwd' | 'env' | 'readable'> {
   readonly processes: HookProcesses
-  /** Holds commands; looked at before each. */
+  /** Returns the sandbox for commands; called before each. */
   readonly sandbox?: (() => CommandCall['sandbox']) | undefined
 }
 
-/** What calls the hooks of an event: a hook of the run, its permissions, or the program outside of a run. */
+/** What triggers an event: a hook of the run, its permissions, or the program outside a run. */
 export interface EventSource {
   readonly signal: AbortSignal
-  /** What the run has used and has left; absent outside of one. */
+  /** Usage and remaining limits of the run; absent outside a run. */
   readonly figures?: HookFigures
-  /** Asks a model through the run; absent outside of one. */
+  /** Asks a model through the run; absent outside a run. */
   ask?(question: Parameters<HookContext['ask']>[0]): ReturnType<HookContext['ask']>
 }
 
@@ -29,7 +29,7 @@ export interface HookCall extends Pick<CommandCall, 'onProgress'> {
   readonly source: EventSource
 }
 
-/** Runs one hook. Never rejects: a hook that cannot be run has ended too. */
+/** Runs one hook. Never rejects: a hook that cannot run has ended too. */
 export async function runHook(call: HookCall, surroundings: HookSurroundings): Promise<HookEnd> {
   const { hook, source, onProgress } = call
   const { signal } = source
@@ -39,23 +39,25 @@ export async function runHook(call: HookCall, surroundings: HookSurroundings): P
       case 'command': {
         const { sandbox, processes, cwd } = surroundings
         const { command, timeoutMs } = hook
-        const where = { cwd, ...ofPlugin(hook, surroundings), sandbox: sandbox?.() }
+        const where = { cwd, ...withPluginFolder(hook, surroundings), sandbox: sandbox?.() }
         return await runCommand({ command, input: `${input}\n`, ...where, timeoutMs, signal, onProgress }, processes)
       }
       case 'http':
-        return await inTime(hook, signal, (limit) => post(hook, input, ofPlugin(hook, surroundings).env, limit))
+        return await inTime(hook, signal, (limit) => post(hook, input, withPluginFolder(hook, surroundings).env, limit))
       case 'prompt':
         return await inTime(hook, signal, () => askModel(hook, input, source))
       case 'callback':
         return await inTime(hook, signal, (limit) => callBack(hook, call.input, limit))
     }
   } catch (thrown) {
-    return thrown instanceof SandboxError ? { ...failed(thrown.message), kind: 'not held' } : failed(messageOf(thrown))
+    return thrown instanceof SandboxError
+      ? { ...failed(thrown.message), kind: 'not confined' }
+      : failed(messageOf(thrown))
   }
 }
 
-/** The hook of a plugin knows the folder of that, and can read it. */
-function ofPlugin(
+/** Adds the plugin's folder to the environment of its hooks, and makes it readable. */
+function withPluginFolder(
   { pluginRoot: root }: ShellHook,
   { env, readable = [] }: HookSurroundings,
 ): Required<Pick<CommandCall, 'env' | 'readable'>> {
@@ -76,7 +78,7 @@ async function inTime(
   const cut = (kind: 'timed out' | 'aborted'): HookEnd => ({ kind, exitCode: null, stdout: '', stderr: '' })
   let onAbort: () => void = () => undefined
   let timer: NodeJS.Timeout | undefined
-  // Whatever heeds no signal is left behind at the end of its time.
+  // A function that ignores its signal is abandoned at the timeout.
   const ended = new Promise<HookEnd>((resolve) => {
     timer = setTimeout(() => {
       timeout.abort()
@@ -97,14 +99,14 @@ async function inTime(
   }
 }
 
-/** A function's answer is what a command prints with exit code 0. */
+/** Treats the return value of a function like the output of a command with exit code 0. */
 async function callBack(hook: CallbackHook, input: JsonObject, signal: AbortSignal): Promise<HookEnd> {
   const threw = (why: string): HookEnd => ({ kind: 'threw', exitCode: null, stdout: '', stderr: why })
   try {
-    const given = jsonOf((await hook.call(input, signal)) ?? {})
-    if (!isJsonObject(given)) return threw('its answer is not an object')
-    if (given['async'] === true) return { kind: 'left', exitCode: null, stdout: '', stderr: '' }
-    const stdout = Object.keys(given).length === 0 ? '' : JSON.stringify(given)
+    const returned = jsonOf((await hook.call(input, signal)) ?? {})
+    if (!isJsonObject(returned)) return threw('its answer is not an object')
+    if (returned['async'] === true) return { kind: 'left', exitCode: null, stdout: '', stderr: '' }
+    const stdout = Object.keys(returned).length === 0 ? '' : JSON.stringify(returned)
     return { kind: 'exited', exitCode: 0, stdout, stderr: '' }
   } catch (thrown) {
     return threw(messageOf(thrown))
@@ -114,7 +116,10 @@ async function callBack(hook: CallbackHook, input: JsonObject, signal: AbortSign
 type HttpHook = Extract<ShellHook, { readonly type: 'http' }>
 type PromptHook = Extract<ShellHook, { readonly type: 'prompt' }>
 
-/** An answer of 200 to 299 is what a command prints with exit code 0; anything else is a failure that decides nothing. */
+/**
+ * Treats a response with status 200 to 299 like the output of a command with exit code 0. Any other response is a
+ * failure that decides nothing.
+ */
 async function post(
   { url, headers, variables }: HttpHook,
   body: string,
@@ -125,7 +130,7 @@ async function post(
   const unfit = filled.find(
     ([name, value]) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name) || /[^\t\u0020-\u007E\u0080-\u00FF]/.test(value),
   )
-  // Not by the words of `fetch`: they quote the value.
+  // The message of `fetch` would quote the value.
   if (unfit !== undefined) return failed(`the header ${unfit[0]} is invalid`)
   const { host } = new URL(url)
   const response = await fetch(url, {
@@ -133,7 +138,7 @@ async function post(
     body,
     headers: { 'content-type': 'application/json', ...Object.fromEntries(filled) },
     signal,
-    // What was trusted was this address: another one gets neither the headers nor the input.
+    // Only this address is trusted: a redirect target must get neither the headers nor the input.
     redirect: 'manual',
   }).catch((thrown: unknown) => `${host}: ${causeOf(thrown)}`)
   if (typeof response === 'string') return failed(response)
@@ -144,14 +149,14 @@ async function post(
   return { kind: 'exited', exitCode: 1, stdout: '', stderr: why }
 }
 
-/** `fetch failed` alone says nothing; what it failed of stands in its cause. */
+/** The actual reason of a `fetch failed` error is in its cause. */
 function causeOf(thrown: unknown): string {
   const cause: unknown = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   return typeof code === 'string' ? code : messageOf(cause)
 }
 
-/** `$NAME` and `${NAME}` in a header are of the environment, so that no key need stand in a settings file. */
+/** Expands `$NAME` and `${NAME}` in a header, so that settings files need not contain keys. */
 function withVariables(value: string, env: CommandCall['env'], allowed: readonly string[] | undefined): string {
   return value.replaceAll(/\$(?:\{(\w+)\}|(\w+))/g, (_whole, braced?: string, bare?: string) => {
     const name = braced ?? bare ?? ''
@@ -170,7 +175,7 @@ async function readBounded({ body }: Response): Promise<string> {
   return headOf(text, stdoutLimit)
 }
 
-/** The run asks, pays and counts: a question is ended with the run, or at the end of the hook's time. */
+/** Asks a model through the run, which pays for it. The request ends with the run, or at the hook's timeout. */
 async function askModel({ prompt, timeoutMs }: PromptHook, input: string, source: EventSource): Promise<HookEnd> {
   if (source.ask === undefined) return failed('prompt hooks work only for events that the run waits for')
   const filled = prompt.includes('$ARGUMENTS') ? prompt.replaceAll('$ARGUMENTS', () => input) : `${prompt}\n\n${input}`
@@ -202,7 +207,7 @@ function verdictIn(answer: string): { readonly ok: boolean; readonly reason: str
   const found = /\{[\s\S]*\}/.exec(answer)?.[0]
   if (found === undefined) return undefined
   try {
-    // Any value may come.
+    // The value is unchecked.
     const { ok, reason } = Object(JSON.parse(found)) as { readonly [field: string]: unknown }
     if (typeof ok !== 'boolean') return undefined
     return { ok, reason: typeof reason === 'string' && reason !== '' ? reason : refusedWithoutReason }

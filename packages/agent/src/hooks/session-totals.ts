@@ -2,10 +2,13 @@ import { figuresIn, innermostEvent, noFigures, type HookFigures } from '@halting
 import { countedRuns, type EndedRun, foldRun, type FoldedSession, usdOf } from '@halting/core/steps'
 import type { RunEvent, RunResult } from '@halting/core'
 
-/** What a session has used, but for what is left of its limits. */
+/** Usage of a session, without the remaining limits. */
 type Used = Omit<HookFigures, 'left'>
 
-/** What a session may cost in US dollars, null for no limit; and what it has cost where somebody counts that, with what came after its runs. */
+/**
+ * The cost limit of a session in US dollars (null: none), and its cost so far if it is counted, including stages after
+ * its runs.
+ */
 export interface SessionSpending {
   readonly maxBudgetUsd: number | null
   readonly costUsd: number
@@ -16,14 +19,14 @@ interface SessionTotalsOptions {
 }
 
 // Spec R-LIM-51.
-/** What the runs of a session have used so far, for hooks that are about no run. */
+/** The usage of a session's runs so far, for hooks that are not about one run. */
 export class SessionTotals {
   readonly #options: SessionTotalsOptions
   /** Of runs that ended before the last one. */
   #ended: Used = noFigures
-  /** The next run may carry its counters. */
+  /** The next run may continue its counters. */
   #last: { readonly runId: string | undefined; readonly used: Used } | undefined
-  /** The run that goes on. */
+  /** The current run. */
   #run: { readonly runId: string; readonly used: Used } | undefined
   /** The session as earlier processes left it, until it is read. */
   #before: FoldedSession | undefined
@@ -32,7 +35,7 @@ export class SessionTotals {
     this.#options = options
   }
 
-  /** The session as earlier processes left it, before anything is told of it. */
+  /** Sets the state of the session that earlier processes left, before the first event. */
   begin(before: FoldedSession | undefined): void {
     this.#before = before
   }
@@ -43,7 +46,7 @@ export class SessionTotals {
       const { runId, continues } = event.run
       const carried = continues !== undefined && this.#last?.runId === continues ? this.#last.used : undefined
       if (carried !== undefined) this.#last = undefined
-      // One that another process left open has used something already.
+      // A run that another process left open has used something already.
       if (this.#run?.runId !== runId) this.#run = { runId, used: carried ?? noFigures }
     }
     if (event.type === 'run_end') this.#end(this.#run?.runId, usedBy(event.terminal, this.#run?.used.toolCalls ?? 0))
@@ -53,13 +56,13 @@ export class SessionTotals {
     }
   }
 
-  /** A run has ended that tells no events. */
+  /** Adds a finished run that emits no events. */
   ended(terminal: RunResult, { toolCalls }: HookFigures): void {
     this.#read()
     this.#end(undefined, usedBy(terminal, toolCalls))
   }
 
-  /** `run`: what the run that goes on has used, where that is known better. */
+  /** @param run Usage of the current run, if the caller knows it better. */
   figures(run?: HookFigures): HookFigures {
     this.#read()
     const sum = [this.#ended, this.#last?.used, run ?? this.#run?.used].reduce<Used>(plus, noFigures)
@@ -75,7 +78,7 @@ export class SessionTotals {
     this.#run = undefined
   }
 
-  /** Not before somebody asks: most hooks are about a run. */
+  /** Deferred until needed: most hooks are about one run. */
   #read(): void {
     const before = this.#before
     if (before === undefined) return
@@ -107,8 +110,9 @@ function usedBy({ summary, totalTokens, committedUsd, durationMs }: RunResult, t
 }
 
 function usedWith(used: Used, event: RunEvent): Used {
-  const told = figuresIn(event)?.figures
-  if (told !== undefined) return { ...used, tokens: told.settledTokens, usd: told.settledUsd, elapsedMs: told.usedMs }
+  const reported = figuresIn(event)?.figures
+  if (reported !== undefined)
+    return { ...used, tokens: reported.settledTokens, usd: reported.settledUsd, elapsedMs: reported.usedMs }
   if (event.type === 'turn_start') return { ...used, turns: Math.max(0, event.turn - 1) }
   return innermostEvent(event).type === 'tool_start' ? { ...used, toolCalls: used.toolCalls + 1 } : used
 }

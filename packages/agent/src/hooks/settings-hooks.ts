@@ -1,43 +1,42 @@
 import type { QueryOptions } from '@halting/core'
 import type { RulePermissions, HookSettings } from '@halting/policy'
 import type { Plugin } from '../plugins/plugin.ts'
-import { readPluginHooks } from './plugin-hooks.ts'
-import { joinedHooks, readHooks, type ShellHookTable } from './settings.ts'
+import { joinedHooks, readHooks, type ShellHookTable, type ReadHooks, type ShellHook } from './settings.ts'
 import { ShellHooks, type ShellHooksOptions } from './shell-hooks.ts'
 
 /** Options of hooks from settings and plugins. */
 export interface SettingsHooksOptions extends Omit<ShellHooksOptions, 'hooks' | 'permissionMode'> {
-  /** The hooks of the settings; undefined for none. */
+  /** The hooks of the settings; undefined if there are none. */
   readonly settings: HookSettings | undefined
-  /** Theirs stand behind those of the settings. */
+  /** Plugins, whose hooks follow those of the settings. */
   readonly plugins?: readonly Pick<Plugin, 'name' | 'path' | 'hooks'>[] | undefined
-  /** Of whoever opened the session; they stand behind all others. */
-  readonly given?: ShellHookTable | undefined
-  /** The rules of the session. */
+  /** Hooks of the host or program, which follow all others. */
+  readonly programHooks?: ShellHookTable | undefined
+  /** The permission rules of the session. */
   readonly permissions: RulePermissions
-  /** What comes of a call that a person would have to allow, once hooks were asked. */
+  /** What happens to a call that needs the user's permission, after hooks were asked. */
   readonly whenAsked: 'deny' | 'ask'
-  /** Told what is wrong in the settings. */
+  /** Called with problems in the settings. */
   readonly warn: (warning: string) => void
 }
 
-/** The hooks of the settings in a session, and the options of its runs with them. */
+/** The hooks of the settings in a session, and the run options that include them. */
 export interface SettingsHooks {
   /** The hooks of the session. */
   readonly shell: ShellHooks
-  /** Options of its runs, with the hooks in them. */
+  /** Run options that include the hooks. */
   readonly options: Pick<QueryOptions, 'hooks' | 'stopHooks' | 'permissions'>
 }
 
-/** Undefined where the settings hold none that is called. */
+/** Undefined if the settings have no effective hook. */
 export function settingsHooks(
-  { settings, plugins = [], given: others = {}, permissions, whenAsked, warn, ...options }: SettingsHooksOptions,
+  { settings, plugins = [], programHooks: others = {}, permissions, whenAsked, warn, ...options }: SettingsHooksOptions,
   before: Pick<QueryOptions, 'hooks' | 'stopHooks'>,
 ): SettingsHooks | undefined {
-  const written = readHooks(settings)
+  const fromSettings = readHooks(settings)
   const ofPlugins = readPluginHooks(plugins)
-  const hooks = joinedHooks([written.hooks, ofPlugins.hooks, others])
-  for (const warning of [...written.warnings, ...ofPlugins.warnings]) warn(warning)
+  const hooks = joinedHooks([fromSettings.hooks, ofPlugins.hooks, others])
+  for (const warning of [...fromSettings.warnings, ...ofPlugins.warnings]) warn(warning)
   if (Object.values(hooks).flat().length === 0) return undefined
   const shell = new ShellHooks({ ...options, hooks, permissionMode: () => permissions.mode })
   return {
@@ -48,4 +47,24 @@ export function settingsHooks(
       permissions: shell.permissions(shell.has('PermissionRequest') ? permissions.asking : permissions, whenAsked),
     },
   }
+}
+
+// Spec R-PLUGIN-6.
+/** The hooks of plugins in order, each with the folder of its plugin. */
+export function readPluginHooks(plugins: readonly Pick<Plugin, 'name' | 'path' | 'hooks'>[]): ReadHooks {
+  const warnings: string[] = []
+  const tables = plugins.flatMap(({ name, path, hooks }) =>
+    hooks.map((pluginHook) => {
+      const read = readHooks(pluginHook)
+      warnings.push(...read.warnings.map((warning) => `the plugin ${name}: ${warning}`))
+      return withRoot(read.hooks, path)
+    }),
+  )
+  return { hooks: joinedHooks(tables), warnings }
+}
+
+function withRoot(table: ShellHookTable, pluginRoot: string): ShellHookTable {
+  return Object.fromEntries(
+    Object.entries(table).map(([event, hooks]) => [event, hooks.map((hook): ShellHook => ({ ...hook, pluginRoot }))]),
+  )
 }

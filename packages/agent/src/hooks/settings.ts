@@ -7,46 +7,48 @@ import { problemOfMatcher } from './matcher.ts'
 export { hookEvents, type HookEvent }
 
 interface Common {
-  /** Which tools, sources or triggers it is for; '' for all (see `matches`). */
+  /** Matches tools, sources or triggers; '' for all (see `matches`). */
   readonly matcher: string
   readonly timeoutMs: number
-  /** It does not hold the run, and decides nothing. */
+  /** It runs in the background and decides nothing. */
   readonly async: boolean
-  /** It is called once in a session. */
+  /** It runs once per session. */
   readonly once?: boolean
-  /** The folder of the plugin that it is of. */
+  /** The folder of its plugin. */
   readonly pluginRoot?: string
   // Spec R-SETHOOK-25.
-  /** At PostToolUse and PostToolUseFailure: where it fails or is too late, the result is withheld. It redacts. */
+  /**
+   * For PostToolUse and PostToolUseFailure: a hook that redacts. If it fails or is too late, the result is withheld.
+   */
   readonly onError?: 'withhold'
 }
 
-/** A hook whose caller is a function: of a host, or of a program. What it gives is read as the JSON that a command prints. */
+/** A hook that calls a function of a host or program. Its return value is read like the JSON output of a command. */
 export interface CallbackHook {
   readonly type: 'callback'
-  /** Of two with one id one is called. */
+  /** Hooks with the same id are called once. */
   readonly id: string
-  /** The signal is aborted when nobody waits for the answer any more. What it throws is a failure of the hook. */
+  /** The signal is aborted when the answer is no longer needed. An exception is a failure of the hook. */
   call(input: JsonObject, signal: AbortSignal): Promise<unknown>
-  /** A failure blocks what the event is about, as exit code 2 does. Without it a failure decides nothing. */
+  /** A failure blocks the event, like exit code 2. Default: a failure decides nothing. */
   readonly onFailure?: 'block'
 }
 
-/** One hook of the settings, or of whoever opened the session. */
+/** One hook of the settings, or of the host or program. */
 export type ShellHook = Common &
   (
     | {
         readonly type: 'command'
-        /** The command line; it gets the event as JSON on stdin. */
+        /** The command line; it receives the event as JSON on stdin. */
         readonly command: string
       }
     | {
         readonly type: 'http'
-        /** Address that the event is posted to. */
+        /** URL to which the event is posted. */
         readonly url: string
         /** Further headers of the request. */
         readonly headers: { readonly [name: string]: string }
-        /** The variables that its headers may hold; all when absent. */
+        /** Variables that its headers may use (default: all). */
         readonly variables?: readonly string[]
       }
     | {
@@ -57,14 +59,14 @@ export type ShellHook = Common &
     | CallbackHook
   )
 
-/** Hooks by event, in the order in which the settings name them. */
+/** Hooks by event, in the order of the settings. */
 export type ShellHookTable = { readonly [event in HookEvent]?: readonly ShellHook[] }
 
-/** Hooks as they were read from settings, with warnings. */
+/** Hooks read from settings, with warnings. */
 export interface ReadHooks {
   /** The hooks, by event. */
   readonly hooks: ShellHookTable
-  /** What is there and will not be called: nothing is passed over in silence. */
+  /** Hooks that exist but will not be called: nothing is ignored silently. */
   readonly warnings: readonly string[]
 }
 
@@ -74,20 +76,20 @@ const defaultTimeoutsMs: { readonly [event in HookEvent]?: number } = {
   SessionEnd: 1_500,
 }
 
-/** The `hooks` of settings: lists by event. What a folder brings must be trusted before it comes here. */
-export function readHooks(given: unknown): ReadHooks {
-  return readEvents(given, readGroups)
+/** Reads the `hooks` of settings: lists by event. Hooks of a folder must be trusted before. */
+export function readHooks(rawValue: unknown): ReadHooks {
+  return readEvents(rawValue, readGroups)
 }
 
-/** Lists by event, each of which is read in a way of its own. */
+/** Reads lists by event, each with its own reader. */
 export function readEvents(
-  given: unknown,
+  rawValue: unknown,
   readList: (event: HookEvent, groups: Json, warn: Warn) => readonly ShellHook[],
 ): ReadHooks {
   const found: { [event in HookEvent]?: readonly ShellHook[] } = {}
   const warnings: string[] = []
   const warn: Warn = (what) => void warnings.push(`hooks: ${what}`)
-  const hooks = jsonOf(given ?? {})
+  const hooks = jsonOf(rawValue ?? {})
   if (!isJsonObject(hooks)) {
     warn('must be an object with lists by event. No hook is used.')
     return { hooks: found, warnings }
@@ -104,13 +106,13 @@ export function readEvents(
 
 export type Warn = (what: string) => void
 
-/** The matcher as it counts, with a warning where it says what nobody means. */
-export function usedMatcher(matcher: string, where: string, warn: Warn): string {
+/** The effective matcher, with a warning if it looks like a mistake. */
+export function effectiveMatcher(matcher: string, where: string, warn: Warn): string {
   const problem = problemOfMatcher(matcher)
-  // One that guards must not fall silent over a slip of the pen: where it cannot be read, it is for all.
+  // A misspelled matcher must not disable a guard: an invalid one matches everything.
   if (problem !== undefined)
     warn(`${where}: the matcher "${matcher}" is not a valid regular expression (${problem}), so it matches every tool.`)
-  // Nobody's tool has such a name: what was meant to guard would never be called.
+  // No tool has such a name: the guard would never be called.
   if (/^\w+\([^)]*[\s:/~][^)]*\)$/.test(matcher))
     warn(
       `${where}: the matcher "${matcher}" is compared with tool names and matches none: it looks like a permission rule. Use ${matcher.slice(0, matcher.indexOf('('))}, and check tool_input in the hook.`,
@@ -122,7 +124,7 @@ export function usualTimeoutMs(event: HookEvent): number {
   return defaultTimeoutsMs[event] ?? longMs
 }
 
-/** Seconds, as they are given, in milliseconds; the event's own time when absent. Undefined for what is no time. */
+/** A timeout in seconds as milliseconds; the event's default when absent. Undefined if it is not a duration. */
 export function timeoutMsOf(event: HookEvent, seconds: Json | undefined): number | undefined {
   if (seconds === undefined) return usualTimeoutMs(event)
   return typeof seconds === 'number' && seconds > 0 ? Math.min(seconds * 1000, longestMs) : undefined
@@ -140,7 +142,7 @@ function readGroups(event: HookEvent, groups: Json, warn: Warn): readonly ShellH
       warn(`${where} takes {"matcher": text, "hooks": list}.`)
       return []
     }
-    const used = usedMatcher(matcher, where, warn)
+    const used = effectiveMatcher(matcher, where, warn)
     return (group['hooks'] as readonly Json[]).flatMap((hook, place) => {
       const read = readHook(event, used, hook)
       if (typeof read !== 'string') return [read]
@@ -192,7 +194,10 @@ function readHook(event: HookEvent, matcher: string, hook: Json): ShellHook | st
 /** Events whose hooks may redact a result. */
 const afterTools: readonly HookEvent[] = ['PostToolUse', 'PostToolUseFailure']
 
-/** What the hook says of its failures, or what is wrong with it. One that is to redact is not called as one that is not. */
+/**
+ * The hook's failure policy, or what is wrong with it. A hook that should redact must not be called as one that does
+ * not.
+ */
 export function onErrorOf(event: HookEvent, hook: JsonObject): { readonly onError?: 'withhold' } | string {
   const { onError } = hook
   if (onError === undefined) return {}
@@ -205,10 +210,10 @@ export function onErrorOf(event: HookEvent, hook: JsonObject): { readonly onErro
     : { onError }
 }
 
-/** What a timer takes: more would fire at once. */
+/** Maximum of a timer: larger values would fire at once. */
 const longestMs = 2_147_483_647
 
-/** Hooks of several places as one table: of each event in this order. */
+/** Hooks of several sources as one table, in this order per event. */
 export function joinedHooks(tables: readonly ShellHookTable[]): ShellHookTable {
   return Object.fromEntries(
     hookEvents.flatMap((event) => {
@@ -218,15 +223,17 @@ export function joinedHooks(tables: readonly ShellHookTable[]): ShellHookTable {
   )
 }
 
-function headersOf(given: Json | undefined): { readonly [name: string]: string } {
-  if (given === undefined || !isJsonObject(given)) return {}
+function headersOf(rawValue: Json | undefined): { readonly [name: string]: string } {
+  if (rawValue === undefined || !isJsonObject(rawValue)) return {}
   return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+    Object.entries(rawValue).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
   )
 }
 
-/** Who names them wants no others sent. */
-function variablesOf(given: Json | undefined): { readonly variables?: readonly string[] } {
-  if (given === undefined) return {}
-  return { variables: Array.isArray(given) ? given.filter((name): name is string => typeof name === 'string') : [] }
+/** If variables are listed, no others are sent. */
+function variablesOf(rawValue: Json | undefined): { readonly variables?: readonly string[] } {
+  if (rawValue === undefined) return {}
+  return {
+    variables: Array.isArray(rawValue) ? rawValue.filter((name): name is string => typeof name === 'string') : [],
+  }
 }

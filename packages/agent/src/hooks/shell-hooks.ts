@@ -22,7 +22,7 @@ import type { SkillCommand } from './skill-command.ts'
 
 type AskedRequest = Pick<PermissionRequest, 'call' | 'ask' | 'figures' | 'precheck' | 'needsApproval'>
 
-/** The session whose hooks these are. */
+/** Options of `ShellHooks`. */
 export interface ShellHooksOptions extends Pick<HookSurroundings, 'sandbox'> {
   /** The hooks, by event. */
   readonly hooks: ShellHookTable
@@ -34,32 +34,33 @@ export interface ShellHooksOptions extends Pick<HookSurroundings, 'sandbox'> {
   readonly cwd: string
   /** The environment of commands. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The permission mode at this moment. */
+  /** Returns the current permission mode. */
   readonly permissionMode: () => string
   /** Id of the model. */
   readonly model: string
   /** How the session began. */
   readonly source: 'startup' | 'resume' | 'fork'
-  /** What was said is on disk when it resolves: hooks read the transcript. */
+  /** Resolves when all messages are on disk: hooks read the transcript. */
   readonly flush?: () => Promise<void>
-  /** Told when hooks start, write and end. */
+  /** Called when hooks start, write and end. */
   readonly tell?: (line: HookLine) => void
-  /** Told of each call of a hook that has ended. */
+  /** Called for each hook that has ended. */
   readonly called?: (call: HookCall) => void
-  /** Ends the run that goes on, where a session has several. Without it `ShellHooks.signal` is aborted, and stays so. */
+  /** Interrupts the current run of a session with several runs. Default: aborts `ShellHooks.signal`, permanently. */
   readonly interrupt?: () => void
-  /** Told what hooks that no message of the run can tell of say to the person, and which failed. */
+  /** Called with messages of hooks for the user, and failures, that no event of the run can report. */
   readonly note?: (text: string) => void
-  /** What the session has used so far, for events that are about no run; `run`: what its run that goes on has. Of such a run alone when absent. */
+  /**
+   * Usage of the session so far, for events that are not about one run; `run`: usage of the current run. Default: only
+   * that run.
+   */
   readonly sessionFigures?: (run?: HookFigures) => HookFigures
 }
 
 /**
- * The hooks of the settings, for one session.
- *
- * H1: they are hooks of core: in one order with those of a program, on record, and called by no other way.
- * H2: no hook breaks a run: each ends as a value, in its time.
- * H3: nothing that they started is left after `end()`, which gives what nobody waited for a moment.
+ * The hooks of the settings for one session. H1: they are hooks of core, so they run in one order with those of a
+ * program, are recorded, and are called in no other way. H2: no hook breaks a run: each ends with a value, in time.
+ * H3: nothing that they started is left after `end()`, which gives background hooks a moment to finish.
  */
 export class ShellHooks {
   /** The hooks, for the options of a run. */
@@ -71,8 +72,8 @@ export class ShellHooks {
   readonly #callers: Callers
   #interrupt = sharedAbort()
   readonly #over = sharedAbort()
-  /** Of what nobody waits for: notifications, and hooks with `async`. */
-  readonly #beside = new Set<Promise<unknown>>()
+  /** Background work: notifications, and hooks with `async`. */
+  readonly #background = new Set<Promise<unknown>>()
 
   constructor(options: ShellHooksOptions) {
     const { hooks, cwd, env, sandbox, source, model, transcriptPath } = options
@@ -84,18 +85,18 @@ export class ShellHooks {
       processes: this.#processes,
       sandbox,
       readable: [transcriptPath],
-      tell: (line) => options.tell?.(line),
+      emit: (line) => options.tell?.(line),
       called: (each) => options.called?.(each),
-      letGo: (running) => this.#letGo(running),
+      runInBackground: (running) => this.#runInBackground(running),
       over: this.#over.signal,
-      spent: new Set(),
+      finishedOnce: new Set(),
     }
     const call: CallEvent = (event, about, fields, source) => this.#call(event, about, fields, source)
     this.hooks = coreHooks({ hooks, call, source, model })
     this.stopHooks = coreStopHooks({ hooks, call })
   }
 
-  /** Aborts the run when a hook denies a call and wants it interrupted. */
+  /** Aborts the run when a hook denies a call and requests an interruption. */
   get signal(): AbortSignal {
     return this.#interrupt.signal
   }
@@ -119,31 +120,31 @@ export class ShellHooks {
     return callHooks({ event, about, input: { ...common, ...fields }, source }, this.#callers)
   }
 
-  /** The figures of the event's run, or those of the session for the events in `ofSession`. */
+  /** The usage of the event's run, or of the session for the events in `ofSession`. */
   #figures(event: HookEvent, { figures }: EventSource): HookFigures {
     const { sessionFigures } = this.#options
     if (figures !== undefined && !ofSession.has(event)) return figures
     return sessionFigures?.(figures) ?? figures ?? noFigures
   }
 
-  #letGo(running: Promise<readonly string[]>): void {
-    const told = running.then((notes) => this.#note(notes)).catch(() => undefined)
-    this.#beside.add(told)
-    void told.then(() => this.#beside.delete(told))
+  #runInBackground(running: Promise<readonly string[]>): void {
+    const noted = running.then((notes) => this.#note(notes)).catch(() => undefined)
+    this.#background.add(noted)
+    void noted.then(() => this.#background.delete(noted))
   }
 
   #note(notes: readonly string[]): void {
     for (const text of notes) this.#options.note?.(text)
   }
 
-  /** Whether there is any hook at an event. */
+  /** Whether an event has any hook. */
   has(event: HookEvent): boolean {
     return (this.#options.hooks[event] ?? []).length > 0
   }
 
   /**
-   * Permissions whose asks go to the PermissionRequest hooks first. `rules` must give its asks as they are: what no hook decides is denied
-   * here with `whenAsked: 'deny'`.
+   * Permissions that ask the PermissionRequest hooks first. `rules` must return its asks unchanged: undecided ones are
+   * denied here with `whenAsked: 'deny'`.
    */
   permissions(rules: Permissions, whenAsked: 'ask' | 'deny'): Permissions {
     if (!this.has('PermissionRequest')) return rules
@@ -151,7 +152,7 @@ export class ShellHooks {
       whenAsked === 'deny' ? { behavior: 'deny', message: `Not allowed: ${message}` } : { behavior: 'ask', message }
     const decide: Permissions['decide'] = (request) => {
       const settle = (decision: PermissionDecision): PermissionDecision | Promise<PermissionDecision> =>
-        // What no hook decided a person was asked, and it is theirs now.
+        // If no hook decided, a user was asked, and the decision is theirs.
         decision.behavior !== 'ask' || request.wasAsked === true
           ? decision
           : this.#request(request, left(decision.message))
@@ -179,7 +180,7 @@ export class ShellHooks {
     { call, ask, figures, precheck, needsApproval }: AskedRequest,
     otherwise: PermissionDecision,
   ): Promise<PermissionDecision> {
-    // No hook is asked about what cannot succeed, as no person is.
+    // Nobody is asked about a call that cannot succeed.
     const failure = await precheck?.()
     if (failure !== undefined) return { behavior: 'fail', message: failure }
     // A call's input is JSON.
@@ -201,7 +202,7 @@ export class ShellHooks {
     const { behavior, message, updatedInput, interrupt } = request
     if (behavior === 'allow') {
       const isChanged = updatedInput !== undefined && isJsonObject(updatedInput)
-      // It answers in the place of a person.
+      // It answers in place of a user.
       const answer = needsApproval === true ? { behavior, explicit: true as const } : { behavior }
       return isChanged ? { ...answer, updatedInput } : answer
     }
@@ -209,7 +210,7 @@ export class ShellHooks {
     return { behavior, message: message === undefined || message === '' ? deniedByHook : message }
   }
 
-  /** Who has several runs is told, and the next one is not aborted. */
+  /** Interrupts the run of a session with several runs; the next run is not aborted. */
   #interruptRun(): void {
     const { interrupt } = this.#options
     this.#interrupt.abort('user')
@@ -219,8 +220,8 @@ export class ShellHooks {
   }
 
   /**
-   * Asks PreSkillShellCommand hooks about a command in the text of a skill or of a slash command. Returns why it must not run, undefined where no hook
-   * refuses it.
+   * Asks PreSkillShellCommand hooks about a command in a skill or slash command. Returns why it must not run;
+   * undefined if no hook refuses it.
    */
   async refusesCommand({ command, commandName, invokedBy, signal, agent }: SkillCommand): Promise<string | undefined> {
     if (!this.has('PreSkillShellCommand')) return undefined
@@ -243,23 +244,23 @@ export class ShellHooks {
     return block === undefined ? undefined : block || refusedByHook
   }
 
-  /** Tells Notification hooks, and waits for none of them. */
+  /** Sends a notification to Notification hooks without waiting for them. */
   notify(type: string, message: string, title?: string): void {
     if (!this.has('Notification')) return
     const fields = { message, notification_type: type, ...(title !== undefined && { title }) }
-    this.#letGo(
+    this.#runInBackground(
       this.#call('Notification', type, fields, { signal: this.#over.signal }).then((verdict) => verdict?.notes ?? []),
     )
   }
 
-  /** The session ends: SessionEnd hooks within their time, then everything that hooks started is ended. */
+  /** Ends the session: runs SessionEnd hooks within their time, then ends everything that hooks started. */
   async end(reason: string): Promise<void> {
     try {
       if (this.has('SessionEnd')) {
         const verdict = await this.#call('SessionEnd', reason, { reason }, { signal: this.#over.signal })
         this.#note(verdict?.notes ?? [])
       }
-      await withinAMoment(this.#beside)
+      await withinAMoment(this.#background)
     } finally {
       this.#over.abort()
       await this.#processes.dispose()
@@ -267,7 +268,7 @@ export class ShellHooks {
   }
 }
 
-/** Events whose figures are the sums of the session. A command of a skill may run during a run or before one. */
+/** Events that report usage of the session. A command of a skill may run during a run or before one. */
 const ofSession: ReadonlySet<HookEvent> = new Set([
   'SessionStart',
   'SessionEnd',
@@ -279,7 +280,7 @@ function asksModel({ type }: ShellHook): boolean {
   return type === 'prompt'
 }
 
-/** What was sent has a moment to arrive. */
+/** Gives notifications a moment to arrive. */
 async function withinAMoment(sent: ReadonlySet<Promise<unknown>>): Promise<void> {
   if (sent.size === 0) return
   let timer: NodeJS.Timeout | undefined

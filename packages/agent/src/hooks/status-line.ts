@@ -4,13 +4,13 @@ import { gitTurnedOff } from '@halting/policy/git'
 import { HookProcesses } from './processes.ts'
 import { runCommand, type CommandCall, type HookEnd } from './run-command.ts'
 
-/** What a status line command needs of its session. */
+/** Options of `StatusLineCommand`. */
 export interface StatusLineOptions extends Pick<CommandCall, 'command' | 'cwd' | 'env' | 'readable'> {
   /** The project, for `CLAUDE_PROJECT_DIR`. */
   readonly projectDirectory: string
-  /** Confines it, as it confines hooks; looked at before each run. */
+  /** Returns the sandbox for each run; it is confined like hooks. */
   readonly sandbox?: () => CommandCall['sandbox']
-  /** Milliseconds that one run may take; 5,000 when absent. */
+  /** Time limit of one run in milliseconds (default: 5,000). */
   readonly timeoutMs?: number
 }
 
@@ -22,32 +22,31 @@ export interface StatusLineSize {
   readonly rows: number
 }
 
-/** What one run came to: what it printed, or why that does not count. */
+/** The result of one run: its output, or why it is missing. */
 export type StatusLineResult =
   | {
       readonly kind: 'printed'
-      /** What it printed, without the last line break. */
+      /** Its output, without the last line break. */
       readonly text: string
     }
   | {
       readonly kind: 'failed'
-      /** Why what it printed does not count. */
+      /** Why there is no output. */
       readonly why: string
     }
   | { readonly kind: 'ended' }
 
 const defaultTimeoutMs = 5_000
-/** More of what it prints is not kept. */
+/** More output is dropped. */
 const mostCharacters = 20_000
-/** Scripts refresh a cache in the background; of those of earlier runs so many go on. */
+/** Scripts refresh caches in the background: so many groups of earlier runs may keep running. */
 const mostLeft = 4
 
 // Spec R-LIM-40.
 /**
- * The command of the setting `statusLine`: it gets one JSON object on stdin, and what it prints is shown.
- *
- * It runs in a process group of its own, without a terminal. The environment is that of commands, which has no keys of models; git that it starts runs no
- * program that a repository names, and takes no lock of the index.
+ * The command of the setting `statusLine`: it receives one JSON object on stdin, and its output is shown. It runs in
+ * its own process group, without a terminal. Its environment is that of commands, without API keys of models. Git that
+ * it starts runs no program of a repository and takes no lock of the index.
  */
 export class StatusLineCommand {
   readonly #options: StatusLineOptions
@@ -58,7 +57,7 @@ export class StatusLineCommand {
     this.#options = options
   }
 
-  /** Runs it once. The caller waits before the next run. Never rejects; `ended`: the session was left meanwhile. */
+  /** Runs it once. The caller waits before the next run. Never rejects; `ended`: the session ended meanwhile. */
   async run(input: JsonObject, { columns, rows }: StatusLineSize): Promise<StatusLineResult> {
     const { command, cwd, env, readable, projectDirectory, sandbox, timeoutMs = defaultTimeoutMs } = this.#options
     const { signal } = this.#over
@@ -86,7 +85,7 @@ export class StatusLineCommand {
         },
         this.#processes,
       )
-      // It said that nobody is to wait for it: nothing of a status line goes on so.
+      // It declared itself a background command, which a status line must not be.
       if (end.kind === 'left') await this.#processes.dispose()
       return resultOf(end, timeoutMs)
     } catch (thrown) {
@@ -94,7 +93,7 @@ export class StatusLineCommand {
     }
   }
 
-  /** Ends what runs, with all that was started. */
+  /** Ends the current run and everything that was started. */
   async end(): Promise<void> {
     this.#over.abort()
     await this.#processes.dispose()
@@ -115,13 +114,16 @@ function resultOf({ kind, exitCode, stdout, stderr }: HookEnd, timeoutMs: number
       return { kind: 'failed', why: 'it printed {"async": true}, which is for hooks' }
     case 'killed':
     case 'not started':
-    case 'not held':
+    case 'not confined':
     case 'threw':
-      return { kind: 'failed', why: withWords(kind === 'not held' ? 'the sandbox cannot confine it' : kind, stderr) }
+      return {
+        kind: 'failed',
+        why: withWords(kind === 'not confined' ? 'the sandbox cannot confine it' : kind, stderr),
+      }
   }
 }
 
-/** With the first line of what it wrote on stderr. */
+/** Appends the first line of its stderr. */
 function withWords(how: string, stderr: string): string {
   const [first = ''] = stderr.trim().split('\n', 1)
   return first === '' ? how : `${how}: ${headOf(first, 200)}`

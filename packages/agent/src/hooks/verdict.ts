@@ -1,27 +1,30 @@
 import type { JsonObject } from '@halting/core'
-import type { HookAnswer } from './answer.ts'
+import type { HookAnswer } from './hook-answer.ts'
 
-/** What all hooks of one event came to. */
+/** The combined answer of all hooks of one event. */
 export interface HookVerdict {
-  /** Set when one blocks: every reason, joined; '' when none was given. */
+  /** Set if one blocks: all reasons, joined; '' without a reason. */
   readonly block?: string
   readonly permission?: NonNullable<HookAnswer['permission']>
   readonly permissionReason: string
   readonly updatedInput?: JsonObject
   readonly output?: string
-  /** Set when one that was to redact the result failed: it counts before every output. */
+  /** Set if a redacting hook failed: takes precedence over every output. */
   readonly withholds?: true
   readonly contexts: readonly string[]
-  /** Set when one stops the run: its reason. */
+  /** Set if one stops the run: its reason. */
   readonly stop?: string
   readonly request?: NonNullable<HookAnswer['request']>
-  /** For the person: what hooks say, and which failed. */
+  /** For the user: messages of hooks, and failures. */
   readonly notes: readonly string[]
 }
 
 const byWeight = ['deny', 'defer', 'ask', 'allow'] as const
 
-/** Across hooks deny counts before defer, then ask, then allow. Of inputs and outputs the last counts, in the order of the settings. */
+/**
+ * Merges answers. Precedence: deny, defer, ask, allow. Of inputs and outputs the last one counts, in the order of the
+ * settings.
+ */
 export function verdictOf(answers: readonly HookAnswer[]): HookVerdict {
   const permission = byWeight.find((weight) => answers.some((answer) => answer.permission === weight))
   const reasons = answers.filter((answer) => answer.permission === permission).map((answer) => answer.permissionReason)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
 import { boundedText } from '@halting/policy/files'
 
-/** The text of an AGENTS.md for a folder, from what lies in it. No model is asked, and nothing is run. */
+/** The text of an AGENTS.md for a folder, derived from its files. No model is asked, and nothing is run. */
 export async function agentsFileFor(folder: string, name: string): Promise<string> {
   const entries = await entriesOf(folder)
   const names = new Set(entries.map((entry) => entry.name))
@@ -35,7 +35,7 @@ async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   return entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))
 }
 
-/** The kind of file that tells what a folder is, and the language. */
+/** Files that identify the kind of project, and its language. */
 const languages: readonly (readonly [file: string, language: string])[] = [
   ['tsconfig.json', 'TypeScript'],
   ['package.json', 'JavaScript'],
@@ -70,7 +70,7 @@ async function whatItIs(folder: string, names: ReadonlySet<string>): Promise<rea
   ]
 }
 
-const passedOver: ReadonlySet<string> = new Set([
+const skippedFolders: ReadonlySet<string> = new Set([
   'node_modules',
   'dist',
   'build',
@@ -98,7 +98,7 @@ const mostFolders = 20
 
 async function folderLines(folder: string, entries: readonly Dirent[]): Promise<readonly string[]> {
   const folders = entries.filter(
-    (entry) => entry.isDirectory() && !entry.name.startsWith('.') && !passedOver.has(entry.name),
+    (entry) => entry.isDirectory() && !entry.name.startsWith('.') && !skippedFolders.has(entry.name),
   )
   const lines = folders.slice(0, mostFolders).map(async ({ name }) => {
     const meaning = meanings[name]
@@ -119,7 +119,7 @@ async function folderLines(folder: string, entries: readonly Dirent[]): Promise<
 
 const mostScripts = 30
 
-/** Scripts of these names check a change: they come first. */
+/** Scripts with these names check a change; they are listed first. */
 const checking = ['test', 'build', 'lint', 'typecheck', 'types', 'check', 'format', 'start', 'dev']
 
 async function commandLines(folder: string, names: ReadonlySet<string>): Promise<readonly string[]> {
@@ -154,7 +154,7 @@ function scriptLines({ scripts }: PackageFile, names: ReadonlySet<string>): read
         : ['npm', names.has('package-lock.json') ? 'npm ci' : 'npm install']
   const own = isJsonObject(scripts) ? Object.entries(scripts) : []
   const place = (name: string): number => (checking.includes(name) ? checking.indexOf(name) : checking.length)
-  const told = own
+  const commands = own
     .filter(([name, script]) => typeof script === 'string' && !/^(?:pre|post)(?!view)/.test(name) && name !== 'prepare')
     .toSorted(([one], [other]) => place(one) - place(other))
     .slice(0, mostScripts)
@@ -162,7 +162,7 @@ function scriptLines({ scripts }: PackageFile, names: ReadonlySet<string>): read
       const isTest = name === 'test' && program !== 'bun'
       return `\`${program} ${isTest ? '' : 'run '}${oneLine(name)}\`: ${code(oneLine(typeof script === 'string' ? script : ''))}`
     })
-  return [`\`${install}\`: installs`, ...told]
+  return [`\`${install}\`: installs`, ...commands]
 }
 
 const longest = 120
@@ -172,7 +172,7 @@ function code(text: string): string {
   return short.includes('`') ? `\`\` ${short} \`\`` : `\`${short}\``
 }
 
-/** Files that say how code is to look. */
+/** Files that define the code style. */
 const ruleFiles: readonly (readonly [file: RegExp, what: string])[] = [
   [/^\.editorconfig$/, 'formatting'],
   [/^(?:\.prettierrc.*|prettier\.config\..*)$/, 'formatting (Prettier)'],

@@ -1,6 +1,6 @@
-/** The words behind the name of a command, as a shell parts them: what is in quotes is one. */
-export function wordsOf(given: string): readonly string[] {
-  return [...given.matchAll(/"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+)/g)].map(
+/** Splits the arguments of a command like a shell: quoted text is one word. */
+export function splitArguments(text: string): readonly string[] {
+  return [...text.matchAll(/"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+)/g)].map(
     ([, double, single, bare]) => double?.replaceAll(/\\(.)/g, '$1') ?? single ?? bare ?? '',
   )
 }

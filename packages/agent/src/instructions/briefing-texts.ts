@@ -1,4 +1,5 @@
-// What the system prompt and the conversation say of the folder: instructions and skills of people, notes of earlier sessions, git status.
+// What the system prompt and the conversation say about the folder: user instructions and skills, notes of earlier
+// sessions, git status.
 
 // Instructions.
 
@@ -20,7 +21,7 @@ export const memoryCut = (path: string): string =>
 export const skillListHead =
   'Available skills. If one fits the task, first get its text with the tool Skill, and follow it:'
 export const noSkillsLeft = 'No skill is available any more.'
-/** @param news what has changed since the system prompt was written; '' for nothing */
+/** @param news what has changed since the system prompt was written; '' if nothing */
 export function skillDescription(news: string): string {
   const what = 'Returns the text of a skill: how to do a kind of task here.'
   return news === ''
@@ -32,7 +33,7 @@ export const unknownSkill = (name: string, known: readonly string[]): string =>
 
 // Git.
 
-/** Begins every git summary: an earlier one in the conversation is found by it. */
+/** The beginning of every git summary, by which an earlier one is found in the conversation. */
 export const gitHead = 'Git status at the start of this run (reported by halting, not by the user):'
 export const gitBranch = (name: string): string => `Branch: ${name}`
 export const detachedHead = 'none (detached HEAD)'
@@ -40,5 +41,5 @@ export const noChanges = 'Changed files: none'
 export const changesHead = 'Changed files (as in git status --short):'
 /** A renamed file. */
 export const renamedFrom = (entry: string, before: string): string => `${entry} (was ${before})`
-/** @param count undefined for an unknown number */
+/** @param count undefined if unknown */
 export const moreChanges = (count: number | undefined): string => `(and ${count ?? 'many'} more)`

@@ -5,38 +5,40 @@ import type { RulePermissions } from '@halting/policy'
 import { bothEnds } from '@halting/policy/files'
 import type { Workspace } from '../tools/workspace.ts'
 import { gitHead } from './briefing-texts.ts'
-import type { WrittenPrompt } from './commands.ts'
-import type { Expanded } from './expand-prompt.ts'
-import { tellingFolders } from './folder-instructions.ts'
+import type { PromptFile } from './prompt-files.ts'
+import type { ExpandedPrompt } from './expand-prompt.ts'
+import { withFolderInstructions } from './folder-instructions.ts'
 import { gitSummary } from './git-summary.ts'
 import { type InstructionFile, readInstructions, type ReadingRules } from './instruction-files.ts'
-import { blockOf, instructionText } from './instruction-text.ts'
-import { briefingTrust } from './offers.ts'
+import { instructionBlock, instructionText } from './instruction-text.ts'
+import { briefingTrust } from './briefing-trust.ts'
 import { briefingHook, type BriefingPlaces } from './places.ts'
 import { SessionPrompts } from './session-prompts.ts'
-import { modelOfWritten } from './written-prompts.ts'
+import { modelOfPromptFile } from './expand-prompt-file.ts'
 
-/** What a session is told that people wrote for agents: files of instructions, skills; and what git says of the folder. */
+/** Instructions, skills and commands that a session has from files, and the git status of the folder. */
 export interface Briefing {
-  /** For the system prompt; '' for nothing. */
+  /** For the system prompt; '' if empty. */
   readonly system: string
-  /** By file. Each stands in `system`. */
+  /** The parts of `system`, by file. */
   readonly entries: { readonly [name: string]: string }
-  /** Hooks that tell the model about the folder, such as what git says of it. */
+  /** Hooks that tell the model about the folder, such as its git status. */
   readonly hooks: readonly Hook[]
   /** Fields for `system/init`. */
   readonly init: NonNullable<QueryOptions['init']>
-  /** The tools that there are, with what this adds to them. */
+  /** The tools of the session, extended with what this adds. */
   tools(all: readonly AnyTool[]): readonly AnyTool[]
-  /** Commands and skills, which may be read anew. */
+  /** Commands and skills, which can be reloaded. */
   readonly prompts: SessionPrompts
-  /** The model that a command asks for; undefined for none, or where the folder was not trusted with it. */
-  modelOf(command: WrittenPrompt, notes: string[]): Promise<string | undefined>
-  /** The text of a command with its arguments and what its commands print. `given`: the arguments as they were written. */
-  expand(command: WrittenPrompt, given: string, signal: AbortSignal): Promise<Expanded>
-  /** What was read. */
+  /** The model that a command requests; undefined if none, or if the folder is not trusted with it. */
+  modelOf(command: PromptFile, notes: string[]): Promise<string | undefined>
+  /**
+   * The text of a command with its arguments and the output of its embedded commands. `given`: the arguments as typed.
+   */
+  expand(command: PromptFile, argumentText: string, signal: AbortSignal): Promise<ExpandedPrompt>
+  /** The instruction files. */
   readonly files: readonly InstructionFile[]
-  /** The index of the memory, and what is shown of it and its topics. */
+  /** The index of the memory, and the text shown of it and its topics. */
   readonly memory:
     | {
         /** Path of the index. */
@@ -45,33 +47,33 @@ export interface Briefing {
         readonly text: string
       }
     | undefined
-  /** What a person should know: what does not count, or is not shown whole. */
+  /** Notes for the user: what is ignored or shortened. */
   readonly warnings: readonly string[]
 }
 
-/** Options of the instructions that a session begins with. */
+/** Options of `readBriefing`. */
 export interface BriefingOptions {
-  /** Where instructions are. */
+  /** The folders with instructions. */
   readonly places: BriefingPlaces
   /** The workspace of the session. */
   readonly workspace: Workspace
-  /** The rules of the session. */
+  /** The permission rules of the session. */
   readonly permissions: RulePermissions
-  /** What trusts the folder for this session; the records decide when absent. */
+  /** What makes the folder trusted for this session. Default: the records decide. */
   readonly trustedBy: string | false | undefined
-  /** Whether the model is shown the skills. */
+  /** Whether skills are offered to the model. */
   readonly showsSkills: boolean
-  /** Names of the only ones that it shows; all when absent. */
+  /** Names of the skills to offer (default: all). */
   readonly skills?: readonly string[] | undefined
-  /** Where notes of earlier sessions are; undefined where the session has none. */
+  /** Location of notes of earlier sessions; undefined if there are none. */
   readonly memory?: MemoryPlace | undefined
 }
 
-/** Loaded where somebody wrote something for agents, and only there. */
+/** Loaded only if there are instructions, commands, skills or notes. */
 export async function readBriefing(options: BriefingOptions): Promise<Briefing> {
   const { places, permissions, workspace } = options
   const { cwd, env, home } = places
-  // It answers while the rest is read.
+  // Runs while the rest is read.
   const git = gitSummary(cwd, workspace.env)
   const rules: ReadingRules = {
     home,
@@ -83,11 +85,11 @@ export async function readBriefing(options: BriefingOptions): Promise<Briefing> 
   const prompts = new SessionPrompts({ ...options, rules })
   const promptNotes = await prompts.read(places)
   const hadSkills = prompts.skills.length > 0
-  const tell = tellingFolders({ ...places, ...rules }, new Set(files.map(({ realPath }) => realPath)))
+  const tell = withFolderInstructions({ ...places, ...rules }, new Set(files.map(({ realPath }) => realPath)))
   return {
     system: [instructionText(files), memory?.text ?? '', prompts.list].filter((text) => text !== '').join('\n\n'),
     entries: Object.fromEntries([
-      ...files.map((file) => [file.path, blockOf(file)] as const),
+      ...files.map((file) => [file.path, instructionBlock(file)] as const),
       ...(memory?.text === undefined ? [] : [[memory.path, memory.text] as const]),
     ]),
     hooks: [folderHook(git)],
@@ -102,8 +104,8 @@ export async function readBriefing(options: BriefingOptions): Promise<Briefing> 
     },
     tools: (all) => [...all.map(tell), ...(hadSkills ? [prompts.tool] : [])],
     prompts,
-    modelOf: (command, told) => modelOfWritten(command, rules.trust, told),
-    expand: (command, given, signal) => prompts.expand(command, given, { signal }),
+    modelOf: (command, added) => modelOfPromptFile(command, rules.trust, added),
+    expand: (command, argumentText, signal) => prompts.expand(command, argumentText, { signal }),
     files,
     memory: memory?.text === undefined ? undefined : { path: memory.path, text: memory.text },
     warnings: [...notes, ...(memory?.warnings ?? []), ...promptNotes, ...waiting.map(waitingLine)],
@@ -117,7 +119,7 @@ interface ShownMemory {
 }
 
 // Spec R-MEM-2.
-/** Notes of earlier sessions, where deny rules leave them open. */
+/** Notes of earlier sessions that deny rules leave readable. */
 async function shownMemory(place: MemoryPlace, { mayRead }: ReadingRules): Promise<ShownMemory> {
   const { indexPath: path } = place
   if (!bothEnds(path).every(mayRead))
@@ -138,8 +140,8 @@ function waitingLine({ path, by }: { readonly path: string; readonly by: string 
 }
 
 /**
- * Tells once in a conversation how the repository is, and again in a later run where that has changed. A message of its own before the prompt: what
- * the cache of the service holds from before stays, and the last that the user said is the prompt.
+ * Reports the state of the repository once per conversation, and again in a later run if it has changed. As a separate
+ * message before the prompt, so that the cached prefix stays valid and the last user message is the prompt.
  */
 function folderHook(git: Promise<string | undefined>): Hook {
   return new CallableHook(

@@ -1,83 +1,87 @@
 import { dirname } from 'node:path'
-import { wordsOf } from './argument-words.ts'
-import type { WrittenPrompt } from './commands.ts'
+import { splitArguments } from './argument-words.ts'
+import type { PromptFile } from './prompt-files.ts'
 import { isAiSdkName } from '@halting/policy/settings'
 import * as texts from './prompt-texts.ts'
-import { briefingOffer, type BriefingTrust } from './offers.ts'
+import { briefingOffer, type BriefingTrust } from './briefing-trust.ts'
 
-/** What a command came to. */
-export interface Expanded {
+/** An expanded prompt file. */
+export interface ExpandedPrompt {
   /** The text for the model. */
   readonly text: string
-  /** The text without what commands printed: files are mentioned in what people wrote, and there only. */
-  readonly written: string
-  /** What a person should know. */
+  /** The text without the output of commands. Only text that users wrote is searched for mentions. */
+  readonly authoredText: string
+  /** Notes for the user. */
   readonly notes: readonly string[]
 }
 
 /** How commands and files in a prompt file are replaced by their output and contents. */
 export interface Substitution {
-  /** What of the folder counts. */
+  /** What of the folder is trusted. */
   readonly trust: BriefingTrust
-  /** Runs a command of bash under the rules; why not, where these do not let it. */
+  /** Runs a Bash command if the rules allow it; otherwise returns why not. */
   readonly run: (command: string) => Promise<{
-    /** Whether the rules let it run. */
+    /** Whether the rules allowed it. */
     readonly kind: 'ran' | 'refused'
-    /** What it printed, or why it was refused. */
+    /** Its output, or why it was refused. */
     readonly text: string
   }>
 }
 
-/** `/name arguments`; undefined for what is no command, such as a path. */
+/** `/name arguments`; undefined if it is not a command, such as a path. */
 export function commandIn(prompt: string):
   | {
       /** Name of the command, without the slash. */
       readonly name: string
-      /** Its arguments as they were written; '' for none. */
+      /** Its arguments as typed; '' if there are none. */
       readonly given: string
     }
   | undefined {
-  const [, name, given = ''] = /^\/([\p{L}\p{N}_.:-]+)(?:\s+([\s\S]*))?$/u.exec(prompt.trim()) ?? []
-  return name === undefined ? undefined : { name, given: given.trim() }
+  const [, name, argumentText = ''] = /^\/([\p{L}\p{N}_.:-]+)(?:\s+([\s\S]*))?$/u.exec(prompt.trim()) ?? []
+  return name === undefined ? undefined : { name, given: argumentText.trim() }
 }
 
 // Spec R-CMD-2, R-CMD-3.
-/** The text of a command or a skill with its arguments, and with what its commands of bash print. */
-export async function expanded(prompt: WrittenPrompt, given: string, how: Substitution): Promise<Expanded> {
+/** The text of a command or skill with its arguments, and with the output of its embedded Bash commands. */
+export async function expandPrompt(
+  prompt: PromptFile,
+  argumentText: string,
+  how: Substitution,
+): Promise<ExpandedPrompt> {
   const notes: string[] = []
-  // What stands in arguments is no command, whatever it looks like.
+  // Arguments are never run as commands.
   const parts = prompt.body.split(substitution)
   const filled: string[] = []
-  const written: string[] = []
+  const authored: string[] = []
   for (const [at, part] of parts.entries()) {
     if (at % 2 === 1) filled.push(await substituted(prompt, part, how, notes))
     else {
-      written.push(withArguments(part, given))
-      filled.push(written.at(-1) ?? '')
+      authored.push(withArguments(part, argumentText))
+      filled.push(authored.at(-1) ?? '')
     }
   }
   const hasPlace = parts.some((part, at) => at % 2 === 0 && placeholder.test(part))
   const all = filled.join('')
-  const text = given === '' || hasPlace ? all : `${all}${texts.extraArguments(given)}`
+  const text = argumentText === '' || hasPlace ? all : `${all}${texts.extraArguments(argumentText)}`
   const base = prompt.kind === 'skill' ? texts.skillFolder(dirname(prompt.path)) : ''
-  return { text: base + text, written: `${written.join(' ')}${hasPlace ? '' : ` ${given}`}`, notes }
+  return { text: base + text, authoredText: `${authored.join(' ')}${hasPlace ? '' : ` ${argumentText}`}`, notes }
 }
 
-/** `` !`command` ``, at the beginning or behind a blank. */
+/** `` !`command` ``, at the beginning or after white space. */
 const substitution = /(?<=^|\s)!`([^`\n]+)`/m
 const placeholder = /\$(?:ARGUMENTS\b|\d)/
 
-function withArguments(text: string, given: string): string {
-  const words = wordsOf(given)
+function withArguments(text: string, argumentText: string): string {
+  const words = splitArguments(argumentText)
   return text.replaceAll(/\$(?:ARGUMENTS\[(\d+)\]|(ARGUMENTS)\b|(\d+))/g, (_, index, all, position) => {
-    if (all !== undefined) return given
+    if (all !== undefined) return argumentText
     if (index !== undefined) return words[Number(index)] ?? ''
-    return Number(position) === 0 ? given : (words[Number(position) - 1] ?? '')
+    return Number(position) === 0 ? argumentText : (words[Number(position) - 1] ?? '')
   })
 }
 
 async function substituted(
-  prompt: WrittenPrompt,
+  prompt: PromptFile,
   command: string,
   { trust, run }: Substitution,
   notes: string[],
@@ -91,14 +95,14 @@ async function substituted(
   return kind === 'ran' ? text : texts.commandNotRun(text)
 }
 
-/** What is asked for trust: exactly this command in this file. */
-function commandOffer({ path }: WrittenPrompt, command: string): ReturnType<typeof briefingOffer> {
+/** The request for trust: exactly this command in this file. */
+function commandOffer({ path }: PromptFile, command: string): ReturnType<typeof briefingOffer> {
   return briefingOffer('commands', `!\`${command}\` in ${path}`)
 }
 
-/** Rules and a model that a file of the project brings count as the rules of its settings do. */
-export function headOffer(
-  { path }: WrittenPrompt,
+/** Rules and a model in a project file need the same trust as rules of its settings. */
+export function frontMatterOffer(
+  { path }: PromptFile,
   field: 'allowed-tools' | 'model',
   value: string,
 ): ReturnType<typeof briefingOffer> {
@@ -106,8 +110,8 @@ export function headOffer(
   return field === 'model' ? { ...offer, needsNaming: isAiSdkName(value) } : offer
 }
 
-/** All that the written prompts of a project would run or loosen. */
-export function promptOffers(prompts: readonly WrittenPrompt[]): readonly ReturnType<typeof briefingOffer>[] {
+/** Everything that the prompt files of a project would run or loosen. */
+export function promptOffers(prompts: readonly PromptFile[]): readonly ReturnType<typeof briefingOffer>[] {
   return prompts
     .filter(({ level }) => level === 'project')
     .flatMap((prompt) => [
@@ -115,7 +119,7 @@ export function promptOffers(prompts: readonly WrittenPrompt[]): readonly Return
         .split(substitution)
         .filter((_, at) => at % 2 === 1)
         .map((command) => commandOffer(prompt, command)),
-      ...prompt.allowedTools.map((rule) => headOffer(prompt, 'allowed-tools', rule)),
-      ...(prompt.model === '' ? [] : [headOffer(prompt, 'model', prompt.model)]),
+      ...prompt.allowedTools.map((rule) => frontMatterOffer(prompt, 'allowed-tools', rule)),
+      ...(prompt.model === '' ? [] : [frontMatterOffer(prompt, 'model', prompt.model)]),
     ])
 }

@@ -5,10 +5,10 @@ import { calledPath, changedPathsOf, isInside, patchedFilesOf, patchToolName } f
 import { realPath } from '@halting/journal/files'
 import { folderInstructions } from './briefing-texts.ts'
 import { readPlaces, type ReadingRules } from './instruction-files.ts'
-import { blockOf, markOf } from './instruction-text.ts'
-import { type BriefingPlaces, counts, foldersAround, type InstructionPlace, placesIn } from './places.ts'
+import { instructionBlock, instructionMark } from './instruction-text.ts'
+import { type BriefingPlaces, isLevelEnabled, foldersAround, type InstructionPlace, placesIn } from './places.ts'
 
-/** Fields that name the one file that a call is about, by tool. */
+/** The field with the file of a call, by tool. */
 const fileFields: { readonly [tool: string]: string } = {
   Read: 'file_path',
   Edit: 'file_path',
@@ -16,27 +16,27 @@ const fileFields: { readonly [tool: string]: string } = {
   NotebookEdit: 'notebook_path',
 }
 
-/** The files that a call is about, as it writes their paths. */
+/** The files of a call, as its input writes them. */
 function filesOf(tool: string, input: unknown): readonly string[] {
   if (tool === patchToolName) return changedPathsOf(patchedFilesOf(input)).map(({ path }) => path)
   const field = fileFields[tool]
-  const given = field !== undefined && isJsonObject(input) ? input[field] : undefined
-  return typeof given === 'string' ? [given] : []
+  const rawPath = field !== undefined && isJsonObject(input) ? input[field] : undefined
+  return typeof rawPath === 'string' ? [rawPath] : []
 }
 
-/** Characters that instructions add to a result. */
+/** Maximum characters of instructions added to a result. */
 const mostCharacters = 12_000
 
 // Spec R-INSTR-5.
 /**
- * Has the instructions of a folder told with the result of the first call on a file in it. The conversation itself tells what was
- * told: after a resume nothing is told twice, and after a compaction that left it out it is told again.
+ * Adds the instructions of a folder to the result of the first call on a file in it. The conversation records what was
+ * shown: after a resume nothing is shown twice; after a compaction that dropped instructions they are shown again.
  */
-export function tellingFolders(
+export function withFolderInstructions(
   options: BriefingPlaces & ReadingRules,
   isRead: ReadonlySet<string>,
 ): (tool: AnyTool) => AnyTool {
-  const told = new Map<string, string>()
+  const shownAt = new Map<string, string>()
   return (tool) => {
     if (!(tool.name in fileFields || tool.name === patchToolName) || isAgentTool(tool)) return tool
     return withFolders(tool, async (input, context) => {
@@ -46,13 +46,13 @@ export function tellingFolders(
       const changed = new Set(paths.map(realPath))
       const places = [...around.values()].filter((place) => {
         const real = realPath(place.path)
-        if (changed.has(real) || isRead.has(real) || told.get(place.path) === moment) return false
-        return !isShown(markOf(place.path), context.state)
+        if (changed.has(real) || isRead.has(real) || shownAt.get(place.path) === moment) return false
+        return !isShown(instructionMark(place.path), context.state)
       })
       if (places.length === 0) return ''
       const { files } = await readPlaces(places, options, isRead, mostCharacters)
-      for (const file of files) told.set(file.path, moment)
-      return files.length === 0 ? '' : folderInstructions(files.map(blockOf))
+      for (const file of files) shownAt.set(file.path, moment)
+      return files.length === 0 ? '' : folderInstructions(files.map(instructionBlock))
     })
   }
 }
@@ -64,11 +64,11 @@ function withFolders(
   return {
     ...tool,
     async execute(input: never, context: ToolContext) {
-      const given = await tool.execute(input, context)
-      const output: ToolOutput = typeof given === 'string' ? { content: given } : given
-      if (output.isError === true) return given
+      const result = await tool.execute(input, context)
+      const output: ToolOutput = typeof result === 'string' ? { content: result } : result
+      if (output.isError === true) return result
       const text = await instructions(input, context)
-      if (text === '') return given
+      if (text === '') return result
       const { content } = output
       return {
         ...output,
@@ -78,26 +78,26 @@ function withFolders(
   }
 }
 
-/** Those of the folders between the working directory and the file. */
+/** The instruction files between the working directory and the file. */
 function placesBelow(path: string, options: BriefingPlaces): readonly InstructionPlace[] {
   const { cwd } = options
   if (!isInside(path, cwd)) return []
   return (
     foldersAround(dirname(path))
       .filter((folder) => folder !== cwd && isInside(folder, cwd))
-      // What is in the project is brought in, as by its other files.
+      // Files inside the project are imported like those of its other instructions.
       .flatMap((folder) => placesIn(folder).map((place) => ({ ...place, root: cwd })))
-      .filter(({ level }) => counts(level, options))
+      .filter(({ level }) => isLevelEnabled(level, options))
   )
 }
 
-/** Calls of one message see the same state: what one of them told is not in it. */
+/** Calls of one message share a state that does not have each other's results. */
 function momentOf(state: AgentState): string {
   return `${state.agentId} ${state.executionId} ${state.transcript.length}`
 }
 
 function isShown(mark: string, state: AgentState): boolean {
-  // Quotes stand otherwise in JSON.
-  const written = JSON.stringify(mark).slice(1, -1)
-  return state.messages().some(({ content }) => JSON.stringify(content).includes(written))
+  // In JSON, quotes are escaped.
+  const escapedMark = JSON.stringify(mark).slice(1, -1)
+  return state.messages().some(({ content }) => JSON.stringify(content).includes(escapedMark))
 }

@@ -1,25 +1,25 @@
 import { headOf } from '@halting/core/adapters'
 import { leadsElsewhere } from '@halting/policy/git'
-import { readOnlyGit } from '../tools/inert-git.ts'
+import { readOnlyGit } from '../tools/read-only-git.ts'
 import type { Environment } from '../tools/limits.ts'
 import * as texts from './briefing-texts.ts'
 
-/** Lines of changed files that are shown. */
+/** Maximum number of listed files. */
 const mostLines = 30
 const lineCharacters = 200
 const limits = { mostBytes: 1024 * 1024, timeoutMs: 1_500 }
 
 /**
- * Branch and changed files in a few lines; undefined outside of a repository, for one that may show files of another, and where git does not answer in
- * time.
+ * Branch and changed files in a few lines. Undefined outside a repository, for a repository that may list files of
+ * another, and if git does not answer in time.
  */
 export async function gitSummary(cwd: string, env: Environment): Promise<string | undefined> {
   if (leadsElsewhere(cwd)) return undefined
   const git = await readOnlyGit(cwd, env, limits)
   const args = ['status', '--porcelain=v1', '-z', '--branch', '--untracked-files=normal', '--ignore-submodules=all']
-  const told = await git([...args, '--', '.'])
-  if (told === undefined || told.text === '') return undefined
-  const [branch = '', ...entries] = told.text.split('\0')
+  const status = await git([...args, '--', '.'])
+  if (status === undefined || status.text === '') return undefined
+  const [branch = '', ...entries] = status.text.split('\0')
   const lines = changesIn(entries)
   const shown = lines.slice(0, mostLines).map((line) => headOf(line, lineCharacters))
   const left = lines.length - shown.length
@@ -27,7 +27,7 @@ export async function gitSummary(cwd: string, env: Environment): Promise<string 
     texts.gitBranch(branchOf(branch)),
     lines.length === 0 ? texts.noChanges : texts.changesHead,
     ...shown,
-    ...(told.isCut || left > 0 ? [texts.moreChanges(told.isCut ? undefined : left)] : []),
+    ...(status.isCut || left > 0 ? [texts.moreChanges(status.isCut ? undefined : left)] : []),
   ].join('\n')
 }
 
@@ -37,7 +37,7 @@ function branchOf(line: string): string {
   return name.startsWith('HEAD (no branch)') ? texts.detachedHead : name
 }
 
-/** Behind a name that was renamed stands the one before. */
+/** The entry after a renamed file is its former name. */
 function changesIn(entries: readonly string[]): readonly string[] {
   const lines: string[] = []
   for (let at = 0; at < entries.length; at++) {

@@ -1,4 +1,4 @@
-/** What a text of Markdown imports: `@path`, but not in code. */
+/** The imports of a Markdown text: `@path` outside code. */
 export function importsIn(markdown: string): readonly string[] {
   const found = new Set<string>()
   for (const line of linesOutsideCode(markdown)) {
@@ -21,10 +21,10 @@ function* linesOutsideCode(markdown: string): Iterable<string> {
 
 const marksBehind = `.,;:!?)]}'"*_`
 
-/** What may be meant by a path that has a mark behind it, such as the end of a sentence: as it is, and without that. */
+/** Possible meanings of a path followed by punctuation: as it is, and without the punctuation. */
 export function spellingsOf(path: string): readonly string[] {
   let end = path.length
-  // An expression that looks for them at the end would begin at each of them anew: who writes many of them would hold the program up.
+  // A pattern anchored at the end would take quadratic time for many marks.
   while (end > 0 && marksBehind.includes(path.charAt(end - 1))) end--
   const bare = path.slice(0, end)
   return bare === path || bare === '' ? [path] : [path, bare]

@@ -5,32 +5,32 @@ import { bothEnds, isInside, boundedText } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
 import type { SettingSource } from '@halting/policy/settings'
 import { importsIn, spellingsOf } from './imports.ts'
-import { briefingOffer, type BriefingTrust } from './offers.ts'
+import { briefingOffer, type BriefingTrust } from './briefing-trust.ts'
 import { type BriefingPlaces, type InstructionPlace, instructionPlaces } from './places.ts'
 
-/** A file of instructions as the model is shown it. */
+/** An instruction file as shown to the model. */
 export interface InstructionFile {
-  /** Whose file it is. */
+  /** Where it comes from. */
   readonly level: SettingSource
   /** Path of the file. */
   readonly path: string
-  /** Path once links are followed. */
+  /** Path with links resolved. */
   readonly realPath: string
-  /** The text; files that it imports are entries of their own. */
+  /** The text. Imported files are separate entries. */
   readonly text: string
   /** The file that imports it. */
   readonly importedBy?: string
-  /** Only the beginning is shown. */
+  /** Whether only its beginning is shown. */
   readonly isCut: boolean
 }
 
-/** Instruction files as they were read, with warnings. */
+/** Instruction files, with notes about problems. */
 export interface Instructions {
-  /** What comes later counts more. */
+  /** Later files take precedence. */
   readonly files: readonly InstructionFile[]
-  /** What a person should know: what is not shown, or not whole, and why. */
+  /** Notes for the user: what is not shown, or not in full, and why. */
   readonly notes: readonly string[]
-  /** Imports that count where the folder is trusted. */
+  /** Imports that need trust in the folder. */
   readonly waiting: readonly {
     /** Path of the imported file. */
     readonly path: string
@@ -39,26 +39,26 @@ export interface Instructions {
   }[]
 }
 
-/** Which files may be read while instructions are put together. */
+/** Which files may be read as instructions. */
 export interface ReadingRules {
-  /** The person's own folder, for `~/`. */
+  /** The user's home folder, for `~/`. */
   readonly home: string
-  /** Whether deny rules leave a path open. */
+  /** Whether deny rules leave a path readable. */
   readonly mayRead: (path: string) => boolean
-  /** What of the folder counts. */
+  /** What of the folder is trusted. */
   readonly trust: BriefingTrust
 }
 
-/** Characters of one file, and of all of them. */
+/** Maximum characters of one file, and of all files. */
 const fileCharacters = 40_000
 const allCharacters = 100_000
 const importDepth = 5
 const mostFiles = 50
-/** So many imports are looked for, whether they are there or not. */
+/** Maximum number of imports that are looked up, whether they exist or not. */
 const mostImports = 200
 
 // Spec R-INSTR-1.
-/** Reads the instructions for a folder: nothing that deny rules name, and in bounds. */
+/** Reads the instructions for a folder: nothing that deny rules name, and within the limits. */
 export async function readInstructions(options: BriefingPlaces & ReadingRules): Promise<Instructions> {
   const { cwd } = options
   const reader = new InstructionReader(options)
@@ -70,7 +70,7 @@ export async function readInstructions(options: BriefingPlaces & ReadingRules): 
   return reader.end(allCharacters)
 }
 
-/** Reads those of some folders alone, such as the ones below the working directory that lead to a file. */
+/** Reads only the instructions of some folders, such as those between the working directory and a file. */
 export async function readPlaces(
   places: readonly InstructionPlace[],
   rules: ReadingRules,
@@ -112,7 +112,7 @@ class InstructionReader {
     await this.#take(place, place.path, undefined, 0)
   }
 
-  /** False where there is nothing to take. */
+  /** False if there is no file. */
   async #take(place: InstructionPlace, path: string, importedBy: string | undefined, depth: number): Promise<boolean> {
     const real = realPath(path)
     if (this.#seen.has(real)) return true
@@ -133,7 +133,7 @@ class InstructionReader {
       return true
     }
     const text = read.text.trim()
-    // Two names for the same: a copy says nothing new.
+    // A second name of the same text is skipped.
     if (text !== '' && !this.#texts.has(text)) {
       this.#texts.add(text)
       this.#files.push({
@@ -167,7 +167,7 @@ class InstructionReader {
       }
       if (await this.#take(place, path, by, depth)) return
     }
-    // A name that somebody is called by is no path.
+    // A mention of a person (`@name`) is not a path.
     if (/[/.]/.test(named)) this.note(`${by} imports ${named}, which does not exist.`)
   }
 
@@ -175,11 +175,11 @@ class InstructionReader {
     return this.#rules.trust.lets(importOffer(real, by))
   }
 
-  /** In the bounds: what counts most has room first. */
+  /** Applies the limits: the most important files get room first. */
   end(characters: number): Instructions {
     if (this.#imports > mostImports) this.note(`More than ${mostImports} files are imported. The rest is skipped.`)
     let left = characters
-    const kept: InstructionFile[] = []
+    const included: InstructionFile[] = []
     for (const file of this.#files.toReversed()) {
       const text = headOf(file.text, left)
       const isCut = file.isCut || text.length < file.text.length
@@ -188,13 +188,13 @@ class InstructionReader {
         this.note(
           `${file.path} is too long: ${text === '' ? 'it is skipped' : `only the first ${text.length} characters are used`}.`,
         )
-      kept.push({ ...file, text, isCut })
+      included.push({ ...file, text, isCut })
     }
-    return { files: kept.toReversed(), notes: this.#notes, waiting: this.#waiting }
+    return { files: included.toReversed(), notes: this.#notes, waiting: this.#waiting }
   }
 }
 
-/** What is asked for trust where instructions lead out of their folder. */
+/** The request for trust in an import outside the folder. */
 function importOffer(real: string, by: string): ReturnType<typeof briefingOffer> {
   return briefingOffer('imports', `${real} (by ${by})`)
 }
@@ -205,7 +205,10 @@ function importPath(path: string, from: string, home: string): string | undefine
   return isAbsolute(path) ? path : resolve(from, path)
 }
 
-/** Above the working directory anybody may have put a file, as in a folder for temporary files: another user's is not obeyed. */
+/**
+ * Anybody may put a file above the working directory, as in a folder for temporary files: files of other users are
+ * ignored.
+ */
 function isOfAnotherUser(path: string): boolean {
   const own = process.getuid?.()
   if (own === undefined) return false

@@ -1,22 +1,22 @@
 import { instructionsCut, instructionsHead } from './briefing-texts.ts'
 import type { InstructionFile } from './instruction-files.ts'
 
-/** A file of instructions as the model is shown it. */
-export function blockOf({ path, text, importedBy, isCut }: InstructionFile): string {
+/** An instruction file as shown to the model. */
+export function instructionBlock({ path, text, importedBy, isCut }: InstructionFile): string {
   const by = importedBy === undefined ? '' : ` imported-by="${attribute(importedBy)}"`
   const rest = isCut ? instructionsCut(oneLine(path)) : ''
-  return `${markOf(path)}${by}>\n${text}${rest}\n</instructions>`
+  return `${instructionMark(path)}${by}>\n${text}${rest}\n</instructions>`
 }
 
-/** By what a block is found again in a conversation. */
-export function markOf(path: string): string {
+/** A marker that identifies a block in a conversation. */
+export function instructionMark(path: string): string {
   return `<instructions from="${attribute(path)}"`
 }
 
-/** All of it for the system prompt; '' for nothing. */
+/** All instructions for the system prompt; '' if there are none. */
 export function instructionText(files: readonly InstructionFile[]): string {
   if (files.length === 0) return ''
-  return [instructionsHead, ...files.map(blockOf)].join('\n\n')
+  return [instructionsHead, ...files.map(instructionBlock)].join('\n\n')
 }
 
 function attribute(path: string): string {

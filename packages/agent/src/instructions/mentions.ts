@@ -7,55 +7,55 @@ import { createReadTool } from '../tools/read.ts'
 import type { Workspace } from '../tools/workspace.ts'
 import { spellingsOf } from './imports.ts'
 import * as texts from './prompt-texts.ts'
-import { whyNot } from './run-written.ts'
+import { whyNotAllowed } from './prompt-command.ts'
 
-/** `@path` in what a person says, with the lines that are meant. */
+/** `@path` in a prompt, with its line range. */
 export interface Mention {
-  readonly written: string
+  readonly text: string
   readonly path: string
   readonly firstLine?: number
   readonly lastLine?: number
 }
 
-/** `@src/a.ts`, `@src/a.ts#20-45`, `@"a name with blanks"`: at the beginning, and behind blanks and brackets. */
+/** `@src/a.ts`, `@src/a.ts#20-45`, `@"a name with blanks"`: at the beginning, and after white space or brackets. */
 export function mentionsIn(prompt: string): readonly Mention[] {
   const found = new Map<string, Mention>()
-  for (const [, written = '', quoted, bare = ''] of prompt.matchAll(
+  for (const [, text = '', quoted, bare = ''] of prompt.matchAll(
     /(?:^|[\s(])(@(?:"([^"\n]+)"(?:#L?\d+(?:-L?\d+)?)?|(\S+)))/g,
   )) {
-    const given = quoted === undefined ? bare : written.slice(1).replaceAll('"', '')
-    found.set(written, { written, ...withLines(given) })
+    const path = quoted === undefined ? bare : text.slice(1).replaceAll('"', '')
+    found.set(text, { ...withLines(path), text })
   }
   return [...found.values()].slice(0, mostMentions)
 }
 
 const mostMentions = 20
 
-function withLines(given: string): Omit<Mention, 'written'> {
-  const [, path, first, last] = /^(.+?)#L?(\d+)(?:-L?(\d+))?[.,;:!?)\]}]*$/.exec(given) ?? []
-  if (path === undefined) return { path: given }
+function withLines(reference: string): Omit<Mention, 'text'> {
+  const [, path, first, last] = /^(.+?)#L?(\d+)(?:-L?(\d+))?[.,;:!?)\]}]*$/.exec(reference) ?? []
+  if (path === undefined) return { path: reference }
   const firstLine = Math.max(1, Number(first))
   return { path, firstLine, lastLine: last === undefined ? firstLine : Math.max(firstLine, Number(last)) }
 }
 
-/** What the files and resources that a prompt mentions add to it. */
-export interface Mentioned {
-  /** What they bring in, behind the prompt. */
+/** What the mentioned files and resources add to a prompt. */
+export interface MentionedContent {
+  /** Blocks to append to the prompt. */
   readonly blocks: readonly ContentBlock[]
-  /** What a person should know: what is not there, and what may not be read. */
+  /** Notes for the user: missing files, and files that must not be read. */
   readonly notes: readonly string[]
 }
 
 const mostCharacters = 100_000
 
 // Spec R-MENTION-1.
-/** Brings in what is mentioned, as Read would show it and under its rules. */
-export async function mentioned(
+/** Loads what is mentioned, as Read would show it and under its permission rules. */
+export async function loadMentions(
   prompt: string,
   workspace: Workspace,
   permissions: Permissions,
   signal: AbortSignal,
-): Promise<Mentioned> {
+): Promise<MentionedContent> {
   const blocks: ContentBlock[] = []
   const notes: string[] = []
   const tool: AnyTool = createReadTool(workspace)
@@ -63,35 +63,35 @@ export async function mentioned(
   for (const mention of mentionsIn(prompt)) {
     const path = placeOf(mention.path, workspace.cwd)
     if (path === undefined) {
-      notes.push(`${mention.written}: no such file or folder. Sent as written.`)
+      notes.push(`${mention.text}: no such file or folder. Sent as written.`)
       continue
     }
     const input = { file_path: path, ...rangeOf(mention) }
     const callId = `mention-${blocks.length + notes.length}`
-    const refusal = await whyNot(
+    const refusal = await whyNotAllowed(
       { call: { type: 'tool_use', id: callId, name: 'Read', input }, tool, readOnly: true },
       permissions,
     )
     if (refusal !== undefined) {
-      notes.push(`${mention.written} was not added: ${refusal}`)
+      notes.push(`${mention.text} was not added: ${refusal}`)
       continue
     }
     if (left <= 0) {
-      notes.push(`${mention.written} was not added: the other mentions already have ${mostCharacters} characters.`)
+      notes.push(`${mention.text} was not added: the other mentions already have ${mostCharacters} characters.`)
       continue
     }
     const isFolder = statOf(path)?.isDirectory() === true
     const content = isFolder ? listing(path, workspace) : await contentOf(tool, input, callId, signal)
     if (content.kind === 'failed') {
-      notes.push(`${mention.written} was not added: ${content.text}`)
+      notes.push(`${mention.text} was not added: ${content.text}`)
       continue
     }
-    const shown = content.blocks.map((block) =>
+    const redacted = content.blocks.map((block) =>
       block.type === 'text' ? { ...block, text: cut(block.text, left) } : block,
     )
-    left -= textOf(shown).length
+    left -= textOf(redacted).length
     const head = isFolder ? texts.mentionedFolder(path) : texts.mentionedFile(path, linesOf(mention))
-    blocks.push({ type: 'text', text: head }, ...shown)
+    blocks.push({ type: 'text', text: head }, ...redacted)
   }
   return { blocks, notes }
 }
@@ -121,7 +121,7 @@ type Content =
   | { readonly kind: 'failed'; readonly text: string }
 
 async function contentOf(tool: AnyTool, input: unknown, callId: string, signal: AbortSignal): Promise<Content> {
-  if (isAgentTool(tool)) throw new Error('Read is no agent.')
+  if (isAgentTool(tool)) throw new Error('Read is not an agent tool.')
   const context = {
     callId,
     toolName: 'Read',
@@ -130,7 +130,7 @@ async function contentOf(tool: AnyTool, input: unknown, callId: string, signal: 
     state: AgentState.empty(),
     progress: () => undefined,
   }
-  // Read takes what stands in `input`.
+  // Read accepts this input.
   const output = await tool.execute(input as never, context)
   const { content, isError = false } = typeof output === 'string' ? { content: output } : output
   const blocks = blocksOf(content)
@@ -138,7 +138,7 @@ async function contentOf(tool: AnyTool, input: unknown, callId: string, signal: 
 }
 
 const mostNames = 200
-/** So many names of a folder are looked at. */
+/** Maximum number of names that are read from a folder. */
 const mostEntries = 10_000
 
 function listing(path: string, workspace: Workspace): Content {

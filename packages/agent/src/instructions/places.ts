@@ -5,33 +5,33 @@ import { configFolder, realPath } from '@halting/journal/files'
 import { pluginRoot } from '../plugins/root-variable.ts'
 import type { PlacesOptions, SettingSource } from '@halting/policy/settings'
 
-/** Where to look for what people wrote for agents. */
+/** Where instructions, commands, skills and agents are searched. */
 export interface BriefingPlaces extends PlacesOptions {
-  /** Whose files count; all when absent. */
+  /** Which sources apply (default: all). */
   readonly sources?: readonly SettingSource[] | undefined
   /** Plugins of the session. */
   readonly plugins?: readonly PluginPlaces[] | undefined
 }
 
-/** Where a plugin has what it brings. */
+/** The folders of a plugin. */
 export interface PluginPlaces {
-  /** It stands before the names of what it brings: `name:command`. */
+  /** Prefix of its commands, skills and agents: `name:command`. */
   readonly name: string
-  /** Its folder, as it was named; absolute. */
+  /** Its absolute path, as named. */
   readonly path: string
-  /** Folders, and single files, below it. */
+  /** Folders and files below it. */
   readonly places: { readonly [kind in Kind]: readonly string[] }
 }
 
-/** A file of instructions that may be there. */
+/** A possible instruction file. */
 export interface InstructionPlace {
   readonly level: SettingSource
   readonly path: string
-  /** Imports lead out of it where the folder is trusted, and only there; undefined for the person's own files. */
+  /** Imports from outside this folder need trust; undefined for the user's own files. */
   readonly root: string | undefined
 }
 
-/** The names in one folder, the least urgent first. */
+/** The file names in one folder, in ascending precedence. */
 const namesInFolder: readonly (readonly [name: string, level: SettingSource])[] = [
   ['AGENTS.md', 'project'],
   ['CLAUDE.md', 'project'],
@@ -39,27 +39,27 @@ const namesInFolder: readonly (readonly [name: string, level: SettingSource])[] 
   ['CLAUDE.local.md', 'local'],
 ]
 
-/** The person's own files, and then those from the outermost folder to the working directory: what comes later counts more. */
+/** The user's files, then those from the outermost folder to the working directory, in ascending precedence. */
 export function instructionPlaces(options: BriefingPlaces): readonly InstructionPlace[] {
   const { cwd } = options
   const own = [join(configFolder('halting', options), 'AGENTS.md'), join(configFolder('claude', options), 'CLAUDE.md')]
   const places: InstructionPlace[] = [
     ...own.map((path) => ({ level: 'user' as const, path, root: undefined })),
-    // Below their home the person's own files lie around every project.
+    // Below the home folder, the user's files are in a parent of every project.
     ...foldersAround(cwd)
       .flatMap((folder) => placesIn(folder))
       .filter(({ path }) => !own.includes(path)),
   ]
-  return places.filter(({ level }) => counts(level, options))
+  return places.filter(({ level }) => isLevelEnabled(level, options))
 }
 
-/** Those of one folder. */
+/** The possible files of one folder. */
 export function placesIn(folder: string): readonly InstructionPlace[] {
   const base = join(folder, sep)
   return namesInFolder.map(([name, level]) => ({ level, path: `${base}${name}`, root: folder }))
 }
 
-export function counts(level: SettingSource, { sources }: Pick<BriefingPlaces, 'sources'>): boolean {
+export function isLevelEnabled(level: SettingSource, { sources }: Pick<BriefingPlaces, 'sources'>): boolean {
   return sources === undefined || sources.includes(level)
 }
 
@@ -71,17 +71,17 @@ export function foldersAround(folder: string): readonly string[] {
 
 export type Kind = 'commands' | 'skills' | 'agents'
 
-/** A folder of commands, skills or agents; of a plugin also a single one of these. */
-export interface WrittenPlace {
+/** A folder of commands, skills or agents; for a plugin also a single file or skill folder. */
+export interface PromptPlace {
   readonly level: 'user' | 'project' | 'plugin'
   readonly path: string
-  /** What lies in it leads nowhere else; undefined for the person's own. */
+  /** Links must not lead out of this folder; undefined for the user's own. */
   readonly root: string | undefined
   readonly plugin?: PluginPlaces
 }
 
-/** Where commands, skills and agents are, the most urgent first. */
-export function foldersOf(kind: Kind, options: BriefingPlaces): readonly WrittenPlace[] {
+/** Folders of commands, skills and agents, in descending precedence. */
+export function foldersOf(kind: Kind, options: BriefingPlaces): readonly PromptPlace[] {
   const { cwd, plugins = [] } = options
   const folders = [
     ...['.halting', '.claude'].map((name) => ({
@@ -96,41 +96,43 @@ export function foldersOf(kind: Kind, options: BriefingPlaces): readonly Written
     })),
   ]
   const own = new Set(folders.filter(({ level }) => level === 'user').map(({ path }) => path))
-  // Who works in their own home has no project there.
-  const counting = folders.filter(({ level, path }) => counts(level, options) && (level === 'user' || !own.has(path)))
+  // If the working directory is the home folder, it is not a project.
+  const counting = folders.filter(
+    ({ level, path }) => isLevelEnabled(level, options) && (level === 'user' || !own.has(path)),
+  )
   const ofPlugins = plugins.flatMap((plugin) =>
-    plugin.places[kind].map((path): WrittenPlace => ({ level: 'plugin', path, root: plugin.path, plugin })),
+    plugin.places[kind].map((path): PromptPlace => ({ level: 'plugin', path, root: plugin.path, plugin })),
   )
   return [...counting, ...ofPlugins]
 }
 
-/** What one file of a plugin says, with the folder of the plugin in the place of its name. */
-export function withPluginRoot(text: string, { plugin }: WrittenPlace): string {
+/** Replaces the variable for the plugin's folder in the text of one of its files. */
+export function withPluginRoot(text: string, { plugin }: PromptPlace): string {
   return plugin === undefined ? text : text.replaceAll(`\${${pluginRoot}}`, () => plugin.path)
 }
 
-/** What a file brings is called so: that of a plugin has the plugin's name before it. */
-export function nameIn({ plugin }: WrittenPlace, name: string): string {
+/** The effective name of an item: plugins add their name as prefix. */
+export function componentName({ plugin }: PromptPlace, name: string): string {
   return plugin === undefined ? name : `${plugin.name}:${name}`
 }
 
-/** Where the person keeps skills, and plugins: what these say leads to files beside them. */
+/** Folders of the user's skills and of plugins, whose files refer to files next to them. */
 export function ownSkillFolders(options: BriefingPlaces): readonly string[] {
   const own = foldersOf('skills', options).flatMap(({ level, path }) => (level === 'user' ? [path] : []))
   return [...own, ...(options.plugins ?? []).flatMap((plugin) => foldersOfPlugin(plugin, options.cwd))]
 }
 
-/** A plugin that is the project, or lies around it, is no folder of its own: what it brings is. */
+/** If the plugin is the project, or contains it, only its item folders are readable, not the plugin as a whole. */
 function foldersOfPlugin({ path, places }: PluginPlaces, cwd: string): readonly string[] {
   const isAround = isInside(realPath(cwd), realPath(path))
   const own = ['.claude-plugin', 'hooks'].map((name) => join(path, name))
   return (isAround ? [...Object.values(places).flat(), ...own] : [path]).flatMap(bothEnds)
 }
 
-/** The hook that tells the model of the folder: what it says is the program's own, and not that of a person's hook. */
+/** Id of the hook that describes the folder to the model; its messages are not those of a user's hook. */
 export const briefingHook = 'halting:folder'
 
-/** Whether there is anything to read: a run without it loads nothing for it. */
+/** Whether there is anything to read; otherwise nothing is loaded. */
 export function hasBriefing(options: BriefingPlaces): boolean {
   if (options.sources?.length === 0 && (options.plugins ?? []).length === 0) return false
   const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined
@@ -143,13 +145,13 @@ export function hasBriefing(options: BriefingPlaces): boolean {
     try {
       return isThere(path)
     } catch {
-      // What cannot be looked at is told when it is read.
+      // Errors are reported when it is read.
       return true
     }
   })
 }
 
-/** Whether somebody described agents: a run without them loads nothing for it. */
+/** Whether agents are defined; otherwise nothing is loaded. */
 export function hasAgents(options: BriefingPlaces): boolean {
   return foldersOf('agents', options).some(({ path }) => {
     try {

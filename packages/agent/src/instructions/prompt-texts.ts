@@ -1,11 +1,11 @@
-// Prompts with slash commands, skills and mentions: what is added to them.
+// What slash commands, skills and mentions add to a prompt.
 
 // Commands and skills.
 
 export const skillFolder = (folder: string): string => `The files of this skill are in ${folder}.\n\n`
-/** Arguments that the text has no placeholder for. */
-export const extraArguments = (given: string): string => `\n\nARGUMENTS: ${given}`
-/** In place of the output of a command in the text. */
+/** Arguments that have no placeholder in the text. */
+export const extraArguments = (argumentText: string): string => `\n\nARGUMENTS: ${argumentText}`
+/** Replaces the output of a command in the text. */
 export const commandNotRun = (why: string): string => `(not run: ${why})`
 export const untrustedFolder = 'the folder is not trusted'
 export const agentWithoutBash = (agent: string): string => `Agent ${agent} does not have Bash.`

@@ -3,97 +3,99 @@ import type { RulePermissions } from '@halting/policy'
 import type { GuardCommand, SkillCommand } from '../hooks/skill-command.ts'
 import type { Workspace } from '../tools/workspace.ts'
 import { noSkillsLeft } from './briefing-texts.ts'
-import { readWrittenPrompts, type WrittenPrompt } from './commands.ts'
-import type { Expanded } from './expand-prompt.ts'
+import { readPromptFiles, type PromptFile } from './prompt-files.ts'
+import type { ExpandedPrompt } from './expand-prompt.ts'
 import type { ReadingRules } from './instruction-files.ts'
 import type { BriefingPlaces } from './places.ts'
-import type { Bringing } from './run-written.ts'
+import type { PromptCaller } from './prompt-command.ts'
 import { createSkillTool, skillList } from './skill-tool.ts'
-import { expandWritten } from './written-prompts.ts'
+import { expandPromptFile } from './expand-prompt-file.ts'
 
 export interface SessionPromptsOptions {
   readonly workspace: Workspace
   readonly permissions: RulePermissions
   readonly rules: ReadingRules
   readonly showsSkills: boolean
-  /** Names of the only ones that it shows; all when absent. */
+  /** Names of the skills to offer (default: all). */
   readonly skills?: readonly string[] | undefined
 }
 
 // Spec R-SKILL-2.
-/** The commands and skills of a session: read when it begins, and anew where somebody asks for that. */
+/** The commands and skills of a session: loaded at its start, and reloaded on request. */
 export class SessionPrompts {
   readonly #options: SessionPromptsOptions
-  #all: readonly WrittenPrompt[] = []
+  #all: readonly PromptFile[] = []
   #guard: GuardCommand | undefined
-  /** What the system prompt lists: it stays as it was. */
+  /** The list in the system prompt, which does not change. */
   #listed: string | undefined
-  /** Gives the text of a skill. Its description says which there are where that is another list by now. */
+  /** Returns the text of a skill. Its description lists the skills if they differ from those in the system prompt. */
   readonly tool: AnyLeafTool
 
   constructor(options: SessionPromptsOptions) {
     this.#options = options
     this.tool = createSkillTool(
       () => this.skills,
-      (skill, given, who) => this.#forModel(skill, given, who),
+      (skill, argumentText, who) => this.#forModel(skill, argumentText, who),
       () => (this.list === this.#listed ? '' : this.list || noSkillsLeft),
     )
   }
 
-  /** Reads what is there now; gives what a person should know. */
+  /** Reloads the files and returns notes for the user. */
   async read(places: BriefingPlaces): Promise<readonly string[]> {
-    const { all, notes } = await readWrittenPrompts({ ...places, ...this.#options.rules })
+    const { all, notes } = await readPromptFiles({ ...places, ...this.#options.rules })
     this.#all = all
     this.#listed ??= this.list
     return notes
   }
 
-  /** What a person may ask for with a slash. */
-  get commands(): readonly WrittenPrompt[] {
+  /** What a user may invoke with a slash. */
+  get commands(): readonly PromptFile[] {
     return this.#all.filter(({ isForPerson }) => isForPerson)
   }
 
-  /** What the model is shown. */
-  get skills(): readonly WrittenPrompt[] {
-    const { permissions, showsSkills, skills: wanted } = this.#options
+  /** What the model may invoke. */
+  get skills(): readonly PromptFile[] {
+    const { permissions, showsSkills, skills: onlyNames } = this.#options
     if (!showsSkills || permissions.toolsHiddenByDeny(['Skill']).length > 0) return []
     const isWanted = (name: string): boolean =>
-      wanted?.some((one) => one === name || name.endsWith(`:${one}`)) !== false
+      onlyNames?.some((one) => one === name || name.endsWith(`:${one}`)) !== false
     return this.#all.filter(({ isForModel, name }) => isForModel && isWanted(name))
   }
 
-  /** For the system prompt; '' for none. */
+  /** For the system prompt; '' if empty. */
   get list(): string {
     return skillList(this.skills)
   }
 
-  async #forModel(...asked: readonly [skill: WrittenPrompt, given: string, who: Bringing]): Promise<Expanded> {
+  async #forModel(
+    ...expansion: readonly [skill: PromptFile, given: string, who: PromptCaller]
+  ): Promise<ExpandedPrompt> {
     const { redact = (shown: string) => shown } = this.#options.workspace
-    const made = await this.#expand('claude', ...asked)
+    const made = await this.#expand('claude', ...expansion)
     return { ...made, text: redact(made.text), notes: made.notes.map(redact) }
   }
 
-  /** Has commands in texts put to hooks before they run. */
+  /** Sets the hooks that are asked before embedded commands run. */
   guardCommands(guard: GuardCommand | undefined): void {
     this.#guard = guard
   }
 
-  /** For a person, who asked for it with a slash. */
-  expand(prompt: WrittenPrompt, given: string, who: Bringing): Promise<Expanded> {
-    return this.#expand('user', prompt, given, who)
+  /** For a user who typed a slash command. */
+  expand(prompt: PromptFile, argumentText: string, who: PromptCaller): Promise<ExpandedPrompt> {
+    return this.#expand('user', prompt, argumentText, who)
   }
 
   #expand(
     invokedBy: SkillCommand['invokedBy'],
-    prompt: WrittenPrompt,
-    given: string,
-    who: Bringing,
-  ): Promise<Expanded> {
+    prompt: PromptFile,
+    argumentText: string,
+    who: PromptCaller,
+  ): Promise<ExpandedPrompt> {
     const { rules, workspace, permissions } = this.#options
     const { signal, agentType, state } = who
     const agent = typeof agentType === 'string' ? { type: agentType, id: state?.agentId ?? '' } : undefined
     const guard = async (command: string): Promise<string | undefined> =>
       this.#guard?.({ command, commandName: prompt.name, invokedBy, agent, signal })
-    return expandWritten(prompt, given, rules.trust, { workspace, permissions, guard }, who)
+    return expandPromptFile(prompt, argumentText, rules.trust, { workspace, permissions, guard }, who)
   }
 }

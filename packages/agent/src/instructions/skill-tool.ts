@@ -2,13 +2,13 @@ import { headOf } from '@halting/core/adapters'
 import type { ToolContext } from '@halting/core'
 import type { AnyLeafTool } from '@halting/core/adapters'
 import { filledText, inputForm, optional, text } from '../tools/input.ts'
-import { failed } from '../tools/result.ts'
+import { errorResult } from '../tools/result.ts'
 import * as texts from './briefing-texts.ts'
-import type { WrittenPrompt } from './commands.ts'
-import { type Expanded } from './expand-prompt.ts'
-import type { Bringing } from './run-written.ts'
+import type { PromptFile } from './prompt-files.ts'
+import { type ExpandedPrompt } from './expand-prompt.ts'
+import type { PromptCaller } from './prompt-command.ts'
 
-/** Characters of the list of skills, and of one description. */
+/** Maximum characters of the list of skills, and of one description. */
 const listCharacters = 8_000
 const descriptionCharacters = 300
 
@@ -18,11 +18,11 @@ interface SkillInput {
 }
 
 // Spec R-SKILL-1.
-/** Has the text of a skill told when the model wants it: until then the model has seen its name and what it is for. */
+/** Returns the text of a skill on request. Before that, the model sees only its name and description. */
 export function createSkillTool(
-  skills: () => readonly WrittenPrompt[],
-  expand: (skill: WrittenPrompt, given: string, who: Bringing) => Promise<Expanded>,
-  /** What is to be said of those that there are by now; '' where the system prompt says it. */
+  skills: () => readonly PromptFile[],
+  expand: (skill: PromptFile, argumentText: string, who: PromptCaller) => Promise<ExpandedPrompt>,
+  /** The current list of skills; '' if the system prompt has it. */
   news: () => string = () => '',
 ): AnyLeafTool {
   const form = inputForm<SkillInput>('Skill', {
@@ -40,20 +40,23 @@ export function createSkillTool(
     async execute({ skill: name, args = '' }: SkillInput, context: ToolContext) {
       const skill = skills().find((each) => each.name === name.replace(/^\//, ''))
       if (skill === undefined)
-        return failed(
+        return errorResult(
           texts.unknownSkill(
             name,
             skills().map((each) => each.name),
           ),
         )
-      const { text: told, notes } = await expand(skill, args, context)
-      return { content: [told, ...notes].join('\n\n'), details: { type: 'skill', skill: skill.name, path: skill.path } }
+      const { text: content, notes } = await expand(skill, args, context)
+      return {
+        content: [content, ...notes].join('\n\n'),
+        details: { type: 'skill', skill: skill.name, path: skill.path },
+      }
     },
   }
 }
 
-/** What the model is told of skills before it uses one; '' for none. */
-export function skillList(skills: readonly WrittenPrompt[]): string {
+/** The list of skills for the model; '' if there are none. */
+export function skillList(skills: readonly PromptFile[]): string {
   if (skills.length === 0) return ''
   const lines: string[] = []
   let left = listCharacters
@@ -61,7 +64,7 @@ export function skillList(skills: readonly WrittenPrompt[]): string {
     const short = headOf(description.replaceAll(/\s+/g, ' '), descriptionCharacters)
     const line = `- ${name}${short === '' ? '' : `: ${short}`}`
     left -= line.length
-    // Its name can be used without what it is for.
+    // A skill can be used by name without its description.
     lines.push(left > 0 ? line : `- ${name}`)
   }
   return `${texts.skillListHead}\n${lines.join('\n')}`

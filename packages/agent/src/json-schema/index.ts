@@ -1,4 +1,4 @@
-// `@halting/agent/json-schema`: answers that fit a JSON Schema. Loaded where there is one: the validator is large.
+// `@halting/agent/json-schema`: answers that match a JSON Schema. Loaded on demand: the validator is large.
 import { createContext, Script } from 'node:vm'
 import { Ajv, type ErrorObject, type FuncKeywordDefinition, str } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -7,8 +7,8 @@ import { ConfigurationError, type FromJsonSchema, type JsonObject, type OutputSc
 import { headOf, isJsonObject, messageOf, outputThatFits } from '@halting/core/adapters'
 
 /**
- * Answers that fit a JSON Schema of draft 2020-12, or of draft 7 where its `$schema` says so. Formats are checked.
- * @throws ConfigurationError for what is no such schema, or points to another document.
+ * Answers that match a JSON Schema of draft 2020-12, or of draft 7 if its `$schema` says so. Formats are checked.
+ * @throws ConfigurationError for an invalid schema, or one that refers to another document.
  */
 export function jsonSchemaOutput<const Schema extends JsonObject>(
   schema: Schema,
@@ -22,19 +22,22 @@ export function jsonSchemaOutput<const Schema extends JsonObject>(
         message: `it took longer than ${mostMs / 1000} s to check; use shorter strings and lists`,
       }
     if (isFit) {
-      // What the schema takes is what this type says of it.
+      // A valid value has this type.
       return { fits: true, value: value as FromJsonSchema<Schema> }
     }
     return { fits: false, message: wordsOf(fits.errors ?? []) }
   })
 }
 
-/** Patterns may go back without end on some texts, and lists may be compared item by item: an answer must not hold up the program. */
+/**
+ * Patterns may backtrack without end on some texts, and lists may be compared item by item: an answer must not block
+ * the program.
+ */
 const mostMs = 2_000
 const context: { work: () => unknown } = Object.assign(createContext({}), { work: () => false })
 const call = new Script('work()')
 
-/** What the work comes to; undefined where it takes too long. Only an engine of its own ends what does not wait. */
+/** The result of the work; undefined if it takes too long. Only a separate script can be interrupted. */
 function inTime(work: () => unknown): boolean | undefined {
   context.work = work
   try {
@@ -48,14 +51,14 @@ function inTime(work: () => unknown): boolean | undefined {
 }
 
 function compiled(schema: JsonObject): ReturnType<Ajv['compile']> {
-  // Plain JavaScript may give anything.
+  // Plain JavaScript may pass anything.
   if (!isJsonObject(schema)) throw new ConfigurationError('A JSON Schema must be an object, such as {"type":"object"}.')
   const validator = validatorFor(schema)
   try {
     const fits = validator.compile(schema)
-    // A word of this validator's own, and no part of JSON Schema: it would answer with a promise, which fits always.
+    // `$async` is an extension of this validator: it would return a promise, which always counts as valid.
     if (!('$async' in fits)) {
-      // These have no depth: a schema that goes deeper in them refers to itself without end.
+      // These values have no depth: a schema that recurses on them refers to itself without end.
       for (const value of [null, true, 1, '', [], {}]) inTime(() => fits(value))
       return fits
     }
@@ -76,11 +79,11 @@ function validatorFor({ $schema: draft = newest }: JsonObject): Ajv {
       `The JSON Schema uses an unsupported draft: ${JSON.stringify(draft)}. Use draft 2020-12 or 7, or remove $schema to use 2020-12.`,
     )
   const validator = new Validator({
-    // Words that are not known say nothing, as the standard has it.
+    // Unknown keywords have no effect, as the standard says.
     strict: false,
-    // 1e999 is no number of JSON.
+    // JSON has no 1e999.
     strictNumbers: true,
-    // What every object of JavaScript inherits is no field of an answer.
+    // Inherited properties of JavaScript objects are not fields of an answer.
     ownProperties: true,
     allErrors: true,
     logger: false,
@@ -91,7 +94,7 @@ function validatorFor({ $schema: draft = newest }: JsonObject): Ajv {
   return validator
 }
 
-/** 19.99 is a multiple of 0.01, although what computers make of these is none: their quotient is as exact as its digits. */
+/** 19.99 is a multiple of 0.01 although their floating-point values are not: compares the decimal digits. */
 const multipleOf: FuncKeywordDefinition = {
   keyword: 'multipleOf',
   type: 'number',
@@ -105,7 +108,7 @@ const multipleOf: FuncKeywordDefinition = {
   },
 }
 
-/** Characters of what is wrong with a schema. */
+/** Maximum characters of a schema error. */
 const mostProblem = 1_000
 
 const newest = 'https://json-schema.org/draft/2020-12/schema'
@@ -115,13 +118,13 @@ const validators: ReadonlyMap<string, new (options: ConstructorParameters<typeof
   ['http://json-schema.org/draft-07/schema', Ajv],
 ])
 
-/** Of so many the model is told; it corrects these first. */
+/** Number of errors reported to the model, which corrects these first. */
 const mostErrors = 20
 
 function wordsOf(errors: readonly ErrorObject[]): string {
-  const told = new Set(errors.slice(0, mostErrors).map(wordOf))
+  const problems = new Set(errors.slice(0, mostErrors).map(wordOf))
   const left = errors.length - Math.min(errors.length, mostErrors)
-  return [...told, ...(left > 0 ? [`and ${left} more`] : [])].join('; ')
+  return [...problems, ...(left > 0 ? [`and ${left} more`] : [])].join('; ')
 }
 
 function wordOf({ instancePath, keyword, message = keyword, params }: ErrorObject): string {
@@ -134,7 +137,7 @@ function wordOf({ instancePath, keyword, message = keyword, params }: ErrorObjec
   return headOf(`${headOf(place, 200)} ${message}${which}${allowed}`, 300)
 }
 
-/** What the validator says of an error, by its keyword. */
+/** What the validator reports about an error, by its keyword. */
 interface Params {
   readonly additionalProperty?: string
   readonly unevaluatedProperty?: string

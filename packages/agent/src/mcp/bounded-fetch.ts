@@ -1,11 +1,11 @@
 import { floodBytes } from './flood.ts'
 
-/** Between two requests for a stream of events. A server may ask to be asked again at once, for ever. */
+/** Minimum time between two requests for an event stream. A server may request immediate reconnection for ever. */
 const pauseMs = 1_000
 
 /**
- * The time for the headers of an answer is that of the request; what comes after them has a bound of its own. A redirect is followed on the server itself
- * alone: headers of the server, which may be keys, and what it is asked are for nobody else.
+ * A fetch with bounds. The request's timeout covers the headers of a response; its body has separate limits. Redirects
+ * are followed only on the same server: its headers, which may be keys, and the request are for nobody else.
  */
 export function boundedFetch(mostBytes: number): typeof fetch {
   let next = 0
@@ -20,20 +20,20 @@ export function boundedFetch(mostBytes: number): typeof fetch {
     const { body } = response
     if (body === null) return response
     const isStream = (response.headers.get('content-type') ?? '').includes('text/event-stream')
-    const counted = body.pipeThrough(isStream ? eventBound(mostBytes) : bound(mostBytes))
+    const counted = body.pipeThrough(isStream ? eventLimiter(mostBytes) : byteLimiter(mostBytes))
     return new Response(counted, response)
   }
 }
 
 const mostRedirects = 5
-/** With these a request is made again as it was; with the others a POST becomes a GET. */
+/** With these a redirected request is repeated unchanged; with others a POST becomes a GET. */
 const sameRequest: readonly number[] = [307, 308]
 
 async function fetchFromServer(input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> {
   let url = new URL(input instanceof Request ? input.url : input)
-  let asked = init
+  let request = init
   for (let redirects = 0; ; redirects++) {
-    const response = await fetch(redirects === 0 ? input : url, { ...asked, redirect: 'manual' })
+    const response = await fetch(redirects === 0 ? input : url, { ...request, redirect: 'manual' })
     const location = response.headers.get('location')
     if (![301, 302, 303, ...sameRequest].includes(response.status) || location === null) return response
     await response.body?.cancel()
@@ -43,21 +43,21 @@ async function fetchFromServer(input: Parameters<typeof fetch>[0], init: Request
         `The server redirects to ${next?.origin ?? 'no address'}, which is not asked: name that address instead.`,
       )
     if (redirects >= mostRedirects) throw new Error('The server redirects without end.')
-    if (!sameRequest.includes(response.status) && (asked.method ?? 'GET') !== 'GET') {
-      const { body: _, ...rest } = asked
-      asked = { ...rest, method: 'GET' }
+    if (!sameRequest.includes(response.status) && (request.method ?? 'GET') !== 'GET') {
+      const { body: _, ...rest } = request
+      request = { ...rest, method: 'GET' }
     }
     url = next
   }
 }
 
-/** The same origin, or the same host by TLS. */
+/** The same origin, or the same host over TLS. */
 function isSameServer(from: URL, to: URL): boolean {
   if (to.origin === from.origin) return true
   return from.protocol === 'http:' && to.protocol === 'https:' && to.hostname === from.hostname
 }
 
-/** Over at once where the request is not wanted any more. */
+/** Ends early when the request is aborted. */
 function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -71,8 +71,8 @@ function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void
   })
 }
 
-/** An answer that never ends fills no memory. */
-export function bound(mostBytes: number): TransformStream<Uint8Array, Uint8Array> {
+/** Limits the size of a response, so that an endless one does not fill memory. */
+export function byteLimiter(mostBytes: number): TransformStream<Uint8Array, Uint8Array> {
   let left = mostBytes
   return new TransformStream({
     transform(chunk, controller) {
@@ -84,15 +84,15 @@ export function bound(mostBytes: number): TransformStream<Uint8Array, Uint8Array
 }
 
 const [lineFeed, carriageReturn] = [10, 13]
-/** Events in a second, over many seconds. */
+/** Events per second, averaged over many seconds. */
 const eventsPerSecond = 500
 const eventsAtOnce = 5_000
 
 /**
- * One event fills no memory, and events without end use up no processor. An event has any number of lines, and ends with an empty
- * one: what holds for a message holds for all of its lines together.
+ * Limits the size of one event, and the rate of events. An event has any number of lines and ends with an empty one;
+ * the limit of a message applies to all of its lines together.
  */
-function eventBound(mostBytes: number): TransformStream<Uint8Array, Uint8Array> {
+function eventLimiter(mostBytes: number): TransformStream<Uint8Array, Uint8Array> {
   let ofEvent = 0
   let ofLine = 0
   let before = 0

@@ -2,57 +2,57 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { expandVariables } from '../expand-variables.ts'
 
-/** A program that is started, and talked to over its stdin and stdout. */
+/** A program that is started and used over its stdin and stdout. */
 export interface StdioServer {
   readonly type: 'stdio'
   /** Path or name of the program. */
   readonly command: string
   /** Its arguments. */
   readonly args: readonly string[]
-  /** Beside the environment that every server gets. */
+  /** Added to the environment that every server gets. */
   readonly env: Readonly<Record<string, string>>
 }
 
-/** A server that is reached by HTTP: streamable HTTP, or the older form with events alone. */
+/** A server over HTTP: streamable HTTP, or the older SSE transport. */
 export interface HttpServer {
-  /** Streamable HTTP, or the older form with events. */
+  /** Streamable HTTP, or the older SSE transport. */
   readonly type: 'http' | 'sse'
   /** Address of the server. */
   readonly url: string
   /** Further headers of each request. */
   readonly headers: Readonly<Record<string, string>>
-  /** How this program is known there, for `signIn`; it registers itself when absent. */
+  /** The registration of this program there, for `signIn`. Default: it registers itself. */
   readonly oauth?: RegisteredClient
 }
 
-/** A program that was registered at a server beforehand. Its secret is in no file of servers. */
+/** A client that was registered at a server beforehand. Its secret is in no server file. */
 export interface RegisteredClient {
-  /** Id that the server knows the program by. */
+  /** The client id. */
   readonly clientId?: string
-  /** Of 127.0.0.1, where the browser comes back to. */
+  /** Port on 127.0.0.1 to which the browser is redirected. */
   readonly callbackPort?: number
 }
 
-/** A server in this process: what the SDKs call an `McpServer`, or anything else that connects to a transport. */
+/** A server in this process: an `McpServer` of the SDKs, or anything else that connects to a transport. */
 export interface InProcessServer {
   readonly type: 'sdk'
   /** The server. */
   readonly instance: McpInstance
 }
 
-/** The part of a server of the SDKs that is used here. */
+/** The part of an SDK server that is used here. */
 export interface McpInstance {
-  // The SDKs' own type of a transport has changed between their versions.
+  // The SDKs' transport type differs between versions.
   /** Connects the server to a transport. */
   connect(transport: never): Promise<void>
-  /** Ends the connection. */
+  /** Closes the connection. */
   close?(): Promise<void>
 }
 
 /** How to reach an MCP server: a process, an HTTP address, or an object in this process. */
 export type McpServerConfig = StdioServer | HttpServer | InProcessServer
 
-/** A server by its name, or why it cannot be connected to. */
+/** A named server, or why it cannot be used. */
 export interface McpServerEntry {
   /** Name of the server. */
   readonly name: string
@@ -60,20 +60,23 @@ export interface McpServerEntry {
   readonly server:
     | McpServerConfig
     | {
-        /** Why it cannot be connected to. */
+        /** Why it cannot be used. */
         readonly problem: string
       }
-  /** Who named it; `dynamic`: a host, which may take it away again. */
+  /** Where it is configured; `dynamic`: by a host, which may remove it. */
   readonly scope?: 'user' | 'project' | 'given' | 'plugin' | 'dynamic'
-  /** The time of one call of its tools, in place of the usual one. */
+  /** Time limit of one tool call, which replaces the default. */
   readonly toolMs?: number
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Reads a server as files give it, with `${VAR}` and `${VAR:-default}` put in. What is wrong is a value: the other servers run. */
-export function readMcpServer(given: JsonObject, env: Environment): McpServerEntry['server'] {
-  const { type, command, url } = given
+/**
+ * Reads a server from a file, with `${VAR}` and `${VAR:-default}` expanded. Errors are returned as values, so that the
+ * other servers work.
+ */
+export function readMcpServer(fields: JsonObject, env: Environment): McpServerEntry['server'] {
+  const { type, command, url } = fields
   try {
     const kind = kindOf(type, command, url)
     const expand = (text: string): string => expanded(text, env)
@@ -81,22 +84,22 @@ export function readMcpServer(given: JsonObject, env: Environment): McpServerEnt
       return {
         type: kind,
         command: expand(filled('command', command)),
-        args: texts('args', given['args'] ?? []).map(expand),
-        env: mapped('env', given['env'] ?? {}, expand),
+        args: texts('args', fields['args'] ?? []).map(expand),
+        env: mapped('env', fields['env'] ?? {}, expand),
       }
     }
     const address = expand(filled('url', url))
     if (!/^https?:\/\//i.test(address) || !URL.canParse(address))
       return { problem: 'its url must begin with http:// or https://' }
     const { username, password } = new URL(address)
-    // Nothing asks with it, and the error of that would tell it.
+    // `fetch` rejects such a URL with an error that would reveal the password.
     if (username !== '' || password !== '')
       return { problem: 'its url contains a user name or password; put them in a header' }
-    const oauth = registeredClient(given['oauth'], expand)
+    const oauth = registeredClient(fields['oauth'], expand)
     return {
       type: kind,
       url: address,
-      headers: headersIn(mapped('headers', given['headers'] ?? {}, expand)),
+      headers: headersIn(mapped('headers', fields['headers'] ?? {}, expand)),
       ...(oauth !== undefined && { oauth }),
     }
   } catch (thrown) {
@@ -107,10 +110,10 @@ export function readMcpServer(given: JsonObject, env: Environment): McpServerEnt
 
 class Misread extends Error {}
 
-function registeredClient(given: unknown, expand: (text: string) => string): RegisteredClient | undefined {
-  if (given === undefined || given === null) return undefined
-  if (!isJsonObject(given)) throw new Misread('its oauth must be an object, such as {"clientId": "…"}')
-  const { clientId, callbackPort, clientSecret } = given
+function registeredClient(fields: unknown, expand: (text: string) => string): RegisteredClient | undefined {
+  if (fields === undefined || fields === null) return undefined
+  if (!isJsonObject(fields)) throw new Misread('its oauth must be an object, such as {"clientId": "…"}')
+  const { clientId, callbackPort, clientSecret } = fields
   if (clientSecret !== undefined)
     throw new Misread('its oauth has a clientSecret: give it in the variable MCP_CLIENT_SECRET to halting mcp login')
   if (
@@ -166,7 +169,7 @@ function mapped(field: string, value: unknown, expand: (text: string) => string)
   return Object.fromEntries(entries)
 }
 
-/** What is told of one that cannot be sent has its value in it, which may be a key. */
+/** An error about an invalid header would contain its value, which may be a key. */
 function headersIn(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw new Misread('its headers have a name that cannot be sent')
@@ -178,6 +181,6 @@ function headersIn(headers: Readonly<Record<string, string>>): Readonly<Record<s
 
 function expanded(text: string, env: Environment): string {
   return expandVariables(text, env, (name) => {
-    throw new Misread(`the variable ${name} is not set; \${${name}:-default} says what to take then`)
+    throw new Misread(`the variable ${name} is not set; \${${name}:-default} sets a default`)
   })
 }

@@ -4,9 +4,9 @@ import type { SignIns } from './sign-in/sign-ins.ts'
 import type { StdioPlace } from './stdio-transport.ts'
 
 export interface ConnectionPlace extends StdioPlace {
-  /** What the server is called here. */
+  /** The name of the server in this session. */
   readonly name: string
-  /** Who a person is at servers; without it no server is told. */
+  /** The user's sign-ins. Without it no server gets one. */
   readonly signIns?: SignIns | undefined
   readonly directories: readonly string[]
   readonly limits: McpLimits

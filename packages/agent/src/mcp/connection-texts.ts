@@ -1,4 +1,4 @@
-// Why an MCP server is not connected or did not do something. People read these too.
+// Why an MCP server is not connected or a request failed. Users read these too.
 
 export const connectionClosed = 'the connection closed'
 export const serverEnded = (how: string): string => `it ended (${how})`
@@ -9,13 +9,13 @@ export const floods = 'it sent too much data too fast'
 const loginCommand = (server: string): string =>
   /^[\w.-]+$/.test(server) ? `\`halting mcp login ${server}\`` : '`halting mcp login` with its name'
 
-/** How a person signs in. */
+/** How a user signs in. */
 export function signInAdvice(server: string, canSignIn: boolean): string {
   const header = 'add a header with a token'
   return `authentication required: ${canSignIn ? `run ${loginCommand(server)}, or ${header}` : header}`
 }
 
-/** What a person does when a server requires more permissions than its sign-in, or the token in its header, has. */
+/** What a user does when a server requires more permissions than its sign-in, or the token in its header, has. */
 export function moreScopeAdvice(server: string, canSignIn: boolean, scope: string | undefined): string {
   const missing = scope === undefined ? 'another permission' : `the permission ${JSON.stringify(scope.slice(0, 200))}`
   return `it requires ${missing}: ${canSignIn ? `run ${loginCommand(server)}` : 'use a header with a token that has it'}`

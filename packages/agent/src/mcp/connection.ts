@@ -13,44 +13,46 @@ import { nameFor } from './repair/values.ts'
 import { type ShownSchema, shownSchemaOf } from './schema/shown-schema.ts'
 import type { StdioTransport } from './stdio-transport.ts'
 import { timeLimit } from '../time-limit.ts'
-import { unlessAborted } from './unless-aborted.ts'
-import { watchLists } from './watch-lists.ts'
+import { rejectOnAbort } from './reject-on-abort.ts'
 
-/** A tool as its server offers it, with its input schema as a model is shown it. */
+/** A tool of a server, with its input schema as shown to a model. */
 export type ServerTool = Tool & { readonly shown: ShownSchema }
 
-/** What a server offers, as it said last. */
+/** What a server currently offers. */
 export interface Offered {
   readonly tools: readonly ServerTool[]
   readonly prompts: readonly Prompt[]
   readonly hasResources: boolean
-  /** What of its lists is left out, or shown without its fields: a clause each. */
+  /** Items of its lists that are omitted or shown without their fields: a clause each. */
   readonly problems: readonly string[]
 }
 
-/** A server that is connected. */
+/** A connected server. */
 export interface Connection {
   readonly client: Client
-  /** What of its lists could not be used. */
+  /** Problems of its lists. */
   readonly reports: Reports
   readonly offered: Offered
-  /** Asks anew what it offers. */
-  look(signal: AbortSignal): Promise<Offered>
-  /** Whether an error says that the server does not know the session any more, as one that was started anew does. */
+  /** Requests its lists again. */
+  reload(signal: AbortSignal): Promise<Offered>
+  /** Whether an error means that the server has lost the session, for example after a restart. */
   hasLostSession(thrown: unknown): boolean
-  /** What a person has to do about an error, where the server wants a permission that it was not given. */
+  /** What the user must do about an error, if the server requires a permission that was not granted. */
   denial(thrown: unknown): Promise<NeedsSignIn | undefined>
   /** Resolves when nothing of the connection is left. */
   close(): Promise<void>
 }
 
 export interface ConnectionEvents {
-  /** It is gone, by its own doing. */
+  /** The server closed the connection. */
   onGone(problem: string): void
   onListChanged(): void
 }
 
-/** Connects and asks what there is, all within the time for that. @throws Error in words for a person */
+/**
+ * Connects and requests the lists, within the time limit.
+ * @throws Error with a message for the user
+ */
 export async function connect(
   server: McpServerConfig,
   place: ConnectionPlace,
@@ -70,21 +72,21 @@ export async function connect(
     await link.close()
   }
   try {
-    const client = await unlessAborted(link.open({ signal: inTime, timeout: place.limits.connectMs }), inTime)
+    const client = await rejectOnAbort(link.open({ signal: inTime, timeout: place.limits.connectMs }), inTime)
     Object.assign(client, {
       onclose: () => {
         if (isReady && !isClosed) events.onGone(link.stdio?.problem ?? texts.connectionClosed)
       },
     })
     const look = (within: AbortSignal): Promise<Offered> =>
-      unlessAborted(offeredBy(client, reports, place.limits, within), within)
+      rejectOnAbort(offeredBy(client, reports, place.limits, within), within)
     const offered = await look(inTime)
     for (const method of listChanged) client.setNotificationHandler(method, () => events.onListChanged())
     isReady = true
     void watchLists(client, place.limits, () => events.onListChanged(), watching.signal)
     const hasLostSession = (thrown: unknown): boolean =>
       thrown instanceof SdkHttpError && thrown.status === 404 && link.sessionId !== undefined
-    return { client, reports, offered, look, hasLostSession, denial: (thrown) => link.denial(thrown), close }
+    return { client, reports, offered, reload: look, hasLostSession, denial: (thrown) => link.denial(thrown), close }
   } catch (thrown) {
     const problem =
       (await link.denial(thrown)) ??
@@ -102,7 +104,7 @@ const listChanged = [
   'notifications/resources/list_changed',
 ] as const
 
-/** So long at most schemas are read before others have their turn, but for a single one. */
+/** Schemas are processed for at most this long before other work may run, except for a single schema. */
 const mostBusyMs = 20
 
 async function offeredBy(client: Client, reports: Reports, limits: McpLimits, signal: AbortSignal): Promise<Offered> {
@@ -110,7 +112,7 @@ async function offeredBy(client: Client, reports: Reports, limits: McpLimits, si
   const capabilities = client.getServerCapabilities() ?? {}
   const [tools, prompts] = await Promise.all([
     capabilities.tools === undefined ? [] : client.listTools(undefined, options).then((list) => list.tools),
-    // Tools are what a server is for: without its prompts it is as good.
+    // Tools are what matters: failing prompts do not fail the server.
     capabilities.prompts === undefined
       ? []
       : client.listPrompts(undefined, options).then(
@@ -121,13 +123,14 @@ async function offeredBy(client: Client, reports: Reports, limits: McpLimits, si
   const shown: ServerTool[] = []
   let restedAtMs = performance.now()
   for (const tool of tools.slice(0, limits.tools)) {
-    // Many large schemas take seconds: keys and other servers are not kept waiting, and the time for connecting ends it.
+    // Many large schemas take seconds: keyboard input and other servers must not wait, and the connection timeout
+    // applies.
     if (performance.now() - restedAtMs > mostBusyMs) {
       await setImmediate()
       signal.throwIfAborted()
       restedAtMs = performance.now()
     }
-    // It came as JSON.
+    // It was received as JSON.
     const schema = shownSchemaOf(tool.inputSchema as JsonObject)
     const [problem, ...more] = schema.problems
     const also = more.length > 0 ? `, and ${more.length} more` : ''
@@ -161,15 +164,63 @@ function problemOf(
   const words = messageOf(thrown)
   if ([status, code].some((one) => one === 401 || one === 403) || /unauthorized/i.test(words))
     return new NeedsSignIn(texts.signInAdvice(name, stdio === undefined && signIns !== undefined))
-  const said = stdio?.lastWords === undefined || stdio.lastWords === '' ? '' : `; it said: ${stdio.lastWords}`
-  if (stdio?.problem !== undefined) return new Error(`${stdio.problem}${said}`)
+  const stderrNote = stdio?.lastWords === undefined || stdio.lastWords === '' ? '' : `; it said: ${stdio.lastWords}`
+  if (stdio?.problem !== undefined) return new Error(`${stdio.problem}${stderrNote}`)
   if (isLate || isTimedOut(thrown))
-    return new Error(`it did not answer within ${limits.connectMs / 1_000} s (MCP_TIMEOUT)${said}`)
-  if (code === 'ENOENT') return new Error('there is no such program')
-  return new Error(`${words.replace(/\s+/g, ' ').slice(0, 300)}${said}`)
+    return new Error(`it did not answer within ${limits.connectMs / 1_000} s (MCP_TIMEOUT)${stderrNote}`)
+  if (code === 'ENOENT') return new Error('the program was not found')
+  return new Error(`${words.replace(/\s+/g, ' ').slice(0, 300)}${stderrNote}`)
 }
 
-/** Whether the time for an answer is over, by our clock and not by the server's words. */
+/** Whether a request timed out, by our clock rather than the server's message. */
 export function isTimedOut(thrown: unknown): boolean {
   return thrown instanceof SdkError && thrown.code === SdkErrorCode.RequestTimeout
+}
+
+/**
+ * Listens for changed lists. In revisions before 2026-07-28 servers send these notifications unasked; from then on a
+ * subscription is needed. A subscription that ends is renewed, each time later than before. Never rejects.
+ */
+async function watchLists(
+  client: Client,
+  { connectMs, reconnectMs, stableMs }: McpLimits,
+  onChange: () => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { tools, prompts, resources } = client.getServerCapabilities() ?? {}
+  const filter = {
+    ...(tools?.listChanged === true && { toolsListChanged: true }),
+    ...(prompts?.listChanged === true && { promptsListChanged: true }),
+    ...(resources?.listChanged === true && { resourcesListChanged: true }),
+  }
+  if (client.getProtocolEra() !== 'modern' || Object.keys(filter).length === 0) return
+  for (let tries = 0; !signal.aborted; tries++) {
+    const begun = performance.now()
+    try {
+      const subscription = await client.listen(filter, { timeout: connectMs, signal })
+      // Changes in between were not reported.
+      if (tries > 0) onChange()
+      await subscription.closed
+    } catch {
+      // It is retried, like one that ended.
+    }
+    if (performance.now() - begun > stableMs) tries = 0
+    const delay = reconnectMs[tries]
+    if (delay === undefined) return
+    await pause(delay, signal)
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    // Does not keep the process running: nobody waits for the result.
+    const timer = setTimeout(done, ms).unref()
+    signal.addEventListener('abort', done, { once: true })
+    if (signal.aborted) done()
+  })
 }

@@ -3,46 +3,52 @@ import { anySignal, isJsonObject, sharedAbort } from '@halting/core/adapters'
 import { pagesRefused, pagesUnusable, pageUnopened, questionUnanswered, quoted } from './elicitation-texts.ts'
 import type { McpLimits } from './limits.ts'
 import { timeLimit } from '../time-limit.ts'
-import { unlessAborted } from './unless-aborted.ts'
+import { rejectOnAbort } from './reject-on-abort.ts'
 
-/** A question of an MCP server to a person. */
+/** A request of an MCP server for user input. */
 export interface ElicitationRequest {
-  /** The question, for the person. */
+  /** The question to the user. */
   readonly message: string
-  /** `form`: the person fills in the fields of `requestedSchema`. `url`: the person opens `url` in a browser (default: `form`). */
+  /**
+   * `form`: the user fills in the fields of `requestedSchema`. `url`: the user opens `url` in a browser (default:
+   * `form`).
+   */
   readonly mode?: 'form' | 'url'
   /** JSON Schema of the fields. */
   readonly requestedSchema?: unknown
-  /** An `http` or `https` address. Show all of it and its host. Do not fetch it, and open it only when the person says so. */
+  /**
+   * An `http` or `https` address. Show the full address and its host. Do not fetch it, and open it only when the user
+   * agrees.
+   */
   readonly url?: string
   /** The id of the request in `url` mode. */
   readonly elicitationId?: string
-  /** Aborts when the server reports that the person has finished on the page, which may be after the answer. */
+  /** Aborts when the server reports that the user has finished on the page, which may be after the answer. */
   readonly completed?: AbortSignal
 }
 
-/** A person's answer to a question of an MCP server. */
+/** A user's answer to a request of an MCP server. */
 export interface ElicitationAnswer {
-  /** `accept` in `url` mode: the person agrees to open the page. */
+  /** `accept` in `url` mode: the user agrees to open the page. */
   readonly action: 'accept' | 'decline' | 'cancel'
-  /** What the person filled in, by field, with `accept`. */
+  /** The user's input by field, with `accept`. */
   readonly content?: { readonly [field: string]: string | number | boolean | readonly string[] }
 }
 
-/** Puts a question of a server to a person. */
+/** Asks the user on behalf of a server. */
 export type Elicit = (server: string, request: ElicitationRequest, signal: AbortSignal) => Promise<ElicitationAnswer>
 
 interface ElicitationOptions {
   readonly server: string
   readonly limits: Pick<McpLimits, 'toolMs' | 'pageMs'>
-  /** Without it every question is declined. */
+  /** Without it every request is declined. */
   readonly elicit?: Elicit | undefined
-  /** Reports, once for each question, that nobody could answer it. */
+  /** Called once per question that nobody could answer. */
   readonly onUnanswered?: ((sentence: string) => void) | undefined
 }
 
-/** Params of `elicitation/create`, and the elements of a refusal's `elicitations`: nothing of them was checked. */
-interface Asked {
+/** Parameters of `elicitation/create`, and elements of a refusal's `elicitations`, unchecked. */
+interface RawElicitation {
   readonly message?: unknown
   readonly mode?: unknown
   readonly requestedSchema?: unknown
@@ -53,28 +59,26 @@ interface Asked {
 const longestAddress = 8_192
 const mostPages = 100
 const mostReports = 20
-/** Questions that wait for an answer at the same time. */
+/** Maximum number of open questions. */
 const mostOpen = 10
-/** Refusals, one after another, after which a person is not asked any more. */
+/** Number of consecutive refusals after which the user is not asked any more. */
 const mostRefusals = 10
 
 // Spec R-MCP-11.
 /**
- * The questions of one server to a person.
- *
- * E1: each question has an answer in bounded time: that of a call, and not after the call or the connection has ended.
- * E2: an address is never fetched here.
- * E3: a server has at most `mostOpen` questions open, and is declined after `mostRefusals` in a row until it is called again.
+ * The requests of one server to the user. E1: each question is answered in bounded time, at the latest when its call
+ * or the connection ends. E2: an address is never fetched here. E3: a server has at most `mostOpen` open questions,
+ * and is declined after `mostRefusals` consecutive refusals until it is called again.
  */
 export class Elicitations {
   readonly #options: ElicitationOptions
-  /** Pages that a person was asked to open; aborted when the server reports that the person has finished. */
+  /** Pages that the user was asked to open; aborted when the server reports that the user has finished. */
   readonly #pages = new Map<string, AbortController>()
-  /** Calls that are running, with the sentences that their results end with. */
+  /** Running calls, with sentences to append to their results. */
   readonly #calls = new Set<Set<string>>()
   readonly #reported = new Set<string>()
   #lost = sharedAbort()
-  /** Aborts when no call is running any more: what was asked during it needs no answer. */
+  /** Aborts when no call is running: questions asked during calls need no answer then. */
   #calling = sharedAbort()
   #open = 0
   #refusals = 0
@@ -84,34 +88,34 @@ export class Elicitations {
   }
 
   /** Answers `elicitation/create`. */
-  async answer(asked: Asked, signal: AbortSignal): Promise<ElicitationAnswer> {
+  async answer(asked: RawElicitation, signal: AbortSignal): Promise<ElicitationAnswer> {
     const request = this.#requestOf(asked)
     if (request === undefined) return { action: 'decline' }
     return this.#options.elicit === undefined ? this.#unanswered(request) : this.#put(request, signal)
   }
 
-  /** The server reports that a person has finished on a page. */
+  /** The server reports that the user has finished on a page. */
   complete(elicitationId: string): void {
     this.#pages.get(elicitationId)?.abort()
   }
 
-  /** Nobody waits for answers any more. */
+  /** Ends all open questions. */
   connectionLost(): void {
     this.#lost.abort(new Error('the connection ended'))
     this.#lost = sharedAbort()
   }
 
   /**
-   * Has the pages opened that the server wants to be opened before a call (error -32042), and waits until it reports that the person has finished, at most
-   * `pageMs`. Gives the hosts, after which the call may be made again, or the error of the call.
+   * Asks the user to open the pages that the server requires before a call (error -32042), and waits up to `pageMs`
+   * until it reports completion. Returns the hosts, after which the call may be repeated, or the error of the call.
    */
   async openPages(
     elicitations: unknown,
     signal: AbortSignal,
   ): Promise<{ readonly hosts: readonly string[] } | { readonly problem: string }> {
     const { server, elicit, limits } = this.#options
-    const asked = Array.isArray(elicitations) ? elicitations.slice(0, mostPages) : []
-    const requests = asked.map((one: unknown) =>
+    const pages = Array.isArray(elicitations) ? elicitations.slice(0, mostPages) : []
+    const requests = pages.map((one: unknown) =>
       isJsonObject(one) && one['mode'] === 'url' ? this.#requestOf(one) : undefined,
     )
     const hosts = [...new Set(requests.map((request) => hostOf(request?.url)))]
@@ -126,15 +130,15 @@ export class Elicitations {
     }
     const finished = requests.flatMap((request) => request?.completed ?? [])
     const limit = timeLimit(limits.pageMs, anySignal([signal, this.#lost.signal]))
-    await Promise.all(finished.map((completed) => unlessAborted(aborted(completed), limit.signal)))
-      // The server says whether it was done.
+    await Promise.all(finished.map((completed) => rejectOnAbort(aborted(completed), limit.signal)))
+      // The server reports whether it was done.
       .catch(() => undefined)
       .finally(() => limit.clear())
     signal.throwIfAborted()
     return { hosts }
   }
 
-  /** Collects what the result of a call ends with: questions that nobody could answer. */
+  /** Collects sentences for the result of a call: questions that nobody could answer. */
   watchCall(): { end(): readonly string[] } {
     const sentences = new Set<string>()
     this.#calls.add(sentences)
@@ -157,7 +161,7 @@ export class Elicitations {
     const limit = timeLimit(limits.toolMs, anySignal(ends))
     this.#open += 1
     try {
-      const { action, content } = await unlessAborted(elicit(server, request, limit.signal), limit.signal)
+      const { action, content } = await rejectOnAbort(elicit(server, request, limit.signal), limit.signal)
       this.#refusals = action === 'accept' ? 0 : this.#refusals + 1
       return { action, ...(request.mode === 'form' && content !== undefined && { content }) }
     } catch (thrown) {
@@ -176,9 +180,15 @@ export class Elicitations {
     return true
   }
 
-  /** Undefined for an address that no browser should open. */
-  #requestOf({ message: given, mode, requestedSchema, url, elicitationId: id }: Asked): ElicitationRequest | undefined {
-    const message = typeof given === 'string' ? given : ''
+  /** Undefined for an address that a browser must not open. */
+  #requestOf({
+    message: question,
+    mode,
+    requestedSchema,
+    url,
+    elicitationId: id,
+  }: RawElicitation): ElicitationRequest | undefined {
+    const message = typeof question === 'string' ? question : ''
     if (mode !== 'url') return { mode: 'form', message, requestedSchema }
     const address = typeof url === 'string' ? addressOf(url) : undefined
     if (address === undefined) return undefined
@@ -205,7 +215,7 @@ export class Elicitations {
     return { action: 'decline' }
   }
 
-  /** Tells the person who started the program, who may open an address later. */
+  /** Reports the question to the user who started the program, who may open an address later. */
   #report({ mode, message, url = '' }: ElicitationRequest): void {
     const { server } = this.#options
     const what = mode === 'url' ? `to open ${url} (host: ${hostOf(url)})` : quoted(message)
@@ -220,8 +230,8 @@ export class Elicitations {
 }
 
 /**
- * An address as a browser reads it, in ASCII: other programs find another host in some texts. Undefined for what no browser should open, such as an address
- * that begins with a user name that looks like a host.
+ * The address as a browser parses it, in ASCII: other programs see another host in some texts. Undefined for what a
+ * browser must not open, such as an address whose user name looks like a host.
  */
 function addressOf(url: string): URL | undefined {
   if (url.length > longestAddress || !URL.canParse(url)) return undefined
@@ -231,7 +241,7 @@ function addressOf(url: string): URL | undefined {
   return isPage && username === '' && password === '' && href.length <= longestAddress ? address : undefined
 }
 
-/** The host of an address, as it is looked up; '' for any other text. */
+/** The host of an address as it is resolved; '' for any other text. */
 function hostOf(url: string | undefined): string {
   return url === undefined ? '' : (addressOf(url)?.host ?? '')
 }

@@ -1,17 +1,20 @@
-/** How much of each kind may come at once, and in each second after that. Answers are asked for, so there is no more of them than of questions. */
+/**
+ * Limits per kind of message: burst size, and rate per second. Responses are requested by us, so there are no more of
+ * them than requests.
+ */
 const bounds = {
   answer: { atOnce: 2_000, perSecond: 500 },
   unasked: { atOnce: 2_000, perSecond: 200 },
   noise: { atOnce: 1_000, perSecond: 50 },
 } as const
 
-/** Of all kinds together: to read much that nobody asked for takes a processor too. */
+/** For all kinds together: reading many unsolicited messages costs CPU too. */
 export const floodBytes: { readonly atOnce: number; readonly perSecond: number } = {
   atOnce: 512 * 1024 * 1024,
   perSecond: 16 * 1024 * 1024,
 }
 
-/** Counts what a server sends. One that sends without end would use up a processor, and be heard by nobody. */
+/** Rate limiter for the messages of a server. An endless stream would use up the CPU. */
 export class Flood {
   readonly #left: Record<keyof typeof bounds, number> = {
     answer: bounds.answer.atOnce,
@@ -21,8 +24,8 @@ export class Flood {
   #bytesLeft = floodBytes.atOnce
   #at: number = performance.now()
 
-  /** Whether one more of this kind is taken. */
-  lets(kind: keyof typeof bounds, bytes: number): boolean {
+  /** Whether one more message of this kind is within the limits. */
+  accepts(kind: keyof typeof bounds, bytes: number): boolean {
     const now = performance.now()
     const seconds = (now - this.#at) / 1_000
     this.#at = now

@@ -1,4 +1,5 @@
-// `@halting/agent/mcp`: servers of the Model Context Protocol. An entry of its own, so that a run without servers loads none of it.
+// `@halting/agent/mcp`: servers of the Model Context Protocol. A separate entry, so that runs without servers load none
+// of it.
 export {
   type HttpServer,
   type InProcessServer,

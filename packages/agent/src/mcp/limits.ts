@@ -1,34 +1,34 @@
-/** What a server may take of time, memory and the model's window. */
+/** Limits of time, memory and context window for a server. */
 export interface McpLimits {
-  /** Until a server is connected and has said what it offers. */
+  /** Time until a server is connected and has listed what it offers. */
   readonly connectMs: number
-  /** One call of a tool. */
+  /** Time of one tool call. */
   readonly toolMs: number
-  /** How long a call waits for a person to finish on a page, after they agreed to open it. */
+  /** Time that a call waits for the user to finish on a page, after they agreed to open it. */
   readonly pageMs: number
-  /** How long the first request waits for servers after the first of them is there, and how long in all. */
+  /** Time that the first request waits for further servers after the first one is connected. */
   readonly waitAfterFirstMs: number
-  /** How long in all. */
+  /** Time that the first request waits for servers in all. */
   readonly waitMs: number
-  /** Tokens of one result that the model is shown. */
+  /** Maximum tokens of one result that the model sees. */
   readonly outputTokens: number
-  /** One message. */
+  /** Maximum bytes of one message. */
   readonly messageBytes: number
-  /** Tools of one server. */
+  /** Maximum number of tools of one server. */
   readonly tools: number
-  /** Characters of one description. */
+  /** Maximum characters of one description. */
   readonly descriptionCharacters: number
-  /** Images of one result. */
+  /** Maximum number of images of one result. */
   readonly imagesOfResult: number
-  /** Between SIGTERM and SIGKILL. */
+  /** Time between SIGTERM and SIGKILL. */
   readonly killGraceMs: number
-  /** Before each new try at a server that was there and is gone. */
+  /** Delays before each attempt to reconnect to a server. */
   readonly reconnectMs: readonly number[]
-  /** A connection that held for so long begins to count its tries anew. */
+  /** After a connection of this duration, the attempts are counted anew. */
   readonly stableMs: number
 }
 
-/** The limits of MCP servers where the caller sets no others. */
+/** Default limits of MCP servers. */
 export const defaultMcpLimits: McpLimits = Object.freeze({
   connectMs: 30_000,
   toolMs: 600_000,
@@ -45,27 +45,27 @@ export const defaultMcpLimits: McpLimits = Object.freeze({
   stableMs: 60_000,
 })
 
-/** About so many characters make a token. */
+/** Approximate number of characters per token. */
 export const charactersPerToken = 4
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The defaults, then what the environment says, then what the caller says. */
+/** The defaults, overridden by the environment, overridden by the caller. */
 export function mcpLimitsFrom(env: Environment, chosen: Partial<McpLimits> = {}): McpLimits {
   const waitMs = env['HALTING_MCP_WAIT_MS'] === '0' ? 0 : positive(env['HALTING_MCP_WAIT_MS'])
-  const said = {
+  const fromEnvironment = {
     connectMs: positive(env['MCP_TIMEOUT']),
     toolMs: positive(env['MCP_TOOL_TIMEOUT']),
     outputTokens: positive(env['MAX_MCP_OUTPUT_TOKENS']),
-    // Who says how long knows what they wait for.
+    // An explicit time applies to every wait.
     waitMs,
     waitAfterFirstMs: waitMs,
   }
-  const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
-  return { ...defaultMcpLimits, ...given, ...chosen }
+  const setLimits = Object.fromEntries(Object.entries(fromEnvironment).filter(([, value]) => value !== undefined))
+  return { ...defaultMcpLimits, ...setLimits, ...chosen }
 }
 
-/** A timer takes no more than this. */
+/** Maximum value of a timer. */
 const longestTimerMs = 2 ** 31 - 1
 
 function positive(text: string | undefined): number | undefined {

@@ -8,12 +8,14 @@ import {
   SdkHttpError,
   SSEClientTransport,
   type Transport,
+  type JSONRPCMessage,
+  StreamableHTTPClientTransport,
+  type TransportSendOptions,
 } from '@modelcontextprotocol/client'
 import { messageOf } from '@halting/core/adapters'
 import { boundedFetch } from './bounded-fetch.ts'
 import type { HttpServer, McpServerConfig } from './config.ts'
 import type { ConnectionPlace } from './connection-place.ts'
-import { HttpTransport } from './http-transport.ts'
 import { moreScopeAdvice, signInAdvice } from './connection-texts.ts'
 import { NeedsSignIn } from './needs-sign-in.ts'
 import { Reports } from './repair/reports.ts'
@@ -21,37 +23,63 @@ import { TolerantTransport } from './repair/tolerant-transport.ts'
 import { tokenSource } from './sign-in/token-source.ts'
 import { StdioTransport } from './stdio-transport.ts'
 import { settledWithin } from '../time-limit.ts'
+import { connectionEnded } from './mcp-texts.ts'
+
+/**
+ * Streamable HTTP that answers a request with an error if its stream ended without a response. Otherwise the caller
+ * would wait for its whole timeout.
+ */
+class HttpTransport extends StreamableHTTPClientTransport {
+  override async send(message: JSONRPCMessage | JSONRPCMessage[], options: TransportSendOptions = {}): Promise<void> {
+    const onRequestStreamEnd = (): void => {
+      options.onRequestStreamEnd?.()
+      for (const { id } of requestsIn(message))
+        // If a response has arrived, it counts: the client ignores a second one.
+        this.onmessage?.({ jsonrpc: '2.0', id, error: { code: connectionClosed, message: connectionEnded } })
+    }
+    return super.send(message, { ...options, onRequestStreamEnd })
+  }
+}
+
+const connectionClosed = -32_000
+
+function requestsIn(message: JSONRPCMessage | JSONRPCMessage[]): readonly { readonly id: string | number }[] {
+  const all = Array.isArray(message) ? message : [message]
+  return all.flatMap((one) => ('method' in one && 'id' in one ? [{ id: one.id }] : []))
+}
 
 interface OpenOptions {
   readonly signal: AbortSignal
-  /** Milliseconds for one request. */
+  /** Time limit of one request, in milliseconds. */
   readonly timeout: number
 }
 
 interface Way {
   readonly transport: Transport
   readonly stdio?: StdioTransport
-  /** Has the other end listen. */
+  /** Makes the other end listen. */
   readonly opened?: () => Promise<void>
 }
 
 /** Revision 2026-07-28 has no `initialize`; `legacy` is every revision before it. */
 type Versions = 'legacy' | 'any'
 
-/** What a server by HTTP has to say that it knows the newest revision. One that is silent is asked in the old way. */
+/**
+ * Share of the time in which a server over HTTP must answer the probe for the newest revision. After that the older
+ * handshake is used.
+ */
 const probeShare = 1 / 3
 const mostProbeMs = 10_000
 
 // Decision 0071.
 /**
- * The way to one server, and the client on it once both have agreed on a revision of the protocol.
- *
- * A server by HTTP is asked for the newest revision first: it costs one exchange. A process is not: some end, or are silent, at a request before
- * `initialize`, and to ask a second process, as the client would, doubles the time of every start. It is initialized as ever, and asked for the
- * newest revision where it refuses that.
+ * The transport to one server and its client, after both have agreed on a protocol revision. A server over HTTP is
+ * probed for the newest revision first, at the cost of one exchange. A process is not: some exit or hang on a request
+ * before `initialize`, and probing with a second process, as the client would, doubles the time of every start. It
+ * gets `initialize`, and is asked for the newest revision if it refuses that.
  */
 export class Link {
-  /** What of the server's lists could not be used. */
+  /** Problems of the server's lists. */
   readonly reports: Reports = new Reports()
   readonly #server: McpServerConfig
   readonly #place: ConnectionPlace
@@ -68,12 +96,12 @@ export class Link {
     return this.#way?.stdio
   }
 
-  /** Of the revisions that have sessions. */
+  /** Only in revisions that have sessions. */
   get sessionId(): string | undefined {
     return this.#way?.transport.sessionId
   }
 
-  /** Rejects where the server cannot be reached, or knows no revision that the client does. */
+  /** Rejects if the server cannot be reached, or shares no revision with the client. */
   async open(options: OpenOptions): Promise<Client> {
     switch (this.#server.type) {
       case 'http':
@@ -86,15 +114,18 @@ export class Link {
     }
   }
 
-  /** What a person has to do about an error, where the server wants a permission that it was not given; noted for the next sign-in. */
+  /**
+   * What the user must do about an error, if the server requires a permission that was not granted. Stores the scope
+   * for the next sign-in.
+   */
   async denial(thrown: unknown): Promise<NeedsSignIn | undefined> {
     if (!(thrown instanceof InsufficientScopeError)) return undefined
     const { requiredScope: scope } = thrown
     const { signIns, name } = this.#place
     const server = this.#server
     const canSignIn = signIns !== undefined && 'url' in server && !isSigned(server)
-    // Where it cannot be noted the sign-in asks for what it knows.
-    if (canSignIn && scope !== undefined) await signIns.want(server.url, scope).catch(() => undefined)
+    // If it cannot be stored, the sign-in requests the scopes that it knows.
+    if (canSignIn && scope !== undefined) await signIns.addScope(server.url, scope).catch(() => undefined)
     return new NeedsSignIn(moreScopeAdvice(name, canSignIn, scope))
   }
 
@@ -102,7 +133,7 @@ export class Link {
   async close(): Promise<void> {
     this.#isClosed = true
     const { killGraceMs } = this.#place
-    // One that hangs while it is closed holds nobody up; a process is ended in any case.
+    // A server that hangs while closing must not block; a process is killed in any case.
     await settledWithin(Promise.allSettled([this.#client?.close(), this.#way?.transport.close()]), killGraceMs)
     await this.stdio?.close()
     const closing = this.#server.type === 'sdk' ? this.#server.instance.close?.() : undefined
@@ -115,7 +146,7 @@ export class Link {
     } catch (thrown) {
       if (options.signal.aborted || isDenial(thrown)) throw thrown
       await settledWithin(this.#client?.close() ?? Promise.resolve(), this.#place.killGraceMs)
-      // Some answer what they do not know with an error that is none of the protocol.
+      // Some servers answer unknown requests with an error outside the protocol.
       return this.#connect(this.#tolerant(this.#newWay()), 'legacy', options)
     }
   }
@@ -139,7 +170,7 @@ export class Link {
   async #connect(transport: Transport, versions: Versions, options: OpenOptions): Promise<Client> {
     const client = clientFor(this.#place, versions)
     this.#client = client
-    // What breaks a connection ends it, and is told then.
+    // Errors that break the connection end it, and are reported then.
     Object.assign(client, { onerror: () => undefined })
     await client.connect(transport, options)
     return client
@@ -156,7 +187,7 @@ export class Link {
   }
 }
 
-/** It does not know `initialize`, or no version of before. */
+/** Whether it does not know `initialize`, or none of the older versions. */
 function isRefusal(thrown: unknown): boolean {
   return thrown instanceof ProtocolError || /protocol version/i.test(messageOf(thrown))
 }
@@ -166,7 +197,7 @@ function isDenial(thrown: unknown): boolean {
   return thrown instanceof SdkHttpError && [401, 403].includes(thrown.status ?? 0)
 }
 
-/** Who gave a header has said who is asking. */
+/** A configured header counts as authentication. */
 function isSigned({ headers }: HttpServer): boolean {
   return Object.keys(headers).some((header) => header.toLowerCase() === 'authorization')
 }
@@ -199,7 +230,8 @@ function clientFor(place: ConnectionPlace, versions: Versions): Client {
   const timeoutMs = Math.min(mostProbeMs, limits.connectMs * probeShare)
   const options: ClientOptions = {
     capabilities: { roots: {}, elicitation: { form: {}, url: {} } },
-    // No schema of a server comes here: its `outputSchema` is dropped (`repair`). The client's own validator would be loaded for nothing.
+    // No server schema arrives here: `outputSchema` is removed (`repair`). So the client's own validator need not be
+    // loaded.
     jsonSchemaValidator: {
       getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
     },
@@ -212,7 +244,7 @@ function clientFor(place: ConnectionPlace, versions: Versions): Client {
   }))
   client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) => {
     const { action, content } = await elicitations.answer(params, mcpReq.signal)
-    // A copy, which the client may write to.
+    // A copy, which the client may change.
     return { action, ...(content !== undefined && { content: structuredClone(content) as Record<string, string> }) }
   })
   client.setNotificationHandler('notifications/elicitation/complete', ({ params }) =>

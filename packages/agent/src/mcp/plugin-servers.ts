@@ -4,15 +4,15 @@ import type { Environment } from '../tools/limits.ts'
 import { type McpServerEntry, readMcpServer } from './config.ts'
 
 // Spec R-PLUGIN-7.
-/** The servers of plugins: each is called `plugin:NAME:server`, and knows the folder of its plugin. */
+/** The servers of plugins, named `plugin:NAME:server`, with the folder of their plugin. */
 export function pluginServers(
   plugins: readonly Pick<Plugin, 'name' | 'path' | 'servers'>[],
   env: Environment,
 ): readonly McpServerEntry[] {
   return plugins.flatMap(({ name, path, servers }) => {
     const root = { [pluginRoot]: path }
-    return Object.entries(servers).map(([own, given]): McpServerEntry => {
-      const server = readMcpServer(given, { ...env, ...root })
+    return Object.entries(servers).map(([own, fields]): McpServerEntry => {
+      const server = readMcpServer(fields, { ...env, ...root })
       const isProgram = 'type' in server && server.type === 'stdio'
       return {
         name: `plugin:${name}:${own}`,

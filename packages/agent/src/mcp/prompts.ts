@@ -1,32 +1,34 @@
 import type { ContentBlock } from '@halting/core'
-import { wordsOf } from '../instructions/argument-words.ts'
+import { splitArguments } from '../instructions/argument-words.ts'
 import { validServerName } from '@halting/policy'
 import { type McpContent, shownBlocks } from './results.ts'
 import type { ServerHandle } from './server-handle.ts'
 import type { ServerToolOptions } from './server-tool.ts'
 
-/** A prompt of a server, as a command without its slash. */
+/** A prompt of a server as a slash command, without the slash. */
 export interface PromptCommand {
   /** Name of the command: `mcp__server__prompt`. */
   readonly name: string
-  /** What it does, in the words of the server. */
+  /** The server's description. */
   readonly description: string
   /** Its arguments in order: `who [rest]`. */
   readonly argumentHint: string
 }
 
 export function promptCommandsOf({ name, offered }: ServerHandle): readonly PromptCommand[] {
-  // One with a name of another form cannot be asked for.
-  const usable = offered.prompts.filter((prompt) => /^[^\s\p{C}]{1,128}$/u.test(prompt.name))
-  return usable.map((prompt) => ({
+  // Prompts with other names cannot be invoked.
+  const wellNamed = offered.prompts.filter((prompt) => /^[^\s\p{C}]{1,128}$/u.test(prompt.name))
+  return wellNamed.map((prompt) => ({
     name: `mcp__${validServerName(name)}__${prompt.name}`,
     description: prompt.description ?? prompt.title ?? '',
     argumentHint: hintOf(prompt.arguments),
   }))
 }
 
-function hintOf(wanted: readonly { readonly name: string; readonly required?: boolean | undefined }[] = []): string {
-  return wanted.map((one) => (one.required === true ? one.name : `[${one.name}]`)).join(' ')
+function hintOf(
+  parameters: readonly { readonly name: string; readonly required?: boolean | undefined }[] = [],
+): string {
+  return parameters.map((one) => (one.required === true ? one.name : `[${one.name}]`)).join(' ')
 }
 
 /** @throws Error that says what is wrong with the command */
@@ -42,14 +44,14 @@ export async function promptNamed(
   await handle.connected(signal)
   const prompt = handle.offered.prompts.find((one) => one.name === name)
   if (prompt === undefined) throw new Error(`The server ${handle.name} has no prompt ${name}. ${listOf(handle)}`)
-  const wanted = prompt.arguments ?? []
-  const given = wordsOf(rest)
-  const missing = wanted.slice(given.length).find(({ required }) => required === true)
-  if (missing !== undefined) throw new Error(`/mcp__${server}__${name} needs ${hintOf(wanted)}.`)
-  // The last argument takes all the words that are left.
-  const values = wanted.map(
+  const parameters = prompt.arguments ?? []
+  const words = splitArguments(rest)
+  const missing = parameters.slice(words.length).find(({ required }) => required === true)
+  if (missing !== undefined) throw new Error(`/mcp__${server}__${name} needs ${hintOf(parameters)}.`)
+  // The last argument takes all remaining words.
+  const values = parameters.map(
     ({ name: field }, index) =>
-      [field, index === wanted.length - 1 ? given.slice(index).join(' ') : given[index]] as const,
+      [field, index === parameters.length - 1 ? words.slice(index).join(' ') : words[index]] as const,
   )
   const filled = values.flatMap(([field, value]) =>
     value === undefined || value === '' ? [] : [[field, value] as const],

@@ -15,10 +15,10 @@ interface ReadInput {
   readonly uri: string
 }
 
-/** Lines of one list. */
+/** Maximum number of lines of one list. */
 const mostResources = 200
 
-/** Which resources servers have. */
+/** Lists the resources of servers. */
 export function createListResources(
   servers: () => readonly ServerHandle[],
   options: ServerToolOptions,
@@ -33,11 +33,11 @@ export function createListResources(
     readOnly: true,
     validate: (input) => form.validate(input),
     async execute({ server }, context) {
-      const asked = servers().filter(
+      const queried = servers().filter(
         ({ name, offered }) => offered.hasResources && (server === undefined || name === server),
       )
-      if (asked.length === 0) return noServer(server, servers())
-      const lists = await Promise.all(asked.map((each) => listed(each, context, options)))
+      if (queried.length === 0) return noServer(server, servers())
+      const lists = await Promise.all(queried.map((each) => listed(each, context, options)))
       return wellFormed(lists.join('\n'))
     },
   }
@@ -75,11 +75,11 @@ async function listed(server: ServerHandle, { signal }: ToolContext, options: Se
 }
 
 function row(parts: readonly (string | undefined)[]): string {
-  const shown = parts.filter((part) => part !== undefined).map((part) => part.replace(/\s+/g, ' ').slice(0, 200))
-  return `  ${shown.join(' | ')}`
+  const cells = parts.filter((part) => part !== undefined).map((part) => part.replace(/\s+/g, ' ').slice(0, 200))
+  return `  ${cells.join(' | ')}`
 }
 
-/** What one resource holds. */
+/** Reads one resource. */
 export function createReadResource(
   servers: () => readonly ServerHandle[],
   options: ServerToolOptions,

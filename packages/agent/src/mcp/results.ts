@@ -4,7 +4,7 @@ import type { FitImage } from '../media/fit-image.ts'
 import { charactersPerToken, type McpLimits } from './limits.ts'
 import * as texts from './mcp-texts.ts'
 
-/** What of a server's answer is read; the client has looked at its shape. */
+/** The part of a server's response that is used; the client has checked its form. */
 export interface McpContent {
   readonly type: string
   readonly [field: string]: unknown
@@ -15,7 +15,7 @@ export interface ShowOptions {
   readonly fitImage: FitImage
 }
 
-/** What a tool of a server came to, as the model is shown it. */
+/** The result of a server's tool, as shown to the model. */
 export async function outputOfCall(
   result: {
     readonly content?: readonly McpContent[]
@@ -26,9 +26,9 @@ export async function outputOfCall(
 ): Promise<ToolOutput> {
   const { content = [], structuredContent, isError } = result
   const blocks = await shownBlocks(content, options)
-  // A server says the same in its text; one that does not is shown the data itself.
-  const isSaid = structuredContent === undefined || blocks.length > 0
-  const all = isSaid ? blocks : bounded([textBlock(dataText(structuredContent, options))], options)
+  // A server should repeat the data as text; if it does not, the data itself is shown.
+  const isInText = structuredContent === undefined || blocks.length > 0
+  const all = isInText ? blocks : bounded([textBlock(dataText(structuredContent, options))], options)
   const details = detailsOf(structuredContent)
   const [only] = all
   return {
@@ -38,13 +38,13 @@ export async function outputOfCall(
   }
 }
 
-/** In lines, unless it is cut anyway: deep data has hundreds of times as many blanks as characters, which fill the memory. */
+/** Indented, unless it will be cut anyway: deep data would be mostly indentation and fill memory. */
 function dataText(data: unknown, { limits }: ShowOptions): string {
   const compact = JSON.stringify(data)
   return compact.length > limits.outputTokens * charactersPerToken ? compact : JSON.stringify(data, undefined, 2)
 }
 
-/** Blocks of a server as blocks of a message, within the bound for one result. */
+/** Blocks of a server as blocks of a message, within the limit of one result. */
 export async function shownBlocks(
   content: readonly McpContent[],
   options: ShowOptions,
@@ -52,7 +52,7 @@ export async function shownBlocks(
   const blocks: ContentBlock[] = []
   let images = 0
   for (const block of content) {
-    // Counted before it is looked at: what is called an image and is none costs its look too.
+    // Counted before inspection: inspecting an invalid image costs time too.
     if (isPicture(block) && ++images > options.limits.imagesOfResult) continue
     const shown = await shownBlock(block, options.fitImage)
     if (shown.type !== 'text' || shown.text !== '') blocks.push(shown)
@@ -88,7 +88,7 @@ async function shownBlock(block: McpContent, fitImage: FitImage): Promise<Conten
   }
 }
 
-/** What a resource holds, with the address that it has. */
+/** The contents of a resource, with its URI. */
 async function resourceBlock(resource: unknown, fitImage: FitImage): Promise<ContentBlock> {
   const { uri, text, blob, mimeType } = fieldsOf(resource)
   if (typeof text === 'string') return textBlock(texts.resourceText(textOf(uri), text))
@@ -107,7 +107,7 @@ async function imageBlock(data: string, fitImage: FitImage): Promise<ContentBloc
   return fitted.kind === 'image' ? fitted.block : textBlock(texts.unusableImage(fitted.why))
 }
 
-/** What resources hold, within the bound for one result. */
+/** The contents of resources, within the limit of one result. */
 export async function shownResources(
   resources: readonly unknown[],
   options: ShowOptions,
@@ -119,10 +119,10 @@ export async function shownResources(
   return bounded([...blocks, ...(left > 0 ? [textBlock(texts.partsLeftOut(left))] : [])], options)
 }
 
-/** A message of more blocks is one that services may refuse, and each costs more than its text. */
+/** Services may refuse messages with more blocks, and each block has a fixed cost. */
 const mostBlocks = 100
 
-/** Head and tail of what is too long: the end of an output says how it went. */
+/** Head and tail of a long text: the end of an output shows the outcome. */
 function bounded(blocks: readonly ContentBlock[], { limits }: ShowOptions): readonly ContentBlock[] {
   const most = Math.floor(limits.outputTokens * charactersPerToken)
   const length = blocks.reduce((sum, block) => sum + (block.type === 'text' ? block.text.length : 0), 0)

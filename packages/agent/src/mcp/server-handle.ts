@@ -3,7 +3,7 @@ import type { McpServerConfig } from './config.ts'
 import { connect, type Connection, type Offered } from './connection.ts'
 import type { ConnectionPlace } from './connection-place.ts'
 import * as texts from './mcp-texts.ts'
-import { unlessAborted } from './unless-aborted.ts'
+import { rejectOnAbort } from './reject-on-abort.ts'
 import { timeLimit } from '../time-limit.ts'
 import { NeedsSignIn } from './needs-sign-in.ts'
 
@@ -12,23 +12,21 @@ export type McpStatus = 'pending' | 'connected' | 'failed' | 'needs-auth' | 'dis
 
 const nothing: Offered = { tools: [], prompts: [], hasResources: false, problems: [] }
 
-/** Changes of lists are taken up together, and not more often than this. */
+/** List changes are collected for this long. */
 const gatherMs = 200
 const mostLooks = 500
 
-/** The server has forgotten who is asking, so it did not take what it was asked. */
-export class SessionOver extends Error {}
+/** The server has lost the session, so it did not process the request. */
+export class SessionLost extends Error {}
 
 /**
- * One server over the life of a session: it is connected to, and again when it is gone.
- *
- * N1: `settled` resolves in bounded time, whatever the server does.
- * N2: nothing is left after `end()`.
- * N3: each try is later than the one before, and there are so many; then it has failed for good.
+ * One server during a session: connected, and reconnected when it is lost. N1: `settled` resolves in bounded time,
+ * whatever the server does. N2: nothing is left after `end()`. N3: each attempt comes later than the one before, and
+ * their number is limited; then it has failed for good.
  */
 export class ServerHandle {
   readonly name: string
-  /** The first try is over. */
+  /** Resolves when the first attempt is over. */
   readonly settled: Promise<void>
   status: McpStatus = 'pending'
   /** Why it is not connected. */
@@ -54,7 +52,7 @@ export class ServerHandle {
     this.settled = this.#connecting
   }
 
-  /** What it may take. */
+  /** Its limits. */
   get limits(): ConnectionPlace['limits'] {
     return this.#place.limits
   }
@@ -63,23 +61,27 @@ export class ServerHandle {
     return this.#place.elicitations
   }
 
-  /** What it says that it is; undefined where it is not connected. */
+  /** Its name and version; undefined if it is not connected. */
   get info(): { readonly name: string; readonly version: string } | undefined {
     const { name, version } = this.#connection?.client.getServerVersion() ?? {}
     return name === undefined || version === undefined ? undefined : { name, version }
   }
 
-  /** The connection; one that is being made again is waited for. @throws Error that says why there is none */
+  /**
+   * The connection, after waiting for one that is being established.
+   * @throws Error that says why it is missing
+   */
   async connected(signal: AbortSignal): Promise<Connection> {
-    if (this.#connection === undefined && this.status === 'pending') await unlessAborted(this.#connecting, signal)
+    if (this.#connection === undefined && this.status === 'pending') await rejectOnAbort(this.#connecting, signal)
     if (this.#connection !== undefined) return this.#connection
     throw new Error(texts.notConnected(this.name, this.problem ?? this.status))
   }
 
   /**
-   * Asks the server for something.
-   * @throws NeedsSignIn where it wants a permission that it was not given
-   * @throws SessionOver where it must be asked again: it is not done here, since what was asked may have been a change
+   * Sends a request to the server.
+   * @throws NeedsSignIn if it requires a permission that was not granted
+   * @throws SessionOver if the request must be repeated. That is left to the caller, since the request may have been a
+   * change.
    */
   async ask<T>(
     signal: AbortSignal,
@@ -93,7 +95,7 @@ export class ServerHandle {
       if (denial !== undefined) throw new NeedsSignIn(texts.notPermitted(this.name, denial.message))
       if (!connection.hasLostSession(thrown)) throw thrown
       if (this.#connection === connection) this.#gone(texts.sessionExpired)
-      throw new SessionOver(texts.restarted(this.name))
+      throw new SessionLost(texts.restarted(this.name))
     }
   }
 
@@ -146,7 +148,7 @@ export class ServerHandle {
   #again(problem: string): void {
     const delay = this.#place.limits.reconnectMs[this.#tries++]
     if (delay === undefined) {
-      // What is gone for good is not shown any more.
+      // A server that failed for good offers nothing.
       this.offered = nothing
       this.#become('failed', problem)
       return
@@ -163,13 +165,13 @@ export class ServerHandle {
         signal.removeEventListener('abort', done)
         resolve()
       }
-      // Keeps the process running: a call waits for the connection that is made after it. `end` cuts it short.
+      // Keeps the process running: a call waits for the connection that follows. `end` cuts it short.
       const timer = setTimeout(done, ms)
       signal.addEventListener('abort', done, { once: true })
     })
   }
 
-  /** Takes up changed lists. A list that cannot be had is as it was. */
+  /** Reloads changed lists. A list that fails to load keeps its former value. */
   async #look(): Promise<void> {
     if (this.#isLooking || this.#looks >= mostLooks) return
     this.#isLooking = true
@@ -181,10 +183,10 @@ export class ServerHandle {
     if (connection === undefined || signal.aborted) return
     const limit = timeLimit(this.#place.limits.connectMs, signal)
     try {
-      this.offered = await connection.look(limit.signal)
+      this.offered = await connection.reload(limit.signal)
       this.#onChange()
     } catch {
-      // It is told of when somebody calls it.
+      // The problem is reported when the server is called.
     } finally {
       limit.clear()
     }

@@ -4,7 +4,7 @@ import type { ServerTool } from './connection.ts'
 import { validServerName } from '@halting/policy'
 import type { McpStatus, ServerHandle } from './server-handle.ts'
 
-/** A server as `system/init` and hosts tell of it. */
+/** A server as reported by `system/init` and to hosts. */
 export interface McpServerStatus {
   /** Name of the server. */
   readonly name: string
@@ -14,67 +14,68 @@ export interface McpServerStatus {
   readonly problem?: string
   /** Number of its tools. */
   readonly tools: number
-  /** What of its tools and prompts is left out, or shown without its fields: a clause each, such as `its tool x is left out: it has no name`. */
+  /**
+   * Its tools and prompts that are omitted or shown without their fields: a clause each, such as `its tool x is left
+   * out: it has no name`.
+   */
   readonly leftOut?: readonly string[]
-  /** What it says that it is, once it is connected. */
+  /** What it reports about itself, once it is connected. */
   readonly info?: {
     /** Its name. */
     readonly name: string
     /** Its version. */
     readonly version: string
   }
-  /** Who named it: `dynamic` where a host did in the course of a session. */
+  /** Where it is configured; `dynamic` if a host added it during the session. */
   readonly scope?: McpServerEntry['scope']
-  /** Its tools, where it has some. */
+  /** Its tools, if it has any. */
   readonly offered?: readonly OfferedTool[]
 }
 
 /** A tool as its server names it. */
 export interface OfferedTool {
-  /** Name of the tool, without that of the server. */
+  /** Name of the tool, without the server's name. */
   readonly name: string
   /** What it does. */
   readonly description?: string
-  /** Its server says that it changes nothing. */
+  /** The server declares it read-only. */
   readonly readOnly?: boolean
-  /** Its server says that it may destroy something. */
+  /** The server declares that it may destroy something. */
   readonly destructive?: boolean
-  /** Its server says that it reaches beyond the server. */
+  /** The server declares that it reaches beyond the server. */
   readonly openWorld?: boolean
 }
 
-/** What another set of servers came to. */
+/** The result of replacing the servers. */
 export interface ServersReplaced {
   /** Names of the servers that were connected. */
   readonly added: readonly string[]
   /** Names of the servers that were disconnected. */
   readonly removed: readonly string[]
-  /** Why those that are not connected are not. */
+  /** Why servers are not connected, by name. */
   readonly errors: Readonly<Record<string, string>>
 }
 
 interface Slot {
   readonly entry: McpServerEntry
-  /** None where it cannot be connected to, and where it is switched off. */
+  /** Undefined if it cannot be used, or is switched off. */
   readonly handle?: ServerHandle
   readonly problem?: string
   readonly isOff?: true
 }
 
-/** The server's name and what it is reached by. */
-export type Usable = McpServerEntry & {
+/** A server that can be connected to. */
+export type ConnectableEntry = McpServerEntry & {
   readonly server: Exclude<McpServerEntry['server'], { readonly problem: string }>
 }
 
 /**
- * The servers of a session, in the order in which they are told: which are connected to, and which not.
- *
- * L1: names are told apart in names of tools; of two that are not, the later one is not connected to.
- * L2: what is taken out, or switched off, is ended; nobody waits for longer than the time of a connection.
- * L3: changes are made one after another.
+ * The servers of a session in order, connected or not. L1: server names must remain distinct within tool names; of two
+ * that collide, the later one is not connected. L2: a server that is removed or switched off is ended; nobody waits
+ * longer than the connection timeout. L3: changes are made one after another.
  */
 export class ServerList {
-  readonly #connect: (server: Usable) => ServerHandle
+  readonly #connect: (server: ConnectableEntry) => ServerHandle
   readonly #onChange: () => void
   #slots: readonly Slot[] = []
   #isOver = false
@@ -82,8 +83,8 @@ export class ServerList {
 
   constructor(
     entries: readonly McpServerEntry[],
-    connect: (server: Usable) => ServerHandle,
-    /** Told when servers come, go, or are switched; what a handle tells comes from the handle. */
+    connect: (server: ConnectableEntry) => ServerHandle,
+    /** Called when servers are added, removed or switched; handles report their own changes. */
     onChange: () => void,
   ) {
     this.#connect = connect
@@ -100,31 +101,31 @@ export class ServerList {
   }
 
   /**
-   * Has these in the place of those that were named by `replace` before, and of those that are `dynamic` from the beginning. One that is as it
-   * was stays connected. Resolves when each has answered or failed.
+   * Replaces the servers of earlier calls, and those that were `dynamic` at the start. An unchanged one stays
+   * connected. Resolves when each has answered or failed.
    */
   replace(entries: readonly McpServerEntry[]): Promise<ServersReplaced> {
     return this.#inTurn(() => this.#replace(entries))
   }
 
   async #replace(entries: readonly McpServerEntry[]): Promise<ServersReplaced> {
-    const wanted = entries.map((entry): McpServerEntry => ({ ...entry, scope: 'dynamic' }))
+    const dynamicEntries = entries.map((entry): McpServerEntry => ({ ...entry, scope: 'dynamic' }))
     const isKept = ({ entry }: Slot): boolean =>
       entry.scope === 'dynamic'
-        ? wanted.some((one) => isDeepStrictEqual(one, entry))
-        : !wanted.some(({ name }) => name === entry.name)
+        ? dynamicEntries.some((one) => isDeepStrictEqual(one, entry))
+        : !dynamicEntries.some(({ name }) => name === entry.name)
     const gone = this.#slots.filter((slot) => !isKept(slot))
     this.#slots = this.#slots.filter(isKept)
     await Promise.all(gone.map(async ({ handle }) => handle?.end()))
     const present = new Set(this.#slots.map(({ entry }) => entry.name))
-    const added = this.#isOver ? [] : wanted.filter(({ name }) => !present.has(name))
+    const added = this.#isOver ? [] : dynamicEntries.filter(({ name }) => !present.has(name))
     for (const entry of added) this.#slots = [...this.#slots, this.#slotOf(entry)]
     this.#onChange()
     const isNew = ({ entry }: Slot): boolean => added.some(({ name }) => name === entry.name)
     await Promise.all(this.#slots.filter(isNew).map(async ({ handle }) => handle?.settled))
     return {
       added: added.map(({ name }) => name),
-      removed: gone.map(({ entry }) => entry.name).filter((name) => !wanted.some((one) => one.name === name)),
+      removed: gone.map(({ entry }) => entry.name).filter((name) => !dynamicEntries.some((one) => one.name === name)),
       errors: Object.fromEntries(
         this.#slots
           .filter(isNew)
@@ -136,7 +137,10 @@ export class ServerList {
     }
   }
 
-  /** Connects anew. @throws Error that says why it is not connected after that, or that there is none of this name */
+  /**
+   * Reconnects a server.
+   * @throws Error if it does not connect, or if none exists with this name
+   */
   reconnect(name: string): Promise<void> {
     return this.#inTurn(async () => {
       const { entry, isOff } = this.#slot(name)
@@ -145,7 +149,10 @@ export class ServerList {
     })
   }
 
-  /** Switches a server off, or on again. @throws as `reconnect` does */
+  /**
+   * Switches a server off or on.
+   * @throws as `reconnect` does
+   */
   toggle(name: string, { isOn }: { readonly isOn: boolean }): Promise<void> {
     return this.#inTurn(async () => {
       const { entry, isOff = false, handle } = this.#slot(name)

@@ -6,24 +6,24 @@ import { pagesUnfinished } from './elicitation-texts.ts'
 import type { McpLimits } from './limits.ts'
 import * as texts from './mcp-texts.ts'
 import { outputOfCall, type ShowOptions } from './results.ts'
-import { type ServerHandle, SessionOver } from './server-handle.ts'
+import { type ServerHandle, SessionLost } from './server-handle.ts'
 
 export interface ServerToolOptions extends ShowOptions {
   readonly limits: McpLimits
 }
 
-/** A tool of a server, as a tool of the loop. */
+/** A server's tool as a tool of the loop. */
 export function serverTool(
   name: string,
   { name: ownName, description, shown, annotations, title }: ServerTool,
   server: ServerHandle,
   options: ServerToolOptions,
 ): Tool {
-  const said = description ?? annotations?.title ?? title ?? texts.undescribedTool(ownName, server.name)
+  const fullDescription = description ?? annotations?.title ?? title ?? texts.undescribedTool(ownName, server.name)
   const { schema, ownNames, note, problems } = shown
   const isHidden = problems.length > 0 && schema['properties'] === undefined
   const notes = [
-    cut(said, options.limits.descriptionCharacters),
+    cut(fullDescription, options.limits.descriptionCharacters),
     ...(note === undefined ? [] : [wellFormed(note)]),
     ...(isHidden ? [texts.hiddenSchema] : []),
   ]
@@ -31,13 +31,14 @@ export function serverTool(
     name,
     description: notes.join(' '),
     inputSchema: schema,
-    // What the server says of it decides what runs beside others. Whether it runs is for the rules (spec R-MCP-6).
+    // The server's annotation decides whether calls run in parallel. The rules decide whether they run at all (spec
+    // R-MCP-6).
     readOnly: annotations?.readOnlyHint === true,
     execute: (input, context) => call(server, ownName, withOwnNames(input, ownNames), context, options),
   }
 }
 
-/** The input as the server knows its fields. A copy, which the client may change. */
+/** The input with the server's field names. A copy, which the client may change. */
 function withOwnNames(input: object, ownNames: ReadonlyMap<string, string>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(input).map(([name, value]) => [ownNames.get(name) ?? name, value]))
 }
@@ -52,7 +53,7 @@ async function call(
   options: ServerToolOptions,
 ): Promise<ToolOutput> {
   const { limits } = options
-  let told = 0
+  let reportedAt = 0
   const callOnce = (): Promise<CallToolResult> =>
     server.ask(signal, (client) =>
       client.callTool(
@@ -60,12 +61,12 @@ async function call(
         {
           signal,
           timeout: limits.toolMs,
-          // Also of a call that is made again with what a person answered (revision 2026-07-28).
+          // Also for a call that is repeated with the user's answer (revision 2026-07-28).
           maxTotalTimeout: limits.toolMs,
           onprogress(how) {
             const now = performance.now()
-            if (now - told < progressMs) return
-            told = now
+            if (now - reportedAt < progressMs) return
+            reportedAt = now
             progress(progressOf(how))
           },
         },
@@ -84,7 +85,10 @@ async function call(
   }
 }
 
-/** A call that the server refuses until a person has opened a page is made once more after that. Gives the error of one that it refuses still. */
+/**
+ * If the server refuses a call until the user has opened a page, repeats it once after that. Returns the error if it
+ * refuses again.
+ */
 async function callWithPages(
   callOnce: () => Promise<CallToolResult>,
   server: ServerHandle,
@@ -133,8 +137,8 @@ function progressOf({
 
 function problemOf(server: ServerHandle, thrown: unknown, limits: McpLimits): string {
   const words = cut(messageOf(thrown).replace(/\s+/g, ' '), 1_000)
-  if (thrown instanceof SessionOver) return words
-  // A server has words of its own for what took too long within it.
+  if (thrown instanceof SessionLost) return words
+  // Servers also report their own timeouts.
   if (isTimedOut(thrown)) return texts.timedOut(server.name, limits.toolMs / 1_000)
   if (server.status !== 'connected' && server.problem !== undefined)
     return texts.connectionLost(server.name, cut(server.problem, 500))

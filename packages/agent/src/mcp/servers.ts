@@ -12,52 +12,50 @@ import { mcpToolName, uniqueToolName } from '@halting/policy'
 import { type PromptCommand, promptCommandsOf, promptNamed } from './prompts.ts'
 import { createListResources, createReadResource } from './resource-tools.ts'
 import { ServerHandle } from './server-handle.ts'
-import { type McpServerStatus, ServerList, type ServersReplaced, type Usable } from './server-list.ts'
-import { tellingProgress } from '../tools/telling-progress.ts'
+import { type McpServerStatus, ServerList, type ServersReplaced, type ConnectableEntry } from './server-list.ts'
+import { withProgress } from '../tools/progress-reports.ts'
 import type { SignIns } from './sign-in/sign-ins.ts'
 import { serverTool, type ServerToolOptions } from './server-tool.ts'
 import { createToolSearch } from './tool-search.ts'
 
-/** Options of connections to MCP servers. */
+/** Options of `McpServers`. */
 export interface McpOptions {
-  /** In the order in which they are told; each name once. */
+  /** The servers in order, each name once. */
   readonly servers: readonly McpServerEntry[]
-  /** Working directory of servers that are programs. */
+  /** Working directory of server processes. */
   readonly cwd: string
-  /** What a server is told that the work is about; the cwd when absent. */
+  /** The folders reported to servers as roots (default: `cwd`). */
   readonly directories?: readonly string[]
-  /** The environment that servers get beside their own; that of this process when absent. */
+  /** The base environment of servers (default: that of this process). */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Bounds of servers. What is left out has its default. */
+  /** Limits of servers. Omitted ones have their defaults. */
   readonly limits?: Partial<McpLimits>
-  /** Holds the processes of servers. */
+  /** Confines the processes of servers. */
   readonly sandbox?: Sandbox | undefined
-  /** Makes images fit for a service; without it they are passed on as they are. */
+  /** Makes images fit for a service. Without it they are passed on unchanged. */
   readonly fitImage?: FitImage
-  /** The model's window, in tokens: tools that take more than a tenth of it are found by a search. */
+  /** The model's context window, in tokens: tools that take more than a tenth of it are found by a search. */
   readonly contextWindow?: number
-  /** Tools that are not to be shown, such as those that a bare deny rule takes away. */
+  /** Tools that are not offered, such as those that a bare deny rule removes. */
   readonly hides?: (toolName: string) => boolean
-  /** Puts a question of a server to a person; without it every question is declined. */
+  /** Asks the user on behalf of a server. Without it every request is declined. */
   readonly elicit?: Elicit
-  /** Reports, once for each question, that it was declined because `elicit` is missing. */
+  /** Called once per question that was declined because `elicit` is missing. */
   readonly onUnanswered?: (sentence: string) => void
-  /** What servers are told of this program. */
+  /** The version of this program, for servers. */
   readonly version?: string
-  /** Who a person is at servers that ask for it (`SignIns`); without it a header with a token is the one way. */
+  /** The user's sign-ins, for servers that require one. Without it, only a header with a token works. */
   readonly signIns?: SignIns | undefined
 }
 
-/** A part of the window; what takes more is found by a search. */
+/** Share of the window; if tools take more, they are found by a search. */
 const mostOfWindow = 0.1
 const usualWindow = 200_000
 
 /**
- * The servers of a session: connected to at once, each on its own.
- *
- * Q1: no server holds up another, and none the session: every wait has a bound.
- * Q2: `names` says what the model is shown now; `tool` gives each of these, and nothing else.
- * Q3: nothing of any server is left after `dispose`.
+ * The servers of a session, all connected in parallel. Q1: no server delays another, and none the session: every wait
+ * is bounded. Q2: `names` lists what the model currently sees; `tool` returns each of these, and nothing else. Q3:
+ * nothing of any server is left after `dispose`.
  */
 export class McpServers {
   readonly #options: McpOptions
@@ -67,13 +65,13 @@ export class McpServers {
   readonly #listeners = new Set<() => void>()
   readonly #toolOptions: ServerToolOptions
   #tools: ReadonlyMap<string, Tool> = new Map()
-  /** Whose each is, and what its server calls it. */
+  /** The server of each tool, and the server's name of it. */
   #origins: ReadonlyMap<string, { readonly handle: ServerHandle; readonly ownName: string }> = new Map()
-  /** Of the tools that there are, those that the model is shown where it must search. */
-  readonly #shown = new Set<string>()
+  /** Tools that a search has found, and that the model sees from then on. */
+  readonly #discovered = new Set<string>()
   #isSearching = false
-  /** What was told last. */
-  #told = '[]'
+  /** The last reported list. */
+  #reported = '[]'
   readonly #own: ReadonlyMap<string, AnyTool>
 
   constructor(options: McpOptions) {
@@ -84,7 +82,7 @@ export class McpServers {
     this.#processes = new ProcessTable(this.#limits.killGraceMs)
     this.#list = new ServerList(
       servers,
-      (usable) => this.#connect(usable),
+      (entry) => this.#connect(entry),
       () => this.#changed(),
     )
     const search = createToolSearch(
@@ -105,7 +103,7 @@ export class McpServers {
     return this.#list.handles
   }
 
-  #connect({ name, server, toolMs = this.#limits.toolMs }: Usable): ServerHandle {
+  #connect({ name, server, toolMs = this.#limits.toolMs }: ConnectableEntry): ServerHandle {
     const {
       cwd,
       directories = [cwd],
@@ -136,15 +134,15 @@ export class McpServers {
   }
 
   /**
-   * Resolves when every server has answered or failed; else two seconds after the first that answered, and after five in any case.
-   * What comes later is told to `onChange`.
+   * Resolves when every server has answered or failed; otherwise two seconds after the first answer, and after five at
+   * the latest. Later changes are reported to `onChange`.
    */
   async ready(): Promise<void> {
     const { waitMs, waitAfterFirstMs } = this.#limits
     const handles = this.#handles
     const all = Promise.all(handles.map(({ settled }) => settled))
     const over = sharedAbort()
-    // A server that answers later starts no timer any more, which would keep the program from ending.
+    // A server that answers later must not start a timer, which would keep the program running.
     const after = (ms: number): Promise<void> => wait(ms, undefined, { signal: over.signal }).catch(() => undefined)
     const first = Promise.any(
       handles.map(async (handle) => {
@@ -159,22 +157,22 @@ export class McpServers {
     over.abort()
   }
 
-  /** Resolves when the first try at every server is over. */
+  /** Resolves when the first attempt of every server is over. */
   async settled(): Promise<void> {
     await Promise.all(this.#handles.map(({ settled }) => settled))
   }
 
-  /** The servers, in order, as they are now. */
+  /** The current state of the servers, in order. */
   get statuses(): readonly McpServerStatus[] {
     return this.#list.statuses
   }
 
-  /** Has these servers in the place of the dynamic ones; see `ServerList`. */
+  /** Replaces the dynamic servers; see `ServerList`. */
   replace(entries: readonly McpServerEntry[]): Promise<ServersReplaced> {
     return this.#list.replace(entries)
   }
 
-  /** @throws Error that says why it is not connected after that */
+  /** @throws Error if it does not connect */
   reconnect(name: string): Promise<void> {
     return this.#list.reconnect(name)
   }
@@ -183,17 +181,17 @@ export class McpServers {
   toggle(
     name: string,
     how: {
-      /** Whether it is to be on. */
+      /** Whether to switch it on. */
       readonly isOn: boolean
     },
   ): Promise<void> {
     return this.#list.toggle(name, how)
   }
 
-  /** Names of the tools that the model is shown, for `set({ tools })`. */
+  /** Names of the tools that the model sees, for `set({ tools })`. */
   get names(): readonly string[] {
     const all = [...this.#tools.keys()]
-    const tools = this.#isSearching ? all.filter((name) => this.#shown.has(name)) : all
+    const tools = this.#isSearching ? all.filter((name) => this.#discovered.has(name)) : all
     const hasResources = this.#withResources().length > 0
     return [
       ...(this.#isSearching ? ['ToolSearch'] : []),
@@ -202,10 +200,13 @@ export class McpServers {
     ].filter((name) => this.#options.hides?.(name) !== true)
   }
 
-  /** The tool of a name, for the option `moreTools`. */
+  /** The tool with a name, for the option `moreTools`. */
   readonly tool = (name: string): AnyTool | undefined => this.#own.get(name) ?? this.#tools.get(name)
 
-  /** Calls a tool for the program itself, and not for the model. @throws Error that says why there is no answer */
+  /**
+   * Calls a tool for the program itself, not for the model.
+   * @throws Error that says why there is no answer
+   */
   async ask(toolName: string, input: JsonObject, signal: AbortSignal): Promise<string> {
     const origin = this.#origins.get(toolName)
     if (origin === undefined) {
@@ -221,20 +222,20 @@ export class McpServers {
     return text
   }
 
-  /** Calls back when `names`, or a tool of them, has changed. */
+  /** Calls back when `names`, or a tool in it, has changed. Returns a function that stops this. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Prompts of the servers, as commands without their slash. */
+  /** Prompts of the servers as slash commands, without the slash. */
   get prompts(): readonly PromptCommand[] {
     return this.#handles.flatMap((handle) => promptCommandsOf(handle))
   }
 
   /**
-   * What a prompt such as `/mcp__server__name word "two words"` stands for; undefined where it names no server. A server that is not there
-   * yet is waited for.
+   * The content of a prompt such as `/mcp__server__name word "two words"`; undefined if it names no server. Waits for
+   * a server that is still connecting.
    * @throws Error that says what is wrong with it
    */
   async prompt(text: string, signal: AbortSignal): Promise<string | readonly ContentBlock[] | undefined> {
@@ -248,7 +249,7 @@ export class McpServers {
     await this.#processes.dispose()
   }
 
-  /** To list and to read is to ask the server: one that is denied is not asked. */
+  /** Listing and reading query the server, so denied servers are skipped. */
   #withResources(): readonly ServerHandle[] {
     return this.#handles.filter(
       ({ name, offered }) =>
@@ -257,8 +258,8 @@ export class McpServers {
   }
 
   #show(names: readonly string[]): void {
-    for (const name of names) this.#shown.add(name)
-    this.#tell()
+    for (const name of names) this.#discovered.add(name)
+    this.#report()
   }
 
   #changed(): void {
@@ -267,7 +268,7 @@ export class McpServers {
     for (const handle of this.#handles) {
       const seen = new Set<string>()
       for (const offered of handle.offered.tools) {
-        // A server that says a name twice means one of them.
+        // Of duplicate names in one server only the first counts.
         if (seen.has(offered.name)) continue
         seen.add(offered.name)
         const name = uniqueToolName(handle.name, offered.name, (taken) => tools.has(taken))
@@ -275,29 +276,29 @@ export class McpServers {
         origins.set(name, { handle, ownName: offered.name })
         tools.set(
           name,
-          tellingProgress(serverTool(name, offered, handle, { ...this.#toolOptions, limits: handle.limits })),
+          withProgress(serverTool(name, offered, handle, { ...this.#toolOptions, limits: handle.limits })),
         )
       }
     }
-    // What it has seen stays, also where it must search from now on.
+    // Tools that the model has seen stay, even if it must search from now on.
     if (!this.#isSearching && isLarge(tools.values(), this.#options.contextWindow)) {
       this.#isSearching = true
-      for (const name of this.#tools.keys()) this.#shown.add(name)
+      for (const name of this.#tools.keys()) this.#discovered.add(name)
     }
     this.#tools = tools
     this.#origins = origins
-    this.#tell()
+    this.#report()
   }
 
-  /** A server that comes back with what it had is no news. */
-  #tell(): void {
-    const shown = this.names.map((name) => {
+  /** Reports only real changes, not a server that reconnects with the same tools. */
+  #report(): void {
+    const listed = this.names.map((name) => {
       const tool = this.tool(name)
       return [name, tool?.description, tool?.inputSchema]
     })
-    const now = JSON.stringify(shown)
-    if (now === this.#told) return
-    this.#told = now
+    const now = JSON.stringify(listed)
+    if (now === this.#reported) return
+    this.#reported = now
     for (const listener of this.#listeners) listener()
   }
 }

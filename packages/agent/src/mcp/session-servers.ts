@@ -17,17 +17,17 @@ export interface SessionServersOptions extends Pick<McpOptions, 'elicit' | 'onUn
   readonly entries: readonly McpServerEntry[]
   /** The workspace of the session. */
   readonly workspace: Workspace
-  /** The rules of the session. */
+  /** The permission rules of the session. */
   readonly permissions: RulePermissions
-  /** Nothing that a tool shows has a secret of a known form. */
+  /** Whether secrets of known forms are removed from what tools show. */
   readonly redacts: boolean
-  /** Takes the program's own keys out of what tools give. */
+  /** Removes the program's own keys from the results of tools. */
   readonly redactKeys: (text: string) => string
-  /** Size of the model's window in tokens; undefined where it is not known. */
+  /** Size of the model's context window in tokens; undefined if unknown. */
   readonly contextWindow: number | undefined
-  /** What servers are told of this program. */
+  /** The version of this program, for servers. */
   readonly version?: string
-  /** A tool that is for the program, and not for the model. */
+  /** A tool that is used by the program and not offered to the model. */
   readonly ownTool?: string | undefined
 }
 
@@ -35,59 +35,65 @@ export interface SessionServersOptions extends Pick<McpOptions, 'elicit' | 'onUn
 export interface SessionServers {
   /** Options of the runs of the session. */
   readonly options: Required<Pick<QueryOptions, 'moreTools'>>
-  /** Waits as long as the first request does; then gives what `init` tells, which servers are not there, and what of the others is left out. */
+  /**
+   * Waits as long as the first request does. Then returns the fields of `init`, the servers that are not connected,
+   * and the items of the others that are omitted.
+   */
   begin(): Promise<{
     /** Fields for `system/init`. */
     readonly init: NonNullable<QueryOptions['init']>
-    /** What a person should know, a sentence each. */
+    /** Notes for the user, a sentence each. */
     readonly problems: readonly string[]
   }>
-  /** Shows the engine's model the tools there are, and those that come. */
+  /** Offers the engine's model the current tools, and later changes. */
   attach(engine: Pick<QueryEngine, 'set'>): void
-  /** The tools that there are now. */
+  /** The current tools. */
   tools(): readonly AnyTool[]
-  /** What a prompt stands for. It rejects for one that its server does not have. */
+  /** The content of a prompt. Rejects for a prompt that its server does not have. */
   prompt(text: string, signal: AbortSignal): ReturnType<McpServers['prompt']>
   /** Prompts, as commands. */
   prompts(): readonly PromptCommand[]
-  /** How each is once it has answered or failed. */
+  /** The state of each server once it has answered or failed. */
   settled(): Promise<readonly McpServerStatus[]>
-  /** How each is now. */
+  /** The current state of each server. */
   statuses(): readonly McpServerStatus[]
-  /** Has these in the place of the dynamic servers. Resolves when each has answered or failed. */
+  /** Replaces the dynamic servers. Resolves when each has answered or failed. */
   replace(entries: readonly McpServerEntry[]): Promise<ServersReplaced>
-  /** @throws Error that says why it is not connected after that, or that there is none of this name */
+  /** @throws Error if it does not connect, or if none exists with this name */
   reconnect(name: string): Promise<void>
   /** Switches a server off or on. @throws as `reconnect` does */
   toggle(
     name: string,
     how: {
-      /** Whether it is to be on. */
+      /** Whether to switch it on. */
       readonly isOn: boolean
     },
   ): Promise<void>
-  /** Calls a tool for the program itself; gives its text. @throws Error that says why there is no answer */
+  /**
+   * Calls a tool for the program itself and returns its text.
+   * @throws Error that says why there is no answer
+   */
   ask(toolName: string, input: JsonObject, signal: AbortSignal): Promise<string>
   /** Disconnects all servers. */
   end(): Promise<void>
 }
 
 interface ServerEnvironments {
-  /** For the servers of the person. */
+  /** For the user's servers. */
   readonly env: Environment
-  /** For those of the project: the keys of models are not in it. */
+  /** For servers of the project: without API keys of models. */
   readonly commandEnv: Environment
 }
 
-/** The servers that count: those that are given, and those of the settings whose names are free. */
+/** The effective servers: the given ones, and those of the settings with other names. */
 export function serversOf(
-  given: readonly McpServerEntry[],
+  ownEntries: readonly McpServerEntry[],
   ofSettings: readonly NamedServer[],
   { env, commandEnv }: ServerEnvironments,
 ): readonly McpServerEntry[] {
-  const taken = new Set(given.map(({ name }) => name))
+  const taken = new Set(ownEntries.map(({ name }) => name))
   return [
-    ...given,
+    ...ownEntries,
     ...ofSettings
       .filter(({ name }) => !taken.has(name))
       .map(({ name, server, scope }) => ({
@@ -98,10 +104,10 @@ export function serversOf(
   ]
 }
 
-/** Connects to all at once, and waits for none. */
-export function openServers(given: SessionServersOptions): SessionServers {
+/** Starts connecting to all of them, without waiting. */
+export function openServers(options: SessionServersOptions): SessionServers {
   const { entries, workspace, permissions, redacts, redactKeys, contextWindow, version, elicit, signIns, ownTool } =
-    given
+    options
   const servers = new McpServers({
     servers: entries,
     cwd: workspace.cwd,
@@ -113,7 +119,7 @@ export function openServers(given: SessionServersOptions): SessionServers {
     ...(version !== undefined && { version }),
     signIns,
     ...(elicit !== undefined && { elicit }),
-    ...(given.onUnanswered !== undefined && { onUnanswered: given.onUnanswered }),
+    ...(options.onUnanswered !== undefined && { onUnanswered: options.onUnanswered }),
     ...(contextWindow !== undefined && { contextWindow }),
   })
   const redacted = new WeakMap<AnyTool, AnyTool>()

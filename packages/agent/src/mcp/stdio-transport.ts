@@ -19,17 +19,15 @@ export interface StdioPlace {
   readonly sandbox?: Sandbox | undefined
 }
 
-/** Of what a server says on stderr so much is kept, from the end: to tell why it ended. */
-const stderrKept = 2_000
-/** A server that is asked to leave, by the end of its stdin, has so long before it is told to. */
+/** The end of a server's stderr that is stored, to explain why it exited. */
+const storedStderrCharacters = 2_000
+/** After the end of its stdin, a server has this long to exit before it gets SIGTERM. */
 const leaveMs = 150
 
 /**
- * A server's process, in a group of its own.
- *
- * M1: lines longer than a message may be, and more lines than anybody asked for, end the connection.
- * M2: `close` resolves when nothing of the server runs any more.
- * M3: a server that cannot be held by the sandbox, where there is one, is not started.
+ * A server's process, in its own process group. M1: a line longer than the message limit, or too many unsolicited
+ * lines, end the connection. M2: `close` resolves when no process of the server is running. M3: if there is a sandbox
+ * that cannot confine the server, it is not started.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void
@@ -51,12 +49,12 @@ export class StdioTransport implements Transport {
     this.#place = place
   }
 
-  /** Why the connection ended, where the server's own doing ended it. */
+  /** Why the server ended the connection. */
   get problem(): string | undefined {
     return this.#problem
   }
 
-  /** The last of what it said on stderr, in one line. */
+  /** The end of its stderr, in one line. */
   get lastWords(): string {
     return this.#stderr.trim().replace(/\s+/g, ' ').slice(-300)
   }
@@ -80,7 +78,7 @@ export class StdioTransport implements Transport {
     child.stdout.on('error', () => undefined)
     const decoder = new StringDecoder('utf8')
     child.stderr.on('data', (chunk: Buffer) => {
-      this.#stderr = (this.#stderr + decoder.write(chunk)).slice(-stderrKept)
+      this.#stderr = (this.#stderr + decoder.write(chunk)).slice(-storedStderrCharacters)
     })
     child.stderr.on('error', () => undefined)
   }
@@ -88,7 +86,7 @@ export class StdioTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const child = this.#child
     if (child === undefined || this.#isClosed) throw new Error('The server is gone.')
-    // A server that does not read holds nobody up: the answer is waited for, and that has a bound.
+    // A server that does not read blocks nobody: the response has a timeout.
     child.stdin.write(`${JSON.stringify(message)}\n`)
   }
 
@@ -109,7 +107,7 @@ export class StdioTransport implements Transport {
     const group = this.#group
     if (group !== undefined && !this.#isClosed) {
       void this.#place.processes.release(group)
-      // What it started ends with it: nobody can ask it for anything any more.
+      // Its child processes end with it: nothing can use them any more.
       void endGroup({ ...group, knownBy: 'mark' }, this.#place.killGraceMs)
     }
     this.#fail(texts.serverEnded(signal ?? `exit code ${code}`))
@@ -141,24 +139,24 @@ export class StdioTransport implements Transport {
     if (line.trim() === '') return
     const message = messageIn(line)
     const kind = message === undefined ? 'noise' : 'id' in message && !('method' in message) ? 'answer' : 'unasked'
-    if (!this.#flood.lets(kind, line.length)) return this.#fail(texts.floods)
+    if (!this.#flood.accepts(kind, line.length)) return this.#fail(texts.floods)
     if (message !== undefined) this.onmessage?.(message)
   }
 }
 
-/** Some servers write what is meant for people to stdout: it is passed over. */
+/** Some servers write messages for users to stdout: those are skipped. */
 function messageIn(line: string): JSONRPCMessage | undefined {
   try {
     const value: unknown = JSON.parse(line)
     const isMessage = typeof value === 'object' && value !== null && 'jsonrpc' in value && value.jsonrpc === '2.0'
-    // The client looks at the rest of it.
+    // The client checks the rest of it.
     return isMessage ? (value as JSONRPCMessage) : undefined
   } catch {
     return undefined
   }
 }
 
-/** @throws SandboxError for a server that cannot be held. */
+/** @throws SandboxError for a server that cannot be confined. */
 function startServer({ command, args, env }: StdioServer, place: StdioPlace, mark: string): Piped {
   const { cwd, sandbox } = place
   const outer = place.env[markVariable]

@@ -9,10 +9,10 @@ interface ToolSearchInput {
 
 const mostFound = 20
 const usualFound = 5
-/** Each is looked for in all that every tool says of itself. */
+/** Maximum number of words: each is searched in the full description of every tool. */
 const mostWords = 50
 
-/** Finds tools that are not shown to the model, and has them shown from its next message on. */
+/** Finds tools that the model does not see, and offers them from its next message on. */
 export function createToolSearch(
   servers: () => readonly string[],
   all: () => readonly AnyTool[],
@@ -49,12 +49,15 @@ function firstOf(description: string): string {
   return line.length <= 300 ? line : `${line.slice(0, 300)} [...]`
 }
 
-/** By name where names are given; else those whose name has all words with a plus, and first those that have most of the words. */
+/**
+ * By name if names are given; otherwise tools whose name has all words with a plus, ranked by the number of matching
+ * words.
+ */
 function search(query: string, tools: readonly AnyTool[]): readonly AnyTool[] {
   const [, names] = /^select:(.*)$/s.exec(query.trim()) ?? []
   if (names !== undefined) {
-    const wanted = new Set(names.split(',').map((name) => name.trim()))
-    return tools.filter(({ name }) => wanted.has(name))
+    const wantedNames = new Set(names.split(',').map((name) => name.trim()))
+    return tools.filter(({ name }) => wantedNames.has(name))
   }
   const words = (query.toLowerCase().match(/[\p{L}\d]{2,}/gu) ?? []).slice(0, mostWords)
   const needed = [...query.toLowerCase().matchAll(/(?<=^|\s)\+([\p{L}\d_]+)/gu)].map(([, word = '']) => word)
@@ -65,6 +68,6 @@ function search(query: string, tools: readonly AnyTool[]): readonly AnyTool[] {
 
 function scoreOf({ name, description }: AnyTool, words: readonly string[]): number {
   const inName = name.toLowerCase()
-  const said = description.toLowerCase()
-  return words.reduce((sum, word) => sum + (inName.includes(word) ? 3 : 0) + (said.includes(word) ? 1 : 0), 0)
+  const text = description.toLowerCase()
+  return words.reduce((sum, word) => sum + (inName.includes(word) ? 3 : 0) + (text.includes(word) ? 1 : 0), 0)
 }

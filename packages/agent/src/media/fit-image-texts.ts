@@ -1,6 +1,6 @@
 // Images and PDFs that cannot be shown.
 
-/** What to do about an image that is too large, after what is wrong with it. */
+/** Advice about an image that is too large, after the problem. */
 export const imageAdvice = 'Make it smaller, or install sharp (npm i sharp) to have images resized automatically.'
 export const makeSmaller = 'Make it smaller.'
 export const notImage = 'It is not a PNG, JPEG, GIF or WebP file.'

@@ -3,7 +3,7 @@ import type { ImageBlock, ImageFacts, MediaLimits } from '@halting/core/adapters
 import { loadSharp, type Sharp } from './sharp.ts'
 import * as texts from './fit-image-texts.ts'
 
-/** An image that a service takes, or what is wrong with it. */
+/** An image that a service accepts, or why it cannot be sent. */
 export type FittedImage =
   | {
       readonly kind: 'image'
@@ -11,7 +11,7 @@ export type FittedImage =
       readonly block: ImageBlock
       /** Media type of the image: `image/png`. */
       readonly type: string
-      /** Whether it is smaller than the file. */
+      /** Whether it was reduced. */
       readonly isSmaller: boolean
     }
   | {
@@ -20,20 +20,20 @@ export type FittedImage =
       readonly why: string
     }
 
-/** Makes images fit. */
+/** Makes an image acceptable to a service. */
 export type FitImage = (bytes: Uint8Array) => Promise<FittedImage>
 
 /** Options of `createFitImage`. */
 export interface FitImageOptions {
-  /** What services take. Default: the limits of the Messages API. */
+  /** Limits of the service (default: those of the Messages API). */
   readonly limits?: MediaLimits
-  /** Gives the library that makes images smaller, or undefined where there is none; `sharp` where it is installed when absent. */
+  /** Returns the library that reduces images, or undefined if none exists (default: `sharp` if installed). */
   readonly library?: () => Promise<Sharp | undefined>
 }
 
 /**
- * Images above 2,000 px or 5 MB encoded are made smaller with `sharp`. Without it one that the service takes stays as it is, and any other is
- * refused with what is wrong.
+ * Images above 2,000 px or 5 MB encoded are reduced with `sharp`. Without it, an image that the service accepts is
+ * unchanged, and any other is refused with the reason.
  */
 export function createFitImage({ limits = defaultMediaLimits, library = loadSharp }: FitImageOptions = {}): FitImage {
   return async (bytes) => {
@@ -52,7 +52,7 @@ export function createFitImage({ limits = defaultMediaLimits, library = loadShar
 
 let last: Promise<unknown> = Promise.resolve()
 
-/** One after another in this process: an image that is decoded may take a gigabyte, and calls that read run beside each other. */
+/** One after another in this process: a decoded image may take a gigabyte, and calls that read run in parallel. */
 function inTurn<T>(work: () => Promise<T>): Promise<T> {
   const turn = last.then(work)
   last = turn.catch(() => undefined)
@@ -74,7 +74,7 @@ function isShort({ length }: Uint8Array, { imageEncodedBytes }: MediaLimits): bo
 }
 
 const mostSeconds = 20
-/** Sides to try, as parts of the limit. A picture of half the side has a quarter of the bytes. */
+/** Sizes to try, as fractions of the limit. Half the side has a quarter of the bytes. */
 const parts = [1, 0.5, 0.25] as const
 const qualities = [85, 70, 50, 30] as const
 
@@ -98,7 +98,7 @@ async function madeSmaller(
           .timeout({ seconds: mostSeconds })
           .rotate()
           .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
-      // Drawings and text stay sharp, and what is transparent stays so. A photo is too large like that.
+      // Keeps drawings and text sharp, and transparency. For photos this format is too large.
       if (type !== 'image/jpeg') {
         const png = await resized().png().toBuffer()
         if (isShort(png, limits)) return smaller(png, 'image/png')

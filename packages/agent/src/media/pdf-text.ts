@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { inWorker } from '../in-worker.ts'
 import { pdfTooSlow } from './fit-image-texts.ts'
 
-/** Gives the address of the module of `unpdf`; undefined where there is none. */
+/** Returns the URL of the module `unpdf`; undefined if it is not installed. */
 export type PdfLibrary = () => string | undefined
 
 /** Text of some pages of a PDF. */
@@ -19,14 +19,17 @@ export interface PdfPages {
   readonly last: number
   readonly maxCharacters: number
   readonly signal: AbortSignal
-  /** Gives where the library is; `unpdf` where it is installed when absent. */
+  /** Returns the location of the library (default: `unpdf` if installed). */
   readonly library?: PdfLibrary
 }
 
 const mostMs = 30_000
 const mostMegabytes = 1024
 
-/** The text of a PDF by `unpdf`, where that is installed next to this package. In a thread: a PDF may keep its reader busy for ever. */
+/**
+ * Extracts the text of a PDF with `unpdf`, if it is installed next to this package. In a thread: a PDF may keep its
+ * reader busy for ever.
+ */
 export async function pdfText(
   bytes: Uint8Array,
   { signal, library: find = installed, ...range }: PdfPages,
@@ -36,7 +39,7 @@ export async function pdfText(
   const end = await inWorker(code, { library, bytes, ...range }, { signal, mostMs, mostMegabytes })
   if (end.kind === 'late') return { kind: 'failed', why: pdfTooSlow(mostMs / 1000) }
   if (end.kind === 'failed') return { kind: 'failed', why: `${end.why}.`.replace(/\.\.$/, '.') }
-  // It is what the code below returns.
+  // The code below returns this.
   return { kind: 'text', ...(end.value as { pageCount: number; pages: readonly string[] }) }
 }
 

@@ -3,18 +3,18 @@ import { redactedValue } from '@halting/core/redact'
 import { createFitImage, type FitImage } from './fit-image.ts'
 
 /**
- * Makes the images in what a person says fit, and takes out what `redact` takes out, for `prepareContent` of a query. What cannot be made to fit stays as it is: the run then says what
- * is wrong with it.
+ * Makes the images in user input fit, and applies `redact`, for `prepareContent` of a query. An image that cannot be
+ * made to fit is unchanged: the run reports it.
  */
 export function createPrepareContent(
   fit: FitImage = createFitImage(),
   redact: (text: string) => string = (text) => text,
 ): (content: MessageContent) => Promise<MessageContent> {
-  return async (given) => {
-    const content = redactedValue(given, redact)
+  return async (input) => {
+    const content = redactedValue(input, redact)
     if (typeof content === 'string') return content
     const prepared: ContentBlock[] = []
-    // One after another: an image that is decoded takes much memory.
+    // One after another: a decoded image takes much memory.
     for (const block of content) prepared.push(await preparedBlock(block, fit))
     return prepared.some((block, index) => block !== content[index]) ? prepared : content
   }

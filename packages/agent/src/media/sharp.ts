@@ -1,15 +1,18 @@
-/** What is used of an image of `sharp`, which is an optional peer: its own types would be missing where it is. */
+/**
+ * The part of an image of `sharp` that is used. `sharp` is an optional peer dependency, so its own types may be
+ * missing.
+ */
 export interface SharpImage {
-  /** Gives up after so long. */
+  /** Fails after this time. */
   timeout(options: {
-    /** Seconds. */
+    /** In seconds. */
     readonly seconds: number
   }): SharpImage
-  /** Turns it as its metadata says: what is written has no metadata. */
+  /** Rotates it by its metadata, since the output has no metadata. */
   rotate(): SharpImage
-  /** Makes it smaller. */
+  /** Reduces it. */
   resize(options: SharpResize): SharpImage
-  /** Puts a colour behind what is transparent. */
+  /** Replaces transparency with a colour. */
   flatten(options: {
     /** The colour: `#ffffff`. */
     readonly background: string
@@ -32,12 +35,12 @@ interface SharpResize {
   readonly withoutEnlargement: boolean
 }
 
-/** The function that `sharp` exports. Of an animation it reads the first picture. */
+/** The function that `sharp` exports. Of an animation it reads the first frame. */
 export type Sharp = (input: Uint8Array) => SharpImage
 
 let loading: Promise<Sharp | undefined> | undefined
 
-/** `sharp`, where it is installed next to this package; undefined where it is not. Loaded when the first image needs it. */
+/** `sharp`, if it is installed next to this package; otherwise undefined. Loaded for the first image that needs it. */
 export function loadSharp(): Promise<Sharp | undefined> {
   return (loading ??= importSharp())
 }
@@ -47,7 +50,7 @@ async function importSharp(): Promise<Sharp | undefined> {
     const { default: sharp } = await import('sharp')
     return sharp
   } catch {
-    // It is not there, or not for this system.
+    // It is not installed, or not for this system.
     return undefined
   }
 }

@@ -6,24 +6,24 @@ import { storedSessions } from '@halting/journal'
 import type { MemoryOwner, MemoryPlace } from './places.ts'
 import { rootOf } from './read-memory.ts'
 
-/** So many sessions, and so much time, lie between two dreams. */
+/** Minimum number of sessions, and minimum time, between two dreams. */
 const sessionsBetween = 5
 const hoursBetween = 24
 
 const timesName = '.dream-times.json'
 
-/** When notes were last put in order, and when that was last tried. */
+/** When notes were last consolidated, and when that was last attempted. */
 interface DreamTimes {
-  /** The first note where there was no dream yet. */
+  /** The time of the first note if there was no dream yet. */
   readonly since: Date
   readonly tried: Date
 }
 
 // Spec R-DREAM-1.
-/** Whether enough was kept since the last dream. The first time that it is asked the count begins. */
+/** Whether enough was stored since the last dream. The first call starts the count. */
 export async function isDreamDue(place: MemoryPlace, owner: MemoryOwner, now: Date): Promise<boolean> {
   const times = await readTimes(place)
-  // A time that is ahead of the clock was written by another one.
+  // A time in the future was written with another clock.
   if (times === undefined || times.since > now || times.tried > now) {
     await writeTimes(place, { since: now, tried: now })
     return false
@@ -34,8 +34,8 @@ export async function isDreamDue(place: MemoryPlace, owner: MemoryOwner, now: Da
   return sessions.filter(({ changedAt }) => changedAt > times.since).length >= sessionsBetween
 }
 
-/** A dream that came to nothing is not tried again before its time either. */
-export async function noteDream(place: MemoryPlace, how: 'tried' | 'done', now: Date): Promise<void> {
+/** A failed dream is not retried before the next one is due. */
+export async function recordDream(place: MemoryPlace, how: 'tried' | 'done', now: Date): Promise<void> {
   const since = how === 'done' ? now : ((await readTimes(place))?.since ?? now)
   await writeTimes(place, { since, tried: now })
 }

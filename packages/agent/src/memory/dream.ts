@@ -1,36 +1,36 @@
 import { isJsonObject, outputThatFits } from '@halting/core/adapters'
 import type { JsonObject, OutputSchema } from '@halting/core'
 import type { Question } from './extraction.ts'
-import { framed, listIn, textsIn } from './model-answer.ts'
+import { framedText, listIn, textsIn } from './model-answer.ts'
 import { inOneLine, mostNoteCharacters, newNote, type Note, union } from './note.ts'
 import type { Memory } from './read-memory.ts'
 import { Changes, placedNotes } from './store.ts'
 import * as texts from './memory-texts.ts'
 
-/** Notes that become one: sentences of them by their numbers, and nothing else. */
+/** Notes to merge into one, given as numbers of their sentences. */
 interface Merge {
   readonly from: readonly string[]
   readonly sentences: readonly string[]
 }
 
-/** How a model would put notes in order. What it does not name stays. */
+/** A model's proposal for consolidating notes. Notes that it does not name stay. */
 export interface Dream {
   readonly merge: readonly Merge[]
   readonly drop: readonly string[]
 }
 
-/** Characters of notes that one dream looks at. */
+/** Maximum characters of notes that one dream processes. */
 const mostCharacters = 60_000
 
-/** A note as a dream sees it. */
-export interface Dreamt {
+/** A note with its number in the question. */
+export interface NumberedNote {
   readonly note: Note
   readonly topic: string
   readonly sentences: readonly string[]
 }
 
-/** The notes of files that can be written, the oldest first, as many as fit. */
-export function dreamtNotes(memory: Memory): readonly Dreamt[] {
+/** The notes of writable files, oldest first, as many as fit. */
+export function notesForDream(memory: Memory): readonly NumberedNote[] {
   const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
   let left = mostCharacters
   return placedNotes(memory)
@@ -46,8 +46,8 @@ export function dreamtNotes(memory: Memory): readonly Dreamt[] {
     .filter(({ note }) => (left -= note.text.length) >= 0)
 }
 
-/** Asks how to put the notes in order; undefined where there is nothing to do. */
-export function dreamQuestion(notes: readonly Dreamt[]): Question<Dream> | undefined {
+/** The question how to consolidate the notes; undefined if there is nothing to do. */
+export function dreamQuestion(notes: readonly NumberedNote[]): Question<Dream> | undefined {
   if (notes.length < 2) return undefined
   const lines = notes.map(
     ({ note, topic, sentences }) =>
@@ -55,7 +55,7 @@ export function dreamQuestion(notes: readonly Dreamt[]): Question<Dream> | undef
   )
   return {
     system: [texts.dreamTask, texts.dreamRules, texts.dreamBounds].join('\n\n'),
-    prompt: [framed('notes', lines.join('\n')), texts.dreamQuestion].join('\n\n'),
+    prompt: [framedText('notes', lines.join('\n')), texts.dreamQuestion].join('\n\n'),
     output: dreams(),
   }
 }
@@ -84,19 +84,19 @@ function dreams(): OutputSchema<Dream> {
   })
 }
 
-function mergeOf(given: unknown): Merge | undefined {
-  if (!isJsonObject(given)) return undefined
-  const [from, sentences] = [textsIn(given, 'from'), textsIn(given, 'sentences')]
+function mergeOf(value: unknown): Merge | undefined {
+  if (!isJsonObject(value)) return undefined
+  const [from, sentences] = [textsIn(value, 'from'), textsIn(value, 'sentences')]
   return from === undefined || sentences === undefined ? undefined : { from, sentences }
 }
 
-/** What a dream comes to; or why nothing of it is done. */
-export type Dreamed =
+/** The result of a dream, or why it is not applied. */
+export type DreamResult =
   | { readonly kind: 'refused'; readonly why: string }
   | {
       readonly kind: 'files'
       readonly files: ReadonlyMap<string, string | undefined>
-      /** Notes before and after. */
+      /** Number of notes before and after. */
       readonly before: number
       readonly after: number
       readonly dropped: readonly Note[]
@@ -105,18 +105,18 @@ export type Dreamed =
 
 // Spec R-DREAM-3.
 /**
- * Carries out an answer on the notes that were asked about. A note that is kept has the sources of all that it was made of. An answer
- * that names what is not there, or takes away more than half, is not carried out at all.
+ * Applies an answer to the notes that the question had. A merged note has the sources of all its parts. An answer that
+ * names unknown notes, or removes more than half of them, is rejected as a whole.
  */
-export function dreamed({ merge, drop }: Dream, notes: readonly Dreamt[], memory: Memory): Dreamed {
+export function applyDream({ merge, drop }: Dream, notes: readonly NumberedNote[], memory: Memory): DreamResult {
   const known = new Map(notes.map((each) => [each.note.id, each]))
   const named = [...drop, ...merge.flatMap(({ from }) => from)]
   if (known.size !== notes.length) return refused('two notes have the same id')
   if (named.some((id) => !known.has(id))) return refused('the answer names notes that are not there')
   if (new Set(named).size !== named.length) return refused('the answer names a note twice')
   if (drop.length > notes.length / 2) return refused('the answer drops more than half of the notes')
-  const kept = new Set(merge.flatMap(({ sentences }) => sentences.map((number) => number.split('.')[0])))
-  const gone = named.filter((id) => !kept.has(id)).length
+  const keptIds = new Set(merge.flatMap(({ sentences }) => sentences.map((number) => number.split('.')[0])))
+  const gone = named.filter((id) => !keptIds.has(id)).length
   if (gone > 1 && gone > (notes.length * 2) / 3)
     return refused('the answer leaves nothing of more than two thirds of the notes')
   const changes = new Changes(memory)
@@ -147,16 +147,16 @@ export function dreamed({ merge, drop }: Dream, notes: readonly Dreamt[], memory
   }
 }
 
-function refused(why: string): Dreamed {
+function refused(why: string): DreamResult {
   return { kind: 'refused', why }
 }
 
-function sentenceOf(number: string, parts: readonly Dreamt[]): string | undefined {
+function sentenceOf(number: string, parts: readonly NumberedNote[]): string | undefined {
   const [id, at] = number.split('.')
   return parts.find(({ note }) => note.id === id)?.sentences[Number(at) - 1]
 }
 
-function mergedNote(text: string, parts: readonly Dreamt[]): Note {
+function mergedNote(text: string, parts: readonly NumberedNote[]): Note {
   const sources = union(...parts.map(({ note }) => note.sources))
   const date = parts.map(({ note }) => note.date).reduce((latest, each) => (each > latest ? each : latest), '')
   const [source = { sessionId: '', messageId: '' }] = sources

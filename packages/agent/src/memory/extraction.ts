@@ -1,11 +1,11 @@
 import { outputThatFits, isJsonObject } from '@halting/core/adapters'
 import type { JsonObject, OutputSchema } from '@halting/core'
-import { framed, listIn, textsIn, withoutTags } from './model-answer.ts'
+import { framedText, listIn, textsIn, withoutTags } from './model-answer.ts'
 import { inOneLine, mostNoteCharacters, newNote } from './note.ts'
 import { type Memory, notesOf } from './read-memory.ts'
-import type { Said } from './said.ts'
+import type { UserStatements } from './user-statements.ts'
 import type { NewNote } from './store.ts'
-import { ownTopics } from './topic.ts'
+import { builtinTopics } from './topic.ts'
 import * as texts from './memory-texts.ts'
 
 /** A question to a model. */
@@ -14,17 +14,17 @@ export interface Question<Answer> {
   readonly system: string
   /** The prompt. */
   readonly prompt: string
-  /** The schema that the answer must fit. */
+  /** The schema of the answer. */
   readonly output: OutputSchema<Answer>
 }
 
-/** What a model chose of what a person said: sentences by their numbers. */
+/** A model's choice of user sentences, by their numbers. */
 export interface Choice {
   readonly topic: string
   readonly sentences: readonly string[]
 }
 
-/** Notes of one run. */
+/** Maximum number of notes of one run. */
 const mostNewNotes = 5
 const leastCharacters = 20
 const contextCharacters = 3_000
@@ -32,15 +32,18 @@ const knownCharacters = 4_000
 
 // Spec R-MEM-4.
 /**
- * Asks which sentences of a person are worth keeping. The model answers numbers and topics that it was shown: no word of its own gets
- * into a note, and none that a tool or the model before said.
+ * Asks which sentences of the user to store. The model answers with numbers and topics that it was shown: neither its
+ * own words nor those of tools or earlier replies get into a note.
  */
-export function extractionQuestion(said: Said, memory: Memory): Question<readonly Choice[]> | undefined {
-  const all = said.person.flatMap(({ sentences }) => sentences).join(' ')
+export function extractionQuestion(
+  statements: UserStatements,
+  memory: Memory,
+): Question<readonly Choice[]> | undefined {
+  const all = statements.person.flatMap(({ sentences }) => sentences).join(' ')
   if (all.length < leastCharacters) return undefined
   const topics = topicsOf(memory)
-  const messages = said.person.map(({ messageId, sentences }, message) =>
-    framed(
+  const messages = statements.person.map(({ messageId, sentences }, message) =>
+    framedText(
       `person message="${messageId}"`,
       sentences.map((sentence, at) => `${message + 1}.${at + 1} ${sentence}`).join('\n'),
     ),
@@ -57,8 +60,8 @@ export function extractionQuestion(said: Said, memory: Memory): Question<readonl
     ].join('\n\n'),
     prompt: [
       ...messages,
-      framed('assistant', said.assistant.join('\n\n').slice(-contextCharacters)),
-      framed('notes', known.slice(-knownCharacters)),
+      framedText('assistant', statements.assistant.join('\n\n').slice(-contextCharacters)),
+      framedText('notes', known.slice(-knownCharacters)),
       texts.extractionQuestion,
     ].join('\n\n'),
     output: choices(topics.map(([name]) => name)),
@@ -66,7 +69,7 @@ export function extractionQuestion(said: Said, memory: Memory): Question<readonl
 }
 
 function topicsOf({ topics }: Memory): readonly (readonly [name: string, about: string])[] {
-  const all = new Map<string, string>(Object.entries(ownTopics))
+  const all = new Map<string, string>(Object.entries(builtinTopics))
   for (const { name, description, file } of topics)
     if (file.isWhole) all.set(name, (all.get(name) ?? withoutTags(inOneLine(description))).slice(0, 100))
   return [...all]
@@ -98,27 +101,27 @@ function choices(topics: readonly string[]): OutputSchema<readonly Choice[]> {
   })
 }
 
-function choiceOf(given: unknown, topics: readonly string[]): Choice | undefined {
-  if (!isJsonObject(given)) return undefined
-  const { topic } = given
-  const sentences = textsIn(given, 'sentences')
+function choiceOf(rawChoice: unknown, topics: readonly string[]): Choice | undefined {
+  if (!isJsonObject(rawChoice)) return undefined
+  const { topic } = rawChoice
+  const sentences = textsIn(rawChoice, 'sentences')
   if (typeof topic !== 'string' || !topics.includes(topic) || sentences === undefined) return undefined
   return { topic, sentences }
 }
 
-/** Notes of what was chosen, and why not where a choice names nothing that a person said. */
+/** Notes for the chosen sentences, and errors for choices that name no user sentence. */
 export function notesOfChoices(
   choices: readonly Choice[],
-  said: Said,
+  statements: UserStatements,
   date: string,
 ): { readonly notes: readonly NewNote[]; readonly refused: readonly string[] } {
   const notes: NewNote[] = []
   const refused: string[] = []
   for (const { topic, sentences } of choices) {
-    const found = chosen(sentences, said)
+    const found = chosen(sentences, statements)
     if (typeof found === 'string') refused.push(found)
     else {
-      const source = { sessionId: said.sessionId, messageId: found.messageId }
+      const source = { sessionId: statements.sessionId, messageId: found.messageId }
       notes.push({ topic, note: newNote(found.text, date, source) })
     }
   }
@@ -127,10 +130,10 @@ export function notesOfChoices(
 
 const mostSentences = 4
 
-/** The sentences from the first that was named to the last, or why not. */
+/** The sentences of a chosen range, or why it is invalid. */
 function chosen(
   numbers: readonly string[],
-  { person }: Said,
+  { person }: UserStatements,
 ): { readonly messageId: string; readonly text: string } | string {
   const places = numbers.map((number) => number.split('.').map((part) => Number(part) - 1))
   const message = person[places[0]?.[0] ?? -1]

@@ -1,11 +1,24 @@
-// `@halting/agent/memory`: notes that outlive a session. An entry of its own, so that a run without loads none of it.
-export { mostWrittenCharacters } from './sayings.ts'
+// `@halting/agent/memory`: notes that outlive a session. A separate entry, so that runs without memory load none of it.
+export { mostTypedCharacters } from './sentences.ts'
 export { type Note, type NoteSource } from './note.ts'
 export { type MemoryText, memoryText } from './memory-text.ts'
 export { type Memory, readMemory, type ReadTopic } from './read-memory.ts'
 export { type Question } from './extraction.ts'
-export { type Ask, type Asked, dream, type DreamEnd, type DreamOptions, extract, type Extracted } from './run-memory.ts'
-export { type PersonSaid, type Said, saidIn, type SaidOptions } from './said.ts'
+export {
+  type Ask,
+  type ModelAnswer,
+  dream,
+  type DreamEnd,
+  type DreamOptions,
+  extract,
+  type ExtractionResult,
+} from './run-memory.ts'
+export {
+  type UserMessage,
+  type UserStatements,
+  userStatementsIn,
+  type UserStatementsOptions,
+} from './user-statements.ts'
 export {
   dreamStage,
   type DreamStageOptions,
@@ -15,5 +28,12 @@ export {
   type MemoryStageOptions,
   type MemoryStagesOptions,
 } from './stages.ts'
-export { forgetNotes, type Forgotten, holdingMemory, type HeldMemory, MemoryError, placedNotes } from './store.ts'
-export { undoDream, type Undone } from './undo-dream.ts'
+export {
+  forgetNotes,
+  type RemovedNotes,
+  withLockedMemory as holdingMemory,
+  type LockedMemory,
+  MemoryError,
+  placedNotes,
+} from './store.ts'
+export { undoDream, type UndoResult as Undone } from './undo-dream.ts'

@@ -5,22 +5,22 @@ import { noteOfLine } from './note.ts'
 import type { MemoryPlace } from './places.ts'
 import type { Memory, ReadTopic } from './read-memory.ts'
 
-/** What a session is shown of a memory. */
+/** The part of a memory that a session shows. */
 export interface MemoryText {
   /** The text. */
   readonly text: string
-  /** Not all of it is shown. */
+  /** Whether some of it is omitted. */
   readonly isCut: boolean
 }
 
-/** What is shown of a memory at the start of a session. */
+/** Maximum size of the memory text at the start of a session. */
 const shownLines = 200
 const shownBytes = 25_000
 
 // Spec R-MEM-2.
-/** The memory for the system prompt: the index, and the topics as far as there is room; undefined for an empty one. */
+/** The memory for the system prompt: the index, and topics as far as they fit; undefined if it is empty. */
 export function memoryText({ indexPath }: MemoryPlace, { index, topics }: Memory): MemoryText | undefined {
-  const parts = [index?.text.trim() ?? '', ...topics.map(shownTopic)].filter((part) => part !== '')
+  const parts = [index?.text.trim() ?? '', ...topics.map(topicText)].filter((part) => part !== '')
   if (parts.length === 0) return undefined
   const all = withoutTags(parts.join('\n\n').replaceAll(/[^\P{Cc}\n\t]/gu, ''))
   const shown = bounded(all)
@@ -32,8 +32,8 @@ export function memoryText({ indexPath }: MemoryPlace, { index, topics }: Memory
   return { text, isCut }
 }
 
-/** What a note comes from is in the file: a model needs the day alone. */
-function shownTopic({ name, file }: ReadTopic): string {
+/** Sources of notes stay in the file: the model needs only the date. */
+function topicText({ name, file }: ReadTopic): string {
   const lines = splitFrontMatter(file.text).body.split('\n')
   const shown = lines.map((line) => {
     const read = noteOfLine(line)
@@ -43,7 +43,7 @@ function shownTopic({ name, file }: ReadTopic): string {
   return body === '' ? '' : `## ${name}\n${body}`
 }
 
-/** Whole lines, unless one alone is too long. */
+/** Whole lines, unless a single one is too long. */
 function bounded(text: string): string {
   const lines = text.split('\n').slice(0, shownLines).join('\n')
   const bytes = Buffer.from(lines)

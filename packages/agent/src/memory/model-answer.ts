@@ -1,7 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 
-// What a model answers is looked at part by part: nothing of its words is kept, only numbers and names that it was shown.
+// Answers of a model are checked part by part: only numbers and names that it was shown are used, never its words.
 
 export function listIn(answer: unknown, field: string): readonly unknown[] | undefined {
   const list = isJsonObject(answer) ? answer[field] : undefined
@@ -14,8 +14,8 @@ export function textsIn(value: JsonObject, field: string): readonly string[] | u
   return list.every((each) => typeof each === 'string') ? list : undefined
 }
 
-/** Text in a prompt that cannot end the part that it stands in. */
-export function framed(tag: string, text: string): string {
+/** Frames text in a prompt with tags that the text cannot close. */
+export function framedText(tag: string, text: string): string {
   return `<${tag}>\n${withoutTags(text)}\n</${tag.split(' ')[0]}>`
 }
 

@@ -1,15 +1,15 @@
 import { wellFormed } from '@halting/core/adapters'
 import { shortHash } from '@halting/journal'
 
-/** The message of a person that a note comes from. */
+/** The user message that a note comes from. */
 export interface NoteSource {
   /** Id of the session. */
   readonly sessionId: string
-  /** The uuid of the message, as the messages of the session tell it. */
+  /** The uuid of the message in the session. */
   readonly messageId: string
 }
 
-/** What a person said once, and where. */
+/** A statement of the user, with its sources. */
 export interface Note {
   /** Eight hexadecimal digits. */
   readonly id: string
@@ -21,7 +21,7 @@ export interface Note {
   readonly sources: readonly NoteSource[]
 }
 
-/** Characters of one note. */
+/** Maximum characters of one note. */
 export const mostNoteCharacters = 600
 
 export function newNote(text: string, date: string, source: NoteSource): Note {
@@ -38,13 +38,13 @@ export function lineOfNote({ id, text, date, sources }: Note): string {
 const notePattern = /^- (.*) <!-- note ([0-9a-f]{8}) (\d{4}-\d\d-\d\d)((?: [^\s/]+\/[^\s/]+)+) -->$/
 const mark = '<!-- note '
 
-/** `other` is what a person wrote. */
+/** `other`: a line that the user wrote. */
 export type ReadLine =
   | { readonly kind: 'note'; readonly note: Note }
   | { readonly kind: 'damaged' }
   | { readonly kind: 'other' }
 
-/** Reads a line back. What a person made of the text counts. */
+/** Parses a line. Edits of its text by the user count. */
 export function noteOfLine(line: string): ReadLine {
   if (!line.includes(mark)) return { kind: 'other' }
   const [, text = '', id = '', date = '', from = ''] = notePattern.exec(line.trimEnd()) ?? []
@@ -59,7 +59,7 @@ export function noteOfLine(line: string): ReadLine {
   return { kind: 'note', note: { id, text: withMarks(inOneLine(text)), date, sources } }
 }
 
-/** The same source once. */
+/** All sources, without duplicates. */
 export function union(...lists: readonly (readonly NoteSource[])[]): readonly NoteSource[] {
   return [
     ...new Map(lists.flat().map((source) => [`${source.sessionId}/${source.messageId}`, source] as const)).values(),
@@ -69,7 +69,7 @@ export function union(...lists: readonly (readonly NoteSource[])[]): readonly No
 // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
 const sequence = /\u001B\[[\d;?]*[ -/]*[@-~]/g
 
-/** Without what steers a terminal, hides, or turns the text around it. */
+/** Removes control characters, invisible characters and bidirectional controls. */
 export function inOneLine(text: string): string {
   return text
     .replaceAll(sequence, '')
@@ -78,14 +78,14 @@ export function inOneLine(text: string): string {
     .trim()
 }
 
-/** What tells that two notes say the same. */
+/** A normalized form: notes with the same form say the same. */
 export function sameText(text: string): string {
   return inOneLine(text)
     .toLowerCase()
     .replaceAll(/[.!?\s]+$/g, '')
 }
 
-/** A text that holds the marks of a comment would end it. */
+/** Removes comment marks, which would end the comment. */
 function withoutMarks(text: string): string {
   return inOneLine(text).replaceAll('<!--', '&lt;!--').replaceAll('-->', '--&gt;')
 }

@@ -5,12 +5,12 @@ import { absolutePath } from '@halting/policy/files'
 import { type FolderBelow, projectsOf, type SessionPlace, shortHash } from '@halting/journal'
 import type { Settings } from '@halting/policy/settings'
 
-/** Whose memory it is. */
+/** The user and project of a memory. */
 export type MemoryOwner = Omit<SessionPlace, 'sessionId'>
 
-/** The folder of the memory, with the name of its index. */
+/** The folder of a memory, and its index. */
 export interface MemoryPlace {
-  /** The folder, and what of its path may be links. */
+  /** The folder; its base may contain links. */
   readonly folder: FolderBelow
   /** Path of the folder. */
   readonly path: string
@@ -20,24 +20,27 @@ export interface MemoryPlace {
 
 export const indexName = 'MEMORY.md'
 const memoryName = /^memory(?:-[0-9a-f]{12})?$/
-/** The end of a name that `projectsOf` makes. */
+/** The suffix that `projectsOf` adds to names. */
 const hashedProject = /-[0-9a-f]{12}$/
 
-/** `~/.halting/projects/<cwd>-<hash>/memory`, or where the person's own settings say. It need not be there. */
+/** `~/.halting/projects/<cwd>-<hash>/memory`, or the folder in the user's settings. It may not exist. */
 export function memoryPlace(owner: MemoryOwner, { autoMemoryDirectory }: Settings = {}): MemoryPlace {
   if (autoMemoryDirectory !== undefined)
     return placeAt({ base: absolutePath(autoMemoryDirectory, owner.home), parts: [] })
   const { base, own, unhashed } = projectsOf(owner)
   const place = placeAt({ base, parts: [own, 'memory'] })
-  const name = nameBefore(resolve(owner.cwd))
-  // `/a/<hash of /a>` comes to the name that `/a` has now: what is there may be that folder's.
+  const name = formerName(resolve(owner.cwd))
+  // `/a/<hash of /a>` maps to the current name of `/a`: the memory may belong to that folder.
   if (unhashed === undefined || (name === 'memory' && hashedProject.test(unhashed))) return place
   const before = placeAt({ base, parts: [unhashed, name] })
   return existsSync(before.path) && !existsSync(place.path) ? before : place
 }
 
-/** As earlier versions called it, where folders shared that of their sessions: where the path is not plainly told by its name, a hash tells it. */
-function nameBefore(cwd: string): string {
+/**
+ * The name in earlier versions, in which several folders could share one memory. If the name does not determine the
+ * path, a hash is added.
+ */
+function formerName(cwd: string): string {
   return /^[a-zA-Z0-9/]*$/.test(cwd) ? 'memory' : `memory-${shortHash(cwd)}`
 }
 
@@ -46,7 +49,7 @@ function placeAt(folder: FolderBelow): MemoryPlace {
   return { folder, path, indexPath: join(path, indexName) }
 }
 
-/** The memories beside the sessions of a project: one for each folder that has this name. */
+/** The memories next to the sessions of a project: one for each folder with this name. */
 export async function memoriesOfProject(owner: MemoryOwner, project: string): Promise<readonly MemoryPlace[]> {
   const { base } = projectsOf(owner)
   const names = await readdir(join(base, project)).catch(() => [])
@@ -56,12 +59,12 @@ export async function memoriesOfProject(owner: MemoryOwner, project: string): Pr
 type Environment = Readonly<Record<string, string | undefined>>
 
 // Spec R-MEM-1.
-/** Whether sessions read and keep notes: a person's settings say so, and no variable says otherwise. */
-export function keepsMemory({ autoMemoryEnabled }: Settings, env: Environment): boolean {
+/** Whether sessions read and write notes: the user's settings enable it, and no variable disables it. */
+export function isMemoryEnabled({ autoMemoryEnabled }: Settings, env: Environment): boolean {
   return autoMemoryEnabled === true && !/^(?:1|true|yes|on)$/i.test(env['CLAUDE_CODE_DISABLE_AUTO_MEMORY'] ?? '')
 }
 
-/** Where the memory of a session is; undefined where it has none. */
+/** The memory of a session; undefined if it has none. */
 export function memoryOf(owner: MemoryOwner, settings: Settings): MemoryPlace | undefined {
-  return keepsMemory(settings, owner.env) ? memoryPlace(owner, settings) : undefined
+  return isMemoryEnabled(settings, owner.env) ? memoryPlace(owner, settings) : undefined
 }

@@ -8,18 +8,18 @@ import type { Note } from './note.ts'
 import { indexName, type MemoryPlace } from './places.ts'
 import { isTopicName, type Topic, topicOf } from './topic.ts'
 
-/** Bytes of one file, topics, and notes in all of them. */
+/** Maximum bytes of one file, number of topics, and number of notes in all of them. */
 export const fileBytes: number = 64 * 1024
 export const mostTopics = 40
 export const mostNotes = 300
-/** So many names of a folder are looked at. */
+/** Maximum number of names that are read from a folder. */
 const mostNames = 1_000
 
-/** A file of a memory as it was read. */
+/** A file of a memory. */
 interface MemoryFile {
   readonly name: string
   readonly text: string
-  /** False for one that is too long: it is shown, and never written. */
+  /** False if it is too long: it is shown, but never written. */
   readonly isWhole: boolean
 }
 
@@ -29,25 +29,25 @@ export interface ReadTopic extends Topic {
   readonly file: MemoryFile
 }
 
-/** All that a memory holds. */
+/** The content of a memory. */
 export interface Memory {
-  /** Undefined where there is none. */
+  /** Undefined if there is no index. */
   readonly index: MemoryFile | undefined
-  /** By name. */
+  /** Ordered by name. */
   readonly topics: readonly ReadTopic[]
-  /** What a person should know: what is not read, or not all of it, and why. Nothing is lost by it. */
+  /** Notes for the user: what is not read in full, and why. Nothing is lost. */
   readonly problems: readonly string[]
-  /** Names of files that are there and cannot be written: too long, no text, a link. */
+  /** Names of files that cannot be written: too long, not text, or a link. */
   readonly closed: ReadonlySet<string>
 }
 
-/** Where it is once the links above it are followed. None below is. */
+/** The folder with links in its base resolved. There are none below the base. */
 export function rootOf({ base, parts }: FolderBelow): string {
   return join(realPath(base), ...parts)
 }
 
 // Spec R-MEM-3.
-/** Reads what is there, whoever wrote it. Never throws for what a file holds. */
+/** Reads a memory of any author. Never throws because of file contents. */
 export async function readMemory({ folder, path }: MemoryPlace): Promise<Memory> {
   const root = rootOf(folder)
   const problems: string[] = []
@@ -93,16 +93,16 @@ export function notesOf({ topics }: Memory): readonly Note[] {
 }
 
 async function namesIn(root: string): Promise<readonly string[]> {
-  const held = await holdFolder(root)
+  const openFolder = await holdFolder(root)
   try {
     const names: string[] = []
-    for await (const { name } of await opendir(held.pathOf('.'))) {
+    for await (const { name } of await opendir(openFolder.pathOf('.'))) {
       names.push(name)
       if (names.length === mostNames) break
     }
     return names.toSorted()
   } finally {
-    await held.close()
+    await openFolder.close()
   }
 }
 
@@ -111,7 +111,7 @@ type ReadText =
   | { readonly kind: 'absent' }
   | { readonly kind: 'unfit'; readonly why: string }
 
-/** Text that is written back as it was, byte for byte: of anything else no byte may be lost. */
+/** Reads text only if writing it back would restore every byte. */
 async function readText(path: string): Promise<ReadText> {
   const read = await boundedBytes(path, fileBytes)
   if (read.kind === 'unfit')
@@ -120,7 +120,7 @@ async function readText(path: string): Promise<ReadText> {
   const { bytes, isCut } = read
   if (bytes.includes(0)) return { kind: 'unfit', why: 'is not a text file' }
   try {
-    // The cut may have gone through a character.
+    // The cut may have split a character.
     const decoder = new TextDecoder('utf-8', { fatal: !isCut, ignoreBOM: true })
     return { kind: 'text', text: decoder.decode(bytes), isCut }
   } catch {

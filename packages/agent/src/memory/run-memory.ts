@@ -1,15 +1,15 @@
 import { type Choice, extractionQuestion, notesOfChoices, type Question } from './extraction.ts'
-import { type Dream, dreamed, dreamQuestion, type Dreamt, dreamtNotes } from './dream.ts'
-import { isDreamDue, noteDream } from './dream-times.ts'
+import { type Dream, applyDream, dreamQuestion, type NumberedNote, notesForDream } from './dream.ts'
+import { isDreamDue, recordDream } from './dream-times.ts'
 import type { Note } from './note.ts'
 import type { MemoryOwner, MemoryPlace } from './places.ts'
 import { type Memory, readMemory } from './read-memory.ts'
-import type { Said } from './said.ts'
-import { type Added, addNotes, type HeldMemory, holdingMemory } from './store.ts'
-import { keepBefore } from './undo-dream.ts'
+import type { UserStatements } from './user-statements.ts'
+import { type AddedNotes, addNotes, type LockedMemory, withLockedMemory } from './store.ts'
+import { writeBackup } from './undo-dream.ts'
 
-/** What a model answered; or why there is no answer. */
-export type Asked<Answer> =
+/** A model's answer, or why it is missing. */
+export type ModelAnswer<Answer> =
   | {
       readonly kind: 'answered'
       /** The answer. */
@@ -21,11 +21,11 @@ export type Asked<Answer> =
       readonly why: string
     }
 
-/** Asks a model, within the bounds of whoever calls. */
-export type Ask = <Answer>(question: Question<Answer>) => Promise<Asked<Answer>>
+/** Asks a model, within the limits of the caller. */
+export type Ask = <Answer>(question: Question<Answer>) => Promise<ModelAnswer<Answer>>
 
-/** What an extraction came to. */
-export type Extracted =
+/** The result of an extraction. */
+export type ExtractionResult =
   | { readonly kind: 'nothing said' }
   | {
       readonly kind: 'failed'
@@ -35,44 +35,45 @@ export type Extracted =
   | {
       readonly kind: 'kept'
       /** Notes that were added. */
-      readonly added: Added['added']
-      /** Notes that were joined with others. */
-      readonly merged: Added['merged']
-      /** Why notes were not kept, and sentences not looked at; nothing of what they say. */
+      readonly added: AddedNotes['added']
+      /** Notes that were merged with existing ones. */
+      readonly merged: AddedNotes['merged']
+      /** Why notes were not stored and sentences not considered, without their text. */
       readonly refused: readonly string[]
     }
 
 // Spec R-MEM-4.
 /**
- * Keeps what a person said in a run and what is worth it. The memory is held while notes are written, and not while the model is asked.
- * @throws MemoryError where it cannot be written.
+ * Stores statements of the user in a run that are worth keeping. The memory is locked while notes are written, but not
+ * while the model is asked.
+ * @throws MemoryError if it cannot be written.
  */
 export async function extract(
   place: MemoryPlace,
-  said: Said,
+  statements: UserStatements,
   ask: Ask,
   now: Date,
   signal?: AbortSignal,
-): Promise<Extracted> {
-  const question = extractionQuestion(said, await readMemory(place))
+): Promise<ExtractionResult> {
+  const question = extractionQuestion(statements, await readMemory(place))
   if (question === undefined) return { kind: 'nothing said' }
-  const asked = await ask<readonly Choice[]>(question)
-  if (asked.kind === 'failed') return asked
-  const { notes, refused } = notesOfChoices(asked.answer, said, now.toISOString().slice(0, 10))
-  const none: Added = { added: [], merged: [], refused: [] }
-  const kept = notes.length === 0 ? none : await holdingMemory(place, (held) => addNotes(held, notes), signal)
+  const reply = await ask<readonly Choice[]>(question)
+  if (reply.kind === 'failed') return reply
+  const { notes, refused } = notesOfChoices(reply.answer, statements, now.toISOString().slice(0, 10))
+  const none: AddedNotes = { added: [], merged: [], refused: [] }
+  const stored = notes.length === 0 ? none : await withLockedMemory(place, (locked) => addNotes(locked, notes), signal)
   return {
     kind: 'kept',
-    added: kept.added,
-    merged: kept.merged,
-    refused: [...said.withheld, ...refused, ...kept.refused.map(({ why }) => why)],
+    added: stored.added,
+    merged: stored.merged,
+    refused: [...statements.withheld, ...refused, ...stored.refused.map(({ why }) => why)],
   }
 }
 
-/** What a dream came to. */
+/** The result of a dream. */
 export type DreamEnd =
   | { readonly kind: 'not due' }
-  /** There are fewer than two notes that could be put in order. */
+  /** Fewer than two notes could be consolidated. */
   | { readonly kind: 'nothing to do' }
   | {
       readonly kind: 'failed'
@@ -81,11 +82,11 @@ export type DreamEnd =
     }
   | {
       readonly kind: 'done'
-      /** Notes before. */
+      /** Number of notes before. */
       readonly before: number
-      /** Notes after. */
+      /** Number of notes after. */
       readonly after: number
-      /** Notes that were joined with others. */
+      /** Number of notes that were merged with others. */
       readonly merged: number
       /** Notes that were removed. */
       readonly dropped: readonly Note[]
@@ -93,62 +94,62 @@ export type DreamEnd =
 
 // Spec R-DREAM-2.
 /**
- * Puts the notes in order by one question to a model. `whenever` asks nobody whether it is time.
- * @throws MemoryError where it cannot be written.
+ * Consolidates the notes with one question to a model. `whenever` skips the check whether it is due.
+ * @throws MemoryError if the memory cannot be written.
  */
 export async function dream(place: MemoryPlace, { owner, ask, now, when, signal }: DreamOptions): Promise<DreamEnd> {
-  if (dreamQuestion(dreamtNotes(await readMemory(place))) === undefined) return { kind: 'nothing to do' }
-  // Of several processes one finds that it is time.
-  const notes = await holdingMemory(
+  if (dreamQuestion(notesForDream(await readMemory(place))) === undefined) return { kind: 'nothing to do' }
+  // Of several processes only one sees that it is due.
+  const notes = await withLockedMemory(
     place,
     async ({ memory }) => {
       if (when === 'due' && !(await isDreamDue(place, owner, now))) return undefined
-      await noteDream(place, 'tried', now)
-      return dreamtNotes(memory)
+      await recordDream(place, 'tried', now)
+      return notesForDream(memory)
     },
     signal,
   )
   if (notes === undefined) return { kind: 'not due' }
   const question = dreamQuestion(notes)
   if (question === undefined) return { kind: 'nothing to do' }
-  const asked = await ask<Dream>(question)
-  if (asked.kind === 'failed') return asked
-  return holdingMemory(place, (held) => carryOut(held, place, { answer: asked.answer, notes, now }), signal)
+  const reply = await ask<Dream>(question)
+  if (reply.kind === 'failed') return reply
+  return withLockedMemory(place, (locked) => carryOut(locked, place, { answer: reply.answer, notes, now }), signal)
 }
 
-/** Options of the stage that puts notes in order. */
+/** Options of `dream`. */
 export interface DreamOptions {
-  /** Whose notes they are. */
+  /** The owner of the notes. */
   readonly owner: MemoryOwner
   /** Asks the model. */
   readonly ask: Ask
-  /** The present moment. */
+  /** The current time. */
   readonly now: Date
   /** `due`: only when enough sessions and hours have passed. */
   readonly when: 'due' | 'whenever'
-  /** Nothing is written once it is aborted. */
+  /** Once it is aborted, nothing is written. */
   readonly signal?: AbortSignal
 }
 
 async function carryOut(
-  held: HeldMemory,
+  locked: LockedMemory,
   place: MemoryPlace,
-  { answer, notes, now }: { readonly answer: Dream; readonly notes: readonly Dreamt[]; readonly now: Date },
+  { answer, notes, now }: { readonly answer: Dream; readonly notes: readonly NumberedNote[]; readonly now: Date },
 ): Promise<DreamEnd> {
-  if (!stillThere(notes, held.memory)) return { kind: 'failed', why: 'the notes were changed in the meantime' }
-  const end = dreamed(answer, notes, held.memory)
+  if (!stillThere(notes, locked.memory)) return { kind: 'failed', why: 'the notes were changed in the meantime' }
+  const end = applyDream(answer, notes, locked.memory)
   if (end.kind === 'refused') return { kind: 'failed', why: end.why }
   const { files, before, after, merged, dropped } = end
   if (files.size > 0) {
-    await keepBefore(held, files, now)
-    await held.write(files)
+    await writeBackup(locked, files, now)
+    await locked.write(files)
   }
-  await noteDream(place, 'done', now)
+  await recordDream(place, 'done', now)
   return { kind: 'done', before, after, merged, dropped }
 }
 
-function stillThere(notes: readonly Dreamt[], memory: Memory): boolean {
-  const now = new Map(dreamtNotes(memory).map((each) => [each.note.id, each]))
+function stillThere(notes: readonly NumberedNote[], memory: Memory): boolean {
+  const now = new Map(notesForDream(memory).map((each) => [each.note.id, each]))
   return notes.every(({ note, topic }) => {
     const found = now.get(note.id)
     return found !== undefined && found.topic === topic && found.note.text === note.text

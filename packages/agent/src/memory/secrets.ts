@@ -1,15 +1,18 @@
 import { redactedMark, redactSecrets } from '@halting/core/redact'
 import type { Environment } from '../tools/limits.ts'
 
-/** Names of variables whose values nobody writes down. */
+/** Names of variables whose values are never stored. */
 const secretName = /(?:KEY|TOKEN|SECRET|PASS(?:WORD|WD|PHRASE)?|CREDENTIALS?|AUTH|COOKIE|DSN|PAT)(?:_|$)/i
 const leastSecretCharacters = 4
-/** A value that is shorter counts as a word of its own: within words it would be found everywhere. */
+/** Shorter values match only as whole words: within words they would be found everywhere. */
 const leastWithinWords = 6
 
 const is = '(?:\\b(?:is|ist|are|was)\\b|:|=|->|→)\\s*'
-/** A word for a secret, and the value behind it. Of a password any word is one; of a key something with a digit is. */
-const told: readonly RegExp[] = [
+/**
+ * A word that announces a secret, and the value after it. After a password any word counts; after a key only a word
+ * with a digit.
+ */
+const announcedSecrets: readonly RegExp[] = [
   new RegExp(`(\\b(?:password|passwort|passwd|passphrase|passcode|pwd|credentials?)\\b[^.!?\\n]{0,40}?${is})\\S+`, 'i'),
   new RegExp(
     `(\\b(?:secret|token|pin|(?:api|access|private|secret)[\\s_-]?key)\\b(?:\\s+(?:of|for|to|in)\\b[^.!?\\n]{0,40}?)?\\s*${is})["'\`]?\\S*\\d\\S*`,
@@ -18,21 +21,27 @@ const told: readonly RegExp[] = [
 ]
 
 // Spec R-MEM-6.
-/** Why a text is not written down; undefined where nothing in it looks like a secret. The secret is not in the answer. */
+/**
+ * Why a text must not be stored; undefined if nothing in it looks like a secret. The answer does not contain the
+ * secret.
+ */
 export function secretIn(text: string, env: Environment): string | undefined {
   if (text.includes(redactedMark)) return 'it contains a secret'
   if (redactSecrets(text) !== text) return 'it contains a secret of a known format'
   const found = secretsOf(env).find(({ pattern }) => pattern.test(text))
   if (found !== undefined) return `it contains the value of ${found.name}`
-  if (told.some((pattern) => pattern.test(text))) return 'it contains a password, a key or similar'
+  if (announcedSecrets.some((pattern) => pattern.test(text))) return 'it contains a password, a key or similar'
   if (/(?:\d[ -]?){13,}/.test(text)) return 'it contains a long number'
   return text.split(/[\s"'`,;()<>[\]{}]+/).some(looksRandom) ? 'it contains what looks like a key' : undefined
 }
 
-/** A whole text with marks in the place of secrets: of known forms, values of variables, and what is told as one, also over its lines and sentences. */
+/**
+ * A text with marks in place of secrets: known forms, values of variables, and announced values, also across lines and
+ * sentences.
+ */
 export function withoutSecrets(text: string, env: Environment): string {
   const known = secretsOf(env).reduce((shown, { pattern }) => withMarks(shown, pattern), redactSecrets(text))
-  return told.reduce((shown, pattern) => withMarks(shown, pattern, '$1'), known)
+  return announcedSecrets.reduce((shown, pattern) => withMarks(shown, pattern, '$1'), known)
 }
 
 function withMarks(text: string, { source, flags }: RegExp, before = ''): string {
@@ -40,26 +49,26 @@ function withMarks(text: string, { source, flags }: RegExp, before = ''): string
 }
 
 function secretsOf(env: Environment): readonly { readonly name: string; readonly pattern: RegExp }[] {
-  return Object.entries(env).flatMap(([name, given = '']) => {
-    const value = given.trim()
+  return Object.entries(env).flatMap(([name, rawValue = '']) => {
+    const value = rawValue.trim()
     if (!secretName.test(name) || value.length < leastSecretCharacters || isHarmless(value)) return []
     return [{ name, pattern: patternOf(value) }]
   })
 }
 
-/** However its spaces are written. */
+/** Matches the value with any white space. */
 function patternOf(value: string): RegExp {
   const words = value.split(/\s+/).map((word) => word.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
   const all = words.join('\\s+')
   return new RegExp(value.length < leastWithinWords ? `(?<![\\p{L}\\p{N}])${all}(?![\\p{L}\\p{N}])` : all, 'u')
 }
 
-/** A path, or a switch: it would be found everywhere. */
+/** A path or a switch, which would be found everywhere. */
 function isHarmless(value: string): boolean {
   return /^(?:true|false|none|always|never|required|enabled|disabled)$/i.test(value) || /^[./~]/.test(value)
 }
 
-/** Long, with letters of both cases and digits among each other, and neither a path nor an address. */
+/** Long, with mixed upper case, lower case and digits, and not a path or an address. */
 function looksRandom(word: string): boolean {
   if (/^[a-z][a-z+.-]*:\/\//i.test(word)) return word.split(/[/?&=#:@]/).some(looksRandom)
   const value = word.replace(/^[\w.-]{1,40}[=:]/, '')
@@ -70,7 +79,7 @@ function looksRandom(word: string): boolean {
   return isHex || (hasAll && changesOf(value) >= 6)
 }
 
-/** How often a letter is followed by a digit or the other way round: names change seldom. */
+/** Number of changes between letters and digits: names have few. */
 function changesOf(value: string): number {
   let changes = 0
   for (let at = 1; at < value.length; at++)

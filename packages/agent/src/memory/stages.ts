@@ -3,38 +3,44 @@ import type { JsonObject, Model } from '@halting/core'
 import type { Environment } from '../tools/limits.ts'
 import type { Settings } from '@halting/policy/settings'
 import { memoryOf, type MemoryOwner, type MemoryPlace } from './places.ts'
-import { type Ask, dream, type DreamEnd, extract, type Extracted } from './run-memory.ts'
-import { saidIn } from './said.ts'
+import { type Ask, dream, type DreamEnd, extract, type ExtractionResult } from './run-memory.ts'
+import { userStatementsIn } from './user-statements.ts'
 
-/** Whose notes a stage is about, and what it asks. */
+/** Common options of memory stages. */
 export interface MemoryStageOptions {
-  /** Whose notes they are. */
+  /** The owner of the notes. */
   readonly owner: MemoryOwner
-  /** Where they are. */
+  /** The location of the notes. */
   readonly place: MemoryPlace
-  /** Asked in place of the one of the list of stages. */
+  /** The model to ask. Default: the model of the list of stages. */
   readonly model?: Model
-  /** The present moment. Default: by the system's clock. */
+  /** Returns the current time. Default: the system's clock. */
   readonly now?: () => Date
 }
 
 /** Options of the stage that extracts notes after a run. */
 export interface ExtractionStageOptions extends MemoryStageOptions {
-  /** Secrets are told apart by its values. */
+  /** Its values identify secrets. */
   readonly env: Environment
-  /** What the person wrote of the prompt, where the message has more (`SaidOptions.written`). */
-  readonly written?: string | undefined
+  /** The part of the prompt that the user typed, if the message has more (`UserStatementsOptions.written`). */
+  readonly typedText?: string | undefined
 }
 
 /** Replies are lists of numbers. */
 const mostReplyTokens = 1_024
 // Spec R-LAP-1.
-/** Answers that do not fit are sent back by an allowance of their own, which counts no turn of the limit. */
+/** Answers that do not match the schema have their own retry limit and use no turn. */
 const maxTurns = 2
 
 // Spec R-MEM-4.
-/** After a run: keeps what the person said in it and what later sessions should know. */
-export function memoryStage({ place, env, written, model, now = () => new Date() }: ExtractionStageOptions): Stage {
+/** A stage after a run: stores statements of the user that later sessions should know. */
+export function memoryStage({
+  place,
+  env,
+  typedText: written,
+  model,
+  now = () => new Date(),
+}: ExtractionStageOptions): Stage {
   return {
     name: 'memory',
     limits: { maxTurns },
@@ -42,8 +48,8 @@ export function memoryStage({ place, env, written, model, now = () => new Date()
     async run(context) {
       const { sessionId, runId, transcript } = context
       const entries = transcript.since(0).filter(({ id }) => id.startsWith(`${runId}/`))
-      const said = saidIn(entries, { sessionId, env, written })
-      const end = await extract(place, said, asking(context), now(), context.signal)
+      const statements = userStatementsIn(entries, { sessionId, env, typedText: written })
+      const end = await extract(place, statements, asking(context), now(), context.signal)
       if (end.kind === 'nothing said') return { kind: 'skipped', message: 'There was nothing to remember.' }
       if (end.kind === 'failed') throw new Error(end.why)
       return { kind: 'done', message: wordsOf(end), details: factsOf(end) }
@@ -51,7 +57,7 @@ export function memoryStage({ place, env, written, model, now = () => new Date()
   }
 }
 
-function wordsOf({ added, merged, refused }: Extract<Extracted, { kind: 'kept' }>): string {
+function wordsOf({ added, merged, refused }: Extract<ExtractionResult, { kind: 'kept' }>): string {
   const parts = [
     ...(added.length === 0 ? [] : [`added ${added.map(({ topic, note }) => `${note.id} (${topic})`).join(', ')}`]),
     ...(merged.length === 0 ? [] : [`${merged.length} already known`]),
@@ -60,7 +66,7 @@ function wordsOf({ added, merged, refused }: Extract<Extracted, { kind: 'kept' }
   return parts.length === 0 ? 'There was nothing worth remembering.' : `Notes: ${parts.join(', ')}.`
 }
 
-function factsOf({ added, merged, refused }: Extract<Extracted, { kind: 'kept' }>): JsonObject {
+function factsOf({ added, merged, refused }: Extract<ExtractionResult, { kind: 'kept' }>): JsonObject {
   const notes = added.map(({ topic, note: { id, text, sources } }) => ({
     id,
     topic,
@@ -70,19 +76,19 @@ function factsOf({ added, merged, refused }: Extract<Extracted, { kind: 'kept' }
   return { added: notes, merged: merged.length, refused: [...refused] }
 }
 
-/** Options of the stage that puts notes in order after a run. */
+/** Options of the stage that consolidates notes after a run. */
 export interface DreamStageOptions extends MemoryStageOptions {
-  /** `due` when enough sessions and hours have passed, and else not. */
+  /** `due`: only if enough sessions and hours have passed. */
   readonly when: 'due' | 'whenever'
-  /** Called with what came of it. */
+  /** Called with the result. */
   readonly onEnd?: (end: DreamEnd) => void
 }
 
-/** Of a dream: it looks at all notes. */
+/** Limits of a dream, which processes all notes. */
 const dreamLimits: StageLimits = { maxTurns, maxBudgetUsd: 0.5, maxTotalTokens: 100_000, maxDurationMs: 120_000 }
 
 // Spec R-DREAM-2.
-/** Puts the notes in order, with one question. */
+/** A stage after a run: consolidates the notes with one question. */
 export function dreamStage(options: DreamStageOptions): Stage {
   const { owner, place, when, model, now = () => new Date() } = options
   return {
@@ -105,7 +111,7 @@ export function dreamStage(options: DreamStageOptions): Stage {
   }
 }
 
-/** A bound or an abort rejects, which ends the stage as what it was. */
+/** A limit or an abort rejects and ends the stage. */
 function asking(context: StageContext): Ask {
   return async ({ system, prompt, output }) => {
     const { output: answer } = await context.ask({ system, prompt, output, maxTurns, maxOutputTokens: mostReplyTokens })
@@ -115,23 +121,23 @@ function asking(context: StageContext): Ask {
 
 /** Options of all memory stages after a run. */
 export interface MemoryStagesOptions {
-  /** Whose notes they are. */
+  /** The owner of the notes. */
   readonly owner: MemoryOwner
-  /** The settings, which say what stages there are. */
+  /** The settings, which select the stages. */
   readonly settings: Settings
-  /** Asked. */
+  /** The model to ask. */
   readonly model: Model
-  /** What the person wrote of the prompt, without what was piped in. */
-  readonly written?: string | undefined
+  /** The part of the prompt that the user typed, without piped input. */
+  readonly typedText?: string | undefined
 }
 
 // Spec R-MEM-1.
-/** The stages that a person's settings switch on; none where these do not. */
-export function memoryStages({ owner, settings, model, written }: MemoryStagesOptions): readonly Stage[] {
+/** The stages that the user's settings enable; none by default. */
+export function memoryStages({ owner, settings, model, typedText: written }: MemoryStagesOptions): readonly Stage[] {
   const place = memoryOf(owner, settings)
   if (place === undefined) return []
-  const given = { owner, place, model }
-  const stage = memoryStage({ ...given, env: owner.env, written })
+  const common = { owner, place, model }
+  const stage = memoryStage({ ...common, env: owner.env, typedText: written })
   if (settings.autoDreamEnabled !== true) return [stage]
-  return [stage, dreamStage({ ...given, when: 'due' })]
+  return [stage, dreamStage({ ...common, when: 'due' })]
 }

@@ -7,9 +7,9 @@ import { mostNoteCharacters, type Note, sameText, union } from './note.ts'
 import { indexName, type MemoryPlace } from './places.ts'
 import { fileBytes, type Memory, mostNotes, mostTopics, readMemory, type ReadTopic, rootOf } from './read-memory.ts'
 import { indexWith, isEmptyTopic, newTopicText, type Topic, topicOf, withNotes, withNotesReplaced } from './topic.ts'
-import { forgetBefore } from './undo-dream.ts'
+import { removeBackup } from './undo-dream.ts'
 
-/** A memory that cannot be changed now, in words for a person. */
+/** The memory cannot be changed now; the message is for users. */
 export class MemoryError extends Error {
   override readonly name = 'MemoryError'
   readonly code: 'memory_busy' | 'memory_unusable'
@@ -21,31 +21,30 @@ export class MemoryError extends Error {
 }
 
 /**
- * A memory that this process alone changes.
- *
- * M1: a file is there whole or not at all, for its person alone (0600, folders 0700), and no link is followed.
- * M2: what no note is stays byte for byte. A file that was not read whole is not written.
- * M3: topics are written before the index, which a later change mends.
+ * A memory that this process has locked. M1: each file exists whole or not at all, is readable only by its user (0600,
+ * folders 0700), and no link is followed. M2: text that is not a note stays unchanged, byte for byte. A file that was
+ * not read in full is not written. M3: topics are written before the index, which a later change repairs.
  */
-export interface HeldMemory {
+export interface LockedMemory {
   /** The folder. */
   readonly root: string
-  /** As it was when it was taken. */
+  /** Its content when it was locked. */
   readonly memory: Memory
-  /** Files by name; undefined removes one. */
+  /** Writes files by name; undefined removes one. */
   readonly write: (files: ReadonlyMap<string, string | undefined>) => Promise<void>
 }
 
-/** How long another process is waited for. */
+/** How long to wait for another process. */
 const waitMs = 5_000
 
 /**
- * Does something that changes the memory, while no other process does.
- * @throws MemoryError where another process holds it, and where its folder is a link or cannot be had; the reason of an abort before anything is written.
+ * Runs work that changes the memory, while no other process does.
+ * @throws MemoryError if another process holds the lock, or if its folder is a link or not accessible; the abort
+ * reason before anything is written.
  */
-export async function holdingMemory<Result>(
+export async function withLockedMemory<Result>(
   place: MemoryPlace,
-  work: (held: HeldMemory) => Promise<Result>,
+  work: (locked: LockedMemory) => Promise<Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
   const root = rootOf(place.folder)
@@ -102,28 +101,28 @@ async function makeFolders({ folder: { base, parts }, path }: MemoryPlace): Prom
   }
 }
 
-/** A note that is to be kept, and where. */
+/** A note to store, and its topic. */
 export interface NewNote {
   readonly topic: string
   readonly note: Note
 }
 
-/** What became of notes. */
-export interface Added {
+/** The result of storing notes. */
+export interface AddedNotes {
   readonly added: readonly NewNote[]
-  /** Known already: their sources stand with the note that there was. */
+  /** Known already: their sources were added to the existing note. */
   readonly merged: readonly NewNote[]
   readonly refused: readonly { readonly note: Note; readonly why: string }[]
 }
 
 // Spec R-MEM-4.
-/** Keeps notes. One that says what another says adds its source to that. */
-export async function addNotes({ memory, write }: HeldMemory, given: readonly NewNote[]): Promise<Added> {
+/** Stores notes. If an existing note says the same, adds the source to it. */
+export async function addNotes({ memory, write }: LockedMemory, newNotes: readonly NewNote[]): Promise<AddedNotes> {
   const added: NewNote[] = []
   const merged: NewNote[] = []
   const refused: { note: Note; why: string }[] = []
   const changes = new Changes(memory)
-  for (const each of given) {
+  for (const each of newNotes) {
     const { note, topic } = each
     const why = changes.whyFull(topic, note)
     const known = changes.sameAs(note)
@@ -140,23 +139,23 @@ export async function addNotes({ memory, write }: HeldMemory, given: readonly Ne
   return { added, merged, refused }
 }
 
-/** What became of notes that were to be forgotten. */
-export interface Forgotten {
+/** The result of removing notes. */
+export interface RemovedNotes {
   /** Notes that were removed. */
   readonly gone: readonly Note[]
-  /** In files that cannot be written. */
+  /** Notes in files that cannot be written. */
   readonly left: readonly Note[]
 }
 
-/** Takes notes away by their ids, out of what is kept for the undo of a dream, too. */
-export async function forgetNotes(held: HeldMemory, ids: ReadonlySet<string>): Promise<Forgotten> {
-  const { memory, write } = held
+/** Removes notes by id, also from the backup for undoing a dream. */
+export async function forgetNotes(locked: LockedMemory, ids: ReadonlySet<string>): Promise<RemovedNotes> {
+  const { memory, write } = locked
   const changes = new Changes(memory)
   const found = placedNotes(memory).filter(({ note }) => ids.has(note.id))
   const open = found.filter(({ topic }) => topic.file.isWhole)
   for (const { topic, note } of open) changes.remove(topic.name, note.id)
   const files = changes.files()
-  await forgetBefore(held, files.keys())
+  await removeBackup(locked, files.keys())
   await write(files)
   return {
     gone: open.map(({ note }) => note),
@@ -164,7 +163,7 @@ export async function forgetNotes(held: HeldMemory, ids: ReadonlySet<string>): P
   }
 }
 
-/** What is to be written of a memory, note by note. */
+/** Pending changes of a memory, note by note. */
 export class Changes {
   readonly #memory: Memory
   readonly #topics: Map<
@@ -180,7 +179,7 @@ export class Changes {
     )
   }
 
-  /** Why a note has no place in a topic. */
+  /** Why a topic has no room for a note. */
   whyFull(topic: string, { text }: Note): string | undefined {
     const file = this.#topics.get(topic)
     if (file?.isWhole === false || this.#memory.closed.has(`${topic}.md`)) return `${topic}.md cannot be written`
@@ -188,7 +187,7 @@ export class Changes {
     const notes = [...this.#topics.values()].reduce((sum, { notes: { length } }) => sum + length, 0)
     if (notes >= mostNotes) return `there are ${mostNotes} notes, the maximum. Use halting memory dream to merge some`
     if (text.length > mostNoteCharacters) return `it is longer than ${mostNoteCharacters} characters`
-    // A line has what it comes from, too.
+    // A line also has its sources.
     const bytes = Buffer.byteLength(file?.text ?? '') + Buffer.byteLength(text) + 500
     return bytes > fileBytes ? `${topic}.md is full. Use halting memory dream to merge notes` : undefined
   }
@@ -205,7 +204,7 @@ export class Changes {
     this.#put(topic, withNotes(this.#topics.get(topic)?.text ?? newTopicText(topic), [note]))
   }
 
-  /** Puts a note in the place of another. */
+  /** Replaces a note by another one. */
   swap(topic: string, id: string, note: Note): void {
     this.#put(topic, withNotesReplaced(this.#topics.get(topic)?.text ?? '', new Map([[id, note]])))
   }
@@ -221,7 +220,7 @@ export class Changes {
     this.#topics.set(topic, { name: topic, notes: topicOf(topic, text).notes, text, isWhole })
   }
 
-  /** Topics in which nothing is left go, and their lines of the index with them. */
+  /** The changed files. Removes empty topics and their lines in the index. */
   files(): ReadonlyMap<string, string | undefined> {
     const files = new Map<string, string | undefined>()
     const gone: string[] = []
@@ -241,7 +240,7 @@ export class Changes {
   }
 }
 
-/** Notes with the topic that they stand in, and whether it can be written. */
+/** Notes with their topic, and whether it can be written. */
 export function placedNotes(memory: Memory): readonly {
   /** The topic. */
   readonly topic: ReadTopic

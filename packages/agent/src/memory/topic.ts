@@ -1,9 +1,10 @@
 import { splitFrontMatter } from '../instructions/frontmatter.ts'
 import { lineOfNote, type Note, noteOfLine } from './note.ts'
 
-// A topic is a Markdown file in which each note is a line. Every other line is a person's, and stays as it is, byte for byte.
+// A topic is a Markdown file in which each note is a line. All other lines belong to the user and stay unchanged, byte
+// for byte.
 
-/** A topic as its file has it. */
+/** A topic, as read from its file. */
 export interface Topic {
   /** Name of the topic. */
   readonly name: string
@@ -11,12 +12,12 @@ export interface Topic {
   readonly description: string
   /** Its notes, in order. */
   readonly notes: readonly Note[]
-  /** Lines that bear the mark of a note and cannot be read; the first is 1. */
+  /** Line numbers, from 1, of unreadable lines with the mark of a note. */
   readonly damagedLines: readonly number[]
 }
 
-/** Topics that the program begins, and what belongs in each. Others are a person's to make. */
-export const ownTopics = {
+/** Topics that the program creates, with their descriptions. Users may create others. */
+export const builtinTopics = {
   user: 'who the user is, and what they know',
   preferences: 'how the user wants the work to be done',
   project: 'facts and decisions about this project',
@@ -40,13 +41,13 @@ function descriptionIn(text: string): string {
   return /^description:[ \t]+(.*)$/m.exec(header)?.[1]?.trim() ?? ''
 }
 
-/** The text of a topic that has no note yet. */
+/** The text of a new topic without notes. */
 export function newTopicText(name: string): string {
-  const description = name in ownTopics ? ownTopics[name as keyof typeof ownTopics] : name
+  const description = name in builtinTopics ? builtinTopics[name as keyof typeof builtinTopics] : name
   return `---\nname: ${name}\ndescription: ${description}\n---\n\n`
 }
 
-/** Whether nothing is left but what the program itself put there. */
+/** Whether only text of the program itself is left. */
 export function isEmptyTopic(name: string, text: string): boolean {
   return text.trim() === newTopicText(name).trim()
 }
@@ -56,7 +57,7 @@ export function withNotes(text: string, notes: readonly Note[]): string {
   return `${text}${end}${notes.map((note) => `${lineOfNote(note)}\n`).join('')}`
 }
 
-/** With another note in the place of some, by their ids; undefined takes one away. */
+/** Replaces notes by their ids; undefined removes one. */
 export function withNotesReplaced(text: string, replacements: ReadonlyMap<string, Note | undefined>): string {
   const lines = text.split('\n').flatMap((line) => {
     const read = noteOfLine(line)
@@ -68,20 +69,22 @@ export function withNotesReplaced(text: string, replacements: ReadonlyMap<string
   return lines.join('\n')
 }
 
-/** A name of a topic is that of a file, and nothing else. */
+/** A topic name must be a plain file name. */
 export function isTopicName(name: string): boolean {
   return /^[\p{L}\p{N}][\p{L}\p{N}_-]{0,59}$/u.test(name) && name.toLowerCase() !== 'memory'
 }
 
-/** The index with a line for each topic: those that are there stay, and lines of topics that are gone go. */
+/** The index with one line per topic: keeps existing lines, and removes those of deleted topics. */
 export function indexWith(text: string, topics: readonly Topic[], gone: readonly string[]): string {
   const known = new Set([...text.matchAll(/\]\(([^)\s]+)\.md\)/g)].map(([, name = '']) => name))
-  const kept = text.split('\n').filter((line) => !gone.some((name) => line.startsWith(`- [${name}](${name}.md): `)))
+  const remaining = text
+    .split('\n')
+    .filter((line) => !gone.some((name) => line.startsWith(`- [${name}](${name}.md): `)))
   const added = topics
     .filter(({ name }) => !known.has(name))
     .map(({ name, description }) => `- [${name}](${name}.md): ${description}`)
-  if (added.length === 0) return kept.join('\n')
-  const before = text === '' ? indexHead : kept.join('\n')
+  if (added.length === 0) return remaining.join('\n')
+  const before = text === '' ? indexHead : remaining.join('\n')
   return `${before}${before.endsWith('\n') ? '' : '\n'}${added.join('\n')}\n`
 }
 

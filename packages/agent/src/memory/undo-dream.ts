@@ -7,69 +7,70 @@ import { indexName } from './places.ts'
 import { fileBytes, mostTopics } from './read-memory.ts'
 import { isTopicName } from './topic.ts'
 
-// What a dream changed, in one file beside the notes, which is there before the first of them is written. Undone, it is gone.
+// The former contents of the files that a dream changed, in one file next to the notes. It is written before the first
+// of them changes, and removed by an undo.
 
 const backupName = '.before-dream.json'
 const mostBackupBytes = 2 * (mostTopics + 1) * fileBytes
 
-/** The folder of a memory that this process alone changes. */
+/** The folder of a memory that this process has locked. */
 interface InFolder {
   readonly root: string
 }
 
-interface KeptFile {
+interface BackupFile {
   readonly name: string
-  /** In base64; null for a file that was not there. */
+  /** In base64; null if the file did not exist. */
   readonly before: string | null
-  /** The hash of what the dream wrote; null where it removed the file. */
+  /** Hash of what the dream wrote; null if it removed the file. */
   readonly after: string | null
 }
 
 interface Backup {
   readonly at: string
-  readonly files: readonly KeptFile[]
+  readonly files: readonly BackupFile[]
 }
 
-/** Keeps what these files are, byte for byte, before they become what is given. */
-export async function keepBefore(
+/** Stores the exact contents of these files before they change. */
+export async function writeBackup(
   { root }: InFolder,
   files: ReadonlyMap<string, string | undefined>,
   now: Date,
 ): Promise<void> {
-  const kept: KeptFile[] = []
+  const backups: BackupFile[] = []
   for (const [name, text] of files) {
     const before = await bytesOf(root, name)
-    kept.push({
+    backups.push({
       name,
       before: before?.toString('base64') ?? null,
       after: text === undefined ? null : hashOf(Buffer.from(text)),
     })
   }
-  const backup: Backup = { at: now.toISOString(), files: kept }
+  const backup: Backup = { at: now.toISOString(), files: backups }
   await writeWhole(join(root, backupName), JSON.stringify(backup))
 }
 
-/** What became of an undo. Where something came after the dream nothing is done. */
-export type Undone =
+/** The result of an undo. If files changed after the dream, nothing is undone. */
+export type UndoResult =
   | { readonly kind: 'nothing' }
   | {
       readonly kind: 'changed'
-      /** When the dream was: ISO 8601 in UTC. */
+      /** Time of the dream: ISO 8601 in UTC. */
       readonly at: string
       /** Files that changed since. */
       readonly names: readonly string[]
     }
   | {
       readonly kind: 'undone'
-      /** When the dream was: ISO 8601 in UTC. */
+      /** Time of the dream: ISO 8601 in UTC. */
       readonly at: string
       /** Files that were restored. */
       readonly names: readonly string[]
     }
 
 // Spec R-DREAM-5.
-/** Puts back what the last dream changed, byte for byte, or changes nothing. One that was ended in the middle goes on. */
-export async function undoDream({ root }: InFolder): Promise<Undone> {
+/** Restores exactly what the last dream changed, or nothing. Completes an interrupted undo. */
+export async function undoDream({ root }: InFolder): Promise<UndoResult> {
   const backup = await readBackup(root)
   if (backup === undefined) return { kind: 'nothing' }
   const { at, files } = backup
@@ -92,10 +93,10 @@ export async function undoDream({ root }: InFolder): Promise<Undone> {
 }
 
 /**
- * Takes away what was kept for an undo where it holds one of these files: it has notes that are to be forgotten, and could not be put back any more.
- * What cannot be read may hold them, too.
+ * Removes the backup if it contains one of these files: it has notes that must be forgotten, and it could not be
+ * restored any more. An unreadable backup may contain them too.
  */
-export async function forgetBefore({ root }: InFolder, names: Iterable<string>): Promise<void> {
+export async function removeBackup({ root }: InFolder, names: Iterable<string>): Promise<void> {
   const backup = await readBackup(root)
   const changed = new Set(names)
   const path = join(root, backupName)
@@ -115,21 +116,21 @@ function hashOfFile(bytes: Buffer | undefined): string | null {
   return bytes === undefined ? null : hashOf(bytes)
 }
 
-/** Undefined for what is not there. What is no plain file of its size is something else than was kept. */
+/** Undefined if it is missing. Anything but a plain file of this size was not stored by us. */
 async function bytesOf(root: string, name: string): Promise<Buffer | undefined> {
   const read = await boundedBytes(join(root, name), mostBackupBytes)
   if (read.kind === 'absent') return undefined
   return read.kind === 'bytes' && !read.isCut ? read.bytes : Buffer.from([0])
 }
 
-/** Undefined where there is none, and where somebody has written something else into it. */
+/** Undefined if none exists, or if it was modified. */
 async function readBackup(root: string): Promise<Backup | undefined> {
   const read = await boundedBytes(join(root, backupName), mostBackupBytes)
   if (read.kind !== 'bytes' || read.isCut) return undefined
   try {
     const backup: unknown = JSON.parse(read.bytes.toString('utf8'))
     if (!isJsonObject(backup) || typeof backup['at'] !== 'string' || !Array.isArray(backup['files'])) return undefined
-    const files = backup['files'].map(keptFileOf)
+    const files = backup['files'].map(backupFileOf)
     const whole = files.flatMap((file) => file ?? [])
     return whole.length === files.length ? { at: backup['at'], files: whole } : undefined
   } catch {
@@ -137,12 +138,12 @@ async function readBackup(root: string): Promise<Backup | undefined> {
   }
 }
 
-function keptFileOf(given: unknown): KeptFile | undefined {
-  if (!isJsonObject(given)) return undefined
-  const { name, before, after } = given
+function backupFileOf(rawFile: unknown): BackupFile | undefined {
+  if (!isJsonObject(rawFile)) return undefined
+  const { name, before, after } = rawFile
   const isTextOrNull = (value: unknown): value is string | null => value === null || typeof value === 'string'
   if (typeof name !== 'string' || !isTextOrNull(before) || !isTextOrNull(after)) return undefined
-  // It names files of this folder and nothing else.
+  // It names only files of this folder.
   const isOurs = name === indexName || (name.endsWith('.md') && isTopicName(name.slice(0, -3)))
   return isOurs ? { name, before, after } : undefined
 }

@@ -3,26 +3,26 @@ import type { RunEvent, Model, QueryEngine, SdkMessage } from '@halting/core'
 import { uuidOf } from '@halting/core/adapters'
 import { afterRun, type HookCall, HookFigures, type Stage } from '@halting/core/after'
 
-// Loaded where something comes after the run, and only there.
+// Loaded only if there are stages or hook statistics.
 
-/** What comes after the run of a program: sums of its hooks, and stages. */
+/** What happens after a run of the program: statistics of its hooks, and stages. */
 export interface AfterTheRun {
   onEvent(event: RunEvent): void
-  /** A hook of the settings has ended. */
+  /** Records that a hook of the settings has ended. */
   readonly called: (call: HookCall) => void
-  /** Tells what there is to tell once the result is out. Resolves when all stages have ended, within their bounds. */
+  /** Emits messages after the result. Resolves when all stages have ended, within their limits. */
   run(engine: QueryEngine, signal: AbortSignal, tell: (message: SdkMessage) => void): Promise<void>
 }
 
 export interface AfterOptions {
   readonly stages: readonly Stage[]
   readonly hookSummary: boolean
-  /** Asked by stages that name none; that of the session when absent. */
+  /** For stages that name no model (default: the model of the session). */
   readonly model: Model | undefined
 }
 
 export function openAfter({ stages, hookSummary, model }: AfterOptions): AfterTheRun {
-  const hooks = hookSummary ? new HookFigures((id) => !isOfProgram(id)) : undefined
+  const hooks = hookSummary ? new HookFigures((id) => !isUncounted(id)) : undefined
   let runId = ''
   return {
     onEvent(event) {
@@ -41,7 +41,7 @@ export function openAfter({ stages, hookSummary, model }: AfterOptions): AfterTh
   }
 }
 
-/** Hooks of settings are counted one by one where they are called; those of the program itself are nobody's. */
-function isOfProgram(hook: string): boolean {
+/** Hooks of settings are counted where they are called; built-in hooks are not counted. */
+function isUncounted(hook: string): boolean {
   return hook.startsWith('settings:') || isBuiltinHook(hook)
 }

@@ -13,8 +13,8 @@ import type { Toolbox } from './toolbox.ts'
 type AgentModels = Pick<Models, 'model' | 'fallbackModel' | 'modelNamed' | 'checkName'>
 
 /**
- * The agents that the model may start; undefined where it may start none.
- * @throws ConfigurationError for `agents` that cannot be read.
+ * The agents that the model may start; undefined if it may start none.
+ * @throws ConfigurationError for invalid `agents`.
  */
 export async function agentsOf(
   run: RunSettings,
@@ -31,7 +31,7 @@ export async function agentsOf(
     workspace,
     permissions,
     trustedBy: run.trustedBy,
-    given: choices.agents === undefined ? [] : await givenAgents(choices.agents, ports),
+    programAgents: choices.agents === undefined ? [] : await givenAgents(choices.agents, ports),
     models: [model, ...(fallbackModel === undefined ? [] : [fallbackModel])],
     modelNamed(name) {
       checkName?.(name)

@@ -6,12 +6,12 @@ import type { Briefing } from './read-briefing.ts'
 import type { RunSettings } from './run-settings.ts'
 import type { Toolbox } from './toolbox.ts'
 
-/** Undefined where nobody wrote anything: then nothing is loaded for it. */
+/** Undefined if there are no instructions: then nothing is loaded. */
 export async function briefingOf(
   run: RunSettings,
   { cwd }: Pick<SessionPorts, 'cwd'>,
   toolbox: Toolbox,
-  /** Names of the only skills that the model is shown; all when absent. */
+  /** Names of the skills to offer (default: all). */
   skills?: readonly string[],
 ): Promise<Briefing | undefined> {
   const places = placesOf(run, cwd)

@@ -6,32 +6,35 @@ import { limitFieldNames, type LimitFieldName, type Settings } from '@halting/po
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 
-/** Who said a limit of a session. */
+/** The source of a session's limit. */
 export type LimitSource = 'choice' | 'agent' | 'settings' | 'default'
 
-/** By the name of the limit; absent where nobody says anything. */
+/** Sources by limit; absent for a limit that is not set. */
 export type LimitSources = { readonly [name in LimitFieldName]?: LimitSource }
 
-/** A limit of dollars for runs that nobody limited. */
+/** The default cost limit of runs. */
 export interface RunLimitDefault {
   /** US dollars of one run. */
   readonly maxRunUsd: number
-  /** What it is called, such as `the default of -p`. */
+  /** Its name, such as `the default of -p`. */
   readonly from: string
 }
 
-/** What limits are made of beside choices and settings. */
+/** Rules for combining limits of choices and settings. */
 export interface LimitRules extends Pick<SessionPorts, 'nameOf'> {
   readonly runLimit?: RunLimitDefault | undefined
   readonly waitDefault?: WaitDefault | undefined
-  /** Choices may raise what the settings say. Those of somebody else, such as who opens a session on a cluster, only lower it. */
+  /**
+   * Whether choices may raise limits of the settings. Choices of others, such as the client of a session on a cluster,
+   * may only lower them.
+   */
   readonly choicesMayRaise: boolean
 }
 
 // Spec R-LIM-4.
 /**
- * The choices with the limits of the settings where choices say nothing, and who said each. Choices go before the person's own settings and
- * those of a project, and never beyond those of an administrator; a warning names what does not count.
+ * The choices, completed with limits of the settings, and the source of each. Choices precede the user's and the
+ * project's settings, but never exceed an administrator's. A warning names ignored values.
  */
 export function withLimits<Choices extends SessionChoices>(
   choices: Choices,
@@ -58,19 +61,19 @@ export function withLimits<Choices extends SessionChoices>(
   return { choices: { ...choices, ...chosen }, limitSources }
 }
 
-/** How long the runs of a frontend wait for services where nobody says it. */
+/** The frontend's default for how long runs wait for services. */
 export interface WaitDefault {
-  /** Milliseconds by the wall clock. */
+  /** In milliseconds of wall-clock time. */
   readonly ms: number
-  /** As a file would say it, such as `24h`. */
+  /** As written in a file, such as `24h`. */
   readonly written: string
-  /** Where it holds, such as `in editors`. */
+  /** Where it applies, such as `in editors`. */
   readonly from: string
 }
 
 // Spec R-SERV-12.
-/** The choices with how long a run waits for services, and who said so: as `withLimits` does for limits. */
-export function withWait<Choices extends SessionChoices>(
+/** The choices, completed with how long a run waits for services, and the source of that value: like `withLimits`. */
+export function withServiceWait<Choices extends SessionChoices>(
   choices: Choices,
   { waitForLimits: set, managedWaitForLimits: managed }: Pick<Settings, 'waitForLimits' | 'managedWaitForLimits'>,
   { waitDefault, choicesMayRaise, nameOf }: LimitRules,
@@ -88,7 +91,7 @@ export function withWait<Choices extends SessionChoices>(
   return { choices: { ...choices, waitForLimits }, waitSource: set === undefined ? 'default' : 'settings' }
 }
 
-/** Limits by the names of settings, as a session calls them. */
+/** The session's names of limits, by the names of settings. */
 const inSession: { readonly [name in LimitFieldName]: Exclude<keyof LimitsChange, 'maxGoalTries'> } = {
   maxTurns: 'maxTurns',
   maxRunUsd: 'maxRunUsd',
@@ -98,7 +101,10 @@ const inSession: { readonly [name in LimitFieldName]: Exclude<keyof LimitsChange
   maxToolCalls: 'maxToolCalls',
 }
 
-/** What happens at a limit: as the choices say, or the settings where somebody answers. Nobody raises a limit beyond those of an administrator. */
+/**
+ * What happens at a limit: the choice, or the setting if somebody answers questions. Nobody can raise a limit above an
+ * administrator's.
+ */
 export function pauseOptions(
   { onLimit, pauseFor }: Pick<SessionChoices, 'onLimit' | 'pauseFor'>,
   settings: Settings,
@@ -125,7 +131,7 @@ function lowestOf(one: LimitsChange, other: LimitsChange): LimitsChange {
   return lowest
 }
 
-/** What an administrator allows limits to be raised to. */
+/** The maximum values that an administrator allows. */
 export function ceilingsOf({ managedLimits = {} }: Pick<Settings, 'managedLimits'>): LimitsChange {
   return Object.fromEntries(
     limitFieldNames.flatMap((name) => {
@@ -135,16 +141,19 @@ export function ceilingsOf({ managedLimits = {} }: Pick<Settings, 'managedLimits
   )
 }
 
-/** The session in which nobody sets a limit beyond those of an administrator: that is a ConfigurationError, and nothing is set. */
-export function heldToManaged(session: Session, { managedLimits = {} }: Pick<Settings, 'managedLimits'>): Session {
+/** A session that rejects limits above an administrator's with a ConfigurationError, and then sets nothing. */
+export function withinManagedLimits(
+  session: Session,
+  { managedLimits = {} }: Pick<Settings, 'managedLimits'>,
+): Session {
   if (Object.keys(managedLimits).length === 0) return session
   const set = session.set.bind(session)
   return Object.assign(session, {
-    // `resume` sets its limits by this, too.
+    // `resume` sets its limits with this too.
     set(change: SettingsChange): void {
       for (const name of limitFieldNames) {
-        const [most, wanted] = [managedLimits[name] ?? Infinity, change.limits?.[inSession[name]]]
-        if (wanted !== undefined && (wanted ?? Infinity) > most)
+        const [most, requested] = [managedLimits[name] ?? Infinity, change.limits?.[inSession[name]]]
+        if (requested !== undefined && (requested ?? Infinity) > most)
           throw new ConfigurationError(
             `limits.${name} is limited to ${most} by an administrator's settings (see halting config). Nothing was set.`,
           )
@@ -154,27 +163,30 @@ export function heldToManaged(session: Session, { managedLimits = {} }: Pick<Set
   })
 }
 
-interface SaidNow {
+interface CurrentLimits {
   readonly choices: SessionChoices
   readonly limitSources?: LimitSources | undefined
   readonly settings: Pick<Settings, 'managedLimits'>
 }
 
 interface LeftOpen {
-  /** Records of a run that an earlier process left. */
+  /** Records of a run that an earlier process left open. */
   readonly open: readonly StepRecord[]
-  /** Choices are those of whoever resumes, and not of whoever once opened a session that is kept elsewhere. */
+  /**
+   * Whether the choices are those of this resume, and not those of the client that first opened a session stored
+   * elsewhere.
+   */
   readonly areChoicesNew: boolean
 }
 
 // Spec R-LIM-4b.
 /**
- * The session whose run of an earlier process goes on within what is said now: a limit that was set then gives way to one that was typed since, and to an
- * administrator's. What else was set in it holds.
+ * A session that resumes the run of an earlier process within the current limits: limits set during that run yield to
+ * newly typed ones and to an administrator's. Its other settings stay in force.
  */
 export function resumedWithin(
   session: Session,
-  { choices, limitSources = {}, settings: { managedLimits = {} } }: SaidNow,
+  { choices, limitSources = {}, settings: { managedLimits = {} } }: CurrentLimits,
   { open, areChoicesNew }: LeftOpen,
 ): Session {
   const recorded = recordedLimits(open)
@@ -190,15 +202,15 @@ export function resumedWithin(
   if (due.size === 0) return session
   const [set, prompt, resume] = [session.set.bind(session), session.prompt.bind(session), session.resume.bind(session)]
   return Object.assign(session, {
-    // What a person sets meanwhile is newer than both.
+    // What a user sets from now on is newer than both.
     set(change: SettingsChange): void {
       set(change)
       for (const name of Object.keys(change.limits ?? {})) due.delete(name as keyof LimitsChange)
     },
-    // That run is closed by it.
-    prompt(...given: Parameters<Session['prompt']>): string {
+    // A new prompt closes that run.
+    prompt(...input: Parameters<Session['prompt']>): string {
       due.clear()
-      return prompt(...given)
+      return prompt(...input)
     },
     resume(limits?: LimitsChange): void {
       if (due.size > 0) set({ limits: Object.fromEntries(due) })
@@ -208,7 +220,7 @@ export function resumedWithin(
   })
 }
 
-/** What was set of limits in a run, as far as its records show. */
+/** The limits that were set during a run, according to its records. */
 function recordedLimits(records: readonly StepRecord[]): LimitsChange {
   const changes = records.flatMap((record) =>
     record.type === 'control' ? (record.control.settings?.limits ?? []) : [],

@@ -8,58 +8,67 @@ import { type JournalOptions, openJournal, type SessionJournal } from '@halting/
 import { sessionFile } from '@halting/journal'
 import { messageOf } from '@halting/core/adapters'
 import { createKeyRedactor } from '@halting/models'
-import { whose } from './whose.ts'
+import { sessionScope } from './session-scope.ts'
 
-// What only a session that goes on needs is loaded for that.
+// Code that only resumed sessions need is loaded on demand.
 
-/** The session of a run: where it is from, and whether it is kept. */
+/** The session of a run: its origin, and whether it is stored. */
 export interface ChosenSession {
   /** Id of the session. */
   readonly sessionId: string
-  /** `kept`: it goes on with what is on disk; `new`: it is written from its beginning; `unkept`: nothing is; `elsewhere`: others keep it. */
+  /**
+   * `kept`: continues the one on disk. `new`: stored from its beginning. `unkept`: not stored. `elsewhere`: stored by
+   * someone else.
+   */
   readonly kind: 'kept' | 'new' | 'unkept' | 'elsewhere'
-  /** The person named it: then it is an error if it cannot be kept. */
+  /** Whether the user named it: then it is an error if it cannot be stored. */
   readonly isNamed: boolean
-  /** The session that it begins as a copy of. */
+  /** The session that it starts as a copy of. */
   readonly forkOf?: StoredSessionFile
   /** The session of another program that it continues, in a file of its own. */
   readonly takenFrom?: OtherProgramsSession
-  /** The message that is the last of the conversation that is left. */
+  /** Id of the message that becomes the last one of the conversation. */
   readonly resumeAt?: string
-  /** The prompt of the one turn that may be taken back by that. */
+  /** The prompt of the only turn that may be removed by that. */
   readonly dropsTurn?: string
-  /** Folders of results that it may read although they are not its own. */
+  /** Folders of results of other sessions that it may read. */
   readonly readableFolders: readonly string[]
 }
 
-/** A session of another program, which stays as it is. */
+/** A session of another program, which stays unchanged. */
 export interface OtherProgramsSession {
   /** Name of the program. */
   readonly program: string
   /** Path of its file. */
   readonly path: string
-  /** Writes its conversation as the beginning of a new journal. @throws HaltingError where nothing was said in it. */
+  /**
+   * Writes its conversation as the beginning of a new journal.
+   * @throws HaltingError if it has no messages.
+   */
   copyTo(journal: JournalOptions): Promise<void>
 }
 
-/** A session of which this program writes no file. */
-export function keptElsewhere({ sessionId }: { readonly sessionId: string }): ChosenSession {
+/** A session whose file this program does not write. */
+export function externalSession({ sessionId }: { readonly sessionId: string }): ChosenSession {
   return { sessionId, kind: 'elsewhere', isNamed: true, readableFolders: [] }
 }
 
-/** Opens what was chosen; undefined for a session that is kept in no file. @throws ConfigurationError where a person named it and it cannot be opened. */
+/**
+ * Opens the chosen session; undefined for one that is not stored in a file.
+ * @throws ConfigurationError if the user named it and it cannot be opened.
+ */
 export async function openJournalOf(
   chosen: ChosenSession,
   ports: SessionPorts,
   title?: string,
 ): Promise<SessionJournal | undefined> {
-  // What is written from here on is of a run.
+  // Everything written from here on belongs to a run.
   const redact = createKeyRedactor(ports.env)
   ports.redactWith?.(redact)
   const notify = (notice: SessionNotice): void => ports.note(ports.wordNotice(notice))
   if (chosen.kind === 'unkept' || chosen.kind === 'elsewhere') return undefined
   const { sessionId, forkOf, takenFrom, isNamed } = chosen
-  const path = sessionFile({ ...whose(ports), sessionId })
+  const path = sessionFile({ ...sessionScope(ports), sessionId })
   const named = title === undefined ? {} : { title }
   const options = {
     path,
@@ -92,14 +101,14 @@ export async function openJournalOf(
     }
   } catch (thrown) {
     if (thrown instanceof ResumeRejectedError) throw thrown
-    // Whoever has chosen a store does not want a run that is nowhere.
+    // A user who has chosen a store does not want a run that is not stored.
     if (isNamed || (ports.env[sessionStoreVariable] ?? '') !== '') throw new ConfigurationError(messageOf(thrown))
     notify({ kind: 'session_not_stored', why: messageOf(thrown) })
     return undefined
   }
 }
 
-/** Closes it. A new one in which nothing has begun leaves nothing behind. */
+/** Closes it. A new session in which nothing has begun is removed. */
 export async function closeJournalOf(
   journal: SessionJournal | undefined,
   hasBegun: boolean,
@@ -115,12 +124,12 @@ export async function closeJournalOf(
   await discardSession(journal)
 }
 
-/** A copy under an id of its own. */
+/** Copies it under a new id. */
 export async function forkOf(journal: SessionJournal, ports: SessionPorts): Promise<string> {
   const { forkSession } = await import('./fork.ts')
   const sessionId = randomUUID()
   await journal.log.flush()
-  const path = sessionFile({ ...whose(ports), sessionId })
+  const path = sessionFile({ ...sessionScope(ports), sessionId })
   await forkSession(journal.path, { path, sessionId, cwd: ports.cwd, version: ports.version() })
   return sessionId
 }

@@ -1,16 +1,18 @@
 import type { SessionPorts } from './ports.ts'
 import { cleanUpSessions, isCleanUpDue } from '@halting/journal'
-import { whose } from './whose.ts'
+import { sessionScope } from './session-scope.ts'
 
-/** Days that a session is kept without being touched, unless a setting says otherwise. */
+/** Default number of days after which an unused session is removed. */
 const defaultDays = 30
 
-/** Removes sessions that nobody touched for long, once a day, beside a run; what was removed is told in a line. */
+/**
+ * Removes sessions that have not been used for long, once a day, in parallel to a run. Reports the number in one line.
+ */
 export async function cleanUp(
   { cleanupPeriodDays: days = defaultDays }: CleanUpSettings,
   ports: SessionPorts,
 ): Promise<void> {
-  const place = whose(ports)
+  const place = sessionScope(ports)
   if (!(await isCleanUpDue(place))) return
   const { sessions } = await cleanUpSessions(place, { days })
   if (sessions > 0) ports.note(ports.wordNotice({ kind: 'sessions_removed', sessions, days }))

@@ -8,8 +8,8 @@ import { countFrom } from './limits.ts'
 import type { Toolbox } from './toolbox.ts'
 
 /**
- * What is done about a window that fills up: what the choices say, then the environment, then what the window allows.
- * @throws ConfigurationError for a variable that is not right.
+ * What happens when the context window fills up: the choices, then the environment, then the window's size.
+ * @throws ConfigurationError for an invalid variable.
  */
 export function contextOf(
   choices: Pick<SessionChoices, 'autocompact' | 'contextWindow'>,
@@ -20,7 +20,7 @@ export function contextOf(
   const when = choices.autocompact ?? autoCompactFrom(env)
   const contextWindow = choices.contextWindow ?? countFrom(env, 'CLAUDE_CODE_MAX_CONTEXT_TOKENS', leastWindowTokens)
   const context = contextLayers({
-    // Off is off altogether: a run ends at the blocking limit then (spec R-CTX-3).
+    // Off disables compaction completely: a run then ends at the blocking limit (spec R-CTX-3).
     autoCompact: when !== 'off',
     ...(when !== 'auto' && when !== 'off' && { compactAt: when }),
     ...(compactModel !== undefined && { compactModel }),
@@ -32,16 +32,16 @@ export function contextOf(
 function autoCompactFrom(env: SessionPorts['env']): AutoCompact {
   if (isSet(env, 'DISABLE_AUTO_COMPACT')) return 'off'
   const name = 'CLAUDE_AUTOCOMPACT_PCT_OVERRIDE'
-  const given = env[name]?.trim() ?? ''
-  if (given === '') return 'auto'
-  const percent = /^\d+(\.\d+)?$/.test(given) ? Number(given) : Number.NaN
+  const value = env[name]?.trim() ?? ''
+  if (value === '') return 'auto'
+  const percent = /^\d+(\.\d+)?$/.test(value) ? Number(value) : Number.NaN
   if (isShare(percent)) return `${percent}%`
-  throw new ConfigurationError(`${name} must be a percentage from 1 to 100, not "${given}".`)
+  throw new ConfigurationError(`${name} must be a percentage from 1 to 100, not "${value}".`)
 }
 
 function isSet(env: SessionPorts['env'], name: string): boolean {
-  const given = env[name]?.trim().toLowerCase() ?? ''
-  if (['1', 'true', 'yes', 'on'].includes(given)) return true
-  if (['', '0', 'false', 'no', 'off'].includes(given)) return false
-  throw new ConfigurationError(`${name} must be 1 or 0, not "${given}".`)
+  const value = env[name]?.trim().toLowerCase() ?? ''
+  if (['1', 'true', 'yes', 'on'].includes(value)) return true
+  if (['', '0', 'false', 'no', 'off'].includes(value)) return false
+  throw new ConfigurationError(`${name} must be 1 or 0, not "${value}".`)
 }

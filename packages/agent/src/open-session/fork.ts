@@ -1,2 +1,2 @@
-// Behind a dynamic import, so that a run that forks nothing does not load it.
+// Behind a dynamic import, so that runs without a fork do not load it.
 export { forkSession, removeFork } from '@halting/journal'

@@ -7,7 +7,7 @@ import type { Workspace } from '../tools/workspace.ts'
 import type { SessionChoices } from './choices.ts'
 import type { Toolbox } from './toolbox.ts'
 
-/** What a person or a program says of goals; a program may have some of its own. */
+/** Goals that a user or program chooses; a program may have its own. */
 export interface GoalChoices extends Pick<
   SessionChoices,
   'goal' | 'untilTries' | 'untilTimeout' | 'untilStable' | 'skipIfMet' | 'stopWhenMet' | 'protect'
@@ -18,15 +18,18 @@ export interface GoalChoices extends Pick<
 
 type GoalSettings = Pick<Settings, 'until' | 'untilTries' | 'untilTimeout' | 'protect'>
 
-/** The options of a run for its goals. */
+/** The run options for goals. */
 type GoalOptions = Pick<RunOptions, 'until' | 'maxGoalTries' | 'skipIfMet' | 'stopWhenMet' | 'goalFiles' | 'goalNamed'>
 
-/** All that is protected: by choice and by settings. */
+/** All protected globs, of choices and settings. */
 function protectedBy({ protect = [] }: GoalChoices, settings: GoalSettings): readonly string[] {
   return [...new Set([...protect, ...(settings.protect ?? [])])]
 }
 
-/** The rules by which files are protected; undefined where none are. @throws ConfigurationError for globs that are none. */
+/**
+ * The rules that protect files; undefined if there are none.
+ * @throws ConfigurationError for invalid globs.
+ */
 export async function protectRulesOf(
   choices: GoalChoices,
   settings: GoalSettings,
@@ -39,8 +42,9 @@ export async function protectRulesOf(
 }
 
 /**
- * The goals of a session as options of its runs, and how those are made that are set while it goes on. Choices replace the commands of the settings.
- * @throws ConfigurationError for a command that is not found and for globs that protect nothing, before anything is spent.
+ * The goals of a session as run options, with a factory for goals that are set later. Choices replace the commands of
+ * the settings.
+ * @throws ConfigurationError, before anything is spent, for a missing command and for globs without matches.
  */
 export async function goalOptions(
   choices: GoalChoices,
@@ -48,9 +52,9 @@ export async function goalOptions(
   { workspace, tools }: Pick<Toolbox, 'workspace' | 'tools'>,
 ): Promise<GoalOptions> {
   const protect = protectedBy(choices, settings)
-  const given = [...new Set(choices.until ?? settings.until ?? [])]
-  const commands = given.filter((goal) => typeof goal === 'string')
-  const own = new Set(given.filter((goal) => typeof goal !== 'string').map(({ name }) => name))
+  const goals = [...new Set(choices.until ?? settings.until ?? [])]
+  const commands = goals.filter((goal) => typeof goal === 'string')
+  const own = new Set(goals.filter((goal) => typeof goal !== 'string').map(({ name }) => name))
   const asksModel = (name: string): boolean => tools.some((tool) => tool.name === name && isAsking(tool))
   let loaded: Promise<SessionGoals> | undefined
   // Loaded when the first goal is checked.
@@ -63,7 +67,7 @@ export async function goalOptions(
     await checkGoals(commands, { workspace, protect })
   }
   const goalNamed = (spec: GoalSpec): Goal => goalOf(spec, timesOf(choices, settings), load)
-  const until = given.map((goal) => (typeof goal === 'string' ? goalNamed({ name: goal }) : goal))
+  const until = goals.map((goal) => (typeof goal === 'string' ? goalNamed({ name: goal }) : goal))
   const tries = choices.untilTries ?? settings.untilTries
   const { goal, skipIfMet, stopWhenMet } = choices
   return {
@@ -80,7 +84,7 @@ function isAsking(tool: Toolbox['tools'][number]): boolean {
   return 'asksModel' in tool && tool.asksModel === true
 }
 
-/** A goal of an agent: it is checked as those of the session are, and sent back as often. */
+/** A goal of an agent, which is checked and retried like those of the session. */
 export function goalOfAgent(
   command: string,
   { choices, settings }: { readonly choices: GoalChoices; readonly settings: GoalSettings },

@@ -2,7 +2,7 @@ import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { ChosenSession } from './chosen-session.ts'
 import type { Toolbox } from './toolbox.ts'
-import { whose } from './whose.ts'
+import { sessionScope } from './session-scope.ts'
 import { randomUUID } from 'node:crypto'
 import type { HookLine } from '../hooks/call-hooks.ts'
 import { settingsHookPrefix } from '../hooks/core-hooks.ts'
@@ -18,7 +18,7 @@ import type { Plugin } from '../plugins/plugin.ts'
 import type { RunEvent, QueryOptions, SdkMessage } from '@halting/core'
 import type { HookCall } from '@halting/core/after'
 
-// Loaded where settings hold hooks, and only there.
+// Loaded only if settings have hooks.
 
 export interface HookSession {
   readonly choices: SessionChoices
@@ -27,34 +27,34 @@ export interface HookSession {
   readonly chosen: ChosenSession
   readonly journal: SessionParts['journal']
   readonly settings: Settings
-  /** Those whose hooks count. */
+  /** Plugins whose hooks are called. */
   readonly plugins?: readonly Plugin[]
-  /** Of whoever drives the program. */
-  readonly given?: ShellHookTable | undefined
-  /** Told of each call of a hook that has ended. */
+  /** Hooks of the host. */
+  readonly programHooks?: ShellHookTable | undefined
+  /** Called for each hook that has ended. */
   readonly called?: (call: HookCall) => void
-  /** Somebody is there who answers questions. */
+  /** Whether somebody answers questions. */
   readonly asks: boolean
-  /** Ends the run that goes on. */
+  /** Interrupts the current run. */
   readonly interrupt: () => void
-  /** The limit of the session and what it has cost, while it is there. */
+  /** The session's cost limit and cost so far, while it exists. */
   readonly spending: () => SessionSpending | undefined
 }
 
 /** The hooks of the settings in a run of the program. */
 export interface SessionHooks {
   readonly options: Pick<QueryOptions, 'hooks' | 'stopHooks' | 'permissions'>
-  /** Asks the hooks about commands in texts of skills and slash commands. */
+  /** Asks the hooks about commands in skills and slash commands. */
   readonly guardCommand: GuardCommand
-  /** Hears what the run tells: some of it is for hooks. */
+  /** Receives the run's events; some trigger hooks. */
   onEvent(event: RunEvent): void
-  /** Puts what hooks tell between what the runs tell. */
+  /** Inserts messages of hooks between those of the runs. */
   through(tell: (message: SdkMessage) => void): (message: SdkMessage) => void
-  /** The session is over: the last hooks are called, and nothing that hooks started is left. */
+  /** Ends the session's hooks: calls the last ones and ends everything that they started. */
   end(): Promise<void>
 }
 
-/** Undefined where the settings hold none that is called. */
+/** Undefined if the settings have no effective hook. */
 export function openHooks(session: HookSession, options: QueryOptions): SessionHooks | undefined {
   const { choices, ports, toolbox, chosen, journal, settings, called, interrupt, asks, spending } = session
   const { cwd, note, wordNotice } = ports
@@ -67,14 +67,14 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
     {
       settings: settings.hooks,
       plugins: session.plugins,
-      given: session.given,
+      programHooks: session.programHooks,
       permissions: toolbox.permissions,
       whenAsked: asks || choices.onAsk === 'defer' ? 'ask' : 'deny',
       warn: note,
       sessionId: chosen.sessionId,
-      transcriptPath: journal?.path ?? sessionFile({ ...whose(ports), sessionId: chosen.sessionId }),
+      transcriptPath: journal?.path ?? sessionFile({ ...sessionScope(ports), sessionId: chosen.sessionId }),
       cwd,
-      // Without keys, as commands have it.
+      // Without keys, like the environment of commands.
       env: toolbox.workspace.env,
       sandbox: () => toolbox.workspace.sandbox,
       model: options.model.id,
@@ -109,25 +109,25 @@ function notifyOf(event: RunEvent, shell: ShellHooks): void {
 }
 
 /**
- * Puts the lines of hooks between those of the run: behind its first, before its last.
- * The run's own lines about these hooks are left out: they would tell of all hooks of an event as one.
+ * Inserts the messages of hooks between those of the run, after its first and before its last. Drops the run's own
+ * messages about these hooks, which would report all hooks of an event as one.
  */
 class HookLines {
   readonly #sessionId: string
-  readonly #isTold: boolean
+  readonly #isReported: boolean
   #see: ((message: SdkMessage) => void) | undefined
   #waiting: HookLine[] = []
   #place: 'before' | 'in' | 'behind' = 'before'
 
-  constructor(sessionId: string, isTold: boolean) {
+  constructor(sessionId: string, isReported: boolean) {
     this.#sessionId = sessionId
-    this.#isTold = isTold
+    this.#isReported = isReported
   }
 
   take(line: HookLine): void {
-    if (!this.#isTold || this.#place === 'behind') return
+    if (!this.#isReported || this.#place === 'behind') return
     this.#waiting.push(line)
-    // Behind what the run has told already, and what its reader has not been given yet.
+    // After messages that the run has emitted and its reader has not received yet.
     setImmediate(() => this.#flush())
   }
 
@@ -146,7 +146,7 @@ class HookLines {
         this.#flush()
         this.#place = 'behind'
       }
-      // The run's own line stands where those of its hooks belong: what they did to the run comes behind it.
+      // The run's own message marks the place for those of its hooks: their effects on the run follow.
       if (isOfSettings(message)) this.#flush()
       else tell(message)
       if (message.type !== 'system' || message.subtype !== 'init') return

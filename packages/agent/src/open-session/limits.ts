@@ -30,7 +30,7 @@ const errorPolicies: { readonly [name in ErrorPolicyName]: ErrorPolicy | undefin
 
 type Counted = Pick<RunOptions, 'maxToolCalls' | 'maxTotalTokens' | 'maxDurationMs' | 'waitForLimitsMs'>
 
-/** Limits of what needs no price. */
+/** Limits that need no prices. */
 export function countedLimits({ maxToolCalls, maxTokens, maxDuration, waitForLimits }: SessionChoices): Counted {
   return withoutUndefined<Counted>({
     maxToolCalls,
@@ -40,7 +40,10 @@ export function countedLimits({ maxToolCalls, maxTokens, maxDuration, waitForLim
   })
 }
 
-/** When to stop: what the choices say, and the guard against going in circles in any case. Turns and dollars of a run are those of `RunLimit`. */
+/**
+ * When to stop: the chosen limits, and the guard against loops in any case. Turns and dollars of a run are handled by
+ * `RunLimit`.
+ */
 export function limitsOf(choices: SessionChoices, env: Readonly<Record<string, string | undefined>>): Limits {
   const { finishReasons = [], errorPolicy } = choices
   const stopOnFinish = finishReasons.length === 0 ? [] : [new FinishReasonHook(finishReasons)]
@@ -59,23 +62,23 @@ export function limitsOf(choices: SessionChoices, env: Readonly<Record<string, s
   })
 }
 
-/** @throws ConfigurationError for what is no such number. */
+/** @throws ConfigurationError for an invalid number. */
 export function countFrom(
   env: Readonly<Record<string, string | undefined>>,
   name: string,
   least: number,
 ): number | undefined {
-  const given = env[name]?.trim() ?? ''
-  if (given === '') return undefined
-  if (/^\d+$/.test(given) && Number(given) >= least) return Number(given)
-  throw new ConfigurationError(`${name} must be a whole number of at least ${least}, not "${given}".`)
+  const rawValue = env[name]?.trim() ?? ''
+  if (rawValue === '') return undefined
+  if (/^\d+$/.test(rawValue) && Number(rawValue) >= least) return Number(rawValue)
+  throw new ConfigurationError(`${name} must be a whole number of at least ${least}, not "${rawValue}".`)
 }
 
-/** Each of its fields may be undefined. */
+/** The type with fields that may be undefined. */
 export type Optional<Value> = { readonly [Key in keyof Value]: Value[Key] | undefined }
 
-/** The value without the fields that are undefined; of a type whose fields are all optional. */
+/** Removes undefined fields from a value whose fields are all optional. */
 export function withoutUndefined<Value extends object>(value: Optional<Value>): Value {
-  // True: what is left out is what `Value` does not ask for, since every field of it is optional.
+  // True: every field of `Value` is optional, so it may be omitted.
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Value
 }

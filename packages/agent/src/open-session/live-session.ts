@@ -10,82 +10,85 @@ import type { Models } from './models.ts'
 import type { RunSettings } from './run-settings.ts'
 import type { Toolbox } from './toolbox.ts'
 
-/** A command that a person may ask for with a slash. */
+/** A slash command that a user may type. */
 export interface CommandInfo {
   /** Name of the command, without the slash. */
   readonly name: string
   /** What it does, in a sentence. */
   readonly description: string
-  /** Its arguments, such as `[path]`; '' for none. */
+  /** Its arguments, such as `[path]`; '' if there are none. */
   readonly argumentHint: string
 }
 
 /** A subagent that the model may start. */
 export interface AgentInfo {
-  /** Name of the kind of subagent. */
+  /** Name of the subagent type. */
   readonly name: string
   /** What it is for. */
   readonly description: string
-  /** Where it was described. */
+  /** Where it is defined. */
   readonly level: string
-  /** The model that it asks; absent for that of the session. */
+  /** Its model; absent for the model of the session. */
   readonly model?: string
 }
 
-/** A piece of what was said: words of the person, or the name of something that an editor attached, which mentions no file. */
-export interface SaidPart {
+/** A part of a prompt: text of the user, or the name of an attachment, in which `@` mentions nothing. */
+export interface PromptPart {
   /** The text. */
   readonly text: string
-  /** Whether it is the name of something attached. */
+  /** Whether it is the name of an attachment. */
   readonly isName: boolean
 }
 
-/** What a person wrote, as it is sent. */
+/** A prompt as it is sent. */
 export interface Prepared {
   /** The message. */
   readonly content: MessageContent
-  /** The model of the run that begins with it, where a command is for one. */
+  /** The model of the run that it starts, if a command requests one. */
   readonly model?: string
 }
 
-/** A session that is open, with what frontends show of it. */
+/** An open session, with what frontends show of it. */
 export interface LiveSession<Choices extends SessionChoices = SessionChoices> {
   /** The session object. */
   readonly session: Session
-  /** Choices, settings and environment as they hold. */
+  /** The effective choices, settings and environment. */
   readonly run: RunSettings<Choices>
-  /** Which session it is, and where it is stored. */
+  /** The id of the session, and where it is stored. */
   readonly chosen: ChosenSession
   /** The models of the session. */
   readonly models: Pick<Models, 'model' | 'fallbackModel' | 'smallModel' | 'modelNamed' | 'apiKeySource'>
-  /** The tools, and the rules about them. */
+  /** The tools and their permission rules. */
   readonly toolbox: Toolbox
   /** Names of the standing budgets that count in it. */
   readonly standingBudgets: readonly string[]
-  /** Checks that the project itself names, such as `npm test`, the best first; read anew each time. None where its changes are not heeded. Never rejects. */
+  /**
+   * Checks that the project declares, such as `npm test`, best first; read again each time. Empty if verification is
+   * off. Never rejects.
+   */
   readonly checks: () => Promise<readonly string[]>
-  /** Commands and skills, and prompts of servers. */
+  /** Commands, skills, and prompts of servers. */
   readonly commands: () => readonly CommandInfo[]
   /** Subagents that the model may start. */
   readonly agents: () => readonly AgentInfo[]
-  /** The plugins that were loaded, and the problems with others. */
+  /** The loaded plugins, and the problems of others. */
   readonly plugins: () => Plugins
-  /** Undefined where there are none, and none can come (`SessionFrontend.servers`). */
+  /** Undefined if there are none and none can be added (`SessionFrontend.servers`). */
   readonly servers: Pick<SessionServers, 'statuses' | 'replace' | 'reconnect' | 'toggle'> | undefined
-  /** Files of instructions that the model is shown. */
+  /** Instruction files that the model sees. */
   readonly memoryFiles: readonly Pick<InstructionFile, 'path' | 'text'>[]
   /** Name of the output style. */
   readonly outputStyle: string
-  /** Fields of `system/init` as a run of this moment would begin with them, but for model and mode. */
+  /** Fields of `system/init` for a run that starts now, except model and mode. */
   readonly initFields: () => JsonObject
-  /** Undefined for one that is not kept. */
+  /** Undefined if it is not stored. */
   readonly journal: SessionJournal | undefined
   /**
-   * What a person wrote, as it is sent: commands expanded, files brought in, prompts of servers asked for. `rest` stands behind it as it is. What a person
-   * should know of it becomes a notice.
+   * Prepares a prompt: expands commands, adds files, and requests prompts of servers. `rest` is appended unchanged.
+   * Notes for the user become notices.
    * @throws ConfigurationError for a prompt that its server does not have.
    */
-  prepare(said: string | readonly SaidPart[], rest?: string, signal?: AbortSignal): Promise<Prepared>
-  /** Reads commands, skills and agents anew, those of plugins too: the next request shows what is there. */
+  prepare(prompt: string | readonly PromptPart[], rest?: string, signal?: AbortSignal): Promise<Prepared>
+  /** Reloads commands, skills and agents, including those of plugins: the next request uses them. */
   readAnew(): Promise<void>
 }

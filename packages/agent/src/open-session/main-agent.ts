@@ -4,20 +4,21 @@ import type { SessionPorts } from './ports.ts'
 import type { AgentDefinition } from '../agents/definition.ts'
 import { limitNames } from '../agents/agent-limits.ts'
 import { agentsOfJson, readAgentDefinitions } from '../agents/read-definitions.ts'
-import { briefingTrust } from '../instructions/offers.ts'
+import { briefingTrust } from '../instructions/briefing-trust.ts'
 import { messageOf } from '@halting/core/adapters'
 import { nearest } from '../nearest.ts'
 import type { LimitSources } from './chosen-limits.ts'
 import { placesOf } from './briefing-places.ts'
 import type { RunSettings } from './run-settings.ts'
 
-// Loaded where a session is an agent, and only then.
+// Loaded only if a session runs as an agent.
 
 type AgentPorts = Pick<SessionPorts, 'cwd' | 'nameOf' | 'wordNotice'>
 
 /**
- * The settings of a session that is an agent: its prompt, tools, model and limits stand where choices say nothing.
- * @throws ConfigurationError where there is none of this name.
+ * The settings of a session that runs as an agent: its prompt, tools, model and limits apply unless choices replace
+ * them.
+ * @throws ConfigurationError if there is no such agent.
  */
 export async function asAgent<Choices extends SessionChoices>(
   run: RunSettings<Choices>,
@@ -29,7 +30,7 @@ export async function asAgent<Choices extends SessionChoices>(
   const places = placesOf(run, cwd)
   const { all, notes } = await readAgentDefinitions({
     ...places,
-    given: choices.agents === undefined ? [] : given(choices.agents, ports),
+    flagAgents: choices.agents === undefined ? [] : agentsFromJson(choices.agents, ports),
     trust: briefingTrust({ ...places, once: run.trustedBy }),
     mayRead: () => true,
   })
@@ -46,7 +47,7 @@ function withAgent<Choices extends SessionChoices>(
 ): { readonly choices: Choices; readonly limitSources: LimitSources } {
   const { prompt, tools, disallowedTools, model, until } = agent
   const { systemPrompt = '', ...others } = choices
-  // An empty one is what the SDKs say where nobody said anything.
+  // SDKs send an empty prompt if the program sets none.
   const hasPrompt = systemPrompt !== '' || choices.systemPromptFile !== undefined
   const own: SessionChoices = {
     ...(hasPrompt ? systemPrompt !== '' && { systemPrompt } : { systemPrompt: prompt }),
@@ -57,13 +58,13 @@ function withAgent<Choices extends SessionChoices>(
   const denied = [...(choices.disallowedTools ?? []), ...disallowedTools]
   const limits = limitsWithin(choices, sources, agent)
   return {
-    // True: every choice is optional, and what is added is none that is not one.
+    // True: every choice is optional, and only choices are added.
     choices: { ...own, ...others, ...limits, ...(denied.length > 0 && { disallowedTools: denied }) } as Choices,
     limitSources: { ...sources, ...Object.fromEntries(Object.keys(limits).map((name) => [name, 'agent'])) },
   }
 }
 
-/** The limits of the agent where nobody chose another one. They lower what settings say, and never raise it. */
+/** The agent's limits, unless another one was chosen. They may lower limits of settings, but never raise them. */
 function limitsWithin(
   choices: SessionChoices,
   sources: LimitSources,
@@ -78,13 +79,13 @@ function limitsWithin(
   )
 }
 
-/** Tools of servers come with the servers. */
+/** Tools of servers are added with the servers. */
 function toolsOf(tools: readonly string[]): readonly string[] {
   const own = tools.filter((tool) => !tool.startsWith('mcp__'))
   return own.length === 0 ? ['none'] : own
 }
 
-function given(json: string, { cwd, nameOf }: AgentPorts): readonly AgentDefinition[] {
+function agentsFromJson(json: string, { cwd, nameOf }: AgentPorts): readonly AgentDefinition[] {
   try {
     return agentsOfJson(json, cwd)
   } catch (thrown) {

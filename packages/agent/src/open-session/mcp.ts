@@ -1,7 +1,7 @@
 import { ConfigurationError, type JsonObject, type QueryOptions } from '@halting/core'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
-import { givenFile } from './given-file.ts'
+import { readOptionFile } from './option-file.ts'
 import { homeFolder } from '@halting/journal/files'
 import type { Settings } from '@halting/policy/settings'
 import { type McpServerEntry, readMcpServer } from '../mcp/config.ts'
@@ -14,18 +14,21 @@ import { isJsonObject, messageOf } from '@halting/core/adapters'
 import { createKeyRedactor } from '@halting/models'
 import type { Toolbox } from './toolbox.ts'
 
-// Loaded where a session has servers, and only there.
+// Loaded only if a session has servers.
 
 type McpFlags = Pick<SessionChoices, 'mcpConfig' | 'strictMcpConfig'>
 
-/** The servers that count, the most urgent of each name. @throws ConfigurationError for a `mcpConfig` that cannot be read. */
+/**
+ * The effective servers, one per name.
+ * @throws ConfigurationError for an invalid `mcpConfig`.
+ */
 export async function serverEntries(
   { mcpConfig = [], strictMcpConfig }: McpFlags,
   { mcpServers = [] }: Settings,
   ports: Pick<SessionPorts, 'env' | 'cwd' | 'nameOf'>,
-  /** What commands get: the keys of models are not in it. */
+  /** The environment of commands, without API keys of models. */
   toolEnv: SessionPorts['env'],
-  /** A server that `mcpConfig` says to be in the process of whoever drives the program. */
+  /** Creates a server that, according to `mcpConfig`, is in the host's process. */
   inHost?: (name: string, server: JsonObject) => McpServerEntry,
   plugins: readonly Plugin[] = [],
 ): Promise<readonly McpServerEntry[]> {
@@ -35,23 +38,23 @@ export async function serverEntries(
       ? inHost(name, server)
       : { name, server: readMcpServer(server, env), scope: 'given' }
   const entries = new Map<string, McpServerEntry>()
-  for (const given of mcpConfig)
-    for (const [name, server] of Object.entries(await serversGiven(given, ports)))
+  for (const source of mcpConfig)
+    for (const [name, server] of Object.entries(await serversGiven(source, ports)))
       if (!entries.has(name)) entries.set(name, entryOf(name, server))
   if (strictMcpConfig === true) return [...entries.values()]
   return [...serversOf([...entries.values()], mcpServers, { env, commandEnv: toolEnv }), ...pluginServers(plugins, env)]
 }
 
 async function serversGiven(
-  given: string,
+  source: string,
   { cwd, nameOf }: Pick<SessionPorts, 'cwd' | 'nameOf'>,
 ): Promise<Readonly<Record<string, JsonObject>>> {
   const name = nameOf('mcpConfig')
-  const isJson = given.trimStart().startsWith('{')
-  const what = isJson ? `The value of ${name}` : `The value of ${name} (${given})`
+  const isJson = source.trimStart().startsWith('{')
+  const what = isJson ? `The value of ${name}` : `The value of ${name} (${source})`
   const wrong = (problem: string): ConfigurationError =>
     new ConfigurationError(`${what} ${problem}. Use a file, or JSON: {"mcpServers": {"name": {"command": "…"}}}.`)
-  const text = isJson ? given : await givenFile(given, cwd, `${name} takes a file, or JSON`)
+  const text = isJson ? source : await readOptionFile(source, cwd, `${name} takes a file, or JSON`)
   let content: unknown
   try {
     content = JSON.parse(text)
@@ -62,13 +65,13 @@ async function serversGiven(
   if (!isJsonObject(servers)) throw wrong('has no mcpServers')
   const stranger = Object.entries(servers).find(([, server]) => !isJsonObject(server))
   if (stranger !== undefined) throw wrong(`has a server that is not an object: ${stranger[0]}`)
-  // True: each was looked at.
+  // True: each was checked.
   return servers as Readonly<Record<string, JsonObject>>
 }
 
 /** The servers of a run of the program. */
 export interface SessionServers extends Omit<AgentServers, 'begin'> {
-  /** Waits as long as the first request does; then says what `init` tells, and what is wrong as notices. */
+  /** Waits as long as the first request does; then returns the fields of `init`, and reports problems as notices. */
   begin(): Promise<NonNullable<QueryOptions['init']>>
 }
 
@@ -78,13 +81,13 @@ export interface ServersSession {
   readonly settings: Settings
   readonly ports: Pick<SessionPorts, 'cwd' | 'env' | 'version' | 'note' | 'wordNotice'>
   readonly contextWindow: number | undefined
-  /** Asks a person what a server wants to know. */
+  /** Asks the user for input that a server requests. */
   readonly elicit?: NonNullable<Parameters<typeof open>[0]['elicit']> | undefined
-  /** A tool that is for the program, and not for the model. */
+  /** A tool that is used by the program and not offered to the model. */
   readonly ownTool?: string | undefined
 }
 
-/** Connects to all at once, and waits for none. */
+/** Starts connecting to all of them, without waiting. */
 export function openServers({
   entries,
   toolbox,
@@ -100,7 +103,7 @@ export function openServers({
   const { cwd, env } = ports
   const signIns = new SignIns(signInsFolder({ cwd, env, home: homeFolder(env) }))
   const version = ports.version()
-  const asked = elicit === undefined ? {} : { elicit }
+  const options = elicit === undefined ? {} : { elicit }
   const servers = open({
     entries,
     workspace,
@@ -112,7 +115,7 @@ export function openServers({
     signIns,
     ownTool,
     onUnanswered: (text) => ports.note(ports.wordNotice({ kind: 'server', text })),
-    ...asked,
+    ...options,
   })
   return {
     ...servers,

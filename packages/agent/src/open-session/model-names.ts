@@ -15,59 +15,67 @@ import { type AskedBy, modelSettingsOf } from './model-settings.ts'
 import { checkPackageName, isBehindPackage, nearestAlias } from '../providers/ai-sdk-models.ts'
 
 /**
- * Checks the name of a model: that of a known service, one behind a provider package, or an alias of the settings.
+ * Checks the name of a model: one of a known service, one behind a provider package, or an alias of the settings.
  * @throws ConfigurationError for any other name, with the nearest known one.
  */
 export function checkModelName(name: string, env: SessionPorts['env'], settings: Pick<Settings, 'aiSdk'> = {}): void {
   if (isBehindPackage(name, settings)) {
-    // A key in the place of a name is not repeated. Names of models may look like one.
+    // An API key in place of a name is not repeated. Model names may look like one.
     if (isAiSdkName(name) && !isAiSdkNameWhole(name)) refuseKeyName(name, env)
     return checkPackageName(name, settings)
   }
-  // A name of a known service is looked at where its model is made.
+  // Names of a known service are checked when the model is created.
   if (keyVariablesOf(withoutAlias(name)) !== undefined) return
   refuseKeyName(name, env)
-  const meant = nearestAlias(name, settings) ?? nearestModel(name)
+  const suggestion = nearestAlias(name, settings) ?? nearestModel(name)
   throw new ConfigurationError(
-    `No known service has a model "${name}".${meant === undefined ? '' : ` Did you mean ${meant}?`} halting models lists known models.`,
+    `No known service has a model "${name}".${suggestion === undefined ? '' : ` Did you mean ${suggestion}?`} halting models lists known models.`,
   )
 }
 
-/** The first of the variables that holds a key; undefined where none does. */
-export function keyFound(variables: readonly string[], env: SessionPorts['env']): string | undefined {
+/** The first variable that has a key; undefined if none has. */
+export function firstKeyVariable(variables: readonly string[], env: SessionPorts['env']): string | undefined {
   return variables.find((variable) => (env[variable]?.trim() ?? '') !== '')
 }
 
-/** Known models of services whose key is in the environment, and that can be asked by the API in force. */
+/** Known models of services whose key is in the environment, and that the effective API offers. */
 export function modelsWithKey(run: AskedBy): readonly KnownModel[] {
-  return askableModels(run).filter(({ keyVariables }) => keyFound(keyVariables, run.env) !== undefined)
+  return askableModels(run).filter(({ keyVariables }) => firstKeyVariable(keyVariables, run.env) !== undefined)
 }
 
-/** Known models without those that the API in force does not have. */
+/** Known models that the effective API offers. */
 export function askableModels(run: AskedBy): readonly KnownModel[] {
   return knownModels().filter(({ name }) => askedAs(name, run.env, modelSettingsOf(run)) !== undefined)
 }
 
-/** The known name that was most likely meant: that of the same model at its service, else the nearest by letters. */
+/** The known name that was probably meant: the same model at its service, otherwise the nearest spelling. */
 export function nearestModel(name: string): string | undefined {
-  const given = name.toLowerCase()
+  const lowerCase = name.toLowerCase()
   const names = [...knownModels().map((model) => model.name), ...Object.keys(modelAliases())]
   const named = (model: string | undefined): string | undefined => names.find((known) => lastPart(known) === model)
-  return named(lastPart(given)) ?? byParts(given) ?? nearest(given, names) ?? named(nearest(given, names.map(lastPart)))
+  return (
+    named(lastPart(lowerCase)) ??
+    byParts(lowerCase) ??
+    nearest(lowerCase, names) ??
+    named(nearest(lowerCase, names.map(lastPart)))
+  )
 }
 
-/** The known name that holds the parts of this one in their order, and the fewest others: `sonnet-4-5` is in `claude-sonnet-4-5`. */
+/**
+ * The known name that contains the parts of this one in order, with the fewest others: `sonnet-4-5` matches
+ * `claude-sonnet-4-5`.
+ */
 function byParts(name: string): string | undefined {
-  const wanted = partsOf(lastPart(name))
-  if (!wanted.some((part) => /[a-z]/.test(part))) return undefined
+  const wantedParts = partsOf(lastPart(name))
+  if (!wantedParts.some((part) => /[a-z]/.test(part))) return undefined
   const holding = knownModels().flatMap((model) => {
     const parts = partsOf(lastPart(model.name))
-    return isWithin(wanted, parts) ? [{ name: model.name, others: parts.length - wanted.length }] : []
+    return isWithin(wantedParts, parts) ? [{ name: model.name, others: parts.length - wantedParts.length }] : []
   })
   return holding.toSorted((one, other) => one.others - other.others)[0]?.name
 }
 
-/** Letters and figures, each by themselves: `gpt5.1` has the same as `gpt-5-1`. */
+/** Letters and digits separately: `gpt5.1` has the same parts as `gpt-5-1`. */
 function partsOf(name: string): readonly string[] {
   return name.toLowerCase().match(/[a-z]+|\d+/g) ?? []
 }
@@ -86,15 +94,18 @@ function lastPart(name: string): string {
   return name.slice(name.lastIndexOf('/') + 1)
 }
 
-/** A known name that differs in what parts it (`claude-sonnet-4.5`), or in one or two letters: most likely a slip. Other figures are another version. */
-export function slipOf(name: string): string | undefined {
-  const wanted = withoutAlias(name).replace(/^anthropic\//, '')
+/**
+ * A known name that differs only in separators (`claude-sonnet-4.5`) or in one or two letters: probably a typo. Other
+ * digits mean another version.
+ */
+export function likelyTypo(name: string): string | undefined {
+  const bareName = withoutAlias(name).replace(/^anthropic\//, '')
   const names = knownModels().map((model) => model.name)
-  if (names.includes(wanted)) return undefined
-  const same = names.find((known) => partsOf(known).join(' ') === partsOf(wanted).join(' '))
+  if (names.includes(bareName)) return undefined
+  const same = names.find((known) => partsOf(known).join(' ') === partsOf(bareName).join(' '))
   if (same !== undefined) return same
-  const meant = nearest(wanted, names, 2)
-  return meant !== undefined && letters(meant) !== letters(wanted) ? meant : undefined
+  const suggestion = nearest(bareName, names, 2)
+  return suggestion !== undefined && letters(suggestion) !== letters(bareName) ? suggestion : undefined
 }
 
 function letters(name: string): string {

@@ -1,4 +1,4 @@
-import { givenFile } from './given-file.ts'
+import { readOptionFile } from './option-file.ts'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { Settings } from '@halting/policy/settings'
@@ -16,41 +16,47 @@ import {
 } from '@halting/models'
 import type { Script } from '@halting/models/scripted'
 import { AiSdkModels, isBehindPackage, priceOverridesOf } from '../providers/ai-sdk-models.ts'
-import { checkModelName, slipOf } from './model-names.ts'
+import { checkModelName, likelyTypo } from './model-names.ts'
 import { modelSettingsOf } from './model-settings.ts'
 import type { RunSettings } from './run-settings.ts'
 
-/** The models of a run, what they cost, and what has to be ended after it. */
+/** The models of a run, their prices, and what must be closed after it. */
 export interface Models {
   /** The model of the session. */
   readonly model: Model
   /** Replaces the model while its service is overloaded. */
   readonly fallbackModel?: Model
-  /** Writes summaries in place of the model. */
+  /** Writes the summaries of compaction in place of the model. */
   readonly compactModel?: Model
-  /** For what comes after a run, where one was named. */
+  /** For work after a run, if one was named. */
   readonly smallModel?: Model
-  /** Another one, by a name that people know. @throws ConfigurationError for one that cannot be asked */
+  /**
+   * Creates another model by name.
+   * @throws ConfigurationError if it cannot be used
+   */
   readonly modelNamed: (name: string) => Model
-  /** Looks at a name before it is used for a subagent. @throws ConfigurationError for one that no known service has. */
+  /**
+   * Checks a name before it is used for a subagent.
+   * @throws ConfigurationError for a name that no known service has.
+   */
   readonly checkName?: (name: string) => void
-  /** What the models cost. */
+  /** Prices of the models. */
   readonly prices: Prices
-  /** Where the key comes from, as `system/init` tells it. */
+  /** The source of the API key, as `system/init` reports it. */
   readonly apiKeySource: string
-  /** What files were is kept before they are changed, as far as settings say. */
+  /** Whether the settings allow storing files before they are changed. */
   readonly keepsFiles: boolean
-  /** What the person should know of their settings. */
+  /** Notes for the user about their settings. */
   readonly warnings: readonly string[]
-  /** The settings that the models were chosen by. */
+  /** The settings from which the models were chosen. */
   readonly loaded: RunSettings
-  /** Releases what the models hold open. */
+  /** Releases the models' resources. */
   close(): Promise<void>
 }
 
 type ModelPorts = Pick<SessionPorts, 'cwd' | 'nameOf'>
 
-/** What tells one account at a service from another. The secret is for comparing, and never shown. */
+/** Distinguishes accounts at a service. The secret is only for comparison and is never shown. */
 export interface ModelAccount {
   /** Name of the service. */
   readonly service: string
@@ -58,10 +64,13 @@ export interface ModelAccount {
   readonly secret: string
 }
 
-/** Puts something around each model of a session, whichever it is. */
+/** Wraps each model of a session. */
 export type AroundModel = (model: Model, account: ModelAccount) => Model
 
-/** Makes the models of a session. @throws ConfigurationError for a model that cannot be asked, and for settings or a script that are not right. */
+/**
+ * Creates the models of a session.
+ * @throws ConfigurationError for a model that cannot be used, and for invalid settings or scripts.
+ */
 export async function openModels(run: RunSettings, ports: ModelPorts, aroundModel?: AroundModel): Promise<Models> {
   const { settings, env, choices } = run
   // Every frontend shows replies while they arrive.
@@ -71,20 +80,20 @@ export async function openModels(run: RunSettings, ports: ModelPorts, aroundMode
     return { ...(await scriptedModels(choices.script, choices, ports, around)), ...loaded }
   checkNames(run)
   const packages = new AiSdkModels({ settings, env, cwd: ports.cwd, thinking: thinkingOf(choices) })
-  // What is wrong with a package is reported before anything is opened.
+  // Errors of a package are reported before anything is opened.
   for (const name of namesIn(choices, env)) if (packages.has(name)) await packages.load(name)
   const credentials = helperOf(settings, env)
   const isHelped = credentials !== undefined && isOfMessagesApi(choices.model, env)
   const apiKeySource = isHelped ? 'apiKeyHelper' : keySourceOf(choices.model, env)
   const { anthropic: ofSettings, openai } = modelSettingsOf(run)
-  const asked = { anthropic: { ...ofSettings, credentials }, openai }
-  const models = environmentModels(run, asked, packages, (model, name) =>
+  const services = { anthropic: { ...ofSettings, credentials }, openai }
+  const models = environmentModels(run, services, packages, (model, name) =>
     around(model, name !== undefined && packages.has(name) ? packages.accountOf(name) : accountOf(name, env, settings)),
   )
   return { ...models, ...loaded, apiKeySource, close: async () => undefined }
 }
 
-/** The same models for looking at only: nothing is asked of them, so no key is needed. */
+/** The same models for inspection only: they are not called, so no key is needed. */
 export async function describeModels(run: RunSettings, ports: ModelPorts): Promise<Omit<Models, 'close'>> {
   const { choices, env, settings } = run
   const loaded = loadedFor(run, ports)
@@ -102,8 +111,8 @@ export async function describeModels(run: RunSettings, ports: ModelPorts): Promi
 type ModelRun = Pick<RunSettings, 'choices' | 'env' | 'settings'>
 
 /**
- * Whether the model can be asked, before anything is opened. Packages of providers are found and not loaded.
- * @throws what `openModels` throws for it, such as a key that is missing
+ * Checks whether the model can be used, before anything is opened. Provider packages are located but not loaded.
+ * @throws like `openModels`, for example if a key is missing
  */
 export function checkModel(run: ModelRun, { cwd }: Pick<SessionPorts, 'cwd'>): void {
   const { choices, env } = run
@@ -112,7 +121,10 @@ export function checkModel(run: ModelRun, { cwd }: Pick<SessionPorts, 'cwd'>): v
   checkAskable(mainModel(choices, env), run, cwd)
 }
 
-/** Whether the model with this name can be asked, as far as one knows without asking. @throws ConfigurationError */
+/**
+ * Checks whether the model with this name can be used, as far as is known without a request.
+ * @throws ConfigurationError
+ */
 export function checkAskable(
   name: string | undefined,
   { env, settings }: Pick<RunSettings, 'env' | 'settings'>,
@@ -125,33 +137,35 @@ export function checkAskable(
   }
 }
 
-/** The name of the model that is asked first; undefined for the default. */
+/** The name of the main model; undefined for the default. */
 function mainModel({ model }: SessionChoices, env: SessionPorts['env']): string | undefined {
   return model ?? (env['ANTHROPIC_MODEL']?.trim() || undefined)
 }
 
-/** Names of models that choices and environment have. */
+/** Names of models in choices and environment. */
 function namesIn(choices: SessionChoices, env: SessionPorts['env']): readonly string[] {
   const { fallbackModel, compactModel, smallModel } = choices
   const names = [mainModel(choices, env), fallbackModel, compactModel, smallModel].filter((name) => name !== undefined)
   return [...new Set(names)]
 }
 
-/** A name that is asked for all the same, since new models come. */
-function slips(
+/** Probable typos in a name, which is used as written anyway, since new models appear. */
+function typoWarnings(
   { model, fallbackModel, compactModel, smallModel }: SessionChoices,
   settings: Settings,
 ): readonly string[] {
   return [model, fallbackModel, compactModel, smallModel].flatMap((name) => {
-    const meant = name === undefined || isBehindPackage(name, settings) ? undefined : slipOf(name)
-    return meant === undefined ? [] : [`Unknown model ${name} (did you mean ${meant}?). Sending it as written.`]
+    const suggestion = name === undefined || isBehindPackage(name, settings) ? undefined : likelyTypo(name)
+    return suggestion === undefined
+      ? []
+      : [`Unknown model ${name} (did you mean ${suggestion}?). Sending it as written.`]
   })
 }
 
 type Loaded = Pick<Models, 'prices' | 'warnings' | 'loaded' | 'keepsFiles' | 'checkName'>
 
 // Spec R-PROV-18b.
-/** An effort that somebody asked for, and that does not reach the model. */
+/** A requested effort that does not reach the model. */
 function lostEffort({ choices, env, settings }: ModelRun, { nameOf }: ModelPorts): readonly string[] {
   const name = mainModel(choices, env)
   if (choices.effort === undefined || name === undefined || !isBehindPackage(name, settings)) return []
@@ -171,7 +185,7 @@ function loadedFor(loaded: RunSettings, ports: ModelPorts): Loaded {
     keepsFiles,
     warnings:
       choices.script === undefined
-        ? [...warnings, ...slips(choices, settings), ...lostEffort(loaded, ports)]
+        ? [...warnings, ...typoWarnings(choices, settings), ...lostEffort(loaded, ports)]
         : warnings,
     prices,
   }
@@ -182,7 +196,7 @@ function checkNames({ choices, env, settings }: ModelRun): void {
   for (const name of namesIn(choices, env)) checkModelName(name, env, settings)
 }
 
-/** The key helper of the settings, where the environment has no key. It gives keys for the Messages API. */
+/** The key helper of the settings, if the environment has no key. It provides keys for the Messages API. */
 export function helperOf({ apiKeyHelper }: Settings, env: SessionPorts['env']): CredentialSource | undefined {
   if (apiKeyHelper === undefined || keySourceOf('anthropic/any', env) !== 'none') return undefined
   const ttlMs = Number(env['CLAUDE_CODE_API_KEY_HELPER_TTL_MS'])
@@ -203,7 +217,7 @@ function environmentModels(
   return namedModels(choices, modelNamed(mainModel(choices, env)), modelNamed)
 }
 
-/** By the variable that its key is in, or what else stands for a key. */
+/** The account of a model, identified by the variable of its key or its replacement. */
 function accountOf(name: string | undefined, env: SessionPorts['env'], { apiKeyHelper }: Settings): ModelAccount {
   const variable = keySourceOf(name, env)
   if (variable !== 'none')
@@ -217,7 +231,7 @@ function accountOf(name: string | undefined, env: SessionPorts['env'], { apiKeyH
 
 type NamedModels = Pick<Models, 'model' | 'fallbackModel' | 'compactModel' | 'smallModel' | 'modelNamed'>
 
-/** The model, and those that choices name beside it. */
+/** The model, and others that the choices name. */
 function namedModels(
   { fallbackModel, compactModel, smallModel }: SessionChoices,
   model: Model,
@@ -232,7 +246,7 @@ function namedModels(
   }
 }
 
-/** What choices say of how a model is to think, for each protocol in its own words. */
+/** The thinking options of the choices, in the terms of each protocol. */
 function flagSettings(
   choices: SessionChoices,
   { anthropic: own, openai }: ModelSettings,
@@ -253,20 +267,23 @@ function flagSettings(
 
 const taskBudgetBeta = 'task-budgets-2026-03-13'
 
-/** What `--thinking` says goes before a number of tokens, which alone says that it thinks. */
+/** `--thinking` precedes a number of tokens, which alone also enables thinking. */
 function thinkingOf({ thinking, maxThinkingTokens = 0 }: SessionChoices): Thinking | undefined {
   if (thinking === 'adaptive' || thinking === 'disabled') return { type: thinking }
   if (maxThinkingTokens > 0) return { type: 'enabled', budgetTokens: maxThinkingTokens }
   return thinking === 'enabled' ? { type: 'adaptive' } : undefined
 }
 
-/** The script that a choice names. @throws ConfigurationError for a file that cannot be read, and for a script that is not right. */
+/**
+ * The script that a choice names.
+ * @throws ConfigurationError for an unreadable file or an invalid script.
+ */
 export async function scriptGiven(path: string, { cwd, nameOf }: ModelPorts): Promise<Script> {
   const { parseScriptText } = await import('@halting/models/scripted')
-  return parseScriptText(await givenFile(path, cwd, `${nameOf('script')} takes a file`), path)
+  return parseScriptText(await readOptionFile(path, cwd, `${nameOf('script')} takes a file`), path)
 }
 
-/** A server on this machine that speaks the Messages API, and the adapter for that API against it. */
+/** Starts a local server for the Messages API that plays a script, and its model adapter. */
 async function scriptedModels(
   path: string,
   choices: SessionChoices,

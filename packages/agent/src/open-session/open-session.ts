@@ -4,56 +4,54 @@ import type { SessionChoices } from './choices.ts'
 import type { SessionNotice, SessionPorts } from './ports.ts'
 import type { SessionJournal } from '@halting/journal'
 import { backgroundOf } from '../tools/background.ts'
-import type { Session, SessionParts } from '@halting/core/session'
-import type { Model, QueryOptions } from '@halting/core'
-import { type CanUseTool, isOfferedTo } from '@halting/core/adapters'
-import { wantedAfter } from './after.ts'
+import type { Session, SessionParts, SessionEvent } from '@halting/core/session'
+import type { Model, QueryOptions, Hook, SdkMessage } from '@halting/core'
+import { type CanUseTool, isOfferedTo, isBuiltinHook } from '@halting/core/adapters'
+import { wantedAfter, backgroundOptions, verifyChangesOf } from './resolved-options.ts'
 import type { AfterTheRun } from './after-run.ts'
-import { backgroundOptions } from './background.ts'
 import type { SessionFrontend, SessionOptions } from './session-options.ts'
 import type { SessionSpending } from '../hooks/session-totals.ts'
 import type { HookSession, SessionHooks } from './hooks.ts'
 import { goalOptions } from './goals.ts'
-import { initOf } from './init-of.ts'
-import { heldToManaged, pauseOptions, resumedWithin } from './chosen-limits.ts'
+import { withinManagedLimits, pauseOptions, resumedWithin } from './chosen-limits.ts'
 import { type ChosenSession, closeJournalOf, forkOf, openJournalOf } from './chosen-session.ts'
 import { PartsOpening } from './parts.ts'
 import type { LiveSession } from './live-session.ts'
 import type { SessionServers } from './mcp.ts'
 import type { Models } from './models.ts'
-import { MoreTools } from './more-tools.ts'
+import { LateTools } from './late-tools.ts'
 import { queryOptionsOf } from './query-options.ts'
 import { followModels, RunLimit } from './run-limit.ts'
-import { ownHooks, withoutOwnHooks } from './own-hooks.ts'
 import { preparedWith } from './prepare.ts'
-import { pluginsInit, pluginsWithHooks } from './plugins.ts'
+import { pluginsInit, pluginsWithHooks, pluginRow } from './plugins.ts'
 import { type RunSettings, settingsOf } from './run-settings.ts'
 import { sessionOver } from './session-over.ts'
 import { standingOptions } from './standing.ts'
-import { followMode, type Toolbox } from './toolbox.ts'
-import { noticeUnconfined } from './unconfined-notice.ts'
-import { verifyChangesOf } from './verify-changes.ts'
-import { whose } from './whose.ts'
-import type { Written } from './written.ts'
+import { syncPermissionMode, type Toolbox } from './toolbox.ts'
+import { sessionScope } from './session-scope.ts'
+import type { ReloadableParts } from './reloadable-parts.ts'
+import { planModeHook } from '@halting/policy'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 /**
- * Opens a session in a folder: the one place where choices, settings and the environment become tools, permission rules, models, servers, hooks,
- * instructions, subagents, a journal and the session object. Every frontend opens sessions with it. If a part cannot be opened, those before it
- * are closed again.
- * @throws ConfigurationError, PermissionRuleError and SandboxError for what cannot be served.
+ * Opens a session in a folder. This is the only place where choices, settings and the environment become tools,
+ * permission rules, models, servers, hooks, instructions, subagents, a journal and the session object. Every frontend
+ * opens sessions with it. If a part cannot be opened, the earlier ones are closed.
+ * @throws ConfigurationError, PermissionRuleError or SandboxError for invalid or unavailable parts.
  */
 export async function openSession<Choices extends SessionChoices>(
   options: SessionOptions<Choices>,
 ): Promise<LiveSession<Choices>> {
   const { choices, ports, ...frontend } = options
-  const { runLimit, waitDefault, kept } = frontend
-  const run = await asWhom(
-    await settingsOf(choices, ports, { runLimit, waitDefault, choicesOnlyLower: kept !== undefined }),
+  const { runLimit, waitDefault, kept: externalStorage } = frontend
+  const run = await asChosenAgent(
+    await settingsOf(choices, ports, { runLimit, waitDefault, choicesOnlyLower: externalStorage !== undefined }),
     ports,
   )
   frontend.onSettings?.(run)
   const opening = new SessionOpening(
-    new PartsOpening({ given: choices, run, ports: { ...ports, env: run.env }, frontend }),
+    new PartsOpening({ initialChoices: choices, run, ports: { ...ports, env: run.env }, frontend }),
   )
   try {
     return await opening.open()
@@ -63,8 +61,8 @@ export async function openSession<Choices extends SessionChoices>(
   }
 }
 
-/** The session may be an agent (`--agent`). */
-async function asWhom<Choices extends SessionChoices>(
+/** The session may run as an agent (`--agent`). */
+async function asChosenAgent<Choices extends SessionChoices>(
   run: RunSettings<Choices>,
   ports: SessionPorts,
 ): Promise<RunSettings<Choices>> {
@@ -73,7 +71,7 @@ async function asWhom<Choices extends SessionChoices>(
   return asAgent(run, run.choices.agent, ports)
 }
 
-/** What is opened one after another, and ended again where one of them fails. */
+/** Opens the parts one after another, and closes them again if one fails. */
 class SessionOpening<Choices extends SessionChoices> {
   readonly #opening: PartsOpening<Choices>
   #init: QueryOptions['init']
@@ -93,28 +91,30 @@ class SessionOpening<Choices extends SessionChoices> {
     const parts = await this.#opening.parts()
     const { chosen, toolbox, briefing, models, servers, agents } = parts
     const goals = await goalOptions(this.#opening.goals, run.settings, toolbox)
-    // On a cluster budgets of tenants count, which are the business of whoever keeps the session there.
+    // On a cluster the budgets of tenants apply, which are managed where the session is stored.
     const isElsewhere = frontend.kept !== undefined
-    const standing = isElsewhere ? {} : await standingOptions(run, models, { ...ports, sessionId: toolbox.sessionId })
+    const budgetOptions = isElsewhere
+      ? {}
+      : await standingOptions(run, models, { ...ports, sessionId: toolbox.sessionId })
     const query = await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)
     const verification = verificationOf(verifyChangesOf(run.choices, run.settings, frontend.verifyDefault), toolbox)
-    const options = { ...query, ...goals, ...standing, ...(verification !== undefined && { verification }) }
+    const options = { ...query, ...goals, ...budgetOptions, ...(verification !== undefined && { verification }) }
     await frontend.ready?.()
     const file = await openJournalOf(chosen, ports, frontend.title)
     const journal = frontend.kept ?? file
     this.#closeJournal = (hasBegun) => closeJournalOf(file, hasBegun, chosen)
-    // The session of this run is held by now: however old it is, it stays.
-    if (file !== undefined && frontend.removesOldSessions === true) void this.#cleanUpBeside()
+    // The session of this run is locked by now, so it is not removed however old it is.
+    if (file !== undefined && frontend.removesOldSessions === true) void this.#cleanUpInBackground()
     if (journal?.open !== undefined && (frontend.firstPrompt ?? '') !== '')
       this.#opening.notify([{ kind: 'run_left_open' }])
-    const written: Written = { briefing, agents, plugins: run.plugins }
-    const more = new MoreTools(servers)
-    const opened = { chosen, toolbox, options, models, file, journal, servers, written, more }
+    const reloadable: ReloadableParts = { briefing, agents, plugins: run.plugins }
+    const more = new LateTools(servers)
+    const opened = { chosen, toolbox, options, models, file, journal, servers, reloadable, more }
     return this.#live(this.#underLimit(await this.#session(opened), opened), opened)
   }
 
-  #underLimit(session: Session, { models, written, journal }: Opened): Session {
-    const limit = new RunLimit(this.#opening.run, models, written.agents)
+  #underLimit(session: Session, { models, reloadable, journal }: Opened): Session {
+    const limit = new RunLimit(this.#opening.run, models, reloadable.agents)
     const notice = limit.noticeOf(limit.unpriced)
     if (notice !== undefined) this.#opening.notify([notice])
     const { modelNamed, model: first } = models
@@ -123,25 +123,25 @@ class SessionOpening<Choices extends SessionChoices> {
     const open = journal?.open
     const within =
       open === undefined ? session : resumedWithin(session, run, { open, areChoicesNew: frontend.kept === undefined })
-    return heldToManaged(followModels(within, { limit, modelNamed, first, notify }), run.settings)
+    return withinManagedLimits(followModels(within, { limit, modelNamed, first, notify }), run.settings)
   }
 
-  /** A run does not wait for it, and goes on without it: what is not removed today goes tomorrow. */
-  async #cleanUpBeside(): Promise<void> {
+  /** A run does not wait for it: what is not removed today is removed tomorrow. */
+  async #cleanUpInBackground(): Promise<void> {
     try {
       const { cleanUp } = await import('./clean-up.ts')
       await cleanUp(this.#opening.run.settings, this.#opening.ports)
     } catch {
-      // Nothing of a run depends on it.
+      // Runs do not depend on it.
     }
   }
 
   async #session(opened: Opened): Promise<Session> {
-    const { chosen, toolbox, options, models, file, journal, servers, written, more } = opened
+    const { chosen, toolbox, options, models, file, journal, servers, reloadable, more } = opened
     const { run, frontend, ports } = this.#opening
     const { choices, settings, env, plugins } = run
     const { workspace, permissions } = toolbox
-    // There is one when anything calls for it.
+    // It is set before anything uses it.
     const live: { session?: Session } = {}
     const interrupt = (): void => void live.session?.interrupt()
     const spending = (): SessionSpending | undefined => {
@@ -159,8 +159,8 @@ class SessionOpening<Choices extends SessionChoices> {
       ...(after !== undefined && { called: after.called }),
     })
     this.#opening.hooks = hooks
-    if (hooks !== undefined) written.guardCommand = hooks.guardCommand
-    written.briefing?.prompts.guardCommands(written.guardCommand)
+    if (hooks !== undefined) reloadable.guardCommand = hooks.guardCommand
+    reloadable.briefing?.prompts.guardCommands(reloadable.guardCommand)
     const { listener } = this.#opening
     const background = backgroundOf(workspace, {
       ...backgroundOptions(choices, settings, env, frontend.background),
@@ -169,9 +169,9 @@ class SessionOpening<Choices extends SessionChoices> {
     this.#init = initOf(frontend, [{ ...options.init, ...pluginsInit(plugins) }, init], {
       permissionMode,
       servers,
-      written,
+      reloadable,
     })
-    const own = await ownHooks(frontend, toolbox, permissionMode)
+    const own = await builtinHooks(frontend, toolbox, permissionMode)
     const session = sessionOver(toolbox, {
       options: {
         ...options,
@@ -195,19 +195,22 @@ class SessionOpening<Choices extends SessionChoices> {
         after?.onEvent(event)
         hooks?.onEvent(event)
       },
-      through: (tell) => withoutOwnHooks(hooks?.through(tell) ?? tell),
+      through: (tell) => withoutBuiltinHooks(hooks?.through(tell) ?? tell),
       ...(after !== undefined && { afterRun: (engine, signal, tell) => after.run(engine, signal, tell) }),
       ...withFile(file, toolbox, ports),
       end: () => this.#opening.end(),
       closeJournal: (hasBegun) => closeJournalOf(file, hasBegun, chosen),
     })
     live.session = session
-    followMode(session, permissions)
+    syncPermissionMode(session, permissions)
     noticeUnconfined(session, toolbox, (notices) => this.#opening.notify(notices))
     return session
   }
 
-  /** A run that goes on, or an ended one without a new prompt, keeps the goals on record unless others are chosen: those of settings do not replace them. */
+  /**
+   * A resumed run, or an ended one without a new prompt, keeps its recorded goals unless others are chosen: goals of
+   * settings do not replace them.
+   */
   #whenToEnd({ until = [] }: QueryOptions, journal: SessionParts['journal']): Partial<QueryOptions> {
     const { until: chosen, goal } = this.#opening.goals
     const isContinued = this.#opening.frontend.firstPrompt === '' && (journal?.ended.length ?? 0) > 0
@@ -227,7 +230,7 @@ class SessionOpening<Choices extends SessionChoices> {
   async #openHooks(
     { chosen, toolbox, journal }: Opened,
     options: QueryOptions,
-    given: Pick<HookSession, 'interrupt' | 'spending' | 'called'>,
+    sources: Pick<HookSession, 'interrupt' | 'spending' | 'called'>,
   ): Promise<SessionHooks | undefined> {
     const { choices, settings } = this.#opening.run
     const { hooks: own = {} } = this.#opening.frontend
@@ -235,40 +238,40 @@ class SessionOpening<Choices extends SessionChoices> {
     if (Object.keys({ ...settings.hooks, ...own }).length === 0 && plugins.length === 0) return undefined
     const { openHooks } = await import('./hooks.ts')
     const session = { choices, ports: this.#opening.ports, toolbox, chosen, journal, settings, plugins }
-    return openHooks({ ...session, given: own, asks: this.#opening.isAnswered, ...given }, options)
+    return openHooks({ ...session, programHooks: own, asks: this.#opening.isAnswered, ...sources }, options)
   }
 
-  /** Who answers in the place of the session's listeners. */
+  /** Who answers in place of the session's listeners. */
   async #canUseTool(servers: SessionServers | undefined): Promise<CanUseTool | undefined> {
     const { canUseTool, permissionTool } = this.#opening.frontend
     if (permissionTool === undefined) return canUseTool
     const { answerByTool } = await import('./permission-tool.ts')
-    return answerByTool(permissionTool, async (...asked) => {
+    return answerByTool(permissionTool, async (...request) => {
       if (servers === undefined) throw new Error('the session has no servers')
-      return servers.ask(...asked)
+      return servers.ask(...request)
     })
   }
 
-  /** What comes after a run, where something was asked for. Of a session that is not kept no notes are. */
+  /** What happens after a run, if anything is enabled. No notes are extracted from a session that is not stored. */
   async #afterRun({ smallModel }: Models, options: QueryOptions, isKept: boolean): Promise<AfterTheRun | undefined> {
     const { choices, settings } = this.#opening.run
-    const wanted = wantedAfter(choices, settings, this.#opening.ports.env)
-    if (wanted === undefined) return undefined
+    const enabled = wantedAfter(choices, settings, this.#opening.ports.env)
+    if (enabled === undefined) return undefined
     const { openAfter } = await import('./after-run.ts')
     const { stagesFor } = await import('./stages.ts')
-    // What was piped in is no word of the person, also where it is all of the prompt: others may have written it.
+    // Piped input is not typed by the user, even if it is the whole prompt: someone else may have written it.
     const written = this.#opening.frontend.written ?? ''
-    const notes = { owner: whose(this.#opening.ports), settings, model: smallModel ?? options.model, written }
-    const stages = await stagesFor({ ...wanted, notes: wanted.notes && isKept }, notes)
-    return openAfter({ ...wanted, stages, model: smallModel })
+    const notes = { owner: sessionScope(this.#opening.ports), settings, model: smallModel ?? options.model, written }
+    const stages = await stagesFor({ ...enabled, notes: enabled.notes && isKept }, notes)
+    return openAfter({ ...enabled, stages, model: smallModel })
   }
 
   #live(session: Session, opened: Opened): LiveSession<Choices> {
-    const { chosen, toolbox, models, file, servers, written, more, options } = opened
+    const { chosen, toolbox, models, file, servers, reloadable, more, options } = opened
     const [run, ports, { skills, firstPrompt }] = [this.#opening.run, this.#opening.ports, this.#opening.frontend]
     const hasModel = this.#opening.namesModel || firstPrompt !== undefined
     const tools = (options.tools ?? []).map(({ name }) => name)
-    const shown = (options.tools ?? []).filter((tool) => isOfferedTo(tool, options.model)).map(({ name }) => name)
+    const offered = (options.tools ?? []).filter((tool) => isOfferedTo(tool, options.model)).map(({ name }) => name)
     return {
       session,
       run,
@@ -279,23 +282,23 @@ class SessionOpening<Choices extends SessionChoices> {
       standingBudgets: options.standing?.names ?? [],
       checks: async () => (await options.verification?.checks?.()) ?? [],
       commands: () => [
-        ...(written.briefing?.prompts.commands ?? []).map(({ name, description, argumentHint }) => ({
+        ...(reloadable.briefing?.prompts.commands ?? []).map(({ name, description, argumentHint }) => ({
           name,
           description,
           argumentHint,
         })),
         ...(servers?.prompts() ?? []),
       ],
-      agents: () => written.agents?.told ?? [],
-      plugins: () => written.plugins,
+      agents: () => reloadable.agents?.descriptions ?? [],
+      plugins: () => reloadable.plugins,
       servers,
-      memoryFiles: written.briefing?.files ?? [],
+      memoryFiles: reloadable.briefing?.files ?? [],
       outputStyle: 'default',
-      initFields: () => ({ ...this.#init, tools: shown }),
-      prepare: preparedWith({ hasModel, run, written, servers, toolbox, ports }),
+      initFields: () => ({ ...this.#init, tools: offered }),
+      prepare: preparedWith({ hasModel, run, reloadable, servers, toolbox, ports }),
       async readAnew() {
-        const { readAnew } = await import('./written.ts')
-        await readAnew(written, { run, ports, toolbox, skills, tools, more })
+        const { reloadParts } = await import('./reloadable-parts.ts')
+        await reloadParts(reloadable, { run, ports, toolbox, skills, tools, more })
       },
     }
   }
@@ -306,16 +309,16 @@ interface Opened {
   readonly toolbox: Toolbox
   readonly options: QueryOptions
   readonly models: Models
-  /** The file that the program keeps it in. */
+  /** The file that stores the session, if this program stores it. */
   readonly file: SessionJournal | undefined
-  /** The same, or whatever else keeps it. */
+  /** The same, or the external storage. */
   readonly journal: SessionParts['journal']
   readonly servers: SessionServers | undefined
-  readonly written: Written
-  readonly more: MoreTools
+  readonly reloadable: ReloadableParts
+  readonly more: LateTools
 }
 
-/** What a session does that is stored in a file of its own. */
+/** What a session stored in a file can do in addition. */
 function withFile(
   file: SessionJournal | undefined,
   toolbox: Toolbox,
@@ -325,9 +328,9 @@ function withFile(
   return {
     fork: () => forkOf(file, ports),
     ...(toolbox.workspace.checkpoints !== undefined && {
-      takeBackFiles: async (...wanted) => {
+      takeBackFiles: async (...target) => {
         const { takeBackFiles } = await import('./take-back-files.ts')
-        return takeBackFiles(wanted, file, toolbox, ports)
+        return takeBackFiles(target, file, toolbox, ports)
       },
     }),
   }
@@ -338,4 +341,121 @@ function optionsOfFrontend({
   clock,
 }: SessionFrontend): Pick<QueryOptions, 'unmetWithoutWork' | 'clock'> {
   return { ...(unmetWithoutWork !== undefined && { unmetWithoutWork }), ...(clock !== undefined && { clock }) }
+}
+
+interface InitSources {
+  readonly permissionMode: () => string
+  readonly servers: SessionServers | undefined
+  readonly reloadable: ReloadableParts
+}
+
+/** The fields of `init`, with the current servers, whose prompts are listed as commands, and the current mode. */
+function initOf(
+  { capabilities, ownCommands = [] }: Pick<SessionFrontend, 'capabilities' | 'ownCommands'>,
+  [init, ofServers]: readonly [session: QueryOptions['init'], servers: QueryOptions['init']],
+  { permissionMode, servers, reloadable }: InitSources,
+): NonNullable<QueryOptions['init']> {
+  const { plugin_errors: errors, ...others } = init ?? {}
+  const fields: NonNullable<QueryOptions['init']> = {
+    ...others,
+    ...ofServers,
+    get plugins() {
+      return reloadable.plugins.all.map(pluginRow)
+    },
+    get slash_commands() {
+      const names = [...ownCommands, ...(reloadable.briefing?.init.slash_commands ?? [])]
+      return [...new Set(names), ...(servers?.prompts() ?? []).map(({ name }) => name)]
+    },
+    get skills() {
+      return reloadable.briefing?.init.skills ?? []
+    },
+    get agents() {
+      return reloadable.agents?.names ?? []
+    },
+    ...(capabilities !== undefined && { capabilities }),
+    get permissionMode() {
+      return permissionMode()
+    },
+    get mcp_servers() {
+      return servers?.statuses().map(({ name, status }) => ({ name, status })) ?? []
+    },
+  }
+  // If it was missing before, the key stays absent.
+  return errors === undefined ? fields : Object.defineProperty(fields, 'plugin_errors', errorsOf(reloadable))
+}
+
+function errorsOf(reloadable: ReloadableParts): PropertyDescriptor {
+  return { enumerable: true, get: () => reloadable.plugins.problems.map((problem) => ({ ...problem })) }
+}
+
+/**
+ * The program's built-in hooks: instructions for plan mode, and progress summaries of subagents. `mode`: returns the
+ * current mode.
+ */
+async function builtinHooks(frontend: SessionFrontend, toolbox: Toolbox, mode: () => string): Promise<readonly Hook[]> {
+  const { agentSummaries } = frontend
+  const ofPlan = planHooks(frontend, toolbox, mode)
+  if (agentSummaries === undefined) return ofPlan
+  const { agentSummaryHook } = await import('../after/index.ts')
+  return [...ofPlan, agentSummaryHook(agentSummaries)]
+}
+
+/** If the session is or may get into plan mode: the hook that explains it to the model. */
+function planHooks(
+  { planInstructions: instructions }: SessionFrontend,
+  { tools, permissions }: Toolbox,
+  mode: () => string,
+): readonly Hook[] {
+  const hasExit = tools.some(({ name }) => name === 'ExitPlanMode')
+  const mayPlan = hasExit || instructions !== undefined || permissions.mode === 'plan'
+  return mayPlan ? [planModeHook(mode, { instructions, hasExit })] : []
+}
+
+/** Built-in hooks are not reported as hooks of the user. */
+function withoutBuiltinHooks(tell: (message: SdkMessage) => void): (message: SdkMessage) => void {
+  return (message) => {
+    if (message.type === 'system' && 'hook_id' in message && isBuiltinHook(message.hook_id)) return
+    tell(message)
+  }
+}
+
+// Spec R-EFRONT-4.
+/**
+ * Explains to the user what prevents confinement when the first command asks in `acceptEdits` that could run confined:
+ * once per session, and once per reason on a machine. Nothing is reported that a setting or a program turned off.
+ */
+function noticeUnconfined(
+  session: Pick<Session, 'listen'>,
+  { permissions, workspace }: Pick<Toolbox, 'permissions' | 'workspace'>,
+  notify: (notices: readonly SessionNotice[]) => void,
+): void {
+  const stop = session.listen((event) => {
+    if (permissions.mode !== 'acceptEdits' || !asksAboutCommand(event)) return
+    stop()
+    const { wall } = workspace
+    const edits = wall?.edits()
+    if (wall === undefined || edits?.kind !== 'off' || edits.todo === undefined) return
+    if (wasReported(join(dirname(wall.memory), 'confinement-notice'), edits.why)) return
+    notify([{ kind: 'edits_unconfined', why: edits.why, todo: edits.todo }])
+  })
+}
+
+function asksAboutCommand(event: SessionEvent): boolean {
+  if (event.type === 'question') return event.question.toolName === 'Bash'
+  return event.type === 'loop' && event.event.type === 'permission_denied' && event.event.name === 'Bash'
+}
+
+/** Whether it was reported before; otherwise records it. Without a folder of this program nothing is recorded. */
+function wasReported(file: string, why: string): boolean {
+  try {
+    if (readFileSync(file, 'utf8').trim() === why) return true
+  } catch {
+    // Nothing was reported yet.
+  }
+  try {
+    writeFileSync(file, `${why}\n`, { mode: 0o600 })
+  } catch {
+    // The next session reports it again.
+  }
+  return false
 }

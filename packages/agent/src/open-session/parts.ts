@@ -3,24 +3,31 @@ import { endSession } from '../coding-agent/end-session.ts'
 import type { SessionAgents } from '../agents/session-agents.ts'
 import { agentsOf } from './agents.ts'
 import { briefingOf } from './briefing.ts'
-import { checkpointsOf } from './checkpoints.ts'
 import type { SessionChoices } from './choices.ts'
-import { type ChosenSession, keptElsewhere } from './chosen-session.ts'
+import { type ChosenSession, externalSession } from './chosen-session.ts'
 import type { SessionHooks } from './hooks.ts'
 import type { SessionServers } from './mcp.ts'
 import { type GoalChoices, protectRulesOf } from './goals.ts'
 import { onlyPackagesOf } from '../providers/ai-sdk-models.ts'
 import { type Models, openModels } from './models.ts'
 import type { SessionNotice, SessionPorts } from './ports.ts'
-import { namesSomething } from './prepare.ts'
+import { mayNameFileOrCommand } from './prepare.ts'
 import type { Briefing } from './read-briefing.ts'
 import type { RunSettings } from './run-settings.ts'
-import { confineCommands } from './sandbox.ts'
+import { applySandbox } from './sandbox.ts'
 import type { SessionFrontend, SessionListener } from './session-options.ts'
 import { openToolbox, type Toolbox } from './toolbox.ts'
-import { webSearchOf } from './web-search.ts'
+import { createKeyRedactor } from '@halting/models'
+import { absolutePath } from '@halting/policy/files'
+import type { Settings } from '@halting/policy/settings'
+import { checkpointsFolder, hiddenFromCheckpoints } from '../checkpoints/checkpoints-folder.ts'
+import { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
+import { toolEnvironment } from './tool-environment.ts'
+import { sessionScope } from './session-scope.ts'
+import { mcpToolName, type RulePermissions } from '@halting/policy'
+import { searchServerNames, type SearchServer, type WebSearchPort } from '../web/search-port.ts'
 
-/** What a session consists of, before anything of it is on disk and before it has hooks. */
+/** The parts of a session, before anything is on disk and before it has hooks. */
 export interface SessionPieces {
   readonly chosen: ChosenSession
   readonly toolbox: Toolbox
@@ -32,37 +39,37 @@ export interface SessionPieces {
 
 interface PartsOptions<Choices extends SessionChoices> {
   // Spec R-CMD-5.
-  /** What was chosen before the settings: it precedes what a command says. */
-  readonly given: SessionChoices
+  /** The choices before settings were applied: they precede those of a command. */
+  readonly initialChoices: SessionChoices
   readonly run: RunSettings<Choices>
   readonly ports: SessionPorts
   readonly frontend: SessionFrontend
 }
 
 /**
- * Opens the parts of a session one after another, for `openSession` and for `codingAgent`: workspace and rules, instructions, models, the sandbox,
- * servers, subagents. `end` closes what was opened.
+ * Opens the parts of a session one after another, for `openSession` and for `codingAgent`: workspace and rules,
+ * instructions, models, the sandbox, servers, subagents. `end` closes what was opened.
  */
 export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
   readonly run: RunSettings<Choices>
   readonly ports: SessionPorts
   readonly frontend: SessionFrontend
-  readonly #given: SessionChoices
+  readonly #initialChoices: SessionChoices
   #models: Models | undefined
   #toolbox: Toolbox | undefined
   #servers: SessionServers | undefined
   #listener: SessionListener | undefined
-  /** Ended with the session, before its sandbox is gone. */
+  /** Ended with the session, while its sandbox still exists. */
   hooks: SessionHooks | undefined
 
-  constructor({ given, run, ports, frontend }: PartsOptions<Choices>) {
+  constructor({ initialChoices, run, ports, frontend }: PartsOptions<Choices>) {
     this.run = run
     this.ports = ports
     this.frontend = frontend
-    this.#given = given
+    this.#initialChoices = initialChoices
   }
 
-  /** What is said of goals; goals of a program's own are in the frontend. */
+  /** The chosen goals; goals of a program are in the frontend. */
   get goals(): GoalChoices {
     const { until } = this.frontend
     return { ...this.run.choices, ...(until !== undefined && { until }) }
@@ -100,7 +107,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     this.#models = models
     for (const warning of models.warnings) ports.note(warning)
     if (!models.keepsFiles) checkpoints?.turnOff()
-    await confineCommands(run, toolbox, ports)
+    await applySandbox(run, toolbox, ports)
     const servers = (this.#servers = await this.#openServers(toolbox, models))
     toolbox.workspace.webSearch = webSearchOf(run.settings.webSearch, toolbox.permissions, servers)
     if (servers !== undefined) await frontend.onServers?.(servers)
@@ -115,8 +122,8 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
   }
 
   async #chosen(): Promise<ChosenSession> {
-    const { kept, chooseSession } = this.frontend
-    if (kept !== undefined) return keptElsewhere(kept)
+    const { kept: externalStorage, chooseSession } = this.frontend
+    if (externalStorage !== undefined) return externalSession(externalStorage)
     if (chooseSession !== undefined) return chooseSession(this.ports)
     const { sessionId, noSessionPersistence } = this.run.choices
     return {
@@ -131,8 +138,8 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     const { plugins } = this.run
     const { cwd } = this.ports
     const answersQuestions = this.isAnswered
-    const { planInstructions, kept, toolset, confinesEdits } = this.frontend
-    const keeper = answersQuestions ? await import('./keeper.ts') : undefined
+    const { planInstructions, kept: externalStorage, toolset, confinesEdits } = this.frontend
+    const writers = answersQuestions ? await import('./permission-writer.ts') : undefined
     const rules = await protectRulesOf(this.goals, this.run.settings, cwd)
     return openToolbox(this.run, this.ports, {
       ...chosen,
@@ -142,9 +149,9 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
       ...(planInstructions !== undefined && { planInstructions }),
       ...(toolset !== undefined && { toolset }),
       ...(confinesEdits !== undefined && { confinesEdits }),
-      ...(keeper !== undefined && {
+      ...(writers !== undefined && {
         answersQuestions,
-        ...(kept === undefined ? await keeper.keeperOf(this.run, cwd) : keeper.keeperOfSession),
+        ...(externalStorage === undefined ? await writers.permissionWriter(this.run, cwd) : writers.sessionOnlyWriter),
       }),
     })
   }
@@ -155,20 +162,20 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
   }
 
   async #withModelOfCommand(briefing: Briefing | undefined): Promise<RunSettings<Choices>> {
-    const [run, said] = [this.run, this.frontend.firstPrompt]
-    if (said === undefined || this.namesModel || !namesSomething.test(said)) return run
-    const { modelOfCommand } = await import('./said.ts')
-    const model = await modelOfCommand(said, run, briefing, this.ports)
+    const [run, prompt] = [this.run, this.frontend.firstPrompt]
+    if (prompt === undefined || this.namesModel || !mayNameFileOrCommand.test(prompt)) return run
+    const { modelOfCommand } = await import('./prompt-content.ts')
+    const model = await modelOfCommand(prompt, run, briefing, this.ports)
     return model === undefined ? run : { ...run, choices: { ...run.choices, model } }
   }
 
   // Spec R-CMD-5.
-  /** What was said on the command line goes before a command. */
+  /** The command line precedes a command's model. */
   get namesModel(): boolean {
-    return this.#given.model !== undefined || this.#given.script !== undefined
+    return this.#initialChoices.model !== undefined || this.#initialChoices.script !== undefined
   }
 
-  /** Connects to the servers of the session, where it has some. */
+  /** Connects to the servers of the session, if there are any. */
   async #openServers(toolbox: Toolbox, { model }: Models): Promise<SessionServers | undefined> {
     const { choices, settings, plugins } = this.run
     const { servers: own, elicit, permissionTool: ownTool, inHost } = this.frontend
@@ -180,14 +187,14 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
       const { serversOnDemand } = await import('./servers-on-demand.ts')
       return serversOnDemand(async () => (await import('./mcp.ts')).openServers({ ...place, entries: [] }))
     }
-    const given = own ?? []
+    const programServers = own ?? []
     const hasPluginServers = plugins.all.some((plugin) => Object.keys(plugin.servers).length > 0)
     const hasServers = choices.mcpConfig !== undefined || settings.mcpServers !== undefined || hasPluginServers
-    if (!hasServers && given.length === 0) return onDemand()
+    if (!hasServers && programServers.length === 0) return onDemand()
     const { openServers, serverEntries } = await import('./mcp.ts')
-    const named = new Set(given.map(({ name }) => name))
+    const named = new Set(programServers.map(({ name }) => name))
     const found = await serverEntries(choices, settings, ports, toolbox.workspace.env, inHost, plugins.all)
-    const entries = [...given, ...found.filter(({ name }) => !named.has(name))]
+    const entries = [...programServers, ...found.filter(({ name }) => !named.has(name))]
     return entries.length === 0 ? onDemand() : openServers({ ...place, entries })
   }
 
@@ -195,5 +202,64 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
   get isAnswered(): boolean {
     const { answersQuestions, canUseTool, permissionTool } = this.frontend
     return answersQuestions || canUseTool !== undefined || permissionTool !== undefined
+  }
+}
+
+/** Stores files before they are changed; undefined if the user disabled it, or if the session is not stored. */
+function checkpointsOf(
+  {
+    choices: { noFileCheckpoints, addDir = [] },
+    settings: { permissions },
+  }: {
+    /** The choices of the session. */
+    readonly choices: Pick<SessionChoices, 'noFileCheckpoints' | 'addDir'>
+    /** The settings of the session. */
+    readonly settings: Pick<Settings, 'permissions'>
+  },
+  { sessionId, kind }: ChosenSession,
+  ports: SessionPorts,
+): FileCheckpoints | undefined {
+  const { cwd, env, hiddenVariables, wordNotice, note } = ports
+  if (
+    noFileCheckpoints === true ||
+    kind === 'unkept' ||
+    kind === 'elsewhere' ||
+    (noFileCheckpoints === undefined && env['CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING'] === '1')
+  )
+    return undefined
+  const place = { ...sessionScope(ports), sessionId }
+  return new FileCheckpoints({
+    folder: checkpointsFolder(place),
+    hidden: hiddenFromCheckpoints(place),
+    cwd,
+    directories: [...addDir, ...(permissions?.additionalDirectories ?? [])].map((path) => absolutePath(path, cwd)),
+    // Git may run programs that a project configures.
+    env: toolEnvironment(env, hiddenVariables),
+    redact: createKeyRedactor(env),
+    onProblem: (problem) => note(wordNotice({ kind: 'checkpoints_stopped', problem })),
+  })
+}
+
+/** The provider of web searches for a session, by the setting `webSearch`. */
+function webSearchOf(
+  setting: Settings['webSearch'] = 'auto',
+  permissions: Pick<RulePermissions, 'searchBounds'>,
+  servers: Pick<SessionServers, 'options' | 'ask'> | undefined,
+): WebSearchPort {
+  const bounds: WebSearchPort['bounds'] = (rights) => permissions.searchBounds(rights)
+  if (typeof setting === 'object') return { by: searchServerOf(setting.mcp, servers), bounds }
+  return { by: setting === 'off' ? 'off' : 'service', bounds }
+}
+
+function searchServerOf(name: string, servers: Pick<SessionServers, 'options' | 'ask'> | undefined): SearchServer {
+  const { server, tool } = searchServerNames(name)
+  const toolName = mcpToolName(server, tool)
+  return {
+    name,
+    schema: () => servers?.options.moreTools(toolName)?.inputSchema,
+    async ask(input, signal) {
+      if (servers === undefined) throw new Error('the session has no MCP servers')
+      return servers.ask(toolName, input, signal)
+    },
   }
 }

@@ -7,12 +7,13 @@ import {
 } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 
-/** Calls a tool of a server; gives its text. */
+/** Calls a tool of a server and returns its text. */
 export type AskTool = (toolName: string, input: JsonObject, signal: AbortSignal) => Promise<string>
 
 /**
- * A tool of a server answers what a person would be asked (`--permission-prompt-tool mcp__server__tool`): it gets `{tool_name, input, tool_use_id}`,
- * and its text is the JSON of an answer. Where it fails, the call is denied; where it says something else, the run ends with that error.
+ * Lets a tool of a server answer permission requests (`--permission-prompt-tool mcp__server__tool`): it receives
+ * `{tool_name, input, tool_use_id}`, and returns the JSON of an answer. If it fails, the call is denied; if it returns
+ * anything else, the run ends with that error.
  */
 export function answerByTool(permissionTool: string, ask: AskTool): CanUseTool {
   return async (toolName, input, { toolUseID, signal }) => {
@@ -30,9 +31,9 @@ function answerIn(text: string, permissionTool: string): PermissionAnswer {
   try {
     answer = JSON.parse(text)
   } catch {
-    // It is told as the text that it is.
+    // It is reported as plain text.
   }
   const problem = problemOfAnswer(answer)
-  // Its shape was looked at; core holds every field of it against what an answer is (R-ASK-2).
+  // Its form was checked; core validates every field (R-ASK-2).
   return problem === undefined ? (answer as PermissionAnswer) : new InvalidAnswer(`${permissionTool}: ${problem}`)
 }

@@ -9,7 +9,7 @@ import type { QueryOptions } from '@halting/core'
 export const noPlugins: Plugins = { all: [], problems: [] }
 
 // Spec R-PLUGIN-1.
-/** The plugins that choices name. Nothing is loaded where they name none. */
+/** The plugins that the choices name. Loads nothing if there are none. */
 export async function pluginsOf(
   { pluginDir = [], pluginDirNoMcp = [] }: SessionChoices,
   cwd: string,
@@ -23,30 +23,30 @@ export async function pluginsOf(
   return readPlugins(named, cwd)
 }
 
-interface Weighed extends Pick<LoadedSettings, 'origins'> {
+interface PluginSettings extends Pick<LoadedSettings, 'origins'> {
   readonly plugins: Plugins
 }
 
-/** Those whose hooks are called: none where settings leave hooks to an administrator, as they do for all files. */
-export function pluginsWithHooks({ plugins, origins }: Weighed): readonly Plugin[] {
+/** Plugins whose hooks are called: none if an administrator's settings reserve hooks, as for all files. */
+export function pluginsWithHooks({ plugins, origins }: PluginSettings): readonly Plugin[] {
   return whoClosesHooks(origins) === undefined ? plugins.all.filter(({ hooks }) => hooks.length > 0) : []
 }
 
-/** What a person is told where hooks of plugins do not count. */
-export function hooksNotice({ plugins, origins }: Weighed): readonly SessionNotice[] {
+/** The notice about plugin hooks that are ignored. */
+export function hooksNotice({ plugins, origins }: PluginSettings): readonly SessionNotice[] {
   const closed = whoClosesHooks(origins)
   const names = plugins.all.filter(({ hooks }) => hooks.length > 0).map(({ name }) => name)
   if (closed === undefined || names.length === 0) return []
   return [{ kind: 'plugin_hooks_off', plugins: names, setting: closed.setting, from: closed.from }]
 }
 
-function whoClosesHooks(origins: Weighed['origins']): Weighed['origins'][number] | undefined {
+function whoClosesHooks(origins: PluginSettings['origins']): PluginSettings['origins'][number] | undefined {
   return origins.find(
     ({ setting, value }) => value === true && (setting === 'disableAllHooks' || setting === 'allowManagedHooksOnly'),
   )
 }
 
-/** What `system/init` tells of them. */
+/** The fields of `system/init` about plugins. */
 export function pluginsInit({ all, problems }: Plugins): NonNullable<QueryOptions['init']> {
   return {
     plugins: all.map(pluginRow),
@@ -54,13 +54,13 @@ export function pluginsInit({ all, problems }: Plugins): NonNullable<QueryOption
   }
 }
 
-/** A plugin as hosts are told of it. */
+/** A plugin as reported to hosts. */
 export function pluginRow({ name, path, version }: Plugin): {
   /** Name of the plugin. */
   readonly name: string
   /** Path of its folder. */
   readonly path: string
-  /** Its version; absent where it says none. */
+  /** Its version; absent if it has none. */
   readonly version?: string
 } {
   return { name, path, ...(version !== undefined && { version }) }

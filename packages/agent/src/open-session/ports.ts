@@ -5,27 +5,30 @@ import type { FolderTrust } from '@halting/policy'
 import type { ConfinedNotice } from '../tools/workspace.ts'
 import type { SessionChoices } from './choices.ts'
 
-/** Something that a person should know about a session. A frontend puts it in words. */
+/** Something that the user should know about a session. The frontend words it. */
 export type SessionNotice =
-  /** A warning of what was read: instructions, agents, a prompt with its commands and files, a server, a hook. */
+  /**
+   * A warning about something that was read: instructions, agents, a prompt with its commands and files, a server, a
+   * hook.
+   */
   | {
       /** What was read. */
       readonly kind: 'instructions' | 'agents' | 'prompt' | 'server' | 'hook'
       /** The warning. */
       readonly text: string
     }
-  /** A file of instructions, or of notes, that was read. */
+  /** An instruction or memory file that was read. */
   | {
-      /** Whether it is a file of instructions, or of notes. */
+      /** Whether it is an instruction or a memory file. */
       readonly kind: 'instructions_read' | 'memory_read'
       /** Path of the file. */
       readonly path: string
-      /** Characters that the model is shown of it. */
+      /** Number of its characters that the model sees. */
       readonly characters: number
-      /** The file that imports it; absent for none. */
+      /** The file that imports it; absent if none does. */
       readonly importedBy?: string | undefined
     }
-  /** Settings of the project that have no effect until somebody trusts the folder. */
+  /** Settings of the project that have no effect until the folder is trusted. */
   | {
       readonly kind: 'untrusted_settings'
       /** The folder, and why it is not trusted. */
@@ -33,7 +36,7 @@ export type SessionNotice =
       /** The settings without effect. */
       readonly ignored: readonly Ignored[]
     }
-  /** The same: only what to do about it. */
+  /** The same, only with the advice. */
   | {
       readonly kind: 'trust_needed'
       /** The settings without effect. */
@@ -44,7 +47,7 @@ export type SessionNotice =
       /** What was not loaded, and why. */
       readonly problem: PluginProblem
     }
-  /** A setting turns off the hooks of plugins. */
+  /** A setting disables the hooks of plugins. */
   | {
       readonly kind: 'plugin_hooks_off'
       /** Names of the plugins. */
@@ -60,13 +63,13 @@ export type SessionNotice =
       readonly problem: string
     }
   | {
-      /** Which kind of name it is. */
+      /** The kind of name. */
       readonly kind: 'unknown_agent' | 'unknown_tool'
       /** The name. */
       readonly name: string
-      /** A known name that is spelled much like it; undefined for none. */
+      /** A known name with a similar spelling; undefined if none exists. */
       readonly nearest: string | undefined
-      /** All names that are known. */
+      /** All known names. */
       readonly known: readonly string[]
     }
   /** Commands that were still running when the session ended. */
@@ -77,7 +80,7 @@ export type SessionNotice =
     }
   /** The last run did not end; it is closed before the next one. */
   | { readonly kind: 'run_left_open' }
-  /** A session of another program continues in a file of ours. */
+  /** A session of another program continues in a file of this program. */
   | {
       readonly kind: 'session_taken_over'
       /** Name of the program. */
@@ -87,18 +90,18 @@ export type SessionNotice =
       /** Id of the session in this program. */
       readonly sessionId: string
     }
-  /** A limit of dollars that nobody typed cannot be kept with these models: so many turns bound a run. */
+  /** A default cost limit cannot be enforced with these models: a number of turns bounds the run instead. */
   | {
       readonly kind: 'no_price'
       /** Ids of the models without a price. */
       readonly models: readonly string[]
-      /** The limits that cannot be kept: of a run, and of the session. */
+      /** The cost limit of a run that cannot be enforced, in US dollars. */
       readonly maxRunUsd?: number
-      /** US dollars of the session; absent for no such limit. */
+      /** The cost limit of the session that cannot be enforced; absent if none exists. */
       readonly maxBudgetUsd?: number
-      /** The limit on turns that applies in place of dollars. */
+      /** The limit on turns that replaces it. */
       readonly maxTurns: number
-      /** Whose default the dollars of a run are; absent for those of settings. */
+      /** The source of the default cost limit of a run; absent for settings. */
       readonly from?: string
     }
   | {
@@ -113,33 +116,33 @@ export type SessionNotice =
     }
   | {
       readonly kind: 'sessions_removed'
-      /** How many were removed. */
+      /** Number of removed sessions. */
       readonly sessions: number
-      /** They had not been used for this many days. */
+      /** Days for which they had not been used. */
       readonly days: number
     }
-  /** A command in the sandbox created a file that programs outside of it obey. */
+  /** A command in the sandbox created a file that programs outside the sandbox obey. */
   | {
       readonly kind: 'sandbox_file_created'
       /** Path of the file. */
       readonly path: string
     }
-  /** What a command that ran confined to the workspace created where programs obey it, and what is not known of that. */
+  /** Files that a confined command created and that programs obey, and what is not known about them. */
   | ConfinedNotice
-  /** A command asks in `acceptEdits` because something is missing that would confine it. */
+  /** A command asks in `acceptEdits` because a requirement for confining it is missing. */
   | {
       readonly kind: 'edits_unconfined'
-      /** Why, as the end of a sentence. */
+      /** The reason, as the end of a sentence. */
       readonly why: string
-      /** What a person can do about it, in a sentence. */
+      /** What the user can do about it, in a sentence. */
       readonly todo: string
     }
-  /** The person said to go on without standing budgets; with why what is spent is not counted for them, where that is so. */
+  /** The user continues without standing budgets; with the reason, if spending is not counted for them. */
   | {
       readonly kind: 'budgets_ignored'
       /** Names of the budgets. */
       readonly budgets: readonly string[]
-      /** Why spending is not counted; undefined where it is. */
+      /** Why spending is not counted; undefined if it is. */
       readonly uncounted: string | undefined
     }
   | {
@@ -150,24 +153,27 @@ export type SessionNotice =
       readonly why: string
     }
 
-/** What a session needs of the process that opens it. It writes to no stream and reads no variable of the process by itself. */
+/**
+ * What a session needs from the process that opens it. It writes to no stream and reads no variable of the process
+ * itself.
+ */
 export interface SessionPorts {
-  /** The folder that the session works in. */
+  /** The working folder of the session. */
   readonly cwd: string
   /** The environment. */
   readonly env: Environment
   /** The version of the program, for the records of the session and for servers. */
   readonly version: () => string
-  /** What trusts the folder for this session; the records decide when undefined, and nothing does when false. */
+  /** What makes the folder trusted for this session. Undefined: the records decide. False: it is not trusted. */
   readonly trustedBy: string | false | undefined
-  /** Variables that commands do not get, in addition to those with keys of models. */
+  /** Variables that are withheld from commands, in addition to those with API keys of models. */
   readonly hiddenVariables: readonly string[]
-  /** What an option is called in messages, such as `--add-dir`. */
+  /** The name of an option in messages, such as `--add-dir`. */
   readonly nameOf: (option: keyof SessionChoices) => string
-  /** Puts a notice in words. */
+  /** The text of a notice. */
   readonly wordNotice: (notice: SessionNotice) => string
-  /** Receives what a person should know, as it arrives. */
+  /** Receives notes for the user, as they arrive. */
   readonly note: (text: string) => void
-  /** Receives what takes the program's own keys out of a text, before the session begins. */
+  /** Receives a function that removes the program's own keys from a text, before the session begins. */
   readonly redactWith?: (redact: (text: string) => string) => void
 }

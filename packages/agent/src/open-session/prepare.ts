@@ -4,39 +4,49 @@ import type { LiveSession } from './live-session.ts'
 import type { SessionServers } from './mcp.ts'
 import type { RunSettings } from './run-settings.ts'
 import type { Toolbox } from './toolbox.ts'
-import type { Written } from './written.ts'
+import type { ReloadableParts } from './reloadable-parts.ts'
 
 export interface Preparing {
-  /** The model of every run was chosen: the command line names it, or the session was opened for the one that its prompt is for. */
+  /**
+   * Whether the model of every run is fixed: the command line names it, or the session was opened for the model of its
+   * prompt.
+   */
   readonly hasModel: boolean
   readonly run: RunSettings
-  readonly written: Written
+  readonly reloadable: ReloadableParts
   readonly servers: SessionServers | undefined
   readonly toolbox: Toolbox
   readonly ports: Pick<SessionPorts, 'note' | 'wordNotice'>
 }
 
-/** Where a prompt names a command or a file, as far as one can tell without looking. */
-export const namesSomething: RegExp = /^\s*\/|(?:^|[\s(])@\S/
+/** Whether a prompt may contain a command or a mention, judged by its text. */
+export const mayNameFileOrCommand: RegExp = /^\s*\/|(?:^|[\s(])@\S/
 
-/** What makes ready what a person wrote. */
-export function preparedWith({ hasModel, run, written, servers, toolbox, ports }: Preparing): LiveSession['prepare'] {
-  return async (said, rest = '', signal = new AbortController().signal) => {
-    const parts = typeof said === 'string' ? [{ text: said, isName: false }] : said
+/** Returns the function that prepares prompts. */
+export function preparedWith({
+  hasModel,
+  run,
+  reloadable,
+  servers,
+  toolbox,
+  ports,
+}: Preparing): LiveSession['prepare'] {
+  return async (prompt, rest = '', signal = new AbortController().signal) => {
+    const parts = typeof prompt === 'string' ? [{ text: prompt, isName: false }] : prompt
     const text = parts.map((part) => part.text).join('')
-    // What the person wrote is for the server; what stands behind is for the model alone.
+    // The user's text goes to the server; what follows is only for the model.
     const answered = text.startsWith('/mcp__') ? await servers?.prompt(text, signal) : undefined
     if (answered !== undefined) return { content: withRest(answered, rest) }
-    if (!namesSomething.test(text)) return { content: text + rest }
-    const { contentOf, modelOfCommand } = await import('./said.ts')
-    const { briefing } = written
+    if (!mayNameFileOrCommand.test(text)) return { content: text + rest }
+    const { contentOf, modelOfCommand } = await import('./prompt-content.ts')
+    const { briefing } = reloadable
     const model = hasModel ? undefined : await modelOfCommand(text, run, briefing, ports)
     const content = await contentOf(parts, rest, briefing, toolbox, ports)
     return { content, ...(model !== undefined && { model }) }
   }
 }
 
-/** What was attached or piped in, behind what a prompt stands for. */
+/** Appends attachments or piped input to the content of a prompt. */
 function withRest(content: MessageContent, rest: string): MessageContent {
   if (rest === '') return content
   return typeof content === 'string' ? content + rest : [...content, { type: 'text', text: rest }]

@@ -7,13 +7,13 @@ import type { SessionNotice } from './ports.ts'
 import type { RunSettings } from './run-settings.ts'
 import type { Toolbox } from './toolbox.ts'
 
-/** What people wrote for agents, as a session shows it to the model, with what a person should know of it. */
+/** The instructions of a session, with notices about what was read. */
 export interface Briefing extends AgentBriefing {
   /** What was read. */
   readonly read: readonly SessionNotice[]
 }
 
-// Loaded where somebody wrote something for agents, and only there.
+// Loaded only if there are instructions.
 
 export async function readBriefing(
   { choices, settings, trustedBy }: RunSettings,

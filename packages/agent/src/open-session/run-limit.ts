@@ -7,31 +7,31 @@ import type { SessionNotice } from './ports.ts'
 import type { RunSettings } from './run-settings.ts'
 
 /**
- * Turns of a run in place of a limit of dollars that nobody typed, where a model has no price: so many turns of a large model come to about the default of
- * ten dollars, at five cents each.
+ * Turn limit that replaces a default cost limit if a model has no price: with a large model it costs about the default
+ * of ten dollars, at five cents per turn.
  */
 export const turnsWithoutPrice = 200
 
-/** The limits of dollars, by the names of choices and of a session. */
+/** The cost limits, by their names in choices and sessions. */
 const dollarLimits = ['maxRunUsd', 'maxBudgetUsd'] as const
 type DollarLimit = (typeof dollarLimits)[number]
 
-/** What bounds the runs of a session in dollars and turns. */
+/** The limits of dollars and turns for the runs of a session. */
 type RunBounds = Pick<RunOptions, DollarLimit | 'maxTurns'>
 
 type Run = Pick<RunSettings, 'choices' | 'limitSources' | 'runLimit'>
 type SessionModels = Pick<Models, 'model' | 'fallbackModel' | 'smallModel' | 'compactModel' | 'prices'>
 
 // Spec R-LIM-6.
-/** Limits of dollars by default or by settings, which give way to turns where they cannot be kept. */
+/** Default cost limits, and those of settings, which are replaced by a turn limit if they cannot be enforced. */
 export class RunLimit {
   readonly #run: Run
   readonly #prices: Prices
-  /** Of the models that stay when another one is chosen: those that cannot be bounded in dollars. */
+  /** Models other than the main one whose cost cannot be bounded. */
   readonly #others: readonly string[]
-  /** The limits that nobody typed, so that they give way. */
+  /** The limits that nobody typed, and that are replaced. */
   readonly yielding: readonly DollarLimit[]
-  /** Ids of the models that cannot be bounded in dollars, as the session begins. */
+  /** Ids of the models whose cost cannot be bounded, at the start of the session. */
   readonly unpriced: readonly string[]
 
   constructor(run: Run, models: SessionModels, agents?: SessionAgents) {
@@ -39,9 +39,9 @@ export class RunLimit {
     const { choices, limitSources = {} } = run
     this.#run = run
     this.#prices = prices
-    // Only tools that start agents ask models of their own.
-    const asked = agents !== undefined && 'models' in agents.tool ? (agents.tool.models ?? []) : []
-    const others = [fallbackModel, smallModel, compactModel, ...asked.filter(({ id }) => id !== model.id)]
+    // Only tools that start agents use models of their own.
+    const agentModels = agents !== undefined && 'models' in agents.tool ? (agents.tool.models ?? []) : []
+    const others = [fallbackModel, smallModel, compactModel, ...agentModels.filter(({ id }) => id !== model.id)]
     this.#others = this.#unpricedOf(others.filter((other) => other !== undefined))
     this.unpriced = this.unpricedWith(model)
     this.yielding = dollarLimits.filter((name) => {
@@ -50,7 +50,7 @@ export class RunLimit {
     })
   }
 
-  /** Ids of the models whose requests cannot be bounded in dollars, where the session asks this one. */
+  /** Ids of the models whose cost cannot be bounded if this is the main model. */
   unpricedWith(model: Model): readonly string[] {
     return [...new Set([...this.#unpricedOf([model]), ...this.#others])]
   }
@@ -59,25 +59,25 @@ export class RunLimit {
     return models.filter((model) => !isBudgetable(model, this.#prices)).map(({ id }) => id)
   }
 
-  /** As the session begins. */
+  /** At the start of the session. */
   get bounds(): RunBounds {
     const { choices } = this.#run
     const givesWay = this.yielding.length > 0 && this.unpriced.length > 0
     const maxTurns = givesWay ? this.#turnsInPlace : choices.maxTurns
-    const kept = dollarLimits.filter((name) => !givesWay || !this.yielding.includes(name))
+    const enforced = dollarLimits.filter((name) => !givesWay || !this.yielding.includes(name))
     return {
-      ...Object.fromEntries(kept.flatMap((name) => (choices[name] === undefined ? [] : [[name, choices[name]]]))),
+      ...Object.fromEntries(enforced.flatMap((name) => (choices[name] === undefined ? [] : [[name, choices[name]]]))),
       ...(maxTurns !== undefined && { maxTurns }),
     }
   }
 
-  /** What a script answers costs nothing: as many turns as ever. */
+  /** Scripted replies cost nothing: turns stay unlimited. */
   get #turnsInPlace(): number | undefined {
     const { maxTurns, script } = this.#run.choices
     return maxTurns ?? (script === undefined ? turnsWithoutPrice : undefined)
   }
 
-  /** The change of the limits of these names that another model makes. `areTurnsSet`: a person has set turns since. */
+  /** The change of these limits for another model. `areTurnsSet`: a user has set the turns. */
   changeFor(names: readonly DollarLimit[], isReplaced: boolean, areTurnsSet: boolean): LimitsChange {
     const { choices } = this.#run
     const turns = (isReplaced ? this.#turnsInPlace : choices.maxTurns) ?? usualMaxTurns
@@ -85,7 +85,7 @@ export class RunLimit {
     return { ...Object.fromEntries(dollars), ...(!areTurnsSet && { maxTurns: turns }) }
   }
 
-  /** What a person should know of limits that give way for these models; undefined where there is nothing. */
+  /** The notice about limits that are replaced for these models; undefined if none exists. */
   noticeOf(models: readonly string[], names: readonly DollarLimit[] = this.yielding): SessionNotice | undefined {
     const { choices, runLimit, limitSources } = this.#run
     if (models.length === 0 || names.length === 0 || choices.script !== undefined) return undefined
@@ -110,44 +110,45 @@ interface Following {
 }
 
 /**
- * The session whose limits of dollars give way while it asks a model without a price, and come back with one that has a price. What a person sets of them
- * stays as they set it.
+ * A session whose cost limits are replaced while its model has no price, and restored for a model with a price. Limits
+ * that a user sets stay as set.
  */
 export function followModels(session: Session, { limit, modelNamed, first, notify }: Following): Session {
   if (limit.yielding.length === 0) return session
   const [set, prompt] = [session.set.bind(session), session.prompt.bind(session)]
-  let [kept, areTurnsSet, isReplaced] = [limit.yielding, false, limit.unpriced.length > 0]
-  const said = new Set<string>(limit.unpriced)
+  let [stillYielding, areTurnsSet, isReplaced] = [limit.yielding, false, limit.unpriced.length > 0]
+  const reported = new Set<string>(limit.unpriced)
   const unpricedFor = (name: string | null): readonly string[] => {
     try {
       return limit.unpricedWith(name === null ? first : modelNamed(name))
     } catch {
-      // The session says what is wrong with it.
+      // The session reports what is wrong with it.
       return []
     }
   }
   const tell = (models: readonly string[]): void => {
-    const notice = models.every((model) => said.has(model)) ? undefined : limit.noticeOf(models, kept)
-    for (const model of models) said.add(model)
+    const notice = models.every((model) => reported.has(model)) ? undefined : limit.noticeOf(models, stillYielding)
+    for (const model of models) reported.add(model)
     if (notice !== undefined) notify([notice])
   }
-  // A change that is refused changes nothing here.
+  // A rejected change must change nothing here.
   const setWith = (change: SettingsChange, unpriced?: readonly string[]): void => {
     const { limits = {} } = change
     const replaces = unpriced === undefined ? isReplaced : unpriced.length > 0
-    const own = kept.length > 0 && replaces !== isReplaced ? limit.changeFor(kept, replaces, areTurnsSet) : {}
+    const own =
+      stillYielding.length > 0 && replaces !== isReplaced ? limit.changeFor(stillYielding, replaces, areTurnsSet) : {}
     const all = { ...own, ...limits }
     set(Object.keys(all).length === 0 ? change : { ...change, limits: all })
     isReplaced = replaces
-    kept = kept.filter((name) => limits[name] === undefined)
+    stillYielding = stillYielding.filter((name) => limits[name] === undefined)
     areTurnsSet ||= limits.maxTurns !== undefined
     tell(unpriced ?? [])
   }
-  // A message may be for another model, of its run alone.
+  // A message may set the model of its run only.
   const unpricedNow = (): readonly string[] => {
     const { model, queue } = session.snapshot
-    const asked = [model, ...queue.flatMap((message) => message.model ?? [])]
-    return [...new Set(asked.flatMap((name) => unpricedFor(name)))]
+    const agentModels = [model, ...queue.flatMap((message) => message.model ?? [])]
+    return [...new Set(agentModels.flatMap((name) => unpricedFor(name)))]
   }
   session.listen(({ type }) => {
     if (type === 'run_end' && unpricedNow().length > 0 !== isReplaced) setWith({}, unpricedNow())

@@ -1,6 +1,6 @@
 import type { SessionChoices } from './choices.ts'
 import type { SessionNotice, SessionPorts } from './ports.ts'
-import { decidedBefore, environmentWith } from '../coding-agent/settings-of.ts'
+import { bootstrapVariables, environmentWith } from '../coding-agent/settings-of.ts'
 import { homeFolder } from '@halting/journal/files'
 import {
   type LoadedSettings,
@@ -20,51 +20,57 @@ import {
   type RunLimitDefault,
   type WaitDefault,
   withLimits,
-  withWait,
+  withServiceWait,
 } from './chosen-limits.ts'
 import { checkModelName } from './model-names.ts'
 import { hooksNotice, pluginsOf } from './plugins.ts'
 
-/** The settings of a session, and what they make of its choices and its environment. */
+/** The settings of a session, and the resulting choices and environment. */
 export interface RunSettings<Choices extends SessionChoices = SessionChoices> extends LoadedSettings {
-  /** The choices, with what the settings add to them. */
+  /** The choices, completed from the settings. */
   readonly choices: Choices
-  /** The environment, with that of the settings. */
+  /** The environment, including variables of the settings. */
   readonly env: SessionPorts['env']
-  /** The plugins that were loaded, and the problems with others. */
+  /** The loaded plugins, and the problems of others. */
   readonly plugins: Plugins
-  /** What trusts the folder for this session (`SessionPorts.trustedBy`). */
+  /** What makes the folder trusted for this session (`SessionPorts.trustedBy`). */
   readonly trustedBy?: SessionPorts['trustedBy']
-  /** Who said each limit among the choices. */
+  /** The source of each limit among the choices. */
   readonly limitSources?: LimitSources
-  /** Who said how long a run waits for services. */
+  /** The source of how long a run waits for services. */
   readonly waitSource?: LimitSource
-  /** The limit of dollars for runs that nobody limited, where there is one. */
+  /** The default cost limit of runs, if there is one. */
   readonly runLimit?: RunLimitDefault
 }
 
-/** How the limits of a session come about, beside choices and settings. */
+/** The frontend's defaults and rules for limits. */
 export interface LimitOptions {
-  /** A limit of dollars for runs that nobody limited. None without it. */
+  /** The default cost limit of runs (default: none). */
   readonly runLimit?: RunLimitDefault | undefined
-  /** How long runs wait for services where nobody says it. */
+  /** The default for how long runs wait for services. */
   readonly waitDefault?: WaitDefault | undefined
-  /** The choices are somebody else's, such as of who opens a session on a cluster: they do not raise what the settings say. */
+  /**
+   * Whether the choices are someone else's, such as a client's of a session on a cluster: they must not raise limits
+   * of the settings.
+   */
   readonly choicesOnlyLower?: boolean
 }
 
-/** The settings where no settings file counts. */
+/** The settings if no settings file applies. */
 export const noSettings: LoadedSettings = { settings: {}, warnings: [], files: [], origins: [], ignored: [] }
 
 type SettingsPorts = Pick<SessionPorts, 'env' | 'cwd' | 'trustedBy' | 'nameOf' | 'wordNotice'>
 
-/** Reads the settings of a session, and what they make of its choices. @throws ConfigurationError for settings that are not right. */
+/**
+ * Reads the settings of a session and completes its choices.
+ * @throws ConfigurationError for invalid settings.
+ */
 export async function settingsOf<Choices extends SessionChoices>(
   choices: Choices,
   { env, cwd, trustedBy, nameOf, wordNotice }: SettingsPorts,
   { runLimit: usualRunLimit, waitDefault, choicesOnlyLower = false }: LimitOptions = {},
 ): Promise<RunSettings<Choices>> {
-  // Who typed a budget for the session has limited what its runs spend.
+  // A session budget that the user typed already limits its runs.
   const runLimit = choices.maxBudgetUsd === undefined ? usualRunLimit : undefined
   const loaded = await loadSettings({
     cwd,
@@ -73,7 +79,8 @@ export async function settingsOf<Choices extends SessionChoices>(
     given: choices.settings,
     chosen: chosenSettings(choices, nameOf),
     sources: choices.settingSources && sources.filter((source) => choices.settingSources?.includes(source)),
-    // Who drives the program says which settings are read, and not that a person's money is spent: that is `ignoreStandingBudgets`.
+    // The host selects which settings are read, but not that the user's money is spent: `ignoreStandingBudgets` does
+    // that.
     alwaysOwn: ['budgets', 'modelPrices', 'sessionStore'],
     nearest,
     trustedBy,
@@ -88,11 +95,11 @@ export async function settingsOf<Choices extends SessionChoices>(
   const warnings = [...loaded.warnings]
   warnings.push(...trustNotices(loaded).map(wordNotice))
   const merged = environmentWith(loaded.settings, env, warnings)
-  const origins = loaded.origins.filter((origin) => !isVoid(origin, loaded.settings, merged))
+  const origins = loaded.origins.filter((origin) => !hasNoEffect(origin, loaded.settings, merged))
   const named = withSmallModel(withModel(choices, loaded, merged, warnings), loaded, merged, warnings)
   const limitRules = { runLimit, waitDefault, choicesMayRaise: !choicesOnlyLower, nameOf }
   const limited = withLimits(named, loaded.settings, limitRules, warnings)
-  const waiting = withWait(limited.choices, loaded.settings, limitRules, warnings)
+  const waiting = withServiceWait(limited.choices, loaded.settings, limitRules, warnings)
   const counting = withoutRules(waiting.choices, loaded, warnings, nameOf('allowedTools'))
   const plugins = await pluginsOf(choices, cwd)
   const problems = plugins.problems.map((problem) => ({ kind: 'plugin_problem', problem }) as const)
@@ -113,7 +120,7 @@ export async function settingsOf<Choices extends SessionChoices>(
   }
 }
 
-/** Choices that settings may say, too: an administrator's go before them. */
+/** Choices that are also settings; an administrator's settings take precedence. */
 export function chosenSettings(
   { toolProfile }: Pick<SessionChoices, 'toolProfile'>,
   nameOf: SessionPorts['nameOf'],
@@ -121,29 +128,32 @@ export function chosenSettings(
   return toolProfile === undefined ? undefined : { name: nameOf('toolProfile'), content: { toolProfile } }
 }
 
-/** What is read from the files, and does not count for all that: it is not told as in force. */
-function isVoid({ setting, value }: Origin, settings: Settings, env: SessionPorts['env']): boolean {
+/** Whether a value of a file has no effect, so that it is not reported as effective. */
+function hasNoEffect({ setting, value }: Origin, settings: Settings, env: SessionPorts['env']): boolean {
   if (setting === 'model') return value !== 'default' && modelOf(settings, env) === undefined
   if (setting === 'permissions.defaultMode')
     return value === 'bypassPermissions' && settings.permissions?.disableBypassPermissionsMode === true
-  return setting.startsWith('env.') && decidedBefore.has(setting.slice('env.'.length))
+  return setting.startsWith('env.') && bootstrapVariables.has(setting.slice('env.'.length))
 }
 
-/** The choice goes first, then the environment, then the settings. Other programs know other names: one that we do not know is told. */
+/**
+ * The model: the choice, then the environment, then the settings. A name of another program that is unknown here is
+ * reported.
+ */
 function withModel<Choices extends SessionChoices>(
   choices: Choices,
   { settings }: LoadedSettings,
   env: SessionPorts['env'],
   warnings: string[],
 ): Choices {
-  const isSaid =
+  const isSet =
     choices.model !== undefined || choices.script !== undefined || (env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
-  if (isSaid) return choices
+  if (isSet) return choices
   const model = modelOf(settings, env, (message) => warnings.push(`model in the settings is ignored: ${message}`))
   return model === undefined ? choices : { ...choices, model }
 }
 
-/** The same for the model of what comes after a run. */
+/** The same for the model of work after a run. */
 function withSmallModel<Choices extends SessionChoices>(
   choices: Choices,
   { settings }: LoadedSettings,
@@ -159,7 +169,7 @@ function withSmallModel<Choices extends SessionChoices>(
   return smallModel === undefined ? choices : { ...choices, smallModel }
 }
 
-/** Rules that a session is given allow nothing where an administrator's alone do. */
+/** Removes allow rules of choices if only an administrator's apply. */
 function withoutRules<Choices extends SessionChoices>(
   choices: Choices,
   { settings }: LoadedSettings,
@@ -175,28 +185,28 @@ function withoutRules<Choices extends SessionChoices>(
   return others as Choices
 }
 
-/** The model that the settings name, where it is one that can be asked for. */
+/** The model that the settings name, if it can be used. */
 export function modelOf(
   settings: Pick<Settings, 'model' | 'aiSdk'>,
   env: SessionPorts['env'],
   onUnknown?: (message: string) => void,
 ): string | undefined {
-  const { model: given } = settings
-  if (given === undefined || given === 'default') return undefined
-  // Another program writes the window behind the name.
-  const model = given.replace(/\[\d+m\]$/, '')
+  const { model: modelSetting } = settings
+  if (modelSetting === undefined || modelSetting === 'default') return undefined
+  // Another program appends the window size to the name.
+  const model = modelSetting.replace(/\[\d+m\]$/, '')
   try {
     checkModelName(model, env, settings)
     return model
   } catch (thrown) {
-    // A key where a name belongs is a wrong name too; it is not repeated.
+    // An API key in place of a name is invalid too; it is not repeated.
     if (!(thrown instanceof ConfigurationError)) throw thrown
     onUnknown?.(thrown.message)
     return undefined
   }
 }
 
-/** One notice about all that the project's settings would have done. */
+/** One notice about everything in the project's settings that needs trust. */
 function trustNotices({ trust, ignored }: LoadedSettings): readonly SessionNotice[] {
   const waiting = ignored.filter(({ forTrust }) => forTrust)
   if (trust === undefined || waiting.length === 0) return []
@@ -205,7 +215,7 @@ function trustNotices({ trust, ignored }: LoadedSettings): readonly SessionNotic
 
 const sources: readonly SettingSource[] = ['user', 'project', 'local']
 
-/** The fields of `system/init` about trust; none where nothing depends on it. */
+/** The fields of `system/init` about trust; empty if nothing depends on it. */
 export function trustInit(
   { trust, ignored }: LoadedSettings,
   { wordNotice }: Pick<SessionPorts, 'wordNotice'>,

@@ -1,14 +1,15 @@
-import { homeFolder } from '@halting/journal/files'
+import { homeFolder, configFolder } from '@halting/journal/files'
 import type { Settings } from '@halting/policy/settings'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { Toolbox } from './toolbox.ts'
+import { SessionWall, whyEditsOff } from '@halting/policy'
 
 /**
- * Confines the commands of a session in a sandbox, where its choices or the settings want that.
- * @throws SandboxError where it cannot be had: nothing runs without it then.
+ * Confines the commands of a session in a sandbox, if its choices or settings request it.
+ * @throws SandboxError if it is not available; nothing runs without it then.
  */
-export async function confineCommands(
+export async function applySandbox(
   {
     choices,
     settings,
@@ -22,8 +23,8 @@ export async function confineCommands(
   { env, note, wordNotice }: Pick<SessionPorts, 'env' | 'note' | 'wordNotice'>,
 ): Promise<void> {
   if (choices.sandbox !== true && settings.sandbox === undefined) return
-  const { holdCommands } = await import('../sandbox/hold-commands.ts')
-  await holdCommands({
+  const { confineCommands } = await import('../sandbox/confine-commands.ts')
+  await confineCommands({
     workspace,
     permissions,
     ownFolders,
@@ -33,5 +34,29 @@ export async function confineCommands(
     env,
     onMade: (path) => note(wordNotice({ kind: 'sandbox_file_created', path })),
     onRefused: (host, why) => note(wordNotice({ kind: 'sandbox_network_refused', host, why })),
+  })
+}
+
+/** What would confine the commands of a session of the terminal or `-p` here. */
+export function wallOf(
+  {
+    cwd,
+    env,
+    home,
+  }: Pick<SessionPorts, 'cwd' | 'env'> & {
+    /** The user's home folder. */
+    readonly home: string
+  },
+  { confineJudged = 'auto', sandbox, tryReadOnly }: Pick<Settings, 'confineJudged' | 'sandbox' | 'tryReadOnly'> = {},
+): SessionWall {
+  return new SessionWall({
+    home,
+    configFolder: configFolder('halting', { cwd, home, env }),
+    path: env['PATH'] ?? '',
+    writable: [cwd],
+    setting: confineJudged,
+    isSandboxed: () => false,
+    tries: tryReadOnly,
+    editsOff: whyEditsOff({ sandbox, isDefault: true }),
   })
 }

@@ -14,95 +14,111 @@ import type { SessionServers } from './mcp.ts'
 import type { RunLimitDefault, WaitDefault } from './chosen-limits.ts'
 import type { AroundModel, Models } from './models.ts'
 
-/** What a frontend gives a session. All of it is optional but for who answers questions. */
+/** What a frontend provides to a session. Only `answersQuestions` is required. */
 export interface SessionFrontend {
-  /** Somebody answers questions, by `Session.answer`. */
+  /** Whether somebody answers questions, by `Session.answer`. */
   readonly answersQuestions: boolean
   // Spec R-EFRONT-1.
   /**
-   * In `acceptEdits`, commands that no rule covers run confined to the workspace where no settings file says whether they do. They ask without it, since a
-   * program that answers permission requests counts on seeing them.
+   * In mode `acceptEdits`, commands that no rule covers run confined to the workspace, unless a settings file decides.
+   * Default: they ask, since a program that answers permission requests expects to see them.
    */
   readonly confinesEdits?: boolean
-  /** A limit of dollars for each run that nobody limited. None without it. */
+  /** The default cost limit of each run (default: none). */
   readonly runLimit?: RunLimitDefault
-  /** What follows where a change was not checked and neither choices nor settings say it: `tell` when absent. With `off` settings have no say. */
+  /** The default verification mode (default: `tell`). With `off`, the setting is ignored. */
   readonly verifyDefault?: VerificationMode
-  /** What limits may be raised to at a pause, beside what an administrator allows: a worker's own limits, such as its settings say. */
+  /**
+   * Maximum values to which limits may be raised at a pause, in addition to an administrator's: such as those of a
+   * worker's settings.
+   */
   readonly limitCeilings?: (settings: RunSettings['settings']) => LimitsChange
-  /** How long runs wait for services where nobody says it. Not at all without it. */
+  /** The default for how long runs wait for services (default: not at all). */
   readonly waitDefault?: WaitDefault
-  /** Answers questions in place of that, such as a tool of a server. */
+  /** Answers permission requests in place of the user. */
   readonly canUseTool?: CanUseTool
-  /** A tool of a server answers questions (`--permission-prompt-tool`). */
+  /** The tool of a server that answers permission requests (`--permission-prompt-tool`). */
   readonly permissionTool?: string
-  /** Hooks of whoever drives the program; they stand behind those of the settings. */
+  /** Hooks of the host, which follow those of the settings. */
   readonly hooks?: ShellHookTable
-  /** Servers that go before those of choices and settings. Where there are none, some may come later. */
+  /** Servers that precede those of choices and settings. If the list is empty, servers may be added later. */
   readonly servers?: readonly McpServerEntry[]
-  /** A server that `--mcp-config` says to be in the process of whoever drives the program. */
+  /** Creates a server that, according to `--mcp-config`, is in the host's process. */
   readonly inHost?: (name: string, server: JsonObject) => McpServerEntry
-  /** Asks a person what a server wants to know. */
+  /** Asks the user for input that a server requests. */
   readonly elicit?: NonNullable<SessionServersOptions['elicit']>
-  /** What becomes of commands that still run when a run would end, unless choices or settings say it: they are waited for without it. */
+  /**
+   * What happens to commands that are still running when a run would end, if neither choices nor settings decide
+   * (default: the run waits).
+   */
   readonly background?: 'wait' | 'stop' | 'keep'
-  /** An answer for which the goals do not hold, and before which no tool was called since the last message or try: sent back, or (`end`) left to the person. Sent back unless said otherwise, also where somebody answers questions: that may be a program. */
+  /**
+   * What happens to an answer with unmet goals if no tool was called since the last message or attempt: it is sent
+   * back, or (`end`) left to the user. Default: sent back, even if somebody answers questions, since that may be a
+   * program.
+   */
   readonly unmetWithoutWork?: NonNullable<RunOptions['unmetWithoutWork']>
-  /** Commands that the frontend answers by itself: `system/init` lists them. */
+  /** Commands that the frontend handles itself, listed in `system/init`. */
   readonly ownCommands?: readonly string[]
-  /** What a program that reads `system/init` may count on. */
+  /** Capabilities that `system/init` reports to programs. */
   readonly capabilities?: readonly string[]
-  /** Who else keeps the session, such as a cluster, and what is on record of it: it is chosen by nobody else then, and no file is written. */
+  /**
+   * External storage of the session, such as a cluster, with its recorded state: it determines the session, and no
+   * file is written.
+   */
   readonly kept?: NonNullable<SessionParts['journal']> & {
     /** Id of the session. */
     readonly sessionId: string
   }
-  /** Where time comes from. Default: the system's clock. */
+  /** The clock (default: that of the system). */
   readonly clock?: NonNullable<RunOptions['clock']>
-  /** Put around each of its models, such as a wait for a turn. */
+  /** Wraps each of its models, for example to wait for a slot. */
   readonly aroundModel?: AroundModel
-  /** What the session is called in lists; one that goes on keeps its own. */
+  /** The title of the session in lists; a resumed session keeps its own. */
   readonly title?: string
-  /** Which tool a call by another name is of. */
+  /** Names of tools that stand for other tools. */
   readonly toolAliases?: NonNullable<RunOptions['toolAliases']>
-  /** Subagents say in a line what they do, so often. */
+  /** Enables one-line progress summaries of subagents. */
   readonly agentSummaries?: {
-    /** Least milliseconds between two lines of one subagent. */
+    /** Minimum time between two summaries of one subagent, in milliseconds. */
     readonly everyMs?: number
   }
-  /** How a plan is made in plan mode, in place of our words. */
+  /** Instructions for plan mode, which replace the built-in ones. */
   readonly planInstructions?: string
-  /** Names of the only skills that the model is shown. */
+  /** Names of the skills to offer (default: all). */
   readonly skills?: readonly string[]
-  /** Sessions that nobody touched for long are removed while it runs, as the settings say. */
+  /** Whether to remove sessions that have not been used for long, as the settings say. */
   readonly removesOldSessions?: boolean
-  /** The prompt that is there already: a command in it may name a model. */
+  /** The first prompt, if it is known: a command in it may name a model. */
   readonly firstPrompt?: string
-  /** What of it the person wrote, and not what was piped in: notes are made of that alone. Of no prompt without it. */
+  /**
+   * The part of it that the user typed, without piped input: notes are extracted only from that. Default: none of it.
+   */
   readonly written?: string
-  /** Called when all is there that may fail, and nothing is on disk yet. What it throws ends all of it. */
+  /** Called when everything that may fail has been opened, and nothing is on disk yet. An error undoes everything. */
   readonly ready?: () => Promise<void>
-  /** Makes the models, in place of those that the choices name. */
+  /** Creates the models, in place of those that the choices name. */
   readonly openModels?: () => Promise<Models>
   /**
-   * Others choose the model: of provider packages only those of these models, and those that settings name, are loaded. Any when absent.
+   * If someone else chooses the model: only provider packages of these models and of the settings are loaded (default:
+   * any).
    */
   readonly packagesOf?: readonly string[]
-  /** Goals, in place of `SessionChoices.until`: a program may check some in its own way. */
+  /** Goals, in place of `SessionChoices.until`: a program may have its own. */
   readonly until?: readonly (string | Goal)[]
   /** The tools, in place of `SessionChoices.tools`. */
   readonly toolset?: Toolset
-  /** Called when the servers are being connected, before subagents are read. */
+  /** Called while servers are being connected, before agents are read. */
   readonly onServers?: (servers: SessionServers) => Promise<void>
   /** Called once the settings are read, before anything is opened. */
   readonly onSettings?: (settings: RunSettings) => void
-  /** Chooses the session: a new one when absent. `ports` has the environment with that of the settings. */
+  /** Chooses the session (default: a new one). `ports` has the environment including that of the settings. */
   readonly chooseSession?: (ports: SessionPorts) => Promise<ChosenSession>
-  /** Observes the events of the session, such as for telemetry; undefined where nobody wants that. */
+  /** Observes the events of the session, for example for telemetry; undefined if not needed. */
   readonly openListener?: (toolbox: Toolbox, ports: SessionPorts) => Promise<SessionListener | undefined>
 }
 
-/** Receives the events of a session until that ends. */
+/** Receives the events of a session until it ends. */
 export interface SessionListener {
   /** An event of a run. */
   onEvent(event: RunEvent): void
@@ -110,10 +126,10 @@ export interface SessionListener {
   end(): Promise<void>
 }
 
-/** All that a session is opened with. */
+/** Options of `openSession`. */
 export interface SessionOptions<Choices extends SessionChoices = SessionChoices> extends SessionFrontend {
-  /** What was chosen for the session. */
+  /** The choices for the session. */
   readonly choices: Choices
-  /** What the process gives the session. */
+  /** What the process provides. */
   readonly ports: SessionPorts
 }

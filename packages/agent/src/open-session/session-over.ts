@@ -1,10 +1,10 @@
 import { createSession, type Session, type SessionParts } from '@halting/core/session'
 import type { Toolbox } from './toolbox.ts'
 
-/** What a builder adds to what every session over a workspace has. */
+/** What a builder adds to the parts of every session over a workspace. */
 type BuilderParts = Omit<SessionParts, 'permissions' | 'stopTask'>
 
-/** Creates the session object over an opened workspace: that of `openSession`, and that of the builder of `codingAgent`. */
+/** Creates the session object over an opened workspace, for `openSession` and for the builder of `codingAgent`. */
 export function sessionOver(
   { workspace, permissions }: Pick<Toolbox, 'workspace' | 'permissions'>,
   { attach, ...parts }: BuilderParts,
@@ -16,7 +16,7 @@ export function sessionOver(
       workspace.files.begin(engine.transcript)
       attach?.(engine)
     },
-    // False for one that is not running.
+    // False if it is not running.
     async stopTask(id) {
       const task = workspace.tasks.get(id)
       if (task?.state !== 'running') return false

@@ -1,10 +1,10 @@
 import type { MemoryStagesOptions } from '../memory/stages.ts'
 import type { Stage } from '@halting/core/after'
-import type { WantedAfter } from './after.ts'
+import type { WantedAfter } from './resolved-options.ts'
 
-// Loaded where something comes after the run, and only there.
+// Loaded only if there are stages after runs.
 
-/** The stages that are on, in their order. They run beside each other. `about` is what notes are made of. */
+/** The enabled stages in order; they run in parallel. `about`: the source of notes. */
 export async function stagesFor(
   { suggestion, notes }: WantedAfter,
   about: MemoryStagesOptions,

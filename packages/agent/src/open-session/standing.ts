@@ -12,8 +12,9 @@ interface StandingPorts extends Pick<SessionPorts, 'cwd' | 'nameOf' | 'wordNotic
 }
 
 /**
- * The standing budgets that the settings have for the folder of a session. Without any nothing is loaded, and no ledger is made or read.
- * @throws ConfigurationError for a ledger that cannot be used, and for a model without a price that a budget counts.
+ * The standing budgets of the settings for the session's folder. If there are none, nothing is loaded, and no ledger
+ * is created or read.
+ * @throws ConfigurationError if the ledger cannot be used, or if a counted model has no price.
  */
 export async function standingOptions(
   run: StandingRun,
@@ -42,8 +43,9 @@ export async function standingOptions(
 }
 
 /**
- * Names of the standing budgets that a session in this folder would have: none where they are ignored. Their ledger is not looked at.
- * @throws ConfigurationError for a model without a price that a budget counts.
+ * Names of the standing budgets that a session in this folder would have: empty if they are ignored. Does not read
+ * their ledger.
+ * @throws ConfigurationError if a counted model has no price.
  */
 export async function standingNames(
   run: StandingRun,

@@ -1,7 +1,7 @@
 import type { SessionPorts } from './ports.ts'
-import { checkpointsBeside } from '../checkpoints/checkpoints-folder.ts'
+import { checkpointsOfFile } from '../checkpoints/checkpoints-folder.ts'
 import { firstChangeSince } from '../checkpoints/since-message.ts'
-import type { LeftFile } from '../checkpoints/take-back.ts'
+import type { LeftFile } from '../checkpoints/revert-plan.ts'
 import { readJournal } from '@halting/journal'
 import { SessionFiles } from '../checkpoints/session-files.ts'
 import type { SessionJournal } from '@halting/journal'
@@ -9,20 +9,23 @@ import type { SessionParts } from '@halting/core/session'
 import { foldSession } from '@halting/core/steps'
 import type { Toolbox } from './toolbox.ts'
 
-// Loaded where files go back, and only there.
+// Loaded only when files are restored.
 
 type TakeBack = NonNullable<SessionParts['takeBackFiles']>
 
 // Spec R-UNDO-4.
-/** Puts back what the calls of a session changed since a message: what somebody else changed stays as it is, and is named. */
+/**
+ * Reverts file changes of the session's calls since a message. Files that someone else changed stay as they are and
+ * are reported.
+ */
 export async function takeBackFiles(
   [since, { isDryRun }]: Parameters<TakeBack>,
   journal: SessionJournal,
   { workspace }: Pick<Toolbox, 'workspace'>,
   ports: SessionPorts,
 ): ReturnType<TakeBack> {
-  const files = new SessionFiles(checkpointsBeside(journal.path))
-  // To go on from one that a kill cut off would take back what nobody asked for.
+  const files = new SessionFiles(checkpointsOfFile(journal.path))
+  // Completing an interrupted restore would revert what nobody requested.
   const before = isDryRun ? undefined : await files.complete()
   await journal.log.flush()
   const { runs } = await readJournal(journal.path)
@@ -30,16 +33,16 @@ export async function takeBackFiles(
   const { transcript } = foldSession(runs)
   const first = firstChangeSince(await files.records(), since, { transcript, order })
   const plan = first === undefined ? undefined : await files.plan({ kind: 'rewind', first })
-  if (plan === undefined) return { files: [], insertions: 0, deletions: 0, left: (before ?? []).map(told) }
+  if (plan === undefined) return { files: [], insertions: 0, deletions: 0, left: (before ?? []).map(unrestoredRow) }
   const { insertions, deletions } = linesOf(await files.diff(plan, ports.cwd))
   const left = [...(before ?? []), ...plan.left, ...(isDryRun ? [] : await files.apply(plan))]
-  if (!isDryRun) workspace.checkpoints?.lookAnew()
+  if (!isDryRun) workspace.checkpoints?.invalidate()
   const stays = new Set(left.map(({ path }) => path))
   const changed = plan.changes.map(({ path }) => path).filter((path) => !stays.has(path))
-  return { files: changed, insertions, deletions, left: left.map(told) }
+  return { files: changed, insertions, deletions, left: left.map(unrestoredRow) }
 }
 
-function told({ path, why }: LeftFile): { readonly path: string; readonly because: string } {
+function unrestoredRow({ path, why }: LeftFile): { readonly path: string; readonly because: string } {
   return { path, because: why }
 }
 

@@ -2,7 +2,10 @@ import { commandEnvironment } from '../coding-agent/command-environment.ts'
 import type { SessionPorts } from './ports.ts'
 import { keyVariables } from '@halting/models'
 
-/** The environment of commands: that of the program without the keys of models and other hidden variables, except those that a person passes on. */
+/**
+ * The environment of commands: that of the program without API keys of models and other hidden variables, except those
+ * that the user passes on.
+ */
 export function toolEnvironment(
   env: SessionPorts['env'],
   hidden: readonly string[],

@@ -18,59 +18,64 @@ import type { PermissionUpdate } from '@halting/core/adapters'
 import { nearest } from '../nearest.ts'
 import { signInVariables } from '../providers/ai-sdk-models.ts'
 import { placesOf } from './briefing-places.ts'
-import { taskListToolsOf } from './task-list-tools.ts'
 import { toolEnvironment } from './tool-environment.ts'
-import { whose } from './whose.ts'
+import { sessionScope } from './session-scope.ts'
+import { isInRange } from '../version-range.ts'
 
-/** The tools of a session, the rules about them, and what they work on. */
+/** The tools of a session, their permission rules, and their workspace. */
 export interface Toolbox extends SessionWorkspace {
   /** Id of the session. */
   readonly sessionId: string
-  /** What the model is shown: without what a bare deny rule or `--tools` takes away. */
+  /** The tools that the model sees: without those that a bare deny rule or `--tools` removes. */
   readonly tools: readonly AnyTool[]
-  /** Neither a bare deny rule nor `--tools` takes it away. */
+  /** Whether neither a bare deny rule nor `--tools` removes the Agent tool. */
   readonly mayStartAgents: boolean
 }
 
-/** Tools of a program, and what it has of the built-in ones. */
+/** Tools of a program, and its selection of the built-in ones. */
 export interface Toolset {
-  /** In addition to the built-in tools. One of the same name replaces it. */
+  /** Tools in addition to the built-in ones. One with the same name replaces the built-in tool. */
   readonly tools: readonly AnyTool[]
-  /** Names of the built-in tools that the session has; all when absent. */
+  /** Names of the built-in tools to offer (default: all). */
   readonly names?: readonly string[] | undefined
   /** Whether the program answers permission requests. */
   readonly asks: boolean
-  /** Whether a person is there whom the model can ask. */
+  /** Whether there is a user whom the model can ask. */
   readonly hasPerson: boolean
 }
 
-/** Of which session the results are that it may read. */
+/** The session of a toolbox, and its options. */
 export interface ToolboxSession {
   /** Id of the session. */
   readonly sessionId: string
-  /** Folders of results that it may read although they are not its own. */
+  /** Folders of results of other sessions that it may read. */
   readonly readableFolders: readonly string[]
-  /** Keeps what files were. */
+  /** Stores files before they are changed. */
   readonly checkpoints?: FileCheckpoints
   /** The plugins of the session. */
   readonly plugins?: Plugins
-  /** Somebody is there who answers questions. */
+  /** Whether somebody answers questions. */
   readonly answersQuestions?: boolean
-  /** How a plan is made, in place of our words. */
+  /** Instructions for plan mode, which replace the built-in ones. */
   readonly planInstructions?: string
   /** The tools, in place of those of the choices. */
   readonly toolset?: Toolset
-  /** In `acceptEdits`, commands that no rule covers run confined to the workspace where no settings file says whether they do. */
+  /**
+   * In mode `acceptEdits`, commands that no rule covers run confined to the workspace, unless a settings file decides.
+   */
   readonly confinesEdits?: boolean
-  /** Deny rules for files that are protected. */
+  /** Deny rules for protected files. */
   readonly protect?: readonly RuleText[]
-  /** Keeps what a person allows from now on. */
+  /** Stores what the user allows from now on. */
   readonly keep?: NonNullable<SessionWorkspace['permissions']['keep']>
-  /** Where a suggested rule is to be kept. */
+  /** Where suggested rules are stored. */
   readonly suggestFor?: PermissionUpdate['destination']
 }
 
-/** Makes the tools of a session and the rules about them. @throws ConfigurationError and PermissionRuleError for choices that cannot be served. */
+/**
+ * Creates the tools of a session and their permission rules.
+ * @throws ConfigurationError or PermissionRuleError for invalid choices.
+ */
 export function openToolbox(
   {
     choices,
@@ -84,20 +89,16 @@ export function openToolbox(
   ports: Pick<SessionPorts, 'cwd' | 'env' | 'nameOf' | 'wordNotice' | 'hiddenVariables'>,
   session: ToolboxSession = { sessionId: choices.sessionId ?? randomUUID(), readableFolders: [] },
 ): Toolbox {
-  const { cwd, env, hiddenVariables } = ports
+  const { cwd, env } = ports
   const { sessionId } = session
-  // With `defer` somebody comes later.
+  // With `defer`, somebody answers later.
   const { toolset } = session
   const asks = toolset?.asks ?? (session.answersQuestions === true || choices.onAsk === 'defer')
   const { workspace, permissions, resultFiles, ownFolders } = openWorkspace({
     places: placesOf({ choices, env, ...(session.plugins !== undefined && { plugins: session.plugins }) }, cwd),
     sessionId,
     settings,
-    env: toolEnvironment(
-      env,
-      [...hiddenVariables, ...signInVariables(settings, modelsIn(choices, settings, env))],
-      [...(choices.passEnv ?? []), ...(settings.passEnvironment ?? [])],
-    ),
+    env: commandEnvironmentOf({ choices, settings }, ports),
     additionalDirectories: (choices.addDir ?? []).map((path) => directoryOf(path, ports)),
     readableFolders: session.readableFolders,
     mode: choices.dangerouslySkipPermissions === true ? 'bypassPermissions' : choices.permissionMode,
@@ -110,9 +111,9 @@ export function openToolbox(
     suggestFor: session.suggestFor,
     confinesEdits: session.confinesEdits,
   })
-  // What was answered before the session goes on is carried out.
-  const isPersonThere = toolset?.hasPerson ?? (asks || hasAnswers({ ...whose({ cwd, env }), sessionId }))
-  // Where nobody answers, a question would only cost a turn.
+  // Answers given before the session resumes are applied.
+  const isPersonThere = toolset?.hasPerson ?? (asks || hasAnswers({ ...sessionScope({ cwd, env }), sessionId }))
+  // If nobody answers, a question would only waste a turn.
   const { planInstructions } = session
   const ofPerson = createPersonTools(planInstructions === undefined ? {} : { planInstructions })
   const { toolProfile = 'default' } = settings
@@ -123,23 +124,39 @@ export function openToolbox(
   const ownNames = own.map(({ name }) => name)
   const hidden = new Set(permissions.toolsHiddenByDeny([...names, ...ownNames]))
   const known = toolProfile === 'codex' ? [...names, 'Edit', 'Write'] : names
-  const wanted = toolset === undefined ? wantedTools(choices.tools, known, ports) : exactly(toolset, known, ports)
+  const wantedNames =
+    toolset === undefined ? wantedTools(choices.tools, known, ports) : namedTools(toolset, known, ports)
   const isShown = (name: string): boolean =>
-    !ownNames.includes(name) && !hidden.has(name) && isInProfile(name, wanted, toolProfile)
-  const given = own.filter(({ name }) => !hidden.has(name))
-  const has = (name: string): boolean => isShown(name) || given.some((tool) => tool.name === name)
+    !ownNames.includes(name) && !hidden.has(name) && isInProfile(name, wantedNames, toolProfile)
+  const programTools = own.filter(({ name }) => !hidden.has(name))
+  const has = (name: string): boolean => isShown(name) || programTools.some((tool) => tool.name === name)
   return {
     workspace,
     permissions,
     sessionId,
     resultFiles,
     ownFolders,
-    tools: [...all.filter(({ name }) => isShown(name)).map((tool) => withoutMissingTools(tool, known, has)), ...given],
+    tools: [
+      ...all.filter(({ name }) => isShown(name)).map((tool) => withoutMissingTools(tool, known, has)),
+      ...programTools,
+    ],
     mayStartAgents: isShown('Agent'),
   }
 }
 
-/** Names of the models that the session begins with. */
+/** The environment of commands, without variables that models of the session sign in with. */
+function commandEnvironmentOf(
+  { choices, settings }: { readonly choices: SessionChoices; readonly settings: Settings },
+  { env, hiddenVariables }: Pick<SessionPorts, 'env' | 'hiddenVariables'>,
+): SessionPorts['env'] {
+  return toolEnvironment(
+    env,
+    [...hiddenVariables, ...signInVariables(settings, modelsIn(choices, settings, env))],
+    [...(choices.passEnv ?? []), ...(settings.passEnvironment ?? [])],
+  )
+}
+
+/** Ids of the session's initial models. */
 function modelsIn(
   choices: SessionChoices,
   { model, smallModel }: Settings,
@@ -159,17 +176,17 @@ function modelsIn(
 }
 
 function wantedTools(
-  given: readonly string[] = ['default'],
+  flagNames: readonly string[] = ['default'],
   known: readonly string[],
   ports: Pick<SessionPorts, 'wordNotice'>,
 ): ReadonlySet<string> {
-  // The tool that starts agents was called Task first.
-  const names = given.map((name) => (name === 'Task' ? 'Agent' : name))
+  // The tool that starts agents had the name Task before.
+  const names = flagNames.map((name) => (name === 'Task' ? 'Agent' : name))
   refuseUnknown(names, [...known, 'default', 'none', 'Skill'], known, ports)
   return new Set(names)
 }
 
-function exactly(
+function namedTools(
   { names }: Toolset,
   known: readonly string[],
   ports: Pick<SessionPorts, 'wordNotice'>,
@@ -179,7 +196,7 @@ function exactly(
   return new Set(names)
 }
 
-/** @throws ConfigurationError for a name that no tool has. */
+/** @throws ConfigurationError for an unknown tool name. */
 function refuseUnknown(
   names: readonly string[],
   allowed: readonly string[],
@@ -197,11 +214,38 @@ function directoryOf(path: string, { cwd, nameOf }: Pick<SessionPorts, 'cwd' | '
   throw new ConfigurationError(`${nameOf('addDir')} takes an existing directory, not "${path}".`)
 }
 
-/** Agents and hooks are told the mode by the rules: that which was set is the one. */
-export function followMode(session: Session, permissions: Toolbox['permissions']): void {
+/** Keeps the mode of the rules equal to that of the session: agents and hooks read it from the rules. */
+export function syncPermissionMode(session: Session, permissions: Toolbox['permissions']): void {
   session.listen((event) => {
     if (event.type !== 'changed') return
     const mode = permissionModes.find((known) => known === session.snapshot.permissionMode)
     if (mode !== undefined && mode !== permissions.mode) permissions.setMode(mode)
   })
+}
+
+/** How a model writes the task list: task by task, or the whole list with TodoWrite. */
+type TaskListTools = 'tasks' | 'todos' | 'both'
+
+const listTools = ['TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet', 'TodoWrite']
+const off = new Set(['0', 'false', 'no', 'off'])
+
+// Spec R-TODO-5, decision 0088.
+/**
+ * Which task list tools the model sees. Explicitly named tools are offered as named. Otherwise the environment
+ * decides, and an Agent SDK whose programs know only TodoWrite.
+ */
+export function taskListToolsOf(named: readonly string[] | undefined, env: SessionPorts['env']): TaskListTools {
+  if (named?.some((name) => listTools.includes(name)) === true) return 'both'
+  const chosen = env['CLAUDE_CODE_ENABLE_TASKS']?.trim().toLowerCase() ?? ''
+  if (chosen !== '') return off.has(chosen) ? 'todos' : 'tasks'
+  return isOldSdk(env) ? 'todos' : 'tasks'
+}
+
+/** Versions of the TypeScript SDK whose programs know only TodoWrite. The Python SDK has its own versions. */
+const todoWriteOnlyVersions = '<0.3.142'
+
+function isOldSdk(env: SessionPorts['env']): boolean {
+  const version = env['CLAUDE_AGENT_SDK_VERSION']?.trim() ?? ''
+  const isReadable = /^\d{1,6}\.\d{1,6}\.\d{1,6}/.test(version)
+  return env['CLAUDE_CODE_ENTRYPOINT'] === 'sdk-ts' && isReadable && isInRange(todoWriteOnlyVersions, version)
 }

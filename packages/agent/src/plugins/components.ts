@@ -6,11 +6,11 @@ import { type Manifest, pathInside, readJson } from './manifest.ts'
 import type { Plugin } from './plugin.ts'
 
 type Components = Pick<Plugin, 'places' | 'hooks' | 'servers'> & {
-  /** What of it does not count, and why. */
+  /** What is ignored, and why. */
   readonly notes: readonly string[]
 }
 
-/** What a plugin brings: where its manifest says, and where it usually is. */
+/** The components of a plugin: where its manifest says, or in the usual places. */
 export async function componentsOf(root: string, manifest: Manifest): Promise<Components> {
   const notes: string[] = []
   const places = (kind: Kind): readonly string[] => placesOf(root, kind, manifest[kind], notes)
@@ -22,19 +22,19 @@ export async function componentsOf(root: string, manifest: Manifest): Promise<Co
   }
 }
 
-/** What is named stands in the place of the usual folder; a usual one that is not there is no news. */
+/** Named paths replace the usual folder. A usual folder that does not exist is not reported. */
 function placesOf(root: string, kind: Kind, named: readonly string[] | undefined, notes: string[]): readonly string[] {
-  return [...new Set(named ?? [`./${kind}`])].flatMap((given) => {
-    const inside = pathInside(root, given)
+  return [...new Set(named ?? [`./${kind}`])].flatMap((namedPath) => {
+    const inside = pathInside(root, namedPath)
     const isThere = inside.kind === 'inside' && statOf(inside.path) !== undefined
     if (isThere) return [inside.path]
-    if (inside.kind === 'wrong') notes.push(`${kind}: ${JSON.stringify(given)} ${inside.why}`)
-    else if (named !== undefined) notes.push(`${kind}: ${JSON.stringify(given)} does not exist`)
+    if (inside.kind === 'wrong') notes.push(`${kind}: ${JSON.stringify(namedPath)} ${inside.why}`)
+    else if (named !== undefined) notes.push(`${kind}: ${JSON.stringify(namedPath)} does not exist`)
     return []
   })
 }
 
-/** The usual file, then those that the manifest names, then what stands in the manifest itself. */
+/** The usual file, then those that the manifest names, then inline objects of the manifest. */
 async function objectsOf(
   root: string,
   usual: string,
@@ -52,7 +52,7 @@ async function objectsOf(
   return [...objects, ...named.filter((one) => typeof one !== 'string')]
 }
 
-/** Some write the name of the field around it, and some do not. */
+/** Accepts the object with or without the name of the field around it. */
 function within(object: JsonObject, field: string): JsonObject {
   const inner = object[field]
   return isJsonObject(inner) ? inner : object

@@ -4,32 +4,35 @@ import { isJsonObject, messageOf } from '@halting/core/adapters'
 import { boundedText, isInside } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
 
-/** What `plugin.json` says: the name, and where the parts are. */
+/** The content of `plugin.json`: the name, and the places of the components. */
 export interface Manifest {
   readonly name?: string
   readonly version?: string
-  /** Paths in the place of the usual folders. */
+  /** Paths that replace the usual folders. */
   readonly commands?: readonly string[]
   readonly agents?: readonly string[]
   readonly skills?: readonly string[]
-  /** Files beside the usual one, or what would stand in one. */
+  /** Files in addition to the usual one, or inline objects. */
   readonly hooks: readonly (string | JsonObject)[]
   readonly servers: readonly (string | JsonObject)[]
 }
 
-/** Why nothing of a plugin is loaded. */
+/** Why a plugin is not loaded at all. */
 export class ManifestError extends Error {}
 
 const manifestPath = '.claude-plugin/plugin.json'
 
-/** Without the file everything is where it usually is. @throws ManifestError */
+/**
+ * Without the file, all components are in their usual places.
+ * @throws ManifestError
+ */
 export async function readManifest(root: string): Promise<Manifest> {
   const read = await readJson(root, manifestPath)
   if (read.kind === 'wrong') throw new ManifestError(`${manifestPath} ${read.why}`)
-  const said: JsonObject = read.kind === 'absent' ? {} : read.value
-  const { name, version } = said
+  const fields: JsonObject = read.kind === 'absent' ? {} : read.value
+  const { name, version } = fields
   const paths = (field: string): { readonly [name: string]: readonly string[] } => {
-    const value = listIn(field, said[field])
+    const value = listIn(field, fields[field])
     if (value === undefined) return {}
     return { [field]: value.map((one) => (typeof one === 'string' ? one : wrong(field))) }
   }
@@ -39,8 +42,8 @@ export async function readManifest(root: string): Promise<Manifest> {
     ...paths('commands'),
     ...paths('agents'),
     ...paths('skills'),
-    hooks: listIn('hooks', said['hooks']) ?? [],
-    servers: listIn('mcpServers', said['mcpServers']) ?? [],
+    hooks: listIn('hooks', fields['hooks']) ?? [],
+    servers: listIn('mcpServers', fields['mcpServers']) ?? [],
   }
 }
 
@@ -64,7 +67,7 @@ function wrong(field: string): never {
 type Inside = { readonly kind: 'inside'; readonly path: string } | { readonly kind: 'wrong'; readonly why: string }
 
 // Spec R-PLUGIN-3.
-/** A path that a plugin names, as an absolute one; or why it is refused: it leads out of the plugin. */
+/** The absolute form of a path in a plugin, or why it is refused: it leads out of the plugin. */
 export function pathInside(root: string, path: string): Inside {
   if (path.startsWith('/') || path.split('/').includes('..') || /[\0\\]/.test(path))
     return { kind: 'wrong', why: 'is rejected: a path of a plugin must be relative and stay in its folder' }
@@ -81,7 +84,7 @@ export type ReadJson =
   | { readonly kind: 'absent' }
   | { readonly kind: 'wrong'; readonly why: string }
 
-/** The object in a file of a plugin. */
+/** The object in a JSON file of a plugin. */
 export async function readJson(root: string, path: string): Promise<ReadJson> {
   const inside = pathInside(root, path)
   if (inside.kind === 'wrong') return inside

@@ -4,18 +4,18 @@ import { type Manifest, ManifestError, readManifest } from './manifest.ts'
 import { componentsOf } from './components.ts'
 import type { Plugin, PluginProblem, Plugins } from './plugin.ts'
 
-/** A plugin as somebody names it. */
+/** A plugin as named by the caller. */
 export interface NamedPlugin {
   /** Path of the folder. */
   readonly path: string
-  /** Whoever names it connects to its servers. */
+  /** Whether the caller connects to its servers itself. */
   readonly skipsServers?: boolean
 }
 
 // Spec R-PLUGIN-4.
 /**
- * Reads plugins. One that is broken is told and passed over, and of one with a broken part the rest is there. Folders are named
- * by a person or a host, and by nothing that a project says.
+ * Reads plugins. A broken plugin is reported and skipped; of a plugin with a broken part the rest is loaded. Only a
+ * user or a host names plugin folders, never a project.
  */
 export async function readPlugins(named: readonly NamedPlugin[], cwd: string): Promise<Plugins> {
   const all: Plugin[] = []
@@ -73,7 +73,7 @@ function refused(type: PluginProblem['type'], message: string): Read {
   return { kind: 'refused', problem: { type, message } }
 }
 
-/** It stands before the names of what it brings, parted by a colon. */
+/** The name becomes the prefix of its components, followed by a colon. */
 function isPluginName(name: string): boolean {
   return /^[\p{L}\p{N}_][\p{L}\p{N}_.-]{0,63}$/u.test(name)
 }

@@ -1,2 +1,2 @@
-/** The variable that stands for the folder of a plugin, in what it brings. */
+/** The variable for the plugin's folder in its components. */
 export const pluginRoot = 'CLAUDE_PLUGIN_ROOT'

@@ -26,14 +26,14 @@ import type { Environment } from '../tools/limits.ts'
 import { findPackage } from './find-package.ts'
 import type { ModelToLoad } from './load-model.ts'
 
-/** Settings and surroundings that decide about models behind provider packages. */
+/** Settings and environment for models behind provider packages. */
 export interface AiSdkPlace {
   readonly settings: Pick<Settings, 'aiSdk'>
-  /** Variables as the session has them. */
+  /** The variables of the session. */
   readonly env: Environment
-  /** Packages in this folder are not loaded, but by a folder that settings name. */
+  /** Packages in this folder are not loaded, unless the settings name a folder. */
   readonly cwd: string
-  /** How much models are to think where a request says nothing of it. */
+  /** How much models think if a request does not say. */
   readonly thinking?: Thinking | undefined
 }
 
@@ -41,13 +41,13 @@ export interface AiSdkPlace {
 export interface ListedAlias {
   /** The alias. */
   readonly name: string
-  /** What it stands for, as `ai-sdk:PACKAGE/MODEL`. */
+  /** The model, as `ai-sdk:PACKAGE/MODEL`. */
   readonly model: string
-  /** Size of the window in tokens. */
+  /** Size of the context window in tokens. */
   readonly contextWindow: number
-  /** Most tokens of one reply. */
+  /** Maximum tokens of one reply. */
   readonly maxOutputTokens: number
-  /** Its price, as in `modelPrices`; undefined for none. */
+  /** Its price, as in `modelPrices`; undefined if none exists. */
   readonly price: JsonObject | undefined
   /** Path of the settings file. */
   readonly from: string
@@ -57,7 +57,7 @@ const usualWindow = 128_000
 const usualOutput = 16_384
 const usualDefaultOutput = 32_000
 
-/** Whether a model with this name is behind a provider package: by its form, or an alias of the settings. */
+/** Whether a model with this name is behind a provider package: by its form, or as an alias of the settings. */
 export function isBehindPackage(name: string, { aiSdk }: Pick<Settings, 'aiSdk'>): boolean {
   return isAiSdkName(name) || (aiSdk !== undefined && Object.hasOwn(aiSdk.models, name))
 }
@@ -75,12 +75,12 @@ export function listedAliases({ aiSdk }: Pick<Settings, 'aiSdk'>): readonly List
 }
 
 /**
- * Prices that settings have: `modelPrices`, the most urgent file first, and behind them those of aliases.
- * @throws ConfigurationError for prices that are not right.
+ * Prices of the settings: `modelPrices`, then prices of aliases, in descending precedence.
+ * @throws ConfigurationError for invalid prices.
  */
 export function priceOverridesOf(settings: Pick<Settings, 'aiSdk' | 'modelPrices'>): PriceOverrides {
-  const given = [...(settings.modelPrices ?? []), pricesOfAliases(settings)]
-  return mergePriceOverrides(given.map((prices) => parsePriceOverrides(prices)))
+  const overrides = [...(settings.modelPrices ?? []), pricesOfAliases(settings)]
+  return mergePriceOverrides(overrides.map((prices) => parsePriceOverrides(prices)))
 }
 
 function pricesOfAliases(settings: Pick<Settings, 'aiSdk'>): JsonObject {
@@ -90,7 +90,8 @@ function pricesOfAliases(settings: Pick<Settings, 'aiSdk'>): JsonObject {
 }
 
 /**
- * Checks the name of a model behind a package: its form, and whether settings let it be loaded. Nothing is looked for on disk.
+ * Checks the name of a model behind a package: its form, and whether settings allow loading it. Does not access the
+ * disk.
  * @throws ConfigurationError
  */
 export function checkPackageName(name: string, { aiSdk }: Pick<Settings, 'aiSdk'>): void {
@@ -98,7 +99,7 @@ export function checkPackageName(name: string, { aiSdk }: Pick<Settings, 'aiSdk'
 }
 
 interface Definition extends Omit<AiSdkPackage, 'from'>, Pick<AiSdkAlias, 'package' | 'model'> {
-  /** What it is priced and journalled by. */
+  /** The id for prices and the journal. */
   readonly id: string
   readonly contextWindow?: number
   readonly maxOutputTokens?: number
@@ -108,8 +109,8 @@ interface Definition extends Omit<AiSdkPackage, 'from'>, Pick<AiSdkAlias, 'packa
 function definitionOf(name: string, aiSdk: AiSdkSettings | undefined): Definition {
   const alias = aiSdk !== undefined && Object.hasOwn(aiSdk.models, name) ? aiSdk.models[name] : undefined
   if (alias !== undefined) refuseTakenName(name, alias)
-  const said = alias ?? parseAiSdkName(name)
-  const { package: packageName } = said
+  const parsed = alias ?? parseAiSdkName(name)
+  const { package: packageName } = parsed
   const ofPackage =
     aiSdk !== undefined && Object.hasOwn(aiSdk.packages, packageName) ? aiSdk.packages[packageName] : undefined
   if (alias === undefined && ofPackage === undefined && aiSdk !== undefined) refuseUnnamed(packageName, aiSdk)
@@ -117,7 +118,7 @@ function definitionOf(name: string, aiSdk: AiSdkSettings | undefined): Definitio
   const providerOptions = { ...ofPackage?.providerOptions, ...alias?.providerOptions }
   return {
     ...ofPackage,
-    ...said,
+    ...parsed,
     id: name,
     options,
     providerOptions,
@@ -130,7 +131,10 @@ function refuseUnnamed(packageName: string, { models, onlyNamedBy }: AiSdkSettin
   throw new ConfigurationError(`${packageName} is not loaded: ${onlyNamedBy}.`)
 }
 
-/** The settings of a session whose model others choose: no packages are loaded but those that settings and these names of models name. */
+/**
+ * The settings of a session whose model others choose: only the packages that settings and these model names name are
+ * loaded.
+ */
 export function onlyPackagesOf(settings: Settings, names: readonly string[]): Settings {
   const { aiSdk = { models: {}, packages: {}, folders: [] } } = settings
   const { folders } = aiSdk
@@ -143,16 +147,16 @@ export function onlyPackagesOf(settings: Settings, names: readonly string[]): Se
   return { ...settings, aiSdk: { ...aiSdk, packages: { ...(!isLocked && ofNames), ...aiSdk.packages }, onlyNamedBy } }
 }
 
-/** An alias must not change what a name means that others have. */
+/** An alias must not change the meaning of a known name. */
 function refuseTakenName(name: string, { from }: AiSdkAlias): void {
   const taken = ['default', 'inherit', ...Object.keys(modelAliases())]
   if (!taken.includes(name.toLowerCase()) && keyVariablesOf(name) === undefined) return
   throw new ConfigurationError(
-    `aiSdk.models.${name} in ${from} has the name of another model. Give it a name that means nothing yet, such as my-${name}.`,
+    `aiSdk.models.${name} in ${from} has the name of another model. Choose an unused name, such as my-${name}.`,
   )
 }
 
-/** The models of a session that are behind provider packages of the AI SDK. A package is loaded when it is used, and once. */
+/** The models of a session behind provider packages of the AI SDK. A package is loaded on demand, once. */
 export class AiSdkModels {
   readonly #place: AiSdkPlace
   readonly #loaded = new Map<string, Model>()
@@ -162,44 +166,48 @@ export class AiSdkModels {
     this.#place = place
   }
 
-  /** Whether a name is that of a model behind a package. */
+  /** Whether a name denotes a model behind a package. */
   has(name: string): boolean {
     return isBehindPackage(name, this.#place.settings)
   }
 
   /**
-   * The model with this name. Its package is found here and loaded with the first request, unless `load` was called before.
-   * @throws ConfigurationError for a package that is not there or needs another Node, and for options that cannot be used
+   * The model with this name. Its package is located now and loaded with the first request, unless `load` was called
+   * before.
+   * @throws ConfigurationError for a package that is missing or needs another Node, and for invalid options
    */
   model(name: string): Model {
     const made = this.#loaded.get(name) ?? this.#waiting.get(name)
     if (made !== undefined) return made
-    const wanted = this.#wanted(name)
-    const { id = name, contextWindow = usualWindow, maxOutputTokens = usualOutput, maxServerToolUses } = wanted.adapter
+    const toLoad = this.#modelToLoad(name)
+    const { id = name, contextWindow = usualWindow, maxOutputTokens = usualOutput, maxServerToolUses } = toLoad.adapter
     const model: Model = {
       id,
       contextWindow,
       maxOutputTokens,
-      defaultOutputTokens: Math.min(wanted.adapter.defaultOutputTokens ?? usualDefaultOutput, maxOutputTokens),
+      defaultOutputTokens: Math.min(toLoad.adapter.defaultOutputTokens ?? usualDefaultOutput, maxOutputTokens),
       ...(maxServerToolUses !== undefined && { maxServerToolUses }),
-      call: async (...asked) => (await this.#loadForRequest(name)).call(...asked),
+      call: async (...request) => (await this.#loadForRequest(name)).call(...request),
     }
     this.#waiting.set(name, model)
     return model
   }
 
-  /** Loads the package of a model, so that what is wrong with it is known. @throws ConfigurationError */
+  /**
+   * Loads the package of a model, to report its problems early.
+   * @throws ConfigurationError
+   */
   async load(name: string): Promise<Model> {
     const before = this.#loaded.get(name)
     if (before !== undefined) return before
-    const wanted = this.#wanted(name)
+    const toLoad = this.#modelToLoad(name)
     const { loadModel } = await import('./load-model.ts')
-    const model = await loadModel(wanted)
+    const model = await loadModel(toLoad)
     this.#loaded.set(name, model)
     return model
   }
 
-  /** What tells one account at the service from another: the package, and what its options hold. */
+  /** Distinguishes accounts at the service: the package, and the values of its options. */
   accountOf(name: string): {
     /** Name of the service. */
     readonly service: string
@@ -207,7 +215,7 @@ export class AiSdkModels {
     readonly secret: string
   } {
     const { package: packageName } = definitionOf(name, this.#place.settings.aiSdk)
-    const { options } = this.#wanted(name)
+    const { options } = this.#modelToLoad(name)
     const { env } = this.#place
     const ofEnvironment = Object.entries(env).filter(([variable]) => /^(?:AWS|AZURE|GOOGLE|ANTHROPIC)_/.test(variable))
     return {
@@ -225,17 +233,17 @@ export class AiSdkModels {
     }
   }
 
-  #wanted(name: string): ModelToLoad {
+  #modelToLoad(name: string): ModelToLoad {
     const { settings, env, cwd, thinking } = this.#place
     const definition = definitionOf(name, settings.aiSdk)
     const { package: packageName, model, entry, factory, options = {}, providerOptions = {} } = definition
     const own = configFolder('halting', { cwd, home: homeFolder(env), env })
     const found = findPackage({ name: packageName, entry, folders: [...new Set([...definition.folders, own])], cwd })
     const { id, contextWindow, maxOutputTokens, maxServerToolUses } = definition
-    const given = expanded(options, env, `options of ${name}`)
+    const expandedOptions = expanded(options, env, `options of ${name}`)
     const givenToProvider = expanded(providerOptions, env, `providerOptions of ${name}`)
-    // They are taken out of what a session shows and stores.
-    for (const each of [given, givenToProvider]) noteSecretsOfOptions(each)
+    // These are removed from what a session shows and stores.
+    for (const each of [expandedOptions, givenToProvider]) noteSecretsOfOptions(each)
     const adapter = {
       ...limitsFromEnvironment(env),
       id,
@@ -245,11 +253,11 @@ export class AiSdkModels {
       // True: values of an object of objects stay objects.
       providerOptions: givenToProvider as Record<string, JsonObject>,
     }
-    return { found, entry, factory, options: given, model, adapter, env, thinking }
+    return { found, entry, factory, options: expandedOptions, model, adapter, env, thinking }
   }
 }
 
-/** With `${VAR}` and `${VAR:-default}` put in, wherever a text is. */
+/** Expands `${VAR}` and `${VAR:-default}` in all texts of a value. */
 function expanded(value: JsonObject, env: Environment, where: string): JsonObject {
   const text = JSON.stringify(value, (_name, inner: unknown) =>
     typeof inner === 'string'
@@ -265,11 +273,14 @@ function expanded(value: JsonObject, env: Environment, where: string): JsonObjec
 
 const secretName = /key|token|secret|auth|passw|credential|cookie|signature|headers/i
 
-/** Variables that commands do not get: those that options take a secret from, and those of clouds where a model of the session signs in with them. */
+/**
+ * Variables that are withheld from commands: those that options take a secret from, and those of clouds that a model
+ * of the session uses to sign in.
+ */
 export function signInVariables({ aiSdk }: Pick<Settings, 'aiSdk'>, models: readonly string[]): readonly string[] {
-  const said = [...Object.values(aiSdk?.models ?? {}), ...Object.values(aiSdk?.packages ?? {})]
+  const definitions = [...Object.values(aiSdk?.models ?? {}), ...Object.values(aiSdk?.packages ?? {})]
   const named = new Set<string>()
-  for (const { options, providerOptions } of said) addVariables([options, providerOptions], false, named)
+  for (const { options, providerOptions } of definitions) addVariables([options, providerOptions], false, named)
   const isUsed = models.some((name) => isBehindPackage(name, aiSdk === undefined ? {} : { aiSdk }))
   return [...named, ...(isUsed ? cloudSecretVariables : [])]
 }
@@ -283,13 +294,13 @@ function addVariables(value: unknown, isSecret: boolean, named: Set<string>): vo
   for (const [name, inner] of Object.entries(value)) addVariables(inner, isSecret || secretName.test(name), named)
 }
 
-/** What of an address stands before its host, or in its query. */
+/** The user name, password and query of a URL. */
 function secretPartsOf(address: string): string {
   const [, beforeHost = '', query = ''] = /^[a-z][a-z\d+.-]*:\/\/(?:([^/?#]*)@)?[^?]*(.*)$/is.exec(address) ?? []
   return beforeHost + query
 }
 
-/** A known alias that was most likely meant; undefined where there is none near. */
+/** The alias that was probably meant; undefined if none is close. */
 export function nearestAlias(name: string, settings: Pick<Settings, 'aiSdk'>): string | undefined {
   return nearest(name, Object.keys(settings.aiSdk?.models ?? {}))
 }

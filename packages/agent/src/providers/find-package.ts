@@ -7,7 +7,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import { realPath } from '@halting/journal/files'
 import { isInRange } from '../version-range.ts'
 
-/** A package that is installed, and the file that an import of it loads. */
+/** An installed package, and the file that an import of it loads. */
 export interface FoundPackage {
   /** Name of the package. */
   readonly name: string
@@ -17,25 +17,26 @@ export interface FoundPackage {
   readonly folder: string
   /** The file that an import loads. */
   readonly file: string
-  /** The command that puts another version of it in its place: the newest that this Node can run. */
+  /** The command that replaces it by the newest version for this Node. */
   readonly update: string
 }
 
-/** What is looked for, and where. */
+/** The package to find, and where to search. */
 export interface PackageQuery {
   /** Name of the package. */
   readonly name: string
-  /** A subpath of the package; its main entry when absent. */
+  /** A subpath of the package (default: its main entry). */
   readonly entry?: string | undefined
-  /** Folders with packages of their own, before those that are installed globally. */
+  /** Folders with their own packages, which precede globally installed ones. */
   readonly folders: readonly string[]
-  /** Nothing is loaded from there, but by a folder that is named. */
+  /** Packages in this folder are not loaded, unless a folder is named. */
   readonly cwd: string
 }
 
 /**
- * Finds an installed package, without loading it: in the folders, then where npm installs globally, then where this program is installed.
- * @throws ConfigurationError for one that is not installed, that needs another Node, or without such an entry.
+ * Finds an installed package without loading it: in the folders, then in npm's global folder, then where this program
+ * is installed.
+ * @throws ConfigurationError if it is not installed, needs another Node, or has no such entry.
  */
 export function findPackage(query: PackageQuery): FoundPackage {
   const { name, folders } = query
@@ -66,7 +67,7 @@ function manifestOf(folder: string): Manifest | undefined {
     const manifest: unknown = JSON.parse(text)
     if (isJsonObject(manifest)) return manifest
   } catch {
-    // Answered below.
+    // Handled below.
   }
   throw new ConfigurationError(`${join(folder, 'package.json')} cannot be read. Install the package again.`)
 }
@@ -77,13 +78,13 @@ function checked({ name, entry, folders }: PackageQuery, folder: string, manifes
   const range = isJsonObject(engines) && typeof engines['node'] === 'string' ? engines['node'] : '*'
   const { node } = process.versions
   const [inFolder] = folders.filter((each) => folder.startsWith(join(each, sep)))
-  // With a range npm takes a version for this Node. Without one it would stay with that of the folder's package.json.
+  // With a range npm chooses a version for this Node. Without one it would keep that of the folder's package.json.
   const update = `npm install ${inFolder === undefined ? '-g' : `--prefix ${inFolder}`} ${name}@x`
   if (!isInRange(range, node)) {
     const major = /^[^\d]*(\d+)(?:\.0)*$/.exec(range.trim())?.[1]
     throw new ConfigurationError(
       `${name} ${version} needs Node ${major ?? range}; this is ${node}. Start halting with such a Node, or install the package ` +
-        `again with this one, for which npm takes a version that fits: ${update}.`,
+        `again with this one, for which npm chooses a matching version: ${update}.`,
     )
   }
   const target = entryOf(manifest, entry)
@@ -102,7 +103,10 @@ function isWithin(file: string, folder: string): boolean {
   return path !== '' && !isAbsolute(path) && path.split(sep)[0] !== '..'
 }
 
-/** What an `import` of the package, or of a subpath of it, loads; relative to its folder. Undefined where it exports no such thing. */
+/**
+ * The file that an `import` of the package or a subpath loads, relative to its folder. Undefined if it has no such
+ * export.
+ */
 function entryOf(manifest: Manifest, entry: string | undefined): string | undefined {
   const { exports, main } = manifest
   const subpath = entry === undefined ? '.' : `./${entry}`
@@ -114,7 +118,7 @@ function entryOf(manifest: Manifest, entry: string | undefined): string | undefi
   const isMap = isJsonObject(exports) && Object.keys(exports).some((key) => key.startsWith('.'))
   if (!isMap) return subpath === '.' ? targetOf(exports) : undefined
   if (Object.hasOwn(exports, subpath)) return targetOf(exports[subpath])
-  // The longest pattern counts, as for Node.
+  // The longest pattern applies, as in Node.
   const patterns = Object.keys(exports)
     .filter((key) => key.includes('*'))
     .toSorted((one, other) => other.length - one.length)
@@ -129,7 +133,7 @@ function entryOf(manifest: Manifest, entry: string | undefined): string | undefi
 
 const conditions: ReadonlySet<string> = new Set(['node', 'import', 'module-sync', 'default'])
 
-/** The first condition of an `import` in this Node. */
+/** The first matching condition of an `import` in this Node. */
 function targetOf(target: unknown): string | undefined {
   if (typeof target === 'string') return target.startsWith('./') ? target : undefined
   if (Array.isArray(target)) {
@@ -144,12 +148,12 @@ function targetOf(target: unknown): string | undefined {
   return undefined
 }
 
-/** `npm install --prefix` makes the first, with `-g` the second. */
+/** `npm install --prefix` creates the first, with `-g` the second. */
 function modulesIn(folder: string): readonly string[] {
   return [join(folder, 'node_modules'), join(folder, 'lib', 'node_modules')]
 }
 
-/** Where npm installs globally, what NODE_PATH names, and where this program is installed. */
+/** npm's global folder, NODE_PATH, and where this program is installed. */
 function globalModules(cwd: string): readonly string[] {
   const bin = dirname(process.execPath)
   const ofNode =
@@ -157,24 +161,24 @@ function globalModules(cwd: string): readonly string[] {
   const ofNpm =
     process.platform === 'win32' && process.env['APPDATA'] ? [join(process.env['APPDATA'], 'npm', 'node_modules')] : []
   const separator = process.platform === 'win32' ? ';' : ':'
-  // Package managers put the project's own folder there.
+  // Package managers add the project's own folder to it.
   const named = (process.env['NODE_PATH'] ?? '')
     .split(separator)
     .filter((path) => isAbsolute(path) && !isBelow(path, cwd))
-  return [...ofNode, ...ofNpm, ...named, ...modulesBeside(fileURLToPath(import.meta.url), cwd)]
+  return [...ofNode, ...ofNpm, ...named, ...modulesOfProgram(fileURLToPath(import.meta.url), cwd)]
 }
 
-/** By whichever link one gets there. */
+/** Whether a path is below a folder, also through links. */
 function isBelow(path: string, folder: string): boolean {
   const [inner, outer] = [realPath(path), realPath(folder)]
   return inner === outer || isWithin(inner, outer)
 }
 
 /**
- * Where an import from this program would find packages, up to the outermost folder that it is installed in: the folders above
- * may be those of a project, such as the home of a person.
+ * Folders in which imports of this program find packages, up to the outermost folder that it is installed in: folders
+ * above may belong to a project, such as a user's home.
  */
-export function modulesBeside(program: string, cwd: string): readonly string[] {
+export function modulesOfProgram(program: string, cwd: string): readonly string[] {
   const around = modulesAround(dirname(program))
   const outermost = around.findLastIndex((modules) => isWithin(program, modules))
   return outermost === -1 ? around.filter((modules) => !isBelow(modules, cwd)) : around.slice(0, outermost + 1)

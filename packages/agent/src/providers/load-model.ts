@@ -6,57 +6,58 @@ import { createKeyRedactor } from '@halting/models'
 import { type AiSdkModel, type AiSdkOptions, fromAiSdk } from '@halting/models/ai-sdk'
 import type { Environment } from '../tools/limits.ts'
 import type { FoundPackage } from './find-package.ts'
-import { asOutside, withEnvironment } from './scoped-environment.ts'
+import { inOuterScope, withEnvironment } from './scoped-environment.ts'
 
-// Loaded where a model behind a provider package of the AI SDK is named, and only there.
+// Loaded only if a model behind a provider package is used.
 
-/** A model of a package, and how its provider is made. */
+/** A model of a package, and how to create its provider. */
 export interface ModelToLoad {
   readonly found: FoundPackage
   readonly entry: string | undefined
   readonly factory: string | undefined
   /** Options of the factory. */
   readonly options: JsonObject
-  /** The name of the model, as the provider knows it. */
+  /** The provider's name of the model. */
   readonly model: string
   readonly adapter: AiSdkOptions
-  /** Variables as the session has them: providers read `process.env`. */
+  /** The variables of the session: providers read `process.env`. */
   readonly env: Environment
-  /** Of requests that say nothing of it. */
+  /** For requests that do not say. */
   readonly thinking: Thinking | undefined
 }
 
 /**
- * Imports the package and makes the model of it. The package sees the variables of the session as `process.env`, also with every request.
+ * Imports the package and creates its model. The package sees the variables of the session as `process.env`, also
+ * during requests.
  * @throws ConfigurationError for a package that is not a provider of the AI SDK, or that fails.
  */
-export async function loadModel(wanted: ModelToLoad): Promise<Model> {
-  const { adapter, env, thinking } = wanted
-  const made = await withEnvironment(env, async () => languageModelOf(wanted))
+export async function loadModel(definition: ModelToLoad): Promise<Model> {
+  const { adapter, env, thinking } = definition
+  const made = await withEnvironment(env, async () => languageModelOf(definition))
   const model = fromAiSdk(made, adapter)
   return {
     ...model,
-    call(request, given) {
-      const asked = thinking === undefined ? request : { ...request, thinking: request.thinking ?? thinking }
-      // A tool, a hook or another session may begin with what is told.
-      const call = { ...given, emit: asOutside((update: ModelUpdate) => given.emit(update)) }
-      return withEnvironment(env, () => model.call(asked, call))
+    call(request, modelCall) {
+      const withThinking = thinking === undefined ? request : { ...request, thinking: request.thinking ?? thinking }
+      // Events may start a tool, a hook or another session, which must not see the scoped variables.
+      const call = { ...modelCall, emit: inOuterScope((update: ModelUpdate) => modelCall.emit(update)) }
+      return withEnvironment(env, () => model.call(withThinking, call))
     },
   }
 }
 
-async function languageModelOf(wanted: ModelToLoad): Promise<AiSdkModel> {
-  const { found, model, options, env } = wanted
+async function languageModelOf(definition: ModelToLoad): Promise<AiSdkModel> {
+  const { found, model, options, env } = definition
   const redact = createKeyRedactor(env)
   const failed = (what: string, thrown: unknown): ConfigurationError =>
-    new ConfigurationError(`${shownName(wanted)} ${what}: ${redact(messageOf(thrown))}`)
+    new ConfigurationError(`${shownName(definition)} ${what}: ${redact(messageOf(thrown))}`)
   let exported: Exports
   try {
     exported = (await import(pathToFileURL(realpathSync(found.file)).href)) as Exports
   } catch (thrown) {
     throw failed(`in ${found.folder} cannot be loaded`, thrown)
   }
-  const [name, create] = factoryOf(exported, wanted)
+  const [name, create] = factoryOf(exported, definition)
   let provider: unknown
   try {
     provider = await create(structuredClone(options))
@@ -69,7 +70,7 @@ async function languageModelOf(wanted: ModelToLoad): Promise<AiSdkModel> {
   } catch (thrown) {
     throw failed(`cannot give its model "${model}"`, thrown)
   }
-  return checkedModel(made, wanted, name)
+  return checkedModel(made, definition, name)
 }
 
 function shownName({ found, entry }: Pick<ModelToLoad, 'found' | 'entry'>): string {
@@ -80,9 +81,9 @@ function shownName({ found, entry }: Pick<ModelToLoad, 'found' | 'entry'>): stri
 type Exports = Readonly<Record<string, unknown>>
 type Factory = (options: JsonObject) => unknown
 
-/** The export that settings name, the only one that creates something, or that with the name of the package. */
-function factoryOf(exported: Exports, wanted: ModelToLoad): readonly [name: string, create: Factory] {
-  const { factory, found, entry } = wanted
+/** The export that settings name, the only factory, or the one named after the package. */
+function factoryOf(exported: Exports, definition: ModelToLoad): readonly [name: string, create: Factory] {
+  const { factory, found, entry } = definition
   const factories = factoriesIn(exported)
   const names = factories.map(([name]) => name).join(', ')
   const has = names === '' ? 'It exports nothing that creates a provider' : `It exports ${names}`
@@ -90,7 +91,7 @@ function factoryOf(exported: Exports, wanted: ModelToLoad): readonly [name: stri
     const named = allOf(exported).find(([name]) => name === factory)
     if (named !== undefined) return named
     throw new ConfigurationError(
-      `${shownName(wanted)} has no function ${factory}. ${has}. Set another "factory" in aiSdk of the settings.`,
+      `${shownName(definition)} has no function ${factory}. ${has}. Set another "factory" in aiSdk of the settings.`,
     )
   }
   const different = factories.filter(([, create], at) => factories.findIndex(([, other]) => other === create) === at)
@@ -98,17 +99,17 @@ function factoryOf(exported: Exports, wanted: ModelToLoad): readonly [name: stri
   if (first !== undefined && different.length === 1) return first
   if (first === undefined)
     throw new ConfigurationError(
-      `${shownName(wanted)} is not a provider package of the AI SDK: it exports no function create…. Name another package.`,
+      `${shownName(definition)} is not a provider package of the AI SDK: it exports no function create…. Name another package.`,
     )
   const wantedNames = namesFor(found.name, entry)
   const fitting = wantedNames.flatMap((plain) => different.filter(([name]) => plainOf(name) === plain))[0]
   if (fitting !== undefined) return fitting
   throw new ConfigurationError(
-    `${shownName(wanted)} has several factories: ${names}. Set "factory" in aiSdk of the settings to one of them.`,
+    `${shownName(definition)} has several factories: ${names}. Set "factory" in aiSdk of the settings to one of them.`,
   )
 }
 
-/** What the factory of a package would be called: `createAmazonBedrock` for `@ai-sdk/amazon-bedrock`. */
+/** Usual names of a package's factory: `createAmazonBedrock` for `@ai-sdk/amazon-bedrock`. */
 function namesFor(packageName: string, entry: string | undefined): readonly string[] {
   const own = packageName.slice(packageName.lastIndexOf('/') + 1)
   const names = entry === undefined ? [own] : [`${own}${entry}`, `${entry}${own}`, entry, own]
@@ -123,18 +124,18 @@ function factoriesIn(exported: Exports): readonly (readonly [string, Factory])[]
   return allOf(exported).filter(([name]) => /^create[A-Z]/.test(name))
 }
 
-/** Functions by name. A CommonJS package may have them in its default export alone. */
+/** Functions by name. A CommonJS package may have them only in its default export. */
 function allOf(exported: Exports): readonly (readonly [string, Factory])[] {
   const { default: whole } = exported
   const inner = typeof whole === 'object' && whole !== null ? Object.entries(whole) : []
   const all = new Map<string, unknown>([...inner, ...Object.entries(exported)])
   return [...all].flatMap(([name, value]) =>
-    // True: what is a function can be called; what it answers is looked at.
+    // True: a function can be called; its result is checked.
     typeof value === 'function' && name !== 'default' ? [[name, value as Factory] as const] : [],
   )
 }
 
-/** By `languageModel`, as providers of the AI SDK have it, else by a call of the provider itself. */
+/** By `languageModel`, as in providers of the AI SDK; otherwise by calling the provider. */
 function modelOfProvider(provider: unknown, model: string): unknown {
   if (provider === null || (typeof provider !== 'object' && typeof provider !== 'function')) return undefined
   const { languageModel }: { languageModel?: unknown } = provider
@@ -142,21 +143,21 @@ function modelOfProvider(provider: unknown, model: string): unknown {
   return typeof provider === 'function' ? (provider as (name: string) => unknown)(model) : undefined
 }
 
-function checkedModel(made: unknown, wanted: ModelToLoad, factory: string): AiSdkModel {
+function checkedModel(made: unknown, definition: ModelToLoad, factory: string): AiSdkModel {
   const fields: { specificationVersion?: unknown; doStream?: unknown } =
     typeof made === 'object' && made !== null ? made : {}
   const { specificationVersion: version, doStream } = fields
-  // True: these are the fields by which `fromAiSdk` knows one, too.
+  // True: `fromAiSdk` identifies a model by the same fields.
   if ((version === 'v3' || version === 'v4') && typeof doStream === 'function') return made as AiSdkModel
   if (typeof version === 'string') {
     const isOlder = /^v[12]$/.test(version)
     throw new ConfigurationError(
-      `${shownName(wanted)} has models of version ${version} of the AI SDK; this program takes v3 and v4. ` +
-        (isOlder ? `Install a newer one: ${wanted.found.update}.` : 'Install an older one.'),
+      `${shownName(definition)} has models of version ${version} of the AI SDK; this program supports v3 and v4. ` +
+        (isOlder ? `Install a newer one: ${definition.found.update}.` : 'Install an older one.'),
     )
   }
   throw new ConfigurationError(
-    `${shownName(wanted)} is not a provider package of the AI SDK: what ${factory} returns gives no language model. ` +
+    `${shownName(definition)} is not a provider package of the AI SDK: what ${factory} returns has no language model. ` +
       'Name another package, or another "factory" in aiSdk of the settings.',
   )
 }

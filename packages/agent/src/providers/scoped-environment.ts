@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Environment } from '../tools/limits.ts'
 
-/** Undefined outside of a scope. `exit` would switch the hooks of the whole process off and on with each call. */
+/** Undefined outside a scope. `exit` would disable and enable the hooks of the whole process with each call. */
 const scope = new AsyncLocalStorage<Environment | undefined>()
-/** `process.env` as it was before it was scoped. */
+/** The original `process.env`. */
 let outer: NodeJS.ProcessEnv | undefined
 
 /**
- * Runs what reads `process.env` with these variables in its place. Only what is called within sees them: other sessions of the process, and commands that
- * they start, do not. Where the variables are those of the process, nothing is changed.
+ * Runs an action that sees these variables as `process.env`. Only code called by the action sees them: other sessions
+ * of the process, and their commands, do not. If the variables are those of the process, nothing changes.
  */
 export function withEnvironment<Result>(env: Environment, action: () => Result): Result {
   if (isThatOfProcess(env)) return outer === undefined ? action() : scope.run(undefined, action)
@@ -19,8 +19,10 @@ export function withEnvironment<Result>(env: Environment, action: () => Result):
   return scope.run(env, action)
 }
 
-/** The same function, as it runs where it is made: what a scope calls to tell what it did is none of the scope. */
-export function asOutside<Args extends readonly unknown[], Result>(
+/**
+ * The same function, bound to the scope in which it is created: callbacks must not run in the scope that calls them.
+ */
+export function inOuterScope<Args extends readonly unknown[], Result>(
   action: (...args: Args) => Result,
 ): (...args: Args) => Result {
   const here = scope.getStore()
@@ -33,7 +35,7 @@ function isThatOfProcess(env: Environment): boolean {
   return [...names].every((name) => own[name] === env[name])
 }
 
-/** Reads the variables of the scope, where there is one. What is written is written for the process, as ever. */
+/** Reads variables of the scope, if there is one. Writes go to the process as usual. */
 function scopedEnvironment(real: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return new Proxy(real, {
     get(target, name) {
@@ -45,7 +47,7 @@ function scopedEnvironment(real: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
       const own = scope.getStore()
       return own === undefined || typeof name === 'symbol' ? Reflect.has(target, name) : own[name] !== undefined
     },
-    // Without this the variable would be defined anew, which Node refuses.
+    // Otherwise the variable would be redefined, which Node rejects.
     set: (target, name, value) => Reflect.set(target, name, value),
     deleteProperty: (target, name) => Reflect.deleteProperty(target, name),
     ownKeys(target) {

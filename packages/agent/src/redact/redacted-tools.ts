@@ -4,7 +4,10 @@ import type { AnyTool, ContentBlock, Json, ToolContext, ToolOutput } from '@halt
 
 type Redact = (text: string) => string
 
-/** The same tools with redacted output. Of a tool that starts subagents, the tools that these have are redacted; their answers come from redacted tools. */
+/**
+ * The same tools with redacted output. For a tool that starts subagents, the tools of these are redacted; answers then
+ * come from redacted tools.
+ */
 export function redactedTools(tools: readonly AnyTool[], redact: Redact): readonly AnyTool[] {
   // A tool of an agent may start agents that have it again.
   const made = new Map<AnyTool, AnyTool>()
@@ -33,9 +36,12 @@ export function redactedTools(tools: readonly AnyTool[], redact: Redact): readon
   return tools.map(redacted)
 }
 
-/** The same tool, whose output goes through `redact` before anybody sees it: the model, the record, hooks, and files of large results. */
-export function redactedTool(tool: AnyLeafTool, given: Redact): AnyLeafTool {
-  const redact = closed(given)
+/**
+ * The same tool with output that passes through `redact` before anyone sees it: the model, the record, hooks, and
+ * files of large results.
+ */
+export function redactedTool(tool: AnyLeafTool, rawRedact: Redact): AnyLeafTool {
+  const redact = closed(rawRedact)
   const { precheck } = tool
   return {
     ...tool,
@@ -45,7 +51,7 @@ export function redactedTool(tool: AnyLeafTool, given: Redact): AnyLeafTool {
         return why === undefined ? undefined : redact(why)
       },
     }),
-    // It may come to be another one.
+    // It may change.
     get description() {
       return tool.description
     },
@@ -60,7 +66,7 @@ export function redactedTool(tool: AnyLeafTool, given: Redact): AnyLeafTool {
   }
 }
 
-/** What a context gives when it is asked is no field of its own: a copy of its fields would be without it. */
+/** A wrapper of a context: accessors of a context are not own fields, so a copy of its fields would lose them. */
 function withProgress(context: ToolContext, progress: ToolContext['progress']): ToolContext {
   return {
     ...context,
@@ -74,7 +80,7 @@ function withProgress(context: ToolContext, progress: ToolContext['progress']): 
   }
 }
 
-/** What cannot be redacted is not told, nor what went wrong: that may quote it. */
+/** Output that cannot be redacted is withheld, and so is the error, which may quote it. */
 function closed(redact: Redact): Redact {
   return (text) => {
     try {
@@ -88,14 +94,19 @@ function closed(redact: Redact): Redact {
 function redactedOutput(output: ToolOutput | string, redact: Redact): ToolOutput | string {
   if (typeof output === 'string') return redact(output)
   const { content, details } = output
-  const shown = typeof content === 'string' ? redact(content) : content.map((block) => redactedBlock(block, redact))
-  return { ...output, content: shown, ...(details !== undefined && { details: redactedJson(details, redact) }) }
+  const redactedContent =
+    typeof content === 'string' ? redact(content) : content.map((block) => redactedBlock(block, redact))
+  return {
+    ...output,
+    content: redactedContent,
+    ...(details !== undefined && { details: redactedJson(details, redact) }),
+  }
 }
 
-/** Texts of documents and of what was found are in blocks of other types. The bytes of an image are no text. */
+/** Other blocks, such as documents and search results, contain texts too. The bytes of an image are not text. */
 function redactedBlock(block: ContentBlock, redact: Redact): ContentBlock {
   if (block.type === 'image') return block
-  // Strings of JSON are put in the place of strings.
+  // Strings of JSON are replaced by strings.
   return redactedJson(block as unknown as Json, redact, isOfBytes) as unknown as ContentBlock
 }
 
@@ -103,7 +114,10 @@ function isOfBytes(data: { readonly [name: string]: Json }): boolean {
   return data['type'] === 'base64' || data['type'] === 'image'
 }
 
-/** The same error, unless it cannot be changed: an abort of the platform, something that is frozen, no error at all. */
+/**
+ * The same error with redacted texts, unless it cannot be changed: an abort error of the platform, a frozen value, or
+ * no error at all.
+ */
 function redactedError(thrown: unknown, redact: Redact): unknown {
   if (typeof thrown === 'string') return redact(thrown)
   if (!(thrown instanceof Error)) return thrown
@@ -117,7 +131,7 @@ function redactedError(thrown: unknown, redact: Redact): unknown {
   }
 }
 
-/** Lines of one text, as in a diff: a key goes over many of them. */
+/** Whether an array consists of the lines of one text, as in a diff: a key may span several. */
 function isLines(data: Json): data is readonly string[] {
   if (!Array.isArray(data) || !data.every((each: Json) => typeof each === 'string')) return false
   return data.some((line) => line.includes('PRIVATE KEY')) && data.every((line) => !line.includes('\n'))
@@ -132,7 +146,7 @@ function redactedJson(
   if (isLines(data)) return redact(data.join('\n')).split('\n')
   if (Array.isArray(data)) return data.map((each: Json) => redactedJson(each, redact, stays))
   if (typeof data !== 'object' || data === null) return data
-  // An array is told apart above, which the type of readonly ones does not say.
+  // Arrays were handled above, which the type of readonly arrays does not express.
   if (stays(data as { readonly [name: string]: Json })) return data
   return Object.fromEntries(
     Object.entries(data).map(([name, value]) => [redact(name), redactedJson(value as Json, redact, stays)]),

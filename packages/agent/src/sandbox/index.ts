@@ -1,5 +1,5 @@
-// `@halting/agent/sandbox`: an entry of its own, so that a run without a sandbox loads none of it.
-export { holdCommands, type HoldCommandsOptions } from './hold-commands.ts'
+// `@halting/agent/sandbox`: a separate entry, so that runs without a sandbox load none of it.
+export { confineCommands, type ConfineCommandsOptions } from './confine-commands.ts'
 export {
   type PlainCommand,
   type SandboxDescription,

@@ -3,8 +3,8 @@ import { ripgrepPath } from '../tools/ripgrep.ts'
 import { openSandbox as open, type Sandbox, type SandboxOptions } from '@halting/policy/sandbox'
 
 /**
- * Opens a sandbox in which commands leave the files of this package and of ripgrep as they are, which run outside it.
- * @throws SandboxError where commands cannot be confined: what is missing, and what to install.
+ * Opens a sandbox in which commands cannot change the files of this package and of ripgrep, which run outside it.
+ * @throws SandboxError if commands cannot be confined: what is missing, and what to install.
  */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const own = [fileURLToPath(import.meta.url), (await ripgrepPath()) ?? '']

@@ -4,7 +4,7 @@ import { realPath } from '@halting/journal/files'
 import { loneSurrogate } from './input-texts.ts'
 import { isWritable } from './input.ts'
 import { noPatch, notPatch } from './patches/patch-format-texts.ts'
-import { tellingFailures } from './telling-failures.ts'
+import { withErrorResults } from './error-results.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Input of the apply_patch tool: a patch in the format of Codex. */
@@ -12,7 +12,7 @@ export interface ApplyPatchInput {
   readonly input: string
 }
 
-/** Changes several files by one patch, or none of them. For models that were trained on its format. */
+/** Changes several files with one patch, or none of them. For models trained on its format. */
 export function createApplyPatchTool(workspace: Workspace): Tool<ApplyPatchInput> {
   return {
     name: patchToolName,
@@ -35,9 +35,9 @@ Copy unchanged and removed lines exactly from the file: they must be there once 
       required: ['input'],
       additionalProperties: false,
     },
-    canonicalInput(given) {
-      const { patch, ...others } = given
-      return patch === undefined || 'input' in given ? given : { ...others, input: patch }
+    canonicalInput(rawInput) {
+      const { patch, ...others } = rawInput
+      return patch === undefined || 'input' in rawInput ? rawInput : { ...others, input: patch }
     },
     readOnly: false,
     editsFiles: true,
@@ -51,28 +51,28 @@ Copy unchanged and removed lines exactly from the file: they must be there once 
         : { valid: false, message: notPatch(parsed.problem) }
     },
     async precheck({ input }, context) {
-      // Loaded when used.
+      // Loaded on demand.
       const [{ locatedFiles, mayQuote, pathsOf, planPatch }, { notApplied }] = await Promise.all([
         import('./patches/plan-patch.ts'),
         import('./patches/patch-texts.ts'),
       ])
       const files = locatedFiles(patchedFilesOf(input), workspace, realPath)
-      // What may not be read without a question is not looked at.
+      // Files that may not be read without asking are not inspected.
       if (!pathsOf(files).every((at) => mayQuote(at, { workspace, context }))) return undefined
-      const { content } = await tellingFailures({ path: files[0]?.at.path ?? '', doing: 'written' }, async () => {
+      const { content } = await withErrorResults({ path: files[0]?.at.path ?? '', doing: 'written' }, async () => {
         const plan = await planPatch(files, { workspace, context })
         return { content: plan.kind === 'refused' ? notApplied(plan.problems) : '' }
       })
       return typeof content === 'string' && content !== '' ? content : undefined
     },
     async execute({ input }, context) {
-      // Loaded when used.
+      // Loaded on demand.
       const [{ locatedFiles }, { applyPatch }] = await Promise.all([
         import('./patches/plan-patch.ts'),
         import('./patches/write-patch.ts'),
       ])
       const patched = patchedFilesOf(input)
-      return tellingFailures({ path: patched[0]?.path ?? '', doing: 'written' }, async () => {
+      return withErrorResults({ path: patched[0]?.path ?? '', doing: 'written' }, async () => {
         const files = locatedFiles(patched, workspace, (path) => workspace.realPathOf(path, context))
         return applyPatch(files, { workspace, context })
       })

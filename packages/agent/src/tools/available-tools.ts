@@ -1,12 +1,12 @@
 import type { CallerRights } from '@halting/core/adapters'
 
-/** Whether the caller has the tool of this name: no text sends a model to a tool that it does not have. */
+/** Whether the caller has the tool of this name: no text should refer a model to a tool that it does not have. */
 export type HasTool = (name: string) => boolean
 
-/** The tools of whoever calls; all of them where that is unknown. */
+/** The tools of the caller; all of them if unknown. */
 export function toolsOfCaller(rights: Pick<CallerRights, 'tools'> | undefined): HasTool {
   return rights === undefined ? everyTool : (name) => rights.tools.includes(name)
 }
 
-/** For a caller that has all of them. */
+/** For a caller that has all tools. */
 export const everyTool: HasTool = () => true

@@ -4,30 +4,33 @@ import type { Background, TaskEnded, TaskStarted } from '@halting/core/adapters'
 import type { SessionWork } from '../checks/session-work.ts'
 import type { ShellCommand, ShellEnd } from './shell-command.ts'
 
-type TaskWork = Awaited<ReturnType<SessionWork['beside']>>['atEnd']
+type TaskWork = Awaited<ReturnType<SessionWork['backgroundStarted']>>['atEnd']
 
-/** A command that runs beside the conversation. */
+/** A background command. */
 export interface BackgroundTask {
   readonly id: string
   readonly command: string
   readonly shell: ShellCommand
-  /** What it did to files, once it has ended. */
+  /** Its file work, once it has ended. */
   readonly work: TaskWork
-  /** As it is told. */
+  /** The start event. */
   readonly started: TaskStarted
   state: 'running' | 'stopped' | ShellEnd
-  /** Its end was told, or is about to be by whoever set this. */
-  isTold: boolean
-  /** How many characters of its output results have shown, to the main conversation ('') or the subagent of an id. */
+  /** Whether its end was reported, or is about to be reported by the code that set this. */
+  isReported: boolean
+  /**
+   * Number of characters of its output that results have shown, by conversation: '' for the main one, or the id of a
+   * subagent.
+   */
   readonly shown: Map<string, number>
 }
 
-/** Its output up to now is shown with the result of a call. */
-export function noteShown({ shown, shell }: BackgroundTask, caller: Pick<ToolContext, 'agentType' | 'state'>): void {
+/** Records that its output so far is shown in the result of a call. */
+export function markShown({ shown, shell }: BackgroundTask, caller: Pick<ToolContext, 'agentType' | 'state'>): void {
   shown.set(callerOf(caller), shell.output.length)
 }
 
-/** Its output that no result has shown to who calls, as it came. */
+/** Its output that no result has shown to the caller. */
 export function unshownOutput(
   { shown, shell }: BackgroundTask,
   caller: Pick<ToolContext, 'agentType' | 'state'>,
@@ -39,17 +42,17 @@ function callerOf({ agentType, state }: Pick<ToolContext, 'agentType' | 'state'>
   return typeof agentType === 'string' ? state.agentId : ''
 }
 
-/** The words in which tasks are told: in a file of their own, which runs without tasks do not load. */
+/** Texts about tasks, in a separate file that runs without tasks do not load. */
 interface Words {
   shownCommand(command: string, redact: ((text: string) => string) | undefined): string
   endOf(task: BackgroundTask): readonly TaskEnded[]
 }
 
-/** The background commands of a session, under ids that are never given twice. */
+/** The background commands of a session. Ids are never reused. */
 export class BackgroundTasks {
-  /** What becomes of tasks when the run ends; undefined where nobody tells the model of their end. */
+  /** What happens to tasks when the run ends; undefined if nobody reports their end to the model. */
   atEnd: Background['atEnd'] | undefined
-  /** Takes secrets out of what is told, where a person wants that. */
+  /** Removes secrets from what is reported, if the user wants that. */
   redact: ((text: string) => string) | undefined
   readonly #tasks = new Map<string, BackgroundTask>()
   readonly #listeners = new Set<() => void>()
@@ -58,10 +61,10 @@ export class BackgroundTasks {
   #prefix = 'bash_'
 
   /**
-   * The session goes on after other processes; `ids` are those that it still knows of. A rewind may have taken others out of it, so ids of this
-   * process are told apart by more than a number.
+   * Continues a session of earlier processes; `ids` are the task ids that it still knows. A rewind may have removed
+   * others, so ids of this process differ by more than a number.
    */
-  goOnAfter(ids: ReadonlySet<string>): void {
+  continueAfter(ids: ReadonlySet<string>): void {
     this.#earlier = ids
     this.#prefix = `bash_${randomBytes(3).toString('hex')}_`
   }
@@ -83,7 +86,7 @@ export class BackgroundTasks {
       work,
       started,
       state: 'running',
-      isTold: false,
+      isReported: false,
       shown: new Map(),
     }
     this.#tasks.set(id, task)
@@ -103,9 +106,9 @@ export class BackgroundTasks {
     return [...this.#tasks.values()].filter(({ state }) => state === 'running')
   }
 
-  /** Ends that nobody was told of. */
-  get untold(): readonly TaskEnded[] {
-    return [...this.#tasks.values()].flatMap((task) => (task.isTold ? [] : this.endOf(task)))
+  /** Ends that were not reported. */
+  get unreported(): readonly TaskEnded[] {
+    return [...this.#tasks.values()].flatMap((task) => (task.isReported ? [] : this.endOf(task)))
   }
 
   /** How a task ended; nothing while it runs. */
@@ -114,21 +117,21 @@ export class BackgroundTasks {
   }
 
   /**
-   * News of its end, for the result of a tool that tells of it; none when it runs, or was told of before. It is told when that result is on record:
-   * a call may come to nothing, as one does that began while its message was still being streamed.
+   * Its end, for the result of a tool; empty while it runs, or if it was reported before. It counts as reported when
+   * that result is recorded: a call may be dropped, for example one that began while its message was still streamed.
    */
-  newsOfEnd(task: BackgroundTask): { readonly tasks?: readonly TaskEnded[] } {
-    const tasks = task.isTold ? [] : this.endOf(task)
+  unreportedEnd(task: BackgroundTask): { readonly tasks?: readonly TaskEnded[] } {
+    const tasks = task.isReported ? [] : this.endOf(task)
     return tasks.length === 0 ? {} : { tasks }
   }
 
-  /** Calls back when a task has ended. Gives the way to be called no more. */
+  /** Calls back when a task has ended. Returns a function that stops this. */
   onEnd(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Ends a task and all that it started. Resolves when it is gone. */
+  /** Stops a task and everything that it started. Resolves when it is gone. */
   async stop(task: BackgroundTask): Promise<void> {
     if (task.state !== 'running') return
     task.state = 'stopped'
@@ -136,7 +139,7 @@ export class BackgroundTasks {
     this.#tellEnd()
   }
 
-  /** Notes how the task ended, unless it was stopped. Never rejects: `ended` does not. */
+  /** Records how the task ended, unless it was stopped. Never rejects, since `ended` does not. */
   async #follow(task: BackgroundTask): Promise<void> {
     const end = await task.shell.ended
     if (task.state !== 'running') return

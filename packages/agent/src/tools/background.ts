@@ -6,15 +6,15 @@ import type { Workspace } from './workspace.ts'
 
 /** Options of `backgroundOf`: how a run ends while commands run in the background. */
 export interface BackgroundOptions {
-  /** What is done when a run would end and commands still run: `wait` when absent. */
+  /** What happens when a run would end while commands are running (default: `wait`). */
   readonly atEnd?: Background['atEnd']
-  /** The longest wait of a run without a time limit, in milliseconds; ten minutes when absent. */
+  /** The longest wait of a run without a time limit, in milliseconds (default: ten minutes). */
   readonly waitMs?: number
-  /** What earlier processes of the session have on record: ids of their tasks are not given again. */
+  /** The session as earlier processes recorded it: ids of their tasks are not reused. */
   readonly session?: SessionBefore
 }
 
-/** Such as a `StoredSession` of core. */
+/** For example a `StoredSession` of core. */
 interface SessionBefore {
   readonly transcript: Iterable<TranscriptEntry>
   readonly open?: readonly unknown[] | undefined
@@ -25,34 +25,34 @@ const defaultWaitMs = 600_000
 
 // Spec R-BACK-1.
 /**
- * The background commands of a workspace as the loop sees them: its option `background`. What is kept when a run ends goes on in this
- * process until `Workspace.letGo` hands it over, or `Workspace.dispose` ends it.
+ * The background commands of a workspace as the loop's option `background`. Commands that survive the end of a run
+ * continue in this process until `Workspace.letGo` hands them over, or `Workspace.dispose` ends them.
  */
 export function backgroundOf(workspace: Workspace, options: BackgroundOptions = {}): Background {
   const { atEnd = 'wait', waitMs = defaultWaitMs, session } = options
   const { tasks } = workspace
   tasks.atEnd = atEnd
-  if (session !== undefined && goesOn(session)) tasks.goOnAfter(taskIdsIn(session))
+  if (session !== undefined && isContinued(session)) tasks.continueAfter(taskIdsIn(session))
   return {
     atEnd,
     waitMs,
     running: () => tasks.running.map(({ started }) => started),
-    ended: () => tasks.untold,
+    ended: () => tasks.unreported,
     told(ids) {
       for (const id of ids) {
         const task = tasks.get(id)
-        if (task !== undefined && task.state !== 'running') task.isTold = true
+        if (task !== undefined && task.state !== 'running') task.isReported = true
       }
     },
     knows: (id) => tasks.get(id) !== undefined,
     fateOf,
     onEnd: (listener) => tasks.onEnd(listener),
-    // An abort ends all that there is, whatever the policy says. Where no command was started there is none.
+    // An abort ends everything, whatever the policy. Undefined if no command was started.
     leave: (why) => workspace.leaveRunning?.(workspace, why === 'aborted' ? 'stop' : atEnd) ?? [],
   }
 }
 
-function goesOn({ transcript, open, isRewound }: SessionBefore): boolean {
+function isContinued({ transcript, open, isRewound }: SessionBefore): boolean {
   const [first] = transcript
   return first !== undefined || open !== undefined || isRewound === true
 }
@@ -60,8 +60,8 @@ function goesOn({ transcript, open, isRewound }: SessionBefore): boolean {
 /** Ids of tasks in a transcript, and in the records of a run that did not end. */
 function taskIdsIn({ transcript, open = [] }: SessionBefore): ReadonlySet<string> {
   const ids = new Set<string>()
-  const enter = (given: unknown): void => {
-    const notes: readonly unknown[] = Array.isArray(given) ? given : []
+  const enter = (addId: unknown): void => {
+    const notes: readonly unknown[] = Array.isArray(addId) ? addId : []
     for (const note of notes) if (isJsonObject(note) && typeof note['id'] === 'string') ids.add(note['id'])
   }
   const enterAll = (entries: unknown): void => {
@@ -81,7 +81,7 @@ function taskIdsIn({ transcript, open = [] }: SessionBefore): ReadonlySet<string
   return ids
 }
 
-/** What there is to see of a command that a process before this one had started: on Linux it is known by its environment. */
+/** The current state of a command that an earlier process started: on Linux its environment identifies it. */
 function fateOf({ trace }: TaskStarted): string | undefined {
   const [, groupId, mark] = /^(\d{1,9}) ([\w-]{36})$/.exec(trace ?? '') ?? []
   if (process.platform !== 'linux' || groupId === undefined || mark === undefined) return undefined

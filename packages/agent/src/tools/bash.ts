@@ -1,14 +1,14 @@
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
-import { codeOf } from '@halting/core/adapters'
+import { codeOf, tailOf } from '@halting/core/adapters'
 import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
 import { realPath } from '@halting/journal/files'
 import { SandboxError } from '@halting/policy'
 import { answerOfExitOne, isReadOnlyCommand } from '@halting/policy/shell'
 import type { Confinement, TrialConfinement } from '@halting/policy/wall'
-import { type CutReason, cutShort } from './cut-short.ts'
+import { type CutReason, endOnAbort } from './cut-short.ts'
 import { toolsOfCaller } from './available-tools.ts'
 import { filledText, flag, inputForm, optional, text, wholeNumber } from './input.ts'
-import { failed } from './result.ts'
+import { errorResult } from './result.ts'
 import {
   backIn,
   bashNotStarted,
@@ -26,25 +26,25 @@ import {
 } from './shell-texts.ts'
 import type { ShellCommand, ShellEnd } from './shell-command.ts'
 import { goneNote, startFolder } from './start-folder.ts'
-import { tellingTail } from './telling-tail.ts'
-import { withCommandWork, workOfTask } from './telling-work.ts'
+import { withCommandWork, workOfTask } from './file-work.ts'
 import { agentIdOf, type CommandInput, type Workspace } from './workspace.ts'
+import type { BoundedOutput } from './bounded-output.ts'
 
 /** Input of the Bash tool. */
 export interface BashInput {
   /** The command line. */
   readonly command: string
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly timeout?: number
-  /** What the command does, for the person. */
+  /** What the command does, for the user. */
   readonly description?: string
-  /** Start it, and do not wait for its end. */
+  /** Start it in the background, without waiting for its end. */
   readonly run_in_background?: boolean
-  /** Run it as it is where it would be confined to the workspace: a person is asked first. */
+  /** Run it unconfined where it would be confined to the workspace: the user is asked first. */
   readonly unconfined?: boolean
 }
 
-/** Runs bash commands. The working directory holds from call to call; variables and functions do not. */
+/** Runs bash commands. The working directory persists between calls; variables and functions do not. */
 export function createBashTool(workspace: Workspace): Tool<BashInput> {
   const { limits } = workspace
   const form = inputForm<BashInput>(
@@ -80,7 +80,7 @@ export function createBashTool(workspace: Workspace): Tool<BashInput> {
     canonicalInput: (input) => form.canonicalInput(input),
     validate: (input) => form.validate(input),
     readOnly: ({ command, run_in_background: isBackground }) => isBackground !== true && isReadOnlyCommand(command),
-    // The directory holds from call to call, so commands follow one another.
+    // The directory persists between calls, so commands run one after another.
     concurrencySafe: false,
     onUnknownOutcome: 'tell',
     execute(input, context) {
@@ -92,7 +92,8 @@ export function createBashTool(workspace: Workspace): Tool<BashInput> {
           onChanges([])
           return runTried(input, confinement, workspace, context)
         })
-      // What only reads needs no look at the project. What is confined to it may change it, whatever was read of the line.
+      // Read-only commands need no snapshot of the project. A confined command may change it, whatever the analysis
+      // found.
       if (isReadOnlyCommand(input.command) && confinement?.kind !== 'edit') return run(input, workspace, context)
       return withCommandWork(input.command, workspace, (onChanges) => {
         const running = (): Promise<ToolOutput> => run(input, workspace, context)
@@ -106,13 +107,13 @@ async function startInBackground(input: BashInput, workspace: Workspace, context
   const { command } = input
   const has = toolsOfCaller(context.rights)
   await workspace.checkpoints?.background(context, command)
-  const { begun, atEnd } = await workspace.work.beside(command)
+  const { begun, atEnd } = await workspace.work.backgroundStarted(command)
   const started = await startCommand(input, workspace, context)
   if (started.kind === 'failed') return started.result
-  started.shell.letGo()
+  started.shell.unref()
   // TaskOutput shows its head and tail.
   started.shell.spool?.drop()
-  // Loaded when used.
+  // Loaded on demand.
   const { endOf, shownCommand, startedInBackground } = await import('./task-words.ts')
   const { tasks } = workspace
   tasks.redact = workspace.redact
@@ -130,15 +131,15 @@ async function startInBackground(input: BashInput, workspace: Workspace, context
 
 async function run(input: BashInput, workspace: Workspace, context: ToolContext): Promise<ToolOutput> {
   const { signal } = context
-  if (signal.aborted) return failed(notRunInterrupted)
+  if (signal.aborted) return errorResult(notRunInterrupted)
   const started = await startCommand(input, workspace, context)
   if (started.kind === 'failed') return started.result
   const { shell } = started
   const { bashTimeoutMs, bashMaxTimeoutMs } = workspace.limits
-  // 0 means what comes without it.
+  // 0 means the default.
   const timeoutMs = Math.min(input.timeout || bashTimeoutMs, bashMaxTimeoutMs)
-  const cut = cutShort(shell, signal, timeoutMs)
-  const stopTelling = tellingTail(shell.output, context)
+  const cut = endOnAbort(shell, signal, timeoutMs)
+  const stopTelling = tailReporter(shell.output, context)
   const end = await shell.ended
   stopTelling()
   const reason = await cut.settled()
@@ -146,14 +147,14 @@ async function run(input: BashInput, workspace: Workspace, context: ToolContext)
 }
 
 // Spec R-TRY-5.
-/** Gives the result of a command that was tried. Where it is gone with the process that tried it, the command is tried here. */
+/** Returns the result of a command that was run as a trial. If the process that tried it is gone, tries it here. */
 async function runTried(
   input: BashInput,
   confinement: TrialConfinement,
   workspace: Workspace,
   context: ToolContext,
 ): Promise<ToolOutput> {
-  // Loaded when used.
+  // Loaded on demand.
   const { Trials } = await import('./trial.ts')
   const { notRunAfterTrial } = await import('./trial-texts.ts')
   workspace.trials ??= new Trials(workspace)
@@ -161,7 +162,7 @@ async function runTried(
   const call = { callId: context.callId, agentId: agentIdOf(context), command, input, confinement }
   const tried = workspace.trials.take(call) ?? (await workspace.trials.try(call, context.signal))
   if (typeof tried !== 'string') return resultOf(input, { ...tried, reason: undefined }, workspace, context)
-  return failed(context.signal.aborted ? notRunInterrupted : notRunAfterTrial(tried))
+  return errorResult(context.signal.aborted ? notRunInterrupted : notRunAfterTrial(tried))
 }
 
 interface RanCommand {
@@ -186,60 +187,60 @@ async function resultOf(
   const isFine = answer !== undefined || (reason === undefined && end.exitCode === 0)
   const isOver = reason === 'aborted' || isFine
   const ended = confinement && { confinement, end, output: shell.output.toString(), isOver }
-  // Loaded when used.
+  // Loaded on demand.
   const confined =
     ended === undefined ? [] : (await import('./confinement-notes.ts')).confinementNotes(ended, workspace)
-  return toldResult({ end, shell, reason, timeoutMs, lowered, answer, confined, isAgent }, workspace)
+  return commandResult({ end, shell, reason, timeoutMs, lowered, answer, confined, isAgent }, workspace)
 }
 
 export type Started =
   | { readonly kind: 'started'; readonly shell: ShellCommand; readonly confinement: Confinement | undefined }
   | { readonly kind: 'failed'; readonly result: ToolOutput }
 
-/** Starts a command as Bash does: where the shell is, confined as it was judged. */
+/** Starts a command like Bash: in the shell's directory, confined as judged. */
 export async function startCommand(input: CommandInput, workspace: Workspace, context: ToolContext): Promise<Started> {
   const { command } = input
   const { callId, rights } = context
-  // Loaded when used.
+  // Loaded on demand.
   const [{ startShellCommand }, { leaveRunning }] = await Promise.all([
     import('./shell-command.ts'),
     import('./leave-running.ts'),
   ])
   workspace.leaveRunning = leaveRunning
-  // Who reads what the run tells hears of the call in a later step than the call begins.
+  // Readers of the run's events see the call one step after it begins.
   if (workspace.traceparentOf !== undefined) await turnOfLoop()
   const folder = startFolder(command, workspace)
-  if (folder.kind === 'gone') return { kind: 'failed', result: failed(folder.why) }
+  if (folder.kind === 'gone') return { kind: 'failed', result: errorResult(folder.why) }
   const { directory } = folder
   const traceparent = workspace.traceparentOf?.(callId)
   const confined = workspace.confinementOf(input, context)
   // Spec R-PERM-1b. It was allowed in another mode, or where something could confine it.
   const isUnconfined = confined === undefined && workspace.sandbox === undefined
-  if (context.confined === true && isUnconfined) return { kind: 'failed', result: failed(notConfinedNow) }
-  // Bash alone tries commands, and comes here without that.
+  if (context.confined === true && isUnconfined) return { kind: 'failed', result: errorResult(notConfinedNow) }
+  // Only Bash tries commands, and it does not get here for a trial.
   const confinement = confined?.kind === 'trial' ? undefined : confined
   try {
-    const held = { directory, access: accessOf(command), rights, traceparent, confinement }
-    const shell = startShellCommand(command, workspace, held)
-    if (confinement?.kind === 'edit') void shell.ended.then((end) => tellAftermath(end, workspace))
+    const start = { directory, access: accessOf(command), rights, traceparent, confinement }
+    const shell = startShellCommand(command, workspace, start)
+    if (confinement?.kind === 'edit') void shell.ended.then((end) => reportAftermath(end, workspace))
     return { kind: 'started', confinement, shell }
   } catch (thrown) {
-    if (thrown instanceof SandboxError) return { kind: 'failed', result: failed(thrown.message) }
-    // Node throws for an argument or environment that is too long to start anything with.
+    if (thrown instanceof SandboxError) return { kind: 'failed', result: errorResult(thrown.message) }
+    // Node throws if an argument or the environment is too long to start anything.
     if (codeOf(thrown) !== 'E2BIG') throw thrown
-    return { kind: 'failed', result: failed(commandTooLong) }
+    return { kind: 'failed', result: errorResult(commandTooLong) }
   }
 }
 
 // Spec R-EBASH-4.
-/** Tells the person what was taken back of a confined command, and what could not be checked. */
-function tellAftermath({ aftermath, unsettled }: ShellEnd, { onConfined }: Workspace): void {
+/** Reports to the user what of a confined command was reverted, and what could not be checked. */
+function reportAftermath({ aftermath, unsettled }: ShellEnd, { onConfined }: Workspace): void {
   for (const each of aftermath?.takenBack ?? []) onConfined?.({ kind: 'confined_file_taken_back', ...each })
   if (unsettled !== undefined) onConfined?.({ kind: 'confined_command_unchecked', why: unsettled })
 }
 
 // Spec R-BOX-3.
-/** What runs without a rule writes nothing: in a sandbox it cannot. */
+/** Commands that run without a rule must not write: the sandbox enforces that. */
 function accessOf(command: string): 'read-only' | 'project' {
   return isReadOnlyCommand(command) ? 'read-only' : 'project'
 }
@@ -249,17 +250,17 @@ interface Ended {
   readonly shell: ShellCommand
   readonly reason: CutReason
   readonly timeoutMs: number
-  /** Reports that the timeout was over the maximum. */
+  /** A note that the timeout exceeded the maximum. */
   readonly lowered: string | undefined
-  /** What the exit code says, where it is an answer and no failure. */
+  /** The meaning of an exit code that is an answer and not a failure. */
   readonly answer: string | undefined
-  /** What there is to say of its confinement. */
+  /** Notes about its confinement. */
   readonly confined: readonly string[]
-  /** A subagent calls. */
+  /** Whether a subagent calls. */
   readonly isAgent: boolean
 }
 
-function toldResult(
+function commandResult(
   { end, shell, reason, timeoutMs, lowered, answer, confined, isAgent }: Ended,
   workspace: Workspace,
 ): ToolOutput {
@@ -267,7 +268,7 @@ function toldResult(
   const isFine = end.exitCode === 0 || answer !== undefined
   const isError = reason !== undefined || end.kind !== 'exited' || !isFine
   const outcome = outcomeOf(end, reason, timeoutMs, answer)
-  // How it failed, and then the end of a long output before its beginning: that is where the reason is.
+  // How it failed, then the end of a long output before its beginning: the reason is at the end.
   const parts = [
     isError ? outcome : undefined,
     isError ? shell.output.tailFirst().replace(/\n+$/, '') : output === '' ? noOutput : output,
@@ -303,7 +304,8 @@ function outcomeOf(
 
 // Spec R-AGENT-8.
 /**
- * Agents run side by side over one shell: none moves it, or a command of another would run elsewhere than where it was judged.
+ * Agents run in parallel over one shell: none may change its directory, or commands of others would run elsewhere than
+ * where they were judged.
  */
 function directoryNote({ directory }: ShellEnd, workspace: Workspace, isAgent: boolean): string | undefined {
   if (isAgent) {
@@ -314,4 +316,26 @@ function directoryNote({ directory }: ShellEnd, workspace: Workspace, isAgent: b
   if (workspace.moveShell(directory) === 'moved') return goneNote(workspace)
   const gone = goneNote(workspace)
   return gone === undefined ? outside(directory, workspace.cwd) : outsideAndGone(directory, gone)
+}
+
+const everyMs = 1_000
+const tailCharacters = 1_000
+
+// Spec R-BACK-9a.
+/**
+ * Reports the latest output of a running command, at most once a second and only if there is more. Call the result to
+ * stop.
+ */
+export function tailReporter(output: BoundedOutput, { progress }: Pick<ToolContext, 'progress'>): () => void {
+  const began = performance.now()
+  let reported = 0
+  const timer = setInterval(() => {
+    if (output.length === reported) return
+    reported = output.length
+    const elapsedSeconds = Math.round((performance.now() - began) / 1_000)
+    progress({ elapsedSeconds, tail: tailOf(output.toString(), tailCharacters) })
+  }, everyMs)
+  // Does not keep the event loop alive.
+  timer.unref()
+  return () => clearInterval(timer)
 }

@@ -4,7 +4,7 @@ import { headComesLast, outputLeftOut, tailComesFirst } from './shell-texts.ts'
 const noteLength = 80
 const tailFirstNoteLength = 130
 
-/** All of it, or its ends and how much lies between them. */
+/** The whole text, or its ends and the number of characters between them. */
 interface Ends {
   readonly whole: string | undefined
   readonly head: string
@@ -17,13 +17,12 @@ function wholly(whole: string): Ends {
 }
 
 /**
- * Text that streams in without bound and is kept within one: its head and its tail, and how much lay between.
- *
- * B1: `toString()` never exceeds `limit` characters.
- * B2: what is held never exceeds a small multiple of `limit`, however much is appended.
+ * A text that is streamed without bound and stored within a bound: its head, its tail, and the length in between. B1:
+ * `toString()` never exceeds `limit` characters. B2: the stored text never exceeds a small multiple of `limit`,
+ * however much is appended.
  */
 export class BoundedOutput {
-  /** Most characters of the text. */
+  /** Maximum characters of the text. */
   readonly limit: number
   readonly #redact: ((text: string) => string) | undefined
   readonly #overflow: ((text: string) => void) | undefined
@@ -32,25 +31,28 @@ export class BoundedOutput {
   #length = 0
   readonly #followers = new Set<(text: string) => void>()
 
-  /** `redact` sees what is held before it is cut: what it takes out is not left by halves. `overflow` is handed all of it once it is over the limit. */
+  /**
+   * @param redact Sees the stored text before it is cut, so that no secret is cut in half.
+   * @param overflow Receives the whole text once it exceeds the limit.
+   */
   constructor(limit: number, redact?: (text: string) => string, overflow?: (text: string) => void) {
     this.limit = limit
     this.#overflow = overflow
     this.#redact = redact
   }
 
-  /** Characters that came in so far. */
+  /** Number of characters received so far. */
   get length(): number {
     return this.#length
   }
 
-  /** Calls back with all that comes from now on. Gives the way to be called no more. */
+  /** Calls back with all further text. Returns a function that stops this. */
   follow(listener: (text: string) => void): () => void {
     this.#followers.add(listener)
     return () => this.#followers.delete(listener)
   }
 
-  /** What came after so many characters, as it came: of what is not held any more nothing. */
+  /** The text after so many characters, unchanged; without parts that are no longer stored. */
   since(characters: number): string {
     if (characters < this.#head.length) return this.#head.slice(characters) + this.#tail
     return this.#tail.slice(Math.max(0, characters - (this.#length - this.#tail.length)))
@@ -68,17 +70,17 @@ export class BoundedOutput {
     }
     if (text === '') return
     this.#tail += text
-    // Cut back seldom (B2): cutting with every chunk would copy the tail for each of them.
+    // Cut rarely (B2): cutting at every chunk would copy the tail each time.
     if (this.#tail.length > 4 * this.limit + 4096) this.#tail = this.#tail.slice(-this.limit)
   }
 
-  /** The text within its bound: all of it, or head and tail. */
+  /** The text within its limit: all of it, or head and tail. */
   toString(): string {
     const { whole, head, tail, leftOut } = this.#ends(noteLength)
     return whole ?? `${head}\n\n${outputLeftOut(leftOut)}\n\n${tail}`
   }
 
-  /** As `toString`, with the end before the beginning where it is shortened: of a failure the last lines matter most. */
+  /** Like `toString`, but with the tail before the head if it is shortened: of a failure the last lines matter most. */
   tailFirst(): string {
     const { whole, head, tail, leftOut } = this.#ends(tailFirstNoteLength)
     return whole ?? `${tailComesFirst}\n${tail.replace(/\n+$/, '')}\n\n${headComesLast(leftOut)}\n${head}`
@@ -87,24 +89,24 @@ export class BoundedOutput {
   #ends(note: number): Ends {
     if (this.#redact !== undefined) return this.#redacted(this.#redact, note)
     if (this.#length <= this.limit) return wholly(this.#head)
-    const kept = this.limit - note
-    // One unit more, so that half a pair at the end is seen as one.
-    if (kept <= 0) return wholly(headOf(`${this.#head} `, this.limit))
-    const head = headOf(this.#head, Math.ceil(kept / 2))
-    const tail = tailOf(this.#head + this.#tail, Math.floor(kept / 2))
+    const room = this.limit - note
+    // One unit more, so that half a surrogate pair at the end is recognized.
+    if (room <= 0) return wholly(headOf(`${this.#head} `, this.limit))
+    const head = headOf(this.#head, Math.ceil(room / 2))
+    const tail = tailOf(this.#head + this.#tail, Math.floor(room / 2))
     return { whole: undefined, head, tail, leftOut: this.#length - head.length - tail.length }
   }
 
   #redacted(redact: (text: string) => string, note: number): Ends {
     const whole = this.#head + this.#tail
     const isWhole = whole.length === this.#length
-    // Where the tail was cut, its first word may be the rest of something.
+    // Where the tail was cut, its first word may be incomplete.
     const tail = redact(isWhole ? whole : this.#tail.replace(/^\S+/, ''))
     if (isWhole && tail.length <= this.limit) return wholly(tail)
-    const kept = this.limit - note
+    const room = this.limit - note
     const head = redact(isWhole ? whole : this.#head)
-    if (kept <= 0) return wholly(headOf(`${head} `, this.limit))
-    const [first, last] = [headOf(head, Math.ceil(kept / 2)), tailOf(tail, Math.floor(kept / 2))]
+    if (room <= 0) return wholly(headOf(`${head} `, this.limit))
+    const [first, last] = [headOf(head, Math.ceil(room / 2)), tailOf(tail, Math.floor(room / 2))]
     return { whole: undefined, head: first, tail: last, leftOut: this.#length - first.length - last.length }
   }
 }

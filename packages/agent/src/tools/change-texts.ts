@@ -1,4 +1,4 @@
-// Results of Write and Edit, and why a file cannot be changed.
+// Results of Write and Edit, and reasons why a file cannot be changed.
 import type { HasTool } from './available-tools.ts'
 import { nextCall } from './next-call.ts'
 
@@ -51,7 +51,10 @@ export const sameStrings = 'old_string and new_string are identical, so there is
 export const emptyOldString = (path: string): string =>
   `${path} exists and is not empty, but old_string is empty. Set old_string to the text to replace.`
 export const oldStringMissing = (path: string, why: string): string => `${path}: old_string is not in the file. ${why}`
-/** @param lines line numbers, up to 5 of them; @param places the lines around the first of them */
+/**
+ * @param lines line numbers, up to 5 of them;
+ * @param places the lines around the first of them
+ */
 export function oldStringAmbiguous(path: string, count: number, lines: string, places: string): string {
   return `${path}: old_string occurs ${count} times (lines ${lines}). To change one place, include more lines around it; to change all, set "replace_all": true.\n${places}`
 }
@@ -65,10 +68,13 @@ export const fileUpdated = (path: string, lines: number): string => `Updated ${p
 /** @param snippet numbered lines */
 export const fileEdited = (path: string, count: number, notes: string, snippet: string): string =>
   `Edited ${path}${count === 1 ? '' : ` in ${count} places`}.${notes} The lines are now:\n${snippet}`
-/** A sentence after others. @param encoding undefined for UTF-8 */
-export function encodingKept(encoding: string | undefined, hasMark: boolean): string {
-  const kept = [...(encoding === undefined ? [] : [encoding]), ...(hasMark ? ['a byte order mark'] : [])]
-  return kept.length === 0 ? '' : ` It is still stored with ${kept.join(' and ')}.`
+/**
+ * A sentence after others.
+ * @param encoding undefined for UTF-8
+ */
+export function encodingPreserved(encoding: string | undefined, hasMark: boolean): string {
+  const parts = [...(encoding === undefined ? [] : [encoding]), ...(hasMark ? ['a byte order mark'] : [])]
+  return parts.length === 0 ? '' : ` It is still stored with ${parts.join(' and ')}.`
 }
 export const lineEndsChanged = ' Its line endings were CRLF and are now LF.'
 /** A sentence after others. */

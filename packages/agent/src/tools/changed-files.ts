@@ -6,30 +6,33 @@ import { isOnLocalDisk, openInPlace } from '@halting/policy/files'
 import { diffCut, externalChanges, fileGone, moreFiles, whatHasChanged } from './change-texts.ts'
 import { type FileStates, type LastSeen, hashOf, seenFile } from './file-state.ts'
 import { readAtMost } from './read-at-most.ts'
-import { shownName } from './shown-name.ts'
+import { displayName } from './display-name.ts'
 import { decodedText } from './text-encoding.ts'
 import type { LoadedFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
 
-/** So many of the files that were seen last are looked at. */
+/** Number of most recently seen files that are checked. */
 const mostFiles = 50
 const mostNamed = 10
 const mostShown = 3
 const diffLines = 24
 const diffCharacters = 1500
-/** Beyond this time and size alone are compared. */
+/** Larger files, and files after this time, are compared only by time and size. */
 const comparedBytes = 1024 * 1024
 
-/** Which files have changed since the model saw them, other than by its own Edit or Write; empty for none. Each change is told once. */
+/**
+ * Files that have changed since the model saw them, other than by its own Edit or Write; empty if there are none. Each
+ * change is reported once.
+ */
 export async function changesNote(workspace: Workspace, context: ToolContext): Promise<string> {
   const files = workspace.filesOf(context)
-  // Of calls that run beside each other one tells.
+  // Of parallel calls only one reports.
   if (files.isLookedAt) return ''
   files.isLookedAt = true
   try {
-    const looks = await looksAt(files.newestFirst.slice(0, mostFiles), files)
+    const looks = await checkFiles(files.newestFirst.slice(0, mostFiles), files)
     const changes = looks.flatMap(({ change, realPath, form }) =>
-      files.tells(realPath, form) && change !== undefined ? [change] : [],
+      files.markReported(realPath, form) && change !== undefined ? [change] : [],
     )
     return changes.length === 0 ? '' : await noteOf(changes, workspace, context.rights)
   } finally {
@@ -39,49 +42,55 @@ export async function changesNote(workspace: Workspace, context: ToolContext): P
 
 interface Change {
   readonly seen: LastSeen
-  /** Undefined where it is not known: too large, no text, gone. */
+  /** Undefined if unknown: too large, not text, or gone. */
   readonly now: string | undefined
   readonly isGone: boolean
 }
 
-/** A file that is not what it was, by its stamps. */
-interface Look {
+/** A file that differs by its stamp. */
+interface CheckedFile {
   readonly realPath: string
-  /** In which form it was found. */
+  /** The state in which it was found. */
   readonly form: string
-  /** Undefined where its content is the same. */
+  /** Undefined if its content is unchanged. */
   readonly change: Change | undefined
 }
 
-/** Threads of the pool that may wait for a file system that does not answer. It has four. */
+/** Threads of the pool that may wait for a file system that does not respond. The pool has four. */
 const mostWaiting = 2
-/** How long is waited for file systems that may not answer. */
+/** How long to wait for file systems that may not respond. */
 const waitingMs = 500
-/** Looks at them that have not come back in that time. While there is one no other is begun: a mount that hangs takes so many threads, and no more. */
+/**
+ * Checks that have not returned in that time. While there is one, no other is started: a hanging mount blocks only so
+ * many threads.
+ */
 let overdue = 0
 
-/** Files of this machine are looked at at once, others for a while: what does not answer is told later. In the order of the files. */
-async function looksAt(seen: readonly LastSeen[], files: FileStates): Promise<readonly Look[]> {
-  const found: (Look | undefined)[] = []
+/**
+ * Checks local files immediately, and others within a time limit: files that do not respond are reported later. In the
+ * order of the files.
+ */
+async function checkFiles(seen: readonly LastSeen[], files: FileStates): Promise<readonly CheckedFile[]> {
+  const found: (CheckedFile | undefined)[] = []
   const remote: (readonly [number, LastSeen])[] = []
   for (const [at, file] of seen.entries()) {
     if (!isOnLocalDisk(file.realPath)) remote.push([at, file])
-    else if (!isUnchangedNow(file)) found[at] = await lookAt(file, files)
+    else if (!isUnchangedNow(file)) found[at] = await checkFile(file, files)
   }
-  if (remote.length > 0 && overdue === 0) await lookAtRemote(remote.values(), files, found)
+  if (remote.length > 0 && overdue === 0) await checkRemoteFiles(remote.values(), files, found)
   return found.filter((look) => look !== undefined)
 }
 
-async function lookAtRemote(
+async function checkRemoteFiles(
   remote: Iterable<readonly [number, LastSeen]>,
   files: FileStates,
-  found: (Look | undefined)[],
+  found: (CheckedFile | undefined)[],
 ): Promise<void> {
   let isOver = false
   const lane = async (): Promise<void> => {
     for (const [at, file] of remote) {
       const there = await lstat(file.realPath).catch(() => undefined)
-      const look = isUnchanged(file, there) || isOver ? undefined : await lookAt(file, files)
+      const look = isUnchanged(file, there) || isOver ? undefined : await checkFile(file, files)
       if (isOver) return
       found[at] = look
     }
@@ -113,8 +122,8 @@ function isUnchanged({ file }: LastSeen, there: Stats | undefined): boolean {
   return there?.isFile() === true && there.mtimeMs === file.modifiedMs && there.size === file.bytes
 }
 
-/** What became of a file; undefined where that was told, or cannot be known. */
-async function lookAt(seen: LastSeen, files: FileStates): Promise<Look | undefined> {
+/** What happened to a file; undefined if it was reported or is unknown. */
+async function checkFile(seen: LastSeen, files: FileStates): Promise<CheckedFile | undefined> {
   const { realPath } = seen
   const gone = { seen, now: undefined, isGone: true }
   try {
@@ -123,7 +132,7 @@ async function lookAt(seen: LastSeen, files: FileStates): Promise<Look | undefin
     try {
       const { file, stats } = found
       const form = `${stats.mtimeMs} ${stats.size}`
-      if (files.isTold(realPath, form)) return undefined
+      if (files.isReported(realPath, form)) return undefined
       const content = stats.size > comparedBytes ? undefined : await readAtMost(file, stats.size, comparedBytes)
       if (content === undefined) return { realPath, form, change: { seen, now: undefined, isGone: false } }
       const isSame = files.freshness(realPath, seenFile(stats, hashOf(content)), () => false) === 'fresh'
@@ -144,21 +153,21 @@ async function noteOf(
   { cwd, hides }: Workspace,
   rights: CallerRights | undefined,
 ): Promise<string> {
-  const told: string[] = []
+  const names: string[] = []
   for (const [index, { seen, now, isGone }] of changes.slice(0, mostNamed).entries()) {
-    const name = shownName(seen.realPath, cwd)
-    // A rule may have come to deny it since.
+    const name = displayName(seen.realPath, cwd)
+    // A rule may deny it since then.
     const known = index < mostShown && now !== undefined && seen.text !== undefined && !hides(seen.realPath, rights)
     const diff = known ? await shortDiff(seen.text, now) : ''
-    told.push(isGone ? fileGone(name) : diff === '' ? name : `${name}:\n${diff}`)
+    names.push(isGone ? fileGone(name) : diff === '' ? name : `${name}:\n${diff}`)
   }
   const more = changes.length > mostNamed ? [moreFiles(changes.length - mostNamed)] : []
-  return externalChanges([...told, ...more].join('\n'))
+  return externalChanges([...names, ...more].join('\n'))
 }
 
-/** The lines that changed, as far as there is room for them. */
+/** The changed lines, as far as they fit. */
 async function shortDiff(before: string, after: string): Promise<string> {
-  // Loaded when used: 15 to 40 ms.
+  // Loaded on demand: takes 15 to 40 ms.
   const { structuredPatch } = await import('diff')
   const patch = structuredPatch('', '', before, after, undefined, undefined, { context: 1, timeout: 200 })
   if (patch === undefined) return ''
@@ -166,15 +175,17 @@ async function shortDiff(before: string, after: string): Promise<string> {
     `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@`,
     ...hunk.lines.map((line) => headOf(line, 200)),
   ])
-  const shown = headOf(lines.slice(0, diffLines).join('\n'), diffCharacters)
-  return lines.length > diffLines || shown.length === diffCharacters ? `${shown}\n${diffCut}` : shown
+  const text = headOf(lines.slice(0, diffLines).join('\n'), diffCharacters)
+  return lines.length > diffLines || text.length === diffCharacters ? `${text}\n${diffCut}` : text
 }
 
-/** The change of a file since the model saw it, for the refusal of a call that did not know of it; nothing where it is not known. */
+/**
+ * The change of a file since the model saw it, for the refusal of a call that did not know about it; empty if unknown.
+ */
 export async function whatChanged(real: string, now: LoadedFile, files: FileStates): Promise<string> {
   const before = files.textOf(real)
   if (now.kind !== 'text' || before === undefined) return ''
-  files.tells(real, `${now.seen.modifiedMs} ${now.seen.bytes}`)
+  files.markReported(real, `${now.seen.modifiedMs} ${now.seen.bytes}`)
   const diff = now.text.length > comparedBytes ? '' : await shortDiff(before, now.text)
   return diff === '' ? '' : whatHasChanged(diff)
 }

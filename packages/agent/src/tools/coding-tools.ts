@@ -2,9 +2,8 @@ import type { AnyLeafTool } from '@halting/core/adapters'
 import type { ToolProfile } from '@halting/policy/settings'
 import { createApplyPatchTool } from './apply-patch.ts'
 import { createBashTool } from './bash.ts'
-import { tellingChanges } from './telling-changes.ts'
-import { tellingProgress } from './telling-progress.ts'
-import { tellingWork } from './telling-work.ts'
+import { withProgress } from './progress-reports.ts'
+import { withFileWork } from './file-work.ts'
 import { createEditTool } from './edit.ts'
 import { createGlobTool } from './glob.ts'
 import { createGrepTool } from './grep.ts'
@@ -19,22 +18,24 @@ import { createWebFetchTool } from './web-fetch.ts'
 import { createWebSearchTool } from './web-search.ts'
 import { Workspace, type WorkspaceOptions } from './workspace.ts'
 import { createWriteTool } from './write.ts'
-import { asOffered } from './tool-profile.ts'
+import { offeredTool } from './tool-profile.ts'
+import type { ToolContext, ToolOutput } from '@halting/core'
 
 /** Options of `createCodingTools`. */
 export interface CodingToolsOptions {
-  /** Which tools are offered, and in which words. Default: `default`. */
+  /** Which tools are offered, and with which descriptions (default: `default`). */
   readonly toolProfile?: ToolProfile
   /**
-   * How a model writes the task list: `tasks` (default), with TaskCreate, TaskUpdate, TaskList and TaskGet; `todos`, with TodoWrite; or `both`. Calls of
-   * the others are accepted, also where a model is not shown them: a session may go on that used them.
+   * How a model writes the task list: `tasks` (default), with TaskCreate, TaskUpdate, TaskList and TaskGet; `todos`,
+   * with TodoWrite; or `both`. Calls of hidden ones are accepted too, since a resumed session may have used them.
    */
   readonly taskList?: 'tasks' | 'todos' | 'both'
 }
 
 /**
- * The tools of a coding agent over one workspace, as a profile offers them; which of them `small` offers at all is the choice of a session. Whoever passes the workspace can `dispose()` of what commands leave
- * running; in any case it ends with the program.
+ * The tools of a coding agent over one workspace, as a profile offers them; the session chooses which of them `small`
+ * offers. The owner of the workspace can end background commands with `dispose()`; in any case they end with the
+ * program.
  */
 export function createCodingTools(
   where: WorkspaceOptions | Workspace,
@@ -59,11 +60,42 @@ export function createCodingTools(
     createWebSearchTool(workspace),
   ]
   return tools
-    .map((tool) => asOffered(tool, toolProfile))
-    .map((tool) => tellingProgress(tellingChanges(tellingWork(tool, workspace), workspace)))
+    .map((tool) => offeredTool(tool, toolProfile))
+    .map((tool) => withProgress(withChangeNotices(withFileWork(tool, workspace), workspace)))
 }
 
-/** Accepted, and shown to no model. */
+/** Accepts calls, but is not offered to models. */
 function notOffered(tool: AnyLeafTool): AnyLeafTool {
   return { ...tool, offeredTo: () => false }
+}
+
+/** A dynamic import takes 30 µs of CPU each time, even of a loaded module. */
+let changedFiles: Promise<typeof import('./changed-files.ts')> | undefined
+
+// Spec R-HAND-7.
+/**
+ * The tool with results that also report which files have changed on disk since the model saw them: by the user,
+ * another program, or its own command.
+ */
+function withChangeNotices(tool: AnyLeafTool, workspace: Workspace): AnyLeafTool {
+  return {
+    ...tool,
+    async execute(input: never, context: ToolContext) {
+      const output = await tool.execute(input, context)
+      // Loaded on demand: before anything was read there is nothing to report.
+      if (!workspace.filesOf(context).hasSeenAny) return output
+      changedFiles ??= import('./changed-files.ts')
+      const { changesNote } = await changedFiles
+      const note = await changesNote(workspace, context)
+      return note === '' ? output : withNote(output, note)
+    },
+  }
+}
+
+function withNote(result: ToolOutput | string, note: string): ToolOutput {
+  const output = typeof result === 'string' ? { content: result } : result
+  const { content } = output
+  return typeof content === 'string'
+    ? { ...output, content: `${content}\n\n${note}` }
+    : { ...output, content: [...content, { type: 'text', text: note }] }
 }

@@ -10,11 +10,11 @@ export interface EndedConfined {
   readonly confinement: Confinement
   readonly end: ShellEnd
   readonly output: string
-  /** It succeeded, its exit code is an answer, or somebody stopped it: nobody asks why it ended as it did. */
+  /** Whether its end needs no explanation: it succeeded, its exit code is an answer, or it was stopped. */
   readonly isOver: boolean
 }
 
-/** What the model is told of the confinement of a command, beside its output. */
+/** Notes for the model about the confinement of a command, in addition to its output. */
 export function confinementNotes(ended: EndedConfined, { wall }: Pick<ShellPlace, 'wall'>): readonly string[] {
   const { confinement, end, output, isOver } = ended
   if (confinement.kind === 'trial') return !isOver && mayBeConfinement(end, output) ? [ranInTrial] : []
@@ -29,7 +29,10 @@ export function confinementNotes(ended: EndedConfined, { wall }: Pick<ShellPlace
   return [...aftermathNotes(end), ...(!isOver && mayBeConfinement(end, output) ? [ranInWorkspace] : [])]
 }
 
-/** Bubblewrap, or what prepares the caches before it, has failed: the shell, which tells its directory at its end, did not run. */
+/**
+ * Whether bubblewrap, or the preparation of caches before it, failed: the shell, which reports its directory at its
+ * end, did not run.
+ */
 export function didNotRun({ exitCode, directory }: ShellEnd, output: string): boolean {
   if (directory !== undefined) return false
   return exitCode === 1
@@ -38,7 +41,7 @@ export function didNotRun({ exitCode, directory }: ShellEnd, output: string): bo
 }
 
 // Spec R-EBASH-4.
-/** What came of it beside its output: what was taken back. */
+/** Notes about what was reverted. */
 export function aftermathNotes({ aftermath, unsettled }: ShellEnd): readonly string[] {
   const paths = aftermath?.takenBack ?? []
   return [
@@ -50,25 +53,25 @@ export function aftermathNotes({ aftermath, unsettled }: ShellEnd): readonly str
 const mostPaths = 5
 
 function shownPaths(paths: readonly string[]): string {
-  const shown = paths.slice(0, mostPaths).map((path) => headOf(JSON.stringify(path).slice(1, -1), 200))
-  const more = paths.length - shown.length
-  return more === 0 ? shown.join(', ') : `${shown.join(', ')} and ${more} more`
+  const quotedPaths = paths.slice(0, mostPaths).map((path) => headOf(JSON.stringify(path).slice(1, -1), 200))
+  const more = paths.length - quotedPaths.length
+  return more === 0 ? quotedPaths.join(', ') : `${quotedPaths.join(', ')} and ${more} more`
 }
 
-/** What a command that is confined to reading is refused, as programs report it. */
+/** Errors of commands confined to reading, in the wording of programs. */
 const refusals = /permission denied|operation not permitted|read-only file system|network is unreachable/i
 
 // Spec R-EBASH-3.
 /**
- * Whether a failure may be that of the confinement. A program that failed by itself, such as a test, ends with a code of its own and reports what it found:
- * nothing in its output names a file, a right, a socket or a service that was missing. Where that is not sure the answer is yes.
+ * Whether the confinement may have caused a failure. A program that failed by itself, such as a test, has its own exit
+ * code and reports its findings, without naming a missing file, permission, socket or service. In doubt true.
  */
 function mayBeConfinement({ kind, exitCode }: ShellEnd, output: string): boolean {
   if (kind !== 'exited' || exitCode === null || exitCode > 125) return true
   return output.trim() === '' || hints.some((hint) => hint.test(output))
 }
 
-/** Words of programs that miss the network, the home folder, a socket, a right or room. */
+/** Error messages about a missing network, home folder, socket, permission or disk space. */
 const hints: readonly RegExp[] = [
   /permission|permitted|denied|forbidden|read[- ]only|not writable|unwritable|unable to (?:access|write|create|open)|cannot (?:create|open|write|access|connect)/i,
   /network|unreachable|resolv|getaddrinfo|name or service|no such host|unknown host|\bconnect|socket|\bdial\b|\bproxy\b|offline/i,

@@ -1,10 +1,10 @@
 import type { ShellCommand } from './shell-command.ts'
 
-/** Why a command was ended before it was done. */
+/** Why a command was ended early. */
 export type CutReason = 'aborted' | 'timed out' | undefined
 
-/** Ends the command when the run is aborted or the time is up. `settled` waits until all of it is gone. */
-export function cutShort(
+/** Ends the command when the run is aborted or the time is up. `settled` resolves when all of it is gone. */
+export function endOnAbort(
   shell: ShellCommand,
   signal: AbortSignal,
   timeoutMs: number,

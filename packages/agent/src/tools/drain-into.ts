@@ -4,16 +4,17 @@ import type { Readable } from 'node:stream'
 import { markVariable } from './process-group.ts'
 
 /**
- * Has a process of its own read what is left to come of a pipe, until nobody writes into it any more. `file` takes what was written so far and what
- * comes; without one it goes nowhere. What cannot be handed over is closed, as it would be when this program ends.
+ * Starts a separate process that reads the rest of a pipe until its writers are gone. `file` receives the output so
+ * far and the rest; without a file it is discarded. A pipe that cannot be handed over is closed, as it would be at the
+ * end of this program.
  */
-export function drainInto(pipe: Readable | undefined, file: string | undefined, soFar: string): void {
+export function drainPipeInto(pipe: Readable | undefined, file: string | undefined, soFar: string): void {
   if (pipe === undefined || pipe.destroyed || pipe.readableEnded) return
   pipe.pause()
   let descriptor: number | undefined
   try {
     if (file !== undefined) {
-      // Nobody else may have made it.
+      // Fails if someone else has created it.
       descriptor = openSync(file, 'wx', 0o600)
       writeSync(descriptor, soFar)
     }
@@ -22,7 +23,7 @@ export function drainInto(pipe: Readable | undefined, file: string | undefined, 
     reader.on('error', () => undefined)
     reader.unref()
   } catch {
-    // Without a reader it may end with its next line, as it would have without this.
+    // Without a reader, the writer may end with its next line, as it would have otherwise.
   } finally {
     if (descriptor !== undefined) closeSync(descriptor)
     pipe.destroy()

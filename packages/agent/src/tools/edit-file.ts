@@ -17,31 +17,31 @@ import { toolsOfCaller } from './available-tools.ts'
 import { askedEditor } from './editor-files.ts'
 import { numberedLines } from './numbered-lines.ts'
 import { changeOf } from './patch.ts'
-import { type Planning, type Refused, refused } from './precheck.ts'
+import { type Planning, type RefusedChange, refusedChange } from './precheck.ts'
 import { type Replaced, replaceIn } from './replace.ts'
-import { failed } from './result.ts'
-import { isShownIn } from './shown.ts'
+import { errorResult } from './result.ts'
+import { isShownIn } from './shown-text.ts'
 import { type LoadedFile, loadFile, saveFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
-import { createFile, type Where } from './write-file.ts'
+import { createFile, type WriteContext } from './write-file.ts'
 
 /** Input of the Edit tool. */
 export interface EditInput {
   /** Path of the file. */
   readonly file_path: string
-  /** The text to replace; it must occur once, unless `replace_all` is set. */
+  /** The text to replace. It must occur once, unless `replace_all` is set. */
   readonly old_string: string
-  /** The text in its place. */
+  /** The replacement. */
   readonly new_string: string
-  /** Replace every occurrence. Default: false. */
+  /** Replace every occurrence (default: false). */
   readonly replace_all?: boolean
 }
 
 type TextFile = Extract<LoadedFile, { readonly kind: 'text' }>
 
-/** What an edit comes to: the file is made, or this text takes the place of what it has. */
+/** The planned edit: the file is created, or this text replaces its content. */
 type EditPlan =
-  | Refused
+  | RefusedChange
   | { readonly kind: 'create' }
   | {
       readonly kind: 'change'
@@ -49,7 +49,7 @@ type EditPlan =
       readonly replaced: Extract<Replaced, { readonly kind: 'replaced' }>
     }
 
-/** Looks at the file, and changes nothing. */
+/** Reads the file and changes nothing. */
 async function planEdit(
   path: string,
   real: string,
@@ -63,29 +63,29 @@ async function planEdit(
   if (file.kind === 'absent')
     return oldText === ''
       ? { kind: 'create' }
-      : refused(missingToEdit(path, await hintsFor(real, workspace, context), has))
-  if (file.kind === 'not a file') return refused(notAFile(path, file.what, 'Edit'))
+      : refusedChange(missingToEdit(path, await hintsFor(real, workspace, context), has))
+  if (file.kind === 'not a file') return refusedChange(notAFile(path, file.what, 'Edit'))
   const freshness = workspace.filesOf(context).freshness(real, file.seen, isShownIn(context))
-  if (freshness === 'never read') return refused(notRead(path, has))
+  if (freshness === 'never read') return refusedChange(notRead(path, has))
   if (freshness === 'changed') {
     const { whatChanged } = await import('./changed-files.ts')
     const what = await whatChanged(real, file, workspace.filesOf(context))
-    return refused(changedSinceRead(path, has) + what)
+    return refusedChange(changedSinceRead(path, has) + what)
   }
-  if (file.kind === 'not text') return refused(notText(path, file.why, 'Edit', has))
-  if (oldText === '' && file.text !== '') return refused(emptyOldString(path))
+  if (file.kind === 'not text') return refusedChange(notText(path, file.why, 'Edit', has))
+  if (oldText === '' && file.text !== '') return refusedChange(emptyOldString(path))
   const replaced = replaceIn(file.text, { oldText, newText, all })
   if (replaced.kind === 'not found') {
-    // Loaded when used: most edits match.
+    // Loaded on demand: most edits match.
     const { whyNotFound } = await import('./nearest-place.ts')
-    return refused(oldStringMissing(path, whyNotFound({ path, text: file.text, has }, oldText)))
+    return refusedChange(oldStringMissing(path, whyNotFound({ path, text: file.text, has }, oldText)))
   }
   return replaced.kind === 'ambiguous'
-    ? refused(ambiguous(path, file.text, oldText, replaced))
+    ? refusedChange(ambiguous(path, file.text, oldText, replaced))
     : { kind: 'change', file, replaced }
 }
 
-/** Why an edit of the file at a real path cannot be made as things are now. */
+/** Why an edit of the file at a real path is currently not possible. */
 export async function whyNotEdited(
   path: string,
   real: string,
@@ -96,16 +96,16 @@ export async function whyNotEdited(
   return plan.kind === 'refused' ? plan.why : undefined
 }
 
-/** The work of Edit. */
+/** Executes Edit. */
 export async function editFile(
   path: string,
   real: string,
   input: EditInput,
-  { workspace, context }: Where,
+  { workspace, context }: WriteContext,
 ): Promise<ToolOutput> {
   const { old_string: oldText, new_string: newText, replace_all: all = false } = input
   const plan = await planEdit(path, real, input, { workspace, context })
-  if (plan.kind === 'refused') return failed(plan.why)
+  if (plan.kind === 'refused') return errorResult(plan.why)
   if (plan.kind === 'create') return createFile(path, real, newText, { workspace, context })
   const { file, replaced } = plan
   const editor = askedEditor(workspace.editor, context.signal)
@@ -113,7 +113,7 @@ export async function editFile(
   const { hasMark, encoding, stats: over } = file
   const saved = await saveFile(real, replaced.text, { hasMark, encoding, over, keeping, editor })
   const shownFrom = Math.max(1, replaced.firstLine - linesBefore)
-  const memo = workspace.filesOf(context).saw(real, saved, shownFrom, replaced.text)
+  const memo = workspace.filesOf(context).recordSeen(real, saved, shownFrom, replaced.text)
   const change = await changeOf(path, file.text, replaced.text)
   return {
     content: fileEdited(
@@ -127,7 +127,7 @@ export async function editFile(
   }
 }
 
-/** Loaded when used: most files are there. */
+/** Loaded on demand: most files exist. */
 async function hintsFor(real: string, workspace: Workspace, { rights }: Planning['context']): Promise<string> {
   const { nameHints } = await import('./name-hints.ts')
   return nameHints(real, workspace, rights)
@@ -136,7 +136,7 @@ async function hintsFor(real: string, workspace: Workspace, { rights }: Planning
 const mostPlaces = 3
 const linesOfPlace = 8
 
-/** With the lines around the first places, so that the next call can name one of them. */
+/** Shows the lines around the first matches, so that the next call can name one of them. */
 function ambiguous(
   path: string,
   text: string,
@@ -149,7 +149,7 @@ function ambiguous(
   for (const line of found.slice(0, mostPlaces)) {
     const [start, end] = [Math.max(0, line - 1 - linesBeforePlace), line - 1 + length + linesBeforePlace]
     const last = ranges.at(-1)
-    // Places that overlap are shown as one.
+    // Overlapping places are shown as one.
     if (last !== undefined && start <= last.end) last.end = end
     else ranges.push({ start, end })
   }
@@ -160,13 +160,13 @@ function ambiguous(
 
 const linesBeforePlace = 2
 
-/** As Read counts them: a line end at the end begins no other line. */
+/** Lines as Read counts them: a final line break starts no new line. */
 function linesOf(text: string): readonly string[] {
   const lines = text.split(/\r?\n/)
   return lines.length > 1 && lines.at(-1) === '' ? lines.slice(0, -1) : lines
 }
 
-/** How far above a change the model is shown the file again. */
+/** Number of lines above a change that are shown again. */
 const linesBefore = 20
 const linesAround = 4
 const longestSnippetLines = 60

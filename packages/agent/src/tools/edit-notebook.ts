@@ -9,9 +9,9 @@ import { changeOf } from './patch.ts'
 import { changedSinceRead, losesSecretsOfCell, notAFile, notRead, notText } from './change-texts.ts'
 import { nameHints } from './name-hints.ts'
 import { cellChanged, cellIdNeeded, cellTooDeep, missingNotebook, notANotebook, unknownCell } from './notebook-texts.ts'
-import { type Planning, type Refused, refused } from './precheck.ts'
-import { failed } from './result.ts'
-import { isShownIn } from './shown.ts'
+import { type Planning, type RefusedChange, refusedChange } from './precheck.ts'
+import { errorResult } from './result.ts'
+import { isShownIn } from './shown-text.ts'
 import { type LoadedFile, loadFile, saveFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
 import { losesSecrets } from './write-file.ts'
@@ -20,13 +20,13 @@ import { losesSecrets } from './write-file.ts'
 export interface NotebookEditInput {
   /** Path of the notebook. */
   readonly notebook_path: string
-  /** Id of the cell, or the one to insert behind. */
+  /** Id of the cell, or of the cell after which to insert. */
   readonly cell_id?: string
   /** The new text of the cell. */
   readonly new_source: string
-  /** Kind of the cell; required to insert one. */
+  /** Type of the cell; required for insertion. */
   readonly cell_type?: 'code' | 'markdown'
-  /** What to do with the cell. Default: `replace`. */
+  /** The operation (default: `replace`). */
   readonly edit_mode?: 'replace' | 'insert' | 'delete'
 }
 
@@ -35,16 +35,16 @@ interface Where {
   readonly context: ToolContext
 }
 
-/** What an edit of a cell comes to: this text takes the place of what the file has. */
+/** The planned edit of a cell: this text replaces the content of the file. */
 type NotebookPlan =
-  | Refused
+  | RefusedChange
   | {
       readonly kind: 'change'
       readonly file: Extract<LoadedFile, { readonly kind: 'text' }>
       readonly changed: Extract<Changed, { readonly kind: 'changed' }>
     }
 
-/** Looks at the notebook, and changes nothing. */
+/** Reads the notebook and changes nothing. */
 async function planNotebookEdit(
   path: string,
   real: string,
@@ -53,22 +53,23 @@ async function planNotebookEdit(
 ): Promise<NotebookPlan> {
   const file = await loadFile(real, workspace.limits.editBytes)
   const has = toolsOfCaller(context.rights)
-  if (file.kind === 'absent') return refused(missingNotebook(path, await nameHints(real, workspace, context.rights)))
-  if (file.kind === 'not a file') return refused(notAFile(path, file.what, 'NotebookEdit'))
+  if (file.kind === 'absent')
+    return refusedChange(missingNotebook(path, await nameHints(real, workspace, context.rights)))
+  if (file.kind === 'not a file') return refusedChange(notAFile(path, file.what, 'NotebookEdit'))
   const freshness = workspace.filesOf(context).freshness(real, file.seen, isShownIn(context))
-  if (freshness === 'never read') return refused(notRead(path, has))
-  if (freshness === 'changed') return refused(changedSinceRead(path, has))
-  if (file.kind === 'not text') return refused(notText(path, file.why, 'NotebookEdit', has))
+  if (freshness === 'never read') return refusedChange(notRead(path, has))
+  if (freshness === 'changed') return refusedChange(changedSinceRead(path, has))
+  if (file.kind === 'not text') return refusedChange(notText(path, file.why, 'NotebookEdit', has))
   const notebook = parseNotebook(file.text)
-  if (notebook.kind === 'none') return refused(notANotebook(path, notebook.why, has))
+  if (notebook.kind === 'none') return refusedChange(notANotebook(path, notebook.why, has))
   const changed = changedWhole(has, path, file.text, notebook, input)
-  if (changed.kind === 'refused') return refused(changed.why)
+  if (changed.kind === 'refused') return refusedChange(changed.why)
   return losesSecrets(changed.before, input.new_source, workspace.redact)
-    ? refused(losesSecretsOfCell(redactedMark))
+    ? refusedChange(losesSecretsOfCell(redactedMark))
     : { kind: 'change', file, changed }
 }
 
-/** Why a cell of the notebook at a real path cannot be changed as things are now. */
+/** Why a cell of the notebook at a real path currently cannot be changed. */
 export async function whyNotEdited(
   path: string,
   real: string,
@@ -79,7 +80,7 @@ export async function whyNotEdited(
   return plan.kind === 'refused' ? plan.why : undefined
 }
 
-/** The work of NotebookEdit, loaded when it is used. */
+/** Executes NotebookEdit; loaded on demand. */
 export async function editNotebook(
   path: string,
   real: string,
@@ -87,12 +88,12 @@ export async function editNotebook(
   { workspace, context }: Where,
 ): Promise<ToolOutput> {
   const plan = await planNotebookEdit(path, real, input, { workspace, context })
-  if (plan.kind === 'refused') return failed(plan.why)
+  if (plan.kind === 'refused') return errorResult(plan.why)
   const { file, changed } = plan
   const keeping = { checkpoints: workspace.checkpoints, call: context }
   const { hasMark, encoding, stats: over } = file
   const saved = await saveFile(real, changed.text, { hasMark, encoding, over, keeping })
-  const memo = workspace.filesOf(context).saw(real, saved, 1, changed.text)
+  const memo = workspace.filesOf(context).recordSeen(real, saved, 1, changed.text)
   const change = await changeOf(path, file.text, changed.text)
   const details: JsonObject = {
     notebook_path: path,
@@ -115,12 +116,12 @@ type Changed =
   | { readonly kind: 'refused'; readonly why: string }
 
 /** A very deeply nested cell can be parsed but not serialized. */
-function changedWhole(has: HasTool, ...given: Parameters<typeof changedText>): Changed {
+function changedWhole(has: HasTool, ...changeArguments: Parameters<typeof changedText>): Changed {
   try {
-    return changedText(...given)
+    return changedText(...changeArguments)
   } catch (thrown) {
     if (!(thrown instanceof RangeError)) throw thrown
-    return { kind: 'refused', why: cellTooDeep(given[0], has) }
+    return { kind: 'refused', why: cellTooDeep(changeArguments[0], has) }
   }
 }
 
@@ -140,7 +141,7 @@ function changedText(
     const its = typeof added['id'] === 'string' ? added['id'] : `cell-${place + 1}`
     return { kind: 'changed', text: withNewCell(text, place + 1, added), id: its, before: '' }
   }
-  // The check of the input has seen to it that there is one.
+  // The input was checked to have one.
   if (cell === undefined) return { kind: 'refused', why: cellIdNeeded(mode) }
   const about = { kind: 'changed', id: cell.id, before: cell.source } as const
   if (mode === 'delete') return { ...about, text: withoutCell(text, place) }
@@ -149,12 +150,12 @@ function changedText(
 
 function noCell(path: string, id: string, cells: readonly Cell[]): string {
   const known = cells.map((cell) => cell.id)
-  const shown = known.slice(0, 20).join(', ')
+  const listed = known.slice(0, 20).join(', ')
   const more = known.length > 20 ? ', ...' : ''
-  return unknownCell(path, headOf(id, 100), headOf(shown, 1000) + more)
+  return unknownCell(path, headOf(id, 100), headOf(listed, 1000) + more)
 }
 
-/** As the format wants it: outputs are of code alone, and from nbformat 4.5 on a cell has an id. */
+/** A cell in the required form: only code has outputs, and from nbformat 4.5 on cells have ids. */
 function newCell({ nbformat, nbformat_minor: minor }: JsonObject, type: string, source: string): JsonObject {
   const hasId = Number(nbformat) > 4 || (Number(nbformat) === 4 && Number(minor) >= 5)
   return {
@@ -178,7 +179,7 @@ function replacedCell({ json }: Cell, type: string, source: string): JsonObject 
   return type === 'code' ? { ...made, execution_count: null, outputs: [] } : made
 }
 
-/** A source is a list of lines in most notebooks: differences of files are by line then. */
+/** A source as a list of lines, as in most notebooks, so that diffs are by line. */
 function linesOf(source: string): readonly string[] {
   return source === '' ? [] : source.split(/(?<=\n)/)
 }

@@ -1,4 +1,4 @@
-// Where the text that an Edit was to replace most likely is.
+// The most likely place of the text that an Edit should replace.
 import type { HasTool } from './available-tools.ts'
 import { nextCall } from './next-call.ts'
 
@@ -35,10 +35,13 @@ export const similarLine = (line: string): string => `The nearest match is ${lin
 export const similarLines = (lines: string, same: number, all: number): string =>
   `The nearest match is ${lines}: ${same} of ${all} lines are equal.`
 export const moreMatchLines = (count: number): string => `[... ${count} more lines]`
-/** @param file the text of the file as JSON; @param given that of old_string */
-export const lineDifference = (line: number, file: string, given: string): string =>
-  `Line ${line}: the file has ${file}, old_string has ${given}.`
-/** Where the lines above are not all of the place. */
+/**
+ * @param file the text of the file as JSON;
+ * @param oldString that of old_string
+ */
+export const lineDifference = (line: number, file: string, oldString: string): string =>
+  `Line ${line}: the file has ${file}, old_string has ${oldString}.`
+/** If the lines above are not the whole place. */
 export const readToCopy = (path: string, line: number, count: number): string =>
   `This is a part of it. Use ${nextCall('Read', { file_path: path, offset: line, limit: count })}, then copy old_string from the file.`
 export const copyFromFile = 'The lines above are the current text of the file: copy old_string from them.'

@@ -4,7 +4,7 @@ import { notRead, sameStrings } from './change-texts.ts'
 import { loneSurrogate } from './input-texts.ts'
 import { filledText, flag, inputForm, isWritable, optional, pathAliases, text } from './input.ts'
 import type { EditInput } from './edit-file.ts'
-import { tellingFailures } from './telling-failures.ts'
+import { withErrorResults } from './error-results.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Replaces text in a file that was read and has not changed since. */
@@ -38,23 +38,23 @@ export function createEditTool(workspace: Workspace): Tool<EditInput> {
     async precheck(input, context) {
       const path = workspace.pathOf(input.file_path)
       const planning = { workspace, context }
-      // Loaded when used.
+      // Loaded on demand.
       const [{ whyNotChanged }, { whyNotEdited }] = await Promise.all([
         import('./precheck.ts'),
         import('./edit-file.ts'),
       ])
       return whyNotChanged(path, planning, {
         whyNot: (real) => whyNotEdited(path, real, input, planning),
-        // Without a text to replace it may make a file.
+        // Without old_string it may create a file.
         unseen: input.old_string === '' ? undefined : notRead(path, toolsOfCaller(context.rights)),
       })
     },
     execute(input, context) {
       const path = workspace.pathOf(input.file_path)
-      return tellingFailures({ path, doing: 'written' }, async () => {
+      return withErrorResults({ path, doing: 'written' }, async () => {
         const real = workspace.realPathOf(path, context)
         return workspace.files.inTurn(real, async () => {
-          // Loaded when used.
+          // Loaded on demand.
           const { editFile } = await import('./edit-file.ts')
           return editFile(path, real, input, { workspace, context })
         })

@@ -3,100 +3,101 @@ import type { Stats } from 'node:fs'
 import type { Json, ToolContext, Transcript } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 
-/** What a file was when the model last saw it. */
+/** The state of a file when the model last saw it. */
 export interface SeenFile {
   readonly modifiedMs: number
   readonly bytes: number
-  /** Absent for files that are too large to hash: then time and size decide. */
+  /** Absent for files that are too large to hash: time and size decide. */
   readonly hash: string | undefined
 }
 
-/** A conversation, as a tool is handed it. */
+/** A conversation, as passed to a tool. */
 interface Conversation extends Pick<ToolContext, 'memos'> {
   readonly state: { readonly transcript: Transcript }
 }
 
-/** A file that was seen, and where in it the model last looked. */
+/** A seen file, and the part of it that the model last read. */
 export interface LastSeen {
   readonly realPath: string
   readonly file: SeenFile
   /** Counted from 1. */
   readonly firstLine: number
-  /** All of it, where it is small: to tell later what changed. */
+  /** The whole text of a small file, to report changes later. */
   readonly text: string | undefined
 }
 
-/** What a file tool has to find again: which file the model saw, and what that was. */
+/** The memo of a file tool: which file the model saw, and its state. */
 export type FileMemo = {
   readonly file: {
     readonly path: string
     readonly modifiedMs: number
     readonly bytes: number
-    /** Of all of the file, whatever part of it was shown. */
+    /** Of the whole file, whatever part of it was shown. */
     readonly sha256?: string
     readonly firstLine: number
   }
 }
 
-/** The same of a tool that changes several files. */
+/** The same for a tool that changes several files. */
 export type FilesMemo = {
   readonly files: readonly FileMemo['file'][]
   /** Paths of files that it deleted. */
   readonly deleted: readonly string[]
 }
 
-/** Characters of one text that is kept, and of all. */
+/** Maximum characters of one stored text, and number of texts. */
 const largestText = 64 * 1024
 const mostTexts = 4 * 1024 * 1024
 
 export type Freshness = 'fresh' | 'never read' | 'changed'
 
 /**
- * Which files were read in one conversation, and what they were then.
- *
- * F1: a file that was not read, or is no longer what was read, is never overwritten.
- * F2: the content decides, where it is known: a file that was only touched has not changed.
- * F3: two calls never work on one file at the same time, whoever makes them.
- * F4: the conversation decides: what its record says was read was read, in whichever process, and what a rewind took out of it was not.
- * F5: what was carried over a compaction counts as read only while the conversation shows it: the compaction may have come to nothing.
+ * Which files were read in one conversation, and their state then. F1: a file that was not read, or has changed since,
+ * is never overwritten. F2: the content decides if it is known: a touched file has not changed. F3: two calls never
+ * work on one file at the same time, in any conversation. F4: the conversation decides: what its record says was read
+ * was read, in any process, and what a rewind removed was not. F5: what was carried over a compaction counts as read
+ * only while the conversation shows it, since the compaction may have been dropped.
  */
 export class FileStates {
-  /** Each with whether the transcript says so, too. */
+  /** Each with whether the transcript has it too. */
   readonly #seen = new Map<string, LastSeen & { readonly isRecorded: boolean }>()
   readonly #carried = new Map<string, { readonly file: SeenFile; readonly text: string }>()
   readonly #turns: Map<string, Promise<unknown>>
-  /** In which form a changed file was told. */
-  readonly #told = new Map<string, string>()
+  /** The state in which a changed file was reported. */
+  readonly #reported = new Map<string, string>()
   #textCharacters = 0
-  /** The entries of the transcript that were read: how many, and the id of the last. */
+  /** How many entries of the transcript were processed, and the id of the last. */
   #read: { readonly entries: number; readonly last: string | undefined } = { entries: 0, last: undefined }
 
-  /** Somebody looks at them to tell what changed. */
+  /** Whether a call is currently checking for changes. */
   isLookedAt: boolean = false
 
-  /** `beside`: those of another conversation over the same files. */
-  constructor(beside?: FileStates) {
-    this.#turns = beside === undefined ? new Map() : beside.#turns
+  /** @param otherConversation The file states of another conversation over the same files. */
+  constructor(otherConversation?: FileStates) {
+    this.#turns = otherConversation === undefined ? new Map() : otherConversation.#turns
   }
 
-  /** Notes what the model sees of a file. The memo belongs in the output of the tool: other processes know of it by that alone. */
-  saw(realPath: string, file: SeenFile, firstLine: number = 1, text?: string): FileMemo {
-    const kept = text !== undefined && text.length <= largestText ? text : undefined
-    const seen: LastSeen = { realPath, file, firstLine, text: kept }
+  /**
+   * Records what the model sees of a file. The memo belongs in the output of the tool: other processes learn of it
+   * only from there.
+   */
+  recordSeen(realPath: string, file: SeenFile, firstLine: number = 1, text?: string): FileMemo {
+    const storedText = text !== undefined && text.length <= largestText ? text : undefined
+    const seen: LastSeen = { realPath, file, firstLine, text: storedText }
     this.#put({ ...seen, isRecorded: false })
     return fileMemoOf(seen)
   }
 
-  /** The model knows that the file is gone. */
+  /** Records that the model knows of the deletion. */
   deleted(realPath: string): void {
     this.#forget(realPath)
   }
 
   #put(seen: LastSeen & { readonly isRecorded: boolean }): void {
     const { realPath, text } = seen
-    this.#told.delete(realPath)
+    this.#reported.delete(realPath)
     this.#forget(realPath)
-    // The newest stand last.
+    // The newest are last.
     this.#seen.set(realPath, seen)
     this.#textCharacters += text?.length ?? 0
     this.#forgetTexts()
@@ -108,22 +109,23 @@ export class FileStates {
     this.#carried.delete(realPath)
   }
 
-  /** Another conversation begins, or this one goes back or on: what its record says was seen is what was. */
+  /** Another conversation begins, or this one was rewound or continued: its record determines what was seen. */
   begin(transcript: Transcript): void {
     for (const path of this.#seen.keys()) this.#forget(path)
-    this.#told.clear()
+    this.#reported.clear()
     this.#read = { entries: 0, last: undefined }
     this.follow({ state: { transcript } })
   }
 
-  /** Takes what a caller's conversation says was seen. What was seen by calls without a result stays. */
+  /** Applies the record of the caller's conversation. Files seen by calls without a result yet are kept. */
   follow({ state: { transcript }, memos = [] }: Conversation): void {
     const { entries, last } = this.#read
-    const goesOn = transcript.length >= entries && transcript.at(entries - 1)?.id === last
-    if (!goesOn && entries > 0) for (const [path, { isRecorded }] of this.#seen) if (isRecorded) this.#forget(path)
+    const isContinuation = transcript.length >= entries && transcript.at(entries - 1)?.id === last
+    if (!isContinuation && entries > 0)
+      for (const [path, { isRecorded }] of this.#seen) if (isRecorded) this.#forget(path)
     const newest = new Map<string, LastSeen>()
-    const take = (told: readonly Json[]): void => {
-      for (const memo of told) {
+    const take = (recorded: readonly Json[]): void => {
+      for (const memo of recorded) {
         for (const seen of filesOfMemo(memo)) newest.set(seen.realPath, seen)
         for (const path of deletedInMemo(memo)) {
           newest.delete(path)
@@ -131,21 +133,21 @@ export class FileStates {
         }
       }
     }
-    for (const entry of transcript.since(goesOn ? entries : 0))
+    for (const entry of transcript.since(isContinuation ? entries : 0))
       if (entry.kind === 'user' && entry.memos !== undefined) take(Object.values(entry.memos))
     take(memos)
     for (const seen of newest.values()) this.#takeRecorded(seen)
     this.#read = { entries: transcript.length, last: transcript.at(-1)?.id }
   }
 
-  /** What a call of this process saw is known with its text, which is not on record. */
+  /** Keeps the text of what a call of this process saw, which is not recorded. */
   #takeRecorded(seen: LastSeen): void {
     const known = this.#seen.get(seen.realPath)
     if (known === undefined || !isSame(known.file, seen.file)) this.#put({ ...seen, isRecorded: true })
     else this.#seen.set(seen.realPath, { ...known, isRecorded: true })
   }
 
-  /** The oldest go first. */
+  /** Drops the oldest texts. */
   #forgetTexts(): void {
     for (const [path, seen] of this.#seen) {
       if (this.#textCharacters <= mostTexts) return
@@ -155,24 +157,24 @@ export class FileStates {
     }
   }
 
-  /** Whether a file was told in this form since it was seen. */
-  isTold(realPath: string, form: string): boolean {
-    return this.#told.get(realPath) === form
+  /** Whether a file was reported in this state since it was seen. */
+  isReported(realPath: string, form: string): boolean {
+    return this.#reported.get(realPath) === form
   }
 
-  /** True the first time that a file is found in this form since it was seen. */
-  tells(realPath: string, form: string): boolean {
-    if (this.isTold(realPath, form)) return false
-    this.#told.set(realPath, form)
+  /** Marks a file as reported in this state. Returns whether that is new. */
+  markReported(realPath: string, form: string): boolean {
+    if (this.isReported(realPath, form)) return false
+    this.#reported.set(realPath, form)
     return true
   }
 
-  /** Whether the model saw the file, whatever it is by now. */
+  /** Whether the model saw the file, in any state. */
   hasSeen(realPath: string): boolean {
     return this.#seen.has(realPath)
   }
 
-  /** What the model saw of a file, where it is kept. */
+  /** The text that the model saw of a file, if it is stored. */
   textOf(realPath: string): string | undefined {
     return this.#seen.get(realPath)?.text
   }
@@ -187,17 +189,17 @@ export class FileStates {
     return this.#seen.size > 0
   }
 
-  /** Files that were read or written, the newest first. */
+  /** Files that were read or written, newest first. */
   get newestFirst(): readonly LastSeen[] {
     return [...this.#seen.values()].toReversed()
   }
 
-  /** A file that had changed was read again for the model, which may get to see this text of it. */
-  carried(realPath: string, file: SeenFile, text: string): void {
+  /** Records that a changed file was read again, and that the model may get to see this text of it. */
+  recordCarried(realPath: string, file: SeenFile, text: string): void {
     this.#carried.set(realPath, { file, text })
   }
 
-  /** `isShown` tells whether the conversation holds a text that was carried over. */
+  /** @param isShown Whether the conversation contains a text that was carried over. */
   freshness(realPath: string, now: SeenFile, isShown: (text: string) => boolean): Freshness {
     const seen = this.#seen.get(realPath)
     if (seen === undefined) return 'never read'
@@ -206,7 +208,7 @@ export class FileStates {
     return carried !== undefined && isSame(carried.file, now) && isShown(carried.text) ? 'fresh' : 'changed'
   }
 
-  /** Runs one piece of work on a file after another (F3). */
+  /** Runs tasks on a file one after another (F3). */
   async inTurn<T>(realPath: string, work: () => Promise<T>): Promise<T> {
     const before = this.#turns.get(realPath) ?? Promise.resolve()
     const turn = before.then(work, work)
@@ -228,7 +230,7 @@ function fileMemoOf({ realPath: path, file, firstLine }: LastSeen): FileMemo {
   return { file: { path, modifiedMs, bytes, ...(hash !== undefined && { sha256: hash }), firstLine } }
 }
 
-/** None for the memo of another tool. */
+/** Empty for the memo of another tool. */
 function filesOfMemo(memo: Json): readonly LastSeen[] {
   if (!isJsonObject(memo)) return []
   const { file, files } = memo

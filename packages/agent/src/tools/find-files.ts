@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { ToolContext, ToolOutput } from '@halting/core'
 import { toolsOfCaller } from './available-tools.ts'
 import { BestNames, rankedGlob } from './ranked-names.ts'
-import { failed } from './result.ts'
+import { errorResult } from './result.ts'
 import { runRipgrep, searchNote, withoutVersionControl } from './ripgrep.ts'
 import { isHidden, type Root, searchRoot } from './search-root.ts'
 import {
@@ -22,18 +22,18 @@ import {
   tooManyAlternatives,
   tryPattern,
 } from './search-texts.ts'
-import { exactPath, shownName } from './shown-name.ts'
+import { exactPath, displayName } from './display-name.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Input of the Glob tool. */
 export interface GlobInput {
   /** A glob pattern, such as `*.ts`. */
   readonly pattern: string
-  /** The folder to look in. Default: the working directory. */
+  /** The folder to search (default: the working directory). */
   readonly path?: string
 }
 
-/** The work of Glob. */
+/** Executes Glob. */
 export async function findFiles(
   { pattern, path }: GlobInput,
   workspace: Workspace,
@@ -41,8 +41,8 @@ export async function findFiles(
 ): Promise<ToolOutput> {
   const { signal, rights } = context
   const root = await searchRoot(path, workspace, context)
-  if (root.kind === 'refused') return failed(root.why)
-  if (!root.isDirectory) return failed(rootIsFile(root.path, toolsOfCaller(rights)))
+  if (root.kind === 'refused') return errorResult(root.why)
+  if (!root.isDirectory) return errorResult(rootIsFile(root.path, toolsOfCaller(rights)))
   return find(pattern, root, workspace, { signal, rights })
 }
 
@@ -54,17 +54,17 @@ async function find(
 ): Promise<ToolOutput> {
   const { globFiles, searchCharacters } = workspace.limits
   const glob = rankedGlob(pattern)
-  if (glob === undefined) return failed(tooManyAlternatives)
+  if (glob === undefined) return errorResult(tooManyAlternatives)
   const names = new BestNames(glob)
   let files: string[] = []
   let characters = 0
   let rest = ''
   const list = (name: string): void => {
-    const shown = shownName(resolve(root.path, name), workspace.cwd)
-    characters += shown.length + 1
-    if (files.length < globFiles && characters <= searchCharacters) files.push(shown)
+    const display = displayName(resolve(root.path, name), workspace.cwd)
+    characters += display.length + 1
+    if (files.length < globFiles && characters <= searchCharacters) files.push(display)
   }
-  // Not by ripgrep's --glob, which would bring back what .gitignore leaves out.
+  // Not by ripgrep's --glob, which would include files that .gitignore excludes.
   const args = ['--files', '--null', '--sortr=modified']
   const end = await runRipgrep(
     { args: [...args, ...withoutVersionControl], cwd: root.real, signal, limitMs: workspace.limits.searchMs },
@@ -75,7 +75,7 @@ async function find(
         if (glob.fitOf(name) === undefined || isHidden(name, root, workspace, rights)) continue
         const taken = names.take(name)
         if (taken === 'no') continue
-        if (taken === 'begins anew') {
+        if (taken === 'restarts') {
           files = []
           characters = 0
         }
@@ -84,16 +84,16 @@ async function find(
       return 'more'
     },
   )
-  if (end.kind === 'aborted') return failed(interrupted)
+  if (end.kind === 'aborted') return errorResult(interrupted)
   const { lookAlikes, passedOver } = names
   const [only, ...others] = lookAlikes
-  // A search that was ended early may have missed another one.
+  // A search that ended early may have missed another one.
   const isOnly = only !== undefined && others.length === 0 && end.kind === 'done'
   if (isOnly) list(only)
   const count = isOnly ? 1 : names.count
   if (end.kind === 'failed' && count === 0) {
     const hint = end.why === noRipgrep && toolsOfCaller(rights)('Bash') ? searchByBash : ''
-    return failed(searchFailed('Glob', end.why) + hint)
+    return errorResult(searchFailed('Glob', end.why) + hint)
   }
   const problem = searchNote(end, workspace.limits.searchMs)
   const details = { filenames: files, numFiles: count, truncated: count > files.length }
@@ -112,7 +112,7 @@ async function find(
   return { content: files.join('\n') + notes.map((note) => `\n\n${note}`).join('') + problem, details }
 }
 
-/** What to call next where nothing matches. */
+/** What to call next if nothing matches. */
 function hintsFor(pattern: string, root: Root, workspace: Workspace, rights: ToolContext['rights']): string {
   const path = root.path === workspace.cwd ? undefined : root.path
   const last = pattern.split('/').at(-1) ?? ''

@@ -3,11 +3,11 @@ import type { Environment } from './limits.ts'
 
 export interface GitOutput {
   readonly text: string
-  /** Git had more to say: it was ended. */
+  /** Whether git was stopped because of too much output. */
   readonly isCut: boolean
 }
 
-/** What git says, its beginning where it says more than `mostBytes`; undefined when it fails or takes too long. */
+/** The output of git, cut after `mostBytes`; undefined if it fails or takes too long. */
 export function gitOutput(
   cwd: string,
   args: readonly string[],
@@ -37,16 +37,16 @@ export function gitOutput(
   })
 }
 
-/** Asks for the settings of filters by name: each is `filter.NAME.KEY`. */
+/** Lists the names of filter settings: each is `filter.NAME.KEY`. */
 export const askForFilters = ['config', '-z', '--name-only', '--get-regexp', '^filter\\.'] as const
 
-/** The sections of filters in what git answers to that, each once: `filter.NAME`. */
-export function filtersIn(told: string): readonly string[] {
-  const sections = told.split('\0').map((name) => name.slice(0, Math.max(0, name.lastIndexOf('.'))))
+/** The filters in the output of that command, without duplicates: `filter.NAME`. */
+export function filtersIn(output: string): readonly string[] {
+  const sections = output.split('\0').map((name) => name.slice(0, Math.max(0, name.lastIndexOf('.'))))
   return [...new Set(sections)].filter((section) => section !== '')
 }
 
-/** The settings that leave filters with nothing to run. */
+/** Settings that leave filters without a command. */
 export function settingsWithout(filters: readonly string[]): readonly (readonly [key: string, value: string])[] {
   return filters.flatMap((section) => [
     ...['clean', 'smudge', 'process'].map((part) => [`${section}.${part}`, ''] as const),

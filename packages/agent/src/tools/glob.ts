@@ -3,10 +3,10 @@ import type { JsonObject, Tool } from '@halting/core'
 import { filledText, inputForm, optional, searchAliases } from './input.ts'
 import type { GlobInput } from './find-files.ts'
 import { unsupportedPattern } from './search-texts.ts'
-import { tellingFailures } from './telling-failures.ts'
+import { withErrorResults } from './error-results.ts'
 import type { Workspace } from './workspace.ts'
 
-/** Finds files by name, the ones changed last first. */
+/** Finds files by name, most recently changed first. */
 export function createGlobTool(workspace: Workspace): Tool<GlobInput> {
   const { globFiles } = workspace.limits
   const form = inputForm<GlobInput>(
@@ -33,8 +33,8 @@ export function createGlobTool(workspace: Workspace): Tool<GlobInput> {
     },
     readOnly: true,
     execute: (input, context) =>
-      tellingFailures({ path: input.path ?? workspace.cwd, doing: 'searched' }, async () => {
-        // Loaded when used.
+      withErrorResults({ path: input.path ?? workspace.cwd, doing: 'searched' }, async () => {
+        // Loaded on demand.
         const { findFiles } = await import('./find-files.ts')
         return findFiles(input, workspace, context)
       }),
@@ -44,8 +44,8 @@ export function createGlobTool(workspace: Workspace): Tool<GlobInput> {
 const wildcards = /[*?[\]{}!\\]/
 
 /**
- * A pattern that begins with an absolute path, with `~/` or with `..` searches that directory: it moves to `path`, which is what rules judge. Its other
- * segments stay the pattern.
+ * A pattern that begins with an absolute path, `~/` or `..` searches that directory: it is moved to `path`, which
+ * rules judge. The other segments remain the pattern.
  */
 function withoutRoot(input: JsonObject): JsonObject {
   const { pattern, path } = input

@@ -1,10 +1,10 @@
 import type { Tool } from '@halting/core'
 import { filledText, flag, inputForm, oneOf, optional, searchAliases, wholeNumber } from './input.ts'
 import type { GrepInput } from './search-files.ts'
-import { tellingFailures } from './telling-failures.ts'
+import { withErrorResults } from './error-results.ts'
 import type { Workspace } from './workspace.ts'
 
-/** Searches in files with ripgrep. */
+/** Searches file contents with ripgrep. */
 export function createGrepTool(workspace: Workspace): Tool<GrepInput> {
   const form = inputForm<GrepInput>(
     'Grep',
@@ -37,8 +37,8 @@ export function createGrepTool(workspace: Workspace): Tool<GrepInput> {
     validate: (input) => form.validate(input),
     readOnly: true,
     execute: (input, context) =>
-      tellingFailures({ path: input.path ?? workspace.cwd, doing: 'searched' }, async () => {
-        // Loaded when used.
+      withErrorResults({ path: input.path ?? workspace.cwd, doing: 'searched' }, async () => {
+        // Loaded on demand.
         const { searchFiles } = await import('./search-files.ts')
         return searchFiles(input, workspace, context)
       }),

@@ -7,7 +7,7 @@ export interface ListBounds {
   readonly mostItems: number
 }
 
-/** A list of objects, each with these fields and no others. */
+/** A list of objects, each with exactly these fields. */
 export function listOf<Item>(
   description: string,
   fields: Fields<Item>,

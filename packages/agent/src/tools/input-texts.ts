@@ -1,4 +1,4 @@
-// Inputs of tools that do not fit.
+// Invalid inputs of tools.
 
 export const notAnObject = 'the input must be an object'
 export const missingField = (name: string, expected: string): string => `${name} is missing (${expected})`

@@ -11,16 +11,16 @@ import {
   wrongField,
 } from './input-texts.ts'
 
-// Written by hand: importing zod costs 55 to 75 ms here, and these few forms need none of it.
+// Written by hand: importing zod costs 55 to 75 ms here, and these few forms do not need it.
 
-/** One field of a tool's input: its JSON Schema and its check are the same declaration. */
+/** One field of a tool's input: its JSON Schema and its check are one declaration. */
 export interface Field<Value, Required extends boolean> {
   readonly required: Required
   readonly schema: JsonObject
-  /** What a value must be, for the model. */
+  /** What a value must be, in words for the model. */
   readonly expected: string
   accepts(value: unknown): value is Value
-  /** An empty text means that the field is absent, where it is optional. */
+  /** For an optional field: an empty text counts as absent. */
   readonly emptyIsAbsent?: true
 }
 
@@ -31,22 +31,22 @@ export type Fields<Input> = {
 export interface InputForm<Input> {
   readonly schema: JsonObject
   validate(input: unknown): InputCheck<Input>
-  /** The input with its fields under their own names, for `Tool.canonicalInput`. */
+  /** The input with the tool's own field names, for `Tool.canonicalInput`. */
   canonicalInput(input: JsonObject): JsonObject
 }
 
-/** Other names of fields: those that tools of other agents have. */
+/** Field names of similar tools of other agents. */
 export type FieldAliases<Input> = { readonly [alias: string]: keyof Input & string }
 
-/** What other tools call the place of a search. */
+/** Other names for the folder of a search. */
 export const searchAliases = { file_path: 'path', directory: 'path', dir: 'path' } as const
 
-/** What other tools call the path of a file. */
+/** Other names for the path of a file. */
 export const pathAliases = { path: 'file_path', file: 'file_path', filename: 'file_path' } as const
 
 /**
- * Makes the form of a tool's input. An input that plainly means a valid one is accepted as that one; otherwise the answer reports every problem, each
- * with what is valid.
+ * Creates the form of a tool's input. An input that clearly means a valid one is accepted as that one. Otherwise the
+ * answer reports every problem, each with what is valid.
  */
 export function inputForm<Input>(
   toolName: string,
@@ -54,17 +54,17 @@ export function inputForm<Input>(
   aliases: FieldAliases<Input> = {},
 ): InputForm<Input> {
   const known = new Map<string, Field<unknown, boolean>>(Object.entries(fields))
-  // The check refuses other fields: saying so in the schema would cost tokens in every request.
+  // Other fields are rejected by the check: declaring that in the schema would cost tokens in every request.
   const { additionalProperties: _, ...schema } = schemaOfFields(known)
   return {
     schema,
     canonicalInput: (given) => withoutEmpty(renamedFields(given, known, aliases), known),
     validate(received) {
-      // Not under other names: who calls this has had them replaced before the call was judged.
-      const given = isJsonObject(received) ? withoutEmpty(received, known) : received
-      const input = problemsOf(given, known).length === 0 ? given : coercedInput(schema, jsonOf(given))
+      // Aliases were replaced before the call was judged.
+      const fields = isJsonObject(received) ? withoutEmpty(received, known) : received
+      const input = problemsOf(fields, known).length === 0 ? fields : coercedInput(schema, jsonOf(fields))
       const problems = problemsOf(input, known)
-      // True: every field was found by its own check to be what `Input` says, and there are no others.
+      // True: every field was checked to be what `Input` says, and there are no others.
       if (problems.length === 0) return { valid: true, input: input as Input }
       const names = [...known].map(([name, field]) => (field.required ? name : `${name}?`)).join(', ')
       return { valid: false, message: invalidInput(problems.join('; '), toolName, names) }
@@ -72,7 +72,7 @@ export function inputForm<Input>(
   }
 }
 
-/** Where a field and its alias are both there, both stay: the check reports the alias. */
+/** If a field and its alias are both present, both stay: the check reports the alias. */
 function renamedFields<Input>(
   input: JsonObject,
   known: ReadonlyMap<string, unknown>,
@@ -98,7 +98,7 @@ function withoutEmpty(input: JsonObject, known: ReadonlyMap<string, Field<unknow
   return entries.some(isAbsent) ? Object.fromEntries(entries.filter((entry) => !isAbsent(entry))) : input
 }
 
-/** The JSON Schema of an object with these fields and no others. */
+/** The JSON Schema of an object with exactly these fields. */
 export function schemaOfFields(known: ReadonlyMap<string, Field<unknown, boolean>>): JsonObject {
   const properties = Object.fromEntries([...known].map(([name, field]): [string, Json] => [name, field.schema]))
   const required = [...known].filter(([, field]) => field.required).map(([name]) => name)
@@ -106,8 +106,8 @@ export function schemaOfFields(known: ReadonlyMap<string, Field<unknown, boolean
 }
 
 /**
- * The schema with these fields alone, each with the description that is given here or none. The others are accepted from models that know them, and are
- * not worth their tokens in each request.
+ * The schema with only these fields, each with the given description or none. Other fields are accepted from models
+ * that know them, and are not worth their tokens in each request.
  */
 export function schemaOfSome(
   { properties, required }: JsonObject,
@@ -128,10 +128,10 @@ export function schemaOfSome(
 
 function problemsOf(input: unknown, known: ReadonlyMap<string, Field<unknown, boolean>>): readonly string[] {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return [notAnObject]
-  const given = new Map<string, unknown>(Object.entries(input))
-  const unknown = [...given.keys()].filter((name) => !known.has(name)).map(unknownField)
+  const values = new Map<string, unknown>(Object.entries(input))
+  const unknown = [...values.keys()].filter((name) => !known.has(name)).map(unknownField)
   const wrong = [...known].flatMap(([name, field]) => {
-    const value = given.get(name)
+    const value = values.get(name)
     if (value === undefined) return field.required ? [missingField(name, field.expected)] : []
     return field.accepts(value) ? [] : [wrongField(name, field.expected, shownValue(value))]
   })
@@ -154,7 +154,10 @@ export function text(description: string): Field<string, true> {
   }
 }
 
-/** A non-empty string without NUL: no path, command or pattern may contain one. The check refuses an empty one; models need not be told. */
+/**
+ * A non-empty string without NUL, which no path, command or pattern may contain. The check rejects an empty one; the
+ * schema need not say so.
+ */
 export function filledText(description: string): Field<string, true> {
   return {
     required: true,
@@ -165,7 +168,7 @@ export function filledText(description: string): Field<string, true> {
   }
 }
 
-/** Without an upper bound: a tool lowers what is more than its maximum, and reports that. */
+/** Without an upper bound: a tool lowers a value above its maximum and reports that. */
 export function wholeNumber(description: string, { minimum }: { readonly minimum: number }): Field<number, true> {
   return {
     required: true,
@@ -198,7 +201,7 @@ export function optional<Value>(field: Field<Value, true>): Field<Value, false> 
   return { ...field, required: false }
 }
 
-/** Half a character would become another one on the way to disk. */
-export function isWritable(given: string): boolean {
-  return !/\p{Surrogate}/u.test(given)
+/** Lone surrogates would be replaced on the way to disk. */
+export function isWritable(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text)
 }

@@ -13,7 +13,7 @@ import {
 } from './task-texts.ts'
 import { shownCommand } from './task-words.ts'
 
-/** What commands of a session left; a `Workspace` is one. */
+/** What commands of a session left running; a `Workspace` is one. */
 interface Place {
   readonly tasks: BackgroundTasks
   readonly processes: ProcessTable
@@ -22,11 +22,15 @@ interface Place {
   readonly redactsSecrets?: boolean
 }
 
-/** Ends what still runs or leaves it, as the policy says, and names it. `Workspace.dispose` waits until what is ended here is gone. */
+/**
+ * Ends running commands or leaves them, by the policy, and lists them. `Workspace.dispose` waits until those that are
+ * ended here are gone.
+ */
 export function leaveRunning(workspace: Place, policy: Background['atEnd']): readonly TaskLeft[] {
   const { tasks, processes } = workspace
-  // What the sandbox holds cannot outlive the program, whatever is wanted.
-  const policyOf = ({ isHeld }: { readonly isHeld: boolean }): Background['atEnd'] => (isHeld ? 'stop' : policy)
+  // Confined commands cannot outlive the program, whatever the policy.
+  const policyOf = ({ isConfined }: { readonly isConfined: boolean }): Background['atEnd'] =>
+    isConfined ? 'stop' : policy
   return [
     ...tasks.running.flatMap((task) => leaveTask(task, policyOf(task.shell), workspace)),
     ...processes.leftBehind.flatMap((left) => leaveRest(left, policyOf(left.origin), workspace)),
@@ -42,18 +46,18 @@ function leaveTask(task: BackgroundTask, policy: Background['atEnd'], workspace:
     return [{ type: 'left', id, how: 'kept', description: leftRunningCommand(id, command, groupId, output) }]
   }
   const detached = policy === 'stop' ? [] : shell.leaveDetached()
-  task.isTold = true
+  task.isReported = true
   void workspace.tasks.stop(task)
   const end: TaskLeft = { type: 'left', id, how: 'stopped', description: leftCommand(id, command) }
-  return [end, ...livingOn(detached, command, shell.pipe, workspace)]
+  return [end, ...leftDetachedRows(detached, command, shell.pipe, workspace)]
 }
 
-/** What a command left behind that had ended: what detached itself lives on, and the rest is ended. */
+/** Processes that a finished command left behind: detached ones may live on, the rest is ended. */
 function leaveRest({ group, origin }: LeftBehind, policy: Background['atEnd'], workspace: Place): readonly TaskLeft[] {
   const { processes } = workspace
   const command = shownCommand(origin.command, workspace.redact)
   const { detached, rest } = policy === 'stop' ? { detached: [], rest: group } : processes.leaveDetached(group)
-  const left = livingOn(detached, command, origin.pipe, workspace)
+  const left = leftDetachedRows(detached, command, origin.pipe, workspace)
   if (!processes.has(rest)) return left
   if (policy === 'keep') {
     processes.leave(rest)
@@ -65,7 +69,7 @@ function leaveRest({ group, origin }: LeftBehind, policy: Background['atEnd'], w
   return [...left, { type: 'left', id: null, how: 'stopped', description: leftChildren(command) }]
 }
 
-function livingOn(
+function leftDetachedRows(
   detached: readonly number[],
   command: string,
   pipe: ShellCommand['pipe'],

@@ -4,25 +4,25 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { BackgroundTask } from './background-tasks.ts'
 
-/** What lives on when this program ends, and where its output goes then. */
+/** Commands that outlive this program, and the destination of their output. */
 export class LeftRunning {
   readonly #tasks = new Map<BackgroundTask, string | undefined>()
   readonly #pipes = new Set<Readable>()
 
-  /** Gives the file that its output goes to; none where secrets are to be kept off the disk. */
+  /** Returns the file for its output; undefined if secrets must stay off the disk. */
   addTask(task: BackgroundTask, keepsOutput: boolean): string | undefined {
-    // A name that nobody can know before.
+    // An unpredictable name.
     const path = keepsOutput ? join(tmpdir(), `halting-${task.id}-${randomUUID()}.log`) : undefined
     if (!this.#tasks.has(task)) this.#tasks.set(task, path)
     return this.#tasks.get(task)
   }
 
-  /** It lives on, and that was told. */
+  /** Whether it lives on, which was reported. */
   has(task: BackgroundTask): boolean {
     return this.#tasks.has(task)
   }
 
-  /** The pipe of something that goes on. A process that writes into a pipe without a reader is ended by that. */
+  /** The pipe of a process that lives on. A process that writes into a pipe without a reader is killed by that. */
   addPipe(pipe: Readable | undefined): void {
     if (pipe !== undefined) this.#pipes.add(pipe)
   }
@@ -30,7 +30,7 @@ export class LeftRunning {
   /** From here on nothing of this depends on this program. */
   async handOver(): Promise<void> {
     if (this.#tasks.size + this.#pipes.size === 0) return
-    const { drainInto } = await import('./drain-into.ts')
+    const { drainPipeInto: drainInto } = await import('./drain-into.ts')
     for (const [{ shell, state }, path] of this.#tasks) {
       if (state !== 'running') continue
       shell.leave()

@@ -2,45 +2,47 @@ import type { Environment } from '@halting/policy/files'
 
 export type { Environment } from '@halting/policy/files'
 
-/** Everything that a tool shows to the model, keeps in memory or waits for has a bound, and all bounds are here. */
+/** All limits of what a tool shows to the model, stores in memory or waits for. */
 export interface Limits {
-  /** Lines of one Read when the call does not say. */
+  /** Lines of one Read, if the call does not say. */
   readonly readLines: number
-  /** Characters of one line; what is longer is cut. */
+  /** Characters of one line; longer lines are cut. */
   readonly lineCharacters: number
   /** Characters of one Read, Grep or Glob result. */
   readonly readCharacters: number
-  /** Characters of one result of a search. */
+  /** Characters of one search result. */
   readonly searchCharacters: number
-  /** Size of an image once it is base64: the Messages API refuses more. */
+  /** Size of an image in base64: the Messages API refuses more. */
   readonly imageBytes: number
-  /** Size of an image file that is read to be made smaller. */
+  /** Size of an image file that is read in order to reduce it. */
   readonly imageFileBytes: number
   /** Files larger than this are neither edited nor hashed. */
   readonly editBytes: number
   /** Files that one Glob lists. */
   readonly globFiles: number
-  /** Bytes of a file that one Read goes through. */
+  /** Bytes of a file that one Read scans. */
   readonly readBytes: number
-  /** How long one Grep or Glob may take. */
+  /** Time limit of one Grep or Glob. */
   readonly searchMs: number
   /** Characters of the output of one command. */
   readonly bashOutputCharacters: number
-  /** Milliseconds that a command may take when the call does not say. */
+  /** Time limit of a command in milliseconds, if the call does not say. */
   readonly bashTimeoutMs: number
-  /** Most milliseconds that a call can ask for. */
+  /** Maximum time limit that a call can request, in milliseconds. */
   readonly bashMaxTimeoutMs: number
-  /** Between SIGTERM and SIGKILL. */
+  /** Time between SIGTERM and SIGKILL. */
   readonly killGraceMs: number
-  /** How long a pipe that something else still holds must be quiet before a finished command counts as told. */
+  /**
+   * How long a pipe that other processes hold open must be quiet before a finished command counts as completely read.
+   */
   readonly drainQuietMs: number
 }
 
-/** The limits of tools where neither the environment nor the caller sets others. */
+/** Default limits of tools. */
 export const defaultLimits: Limits = Object.freeze({
   readLines: 2000,
   lineCharacters: 2000,
-  // Within one result that is shown whole (spec R-TOOL-18a): Read itself then says where to go on.
+  // Small enough that a result is shown whole (spec R-TOOL-18a): Read itself says where to continue.
   readCharacters: 48_000,
   searchCharacters: 30_000,
   imageBytes: 5 * 1024 * 1024,
@@ -56,7 +58,7 @@ export const defaultLimits: Limits = Object.freeze({
   drainQuietMs: 50,
 })
 
-/** The defaults, then what the environment says, then what the caller says. */
+/** The defaults, overridden by the environment, overridden by the caller. */
 export function limitsFrom(env: Environment, chosen: Partial<Limits> = {}): Limits {
   const bashMaxTimeoutMs =
     chosen.bashMaxTimeoutMs ?? positive(env['BASH_MAX_TIMEOUT_MS']) ?? defaultLimits.bashMaxTimeoutMs

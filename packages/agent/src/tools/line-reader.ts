@@ -6,16 +6,16 @@ import { hashOf } from './file-state.ts'
 import { lineCut } from './path-texts.ts'
 import { encodingOf, type TextEncoding } from './text-encoding.ts'
 
-/** Part of a text file, as lines without their ends. */
+/** Part of a text file, as lines without line ends. */
 export interface LinesRead {
   readonly lines: readonly string[]
-  /** Lines of the whole file; undefined when reading stopped before its end. */
+  /** Number of lines of the whole file; undefined if reading stopped before its end. */
   readonly lineCount: number | undefined
-  /** More lines follow the ones returned. */
+  /** Whether more lines follow. */
   readonly hasMore: boolean
   readonly hash: string | undefined
   readonly encoding: TextEncoding
-  /** The file goes on, and was not read any further. */
+  /** Whether reading stopped before the end of the file. */
   readonly wasCut: boolean
 }
 
@@ -23,9 +23,9 @@ export interface LineRange {
   /** 1-based. */
   readonly firstLine: number
   readonly maxLines: number
-  /** What is kept of one line; the rest counts towards `length` only through `[...]` notes of the caller. */
+  /** Stored characters of one line; the rest appears only in `[...]` notes of the caller. */
   readonly lineCharacters: number
-  /** Stop keeping lines once this many characters are kept. */
+  /** Stop storing lines after this many characters. */
   readonly maxCharacters: number
 }
 
@@ -34,19 +34,19 @@ const chunkBytes = 64 * 1024
 interface ReadLinesOptions {
   readonly hashes: boolean
   readonly signal: AbortSignal
-  /** A file may grow while it is read, or be larger than it says. */
+  /** A file may grow while it is read, or be larger than reported. */
   readonly mostBytes?: number
 }
 
-/** What is read: its bytes, piece by piece. */
+/** A source of bytes, read in chunks. */
 export interface ByteSource {
-  /** The next piece, which may be used until the one after it; an empty one at the end. */
+  /** The next chunk, valid until the following call; empty at the end. */
   next(): Promise<Buffer>
-  /** All of them, where they are in memory. */
+  /** All bytes, if they are in memory. */
   readonly whole?: Buffer
 }
 
-/** A file that is open, from where it was read last. */
+/** An open file, from its current position. */
 export function bytesOfFile(file: Pick<OpenFile, 'read'>): ByteSource {
   const buffer = Buffer.allocUnsafeSlow(chunkBytes)
   return {
@@ -57,7 +57,7 @@ export function bytesOfFile(file: Pick<OpenFile, 'read'>): ByteSource {
   }
 }
 
-/** Bytes that are in memory already. */
+/** Bytes in memory. */
 export function sourceOf(bytes: Buffer): ByteSource {
   let at = 0
   return {
@@ -71,8 +71,8 @@ export function sourceOf(bytes: Buffer): ByteSource {
 }
 
 /**
- * Reads a range of lines in bounded memory. Goes on to the end of the file for its hash and line count when `hashes` is
- * true, and stops after the range when it is not.
+ * Reads a range of lines in bounded memory. With `hashes`, continues to the end of the file for its hash and line
+ * count; otherwise stops after the range.
  */
 export async function readLines(
   source: ByteSource,
@@ -80,7 +80,7 @@ export async function readLines(
   { hashes, signal, mostBytes = Infinity }: ReadLinesOptions,
 ): Promise<LinesRead> {
   const taker = new LineTaker(range)
-  // At once it takes half.
+  // Hashing all at once takes half the time.
   const known = hashes && source.whole !== undefined ? hashOf(source.whole) : undefined
   const hash = hashes && known === undefined ? createHash('sha256') : undefined
   let decoder: Decoder | undefined
@@ -112,14 +112,16 @@ interface Decoder {
   end(): string
 }
 
-/** What is no text in its encoding becomes the sign for that. */
+/** Invalid bytes become replacement characters. */
 function decoderOf(encoding: TextEncoding): Decoder {
   if (encoding === 'utf-8') return new StringDecoder('utf8')
   const decoder = new TextDecoder(encoding, { ignoreBOM: true })
   return { write: (bytes) => decoder.decode(bytes, { stream: true }), end: () => decoder.decode() }
 }
 
-/** Splits chunks into lines and keeps those of a range. A line that is too long is kept as its head and its length. */
+/**
+ * Splits chunks into lines and stores those of a range. A line that is too long is stored as its head and its length.
+ */
 class LineTaker {
   readonly lines: string[] = []
   lineCount = 0
@@ -171,9 +173,9 @@ class LineTaker {
   }
 }
 
-function cutLine(kept: string, length: number, lineCharacters: number): string {
+function cutLine(stored: string, length: number, lineCharacters: number): string {
   if (length > lineCharacters + 1) {
-    return headOf(kept, lineCharacters) + lineCut(length - lineCharacters)
+    return headOf(stored, lineCharacters) + lineCut(length - lineCharacters)
   }
-  return kept.endsWith('\r') ? kept.slice(0, -1) : kept
+  return stored.endsWith('\r') ? stored.slice(0, -1) : stored
 }

@@ -6,7 +6,7 @@ import { nearest } from '../nearest.ts'
 import { toolsOfCaller } from './available-tools.ts'
 import { nearestFolder, similarNames } from './path-texts.ts'
 import { notFoundAnywhere } from './read-texts.ts'
-import { inOneLine } from './shown-name.ts'
+import { inOneLine } from './display-name.ts'
 import type { Workspace } from './workspace.ts'
 
 const mostRead = 10_000
@@ -14,8 +14,8 @@ const mostShown = 3
 const mostCompared = 2_000
 
 /**
- * Sentences that help to find what a path that does not exist was meant to name: names that look the same, similar names in its directory, or the nearest
- * existing directory. Names that no rule lets the caller read are left out.
+ * Sentences that help to find the intended path when a path does not exist: names that look the same, similar names in
+ * its directory, or the nearest existing directory. Omits names that rules do not let the caller read.
  */
 export async function nameHints(real: string, workspace: Workspace, rights: ToolContext['rights']): Promise<string> {
   const same = workspace.lookAlikesNote(real, rights)
@@ -29,7 +29,7 @@ export async function nameHints(real: string, workspace: Workspace, rights: Tool
   return similar.length === 0 ? search : similarNames(similar.map(inOneLine).join(', '))
 }
 
-/** Undefined where there is no such folder, or it cannot be read. */
+/** Undefined if there is no such folder, or if it cannot be read. */
 async function namesIn(path: string): Promise<readonly string[] | undefined> {
   const folder = await holdFolder(path).catch(() => undefined)
   try {
@@ -41,10 +41,10 @@ async function namesIn(path: string): Promise<readonly string[] | undefined> {
   }
 }
 
-/** Names with another extension first, then the nearest by letters, then longer ones that contain it. */
+/** Names with another extension first, then the nearest spellings, then longer names that contain it. */
 function similarTo(name: string, names: readonly string[]): readonly string[] {
   const stem = stemOf(name)
-  // Of a short name nearly every other one is near.
+  // For a short name nearly every other name would be near.
   const most = Math.floor(stem.length / 3)
   const alike = most === 0 ? [] : names.filter((each) => Math.abs(each.length - name.length) <= most)
   const near = nearest(name, alike.slice(0, mostCompared), most)
@@ -62,7 +62,7 @@ function stemOf(name: string): string {
 }
 
 function folderHint(missing: string): string {
-  // It is there and cannot be listed.
+  // It exists and cannot be listed.
   if (isFolder(missing)) return ''
   let folder = dirname(missing)
   while (folder !== dirname(folder) && !isFolder(folder)) folder = dirname(folder)

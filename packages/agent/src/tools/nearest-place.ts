@@ -20,7 +20,7 @@ import type { HasTool } from './available-tools.ts'
 import { numberedLines } from './numbered-lines.ts'
 import { closestLines } from './similar-lines.ts'
 
-/** Texts beyond this are not looked through: it would take seconds. */
+/** Longer texts are not searched: it would take seconds. */
 const longestText = 1_000_000
 const longestOld = 100_000
 // Enough to copy `old_string` from without another Read.
@@ -28,14 +28,14 @@ const mostLines = 40
 const lineCharacters = 500
 const snippetCharacters = 6000
 
-/** A file that an edit does not fit, for whoever has these tools. */
+/** A file that an edit does not match, and the caller's tools. */
 interface EditedFile {
   readonly path: string
   readonly text: string
   readonly has: HasTool
 }
 
-/** Explains why a text is not in a file: the most similar place as it is now, and what differs there. Bounded. */
+/** Explains why a text is not in a file: the most similar place, and how it differs. Bounded. */
 export function whyNotFound({ path, text: fileText, has }: EditedFile, oldString: string): string {
   // Line ends of either kind match each other.
   const [text, oldText] = [fileText.replaceAll('\r\n', '\n'), oldString.replaceAll('\r\n', '\n')]
@@ -54,15 +54,15 @@ interface Near {
   readonly line: number
   readonly count: number
   readonly why: string
-  /** What ends the lines that are counted. */
+  /** The line separators. */
   readonly ends: '\n' | RegExp
 }
 
 interface Fold {
   readonly what: string
-  /** Of both texts; lines stay lines. */
+  /** Applied to both texts; keeps the lines. */
   readonly both?: (text: string) => string
-  /** Of what was to be replaced alone. */
+  /** Applied only to the text to replace. */
   readonly old?: (text: string) => string
 }
 
@@ -101,7 +101,7 @@ const lineEnds: Fold = {
 }
 const outerSpace: Fold = { what: differences.outerSpace, old: (text) => text.trim() }
 
-/** In this order: the first that makes them the same says what differs. */
+/** In this order: the first one that makes the texts equal names the difference. */
 const folds: readonly (readonly Fold[])[] = [
   [lineNumbers],
   [spaces],
@@ -118,7 +118,7 @@ const folds: readonly (readonly Fold[])[] = [
   [spaces, lookAlikes, letterCase, outerSpace],
 ]
 
-/** The place where the two are the same once something about them is left out of account. */
+/** The place where the texts are equal once a kind of difference is ignored. */
 function foldedPlace(text: string, oldText: string): Near | undefined {
   for (const fold of folds) {
     const old = fold.reduce((folded, { both = same, old: ofOld = same }) => both(ofOld(folded)), oldText)
@@ -156,7 +156,7 @@ function lineAt(text: string, place: number): number {
   return line
 }
 
-/** As many whole lines as there is room for. */
+/** As many whole lines as fit. */
 function shownLines(lines: readonly string[], { line, count }: Near): { text: string; isWhole: boolean } {
   const place = lines.slice(line, line + count)
   const shown: string[] = []
@@ -172,40 +172,40 @@ function shownLines(lines: readonly string[], { line, count }: Near): { text: st
   return { text: shown.join('\n'), isWhole: rest === 0 && place.every((each) => each.length <= lineCharacters) }
 }
 
-/** The first line that differs, with what cannot be seen made visible. */
+/** The first line that differs, with invisible characters made visible. */
 function difference(lines: readonly string[], oldText: string, { line, count }: Near): readonly string[] {
   const old = oldText.split('\n')
   for (let index = 0; index < Math.min(count, old.length); index += 1) {
-    const [has, wanted] = [lines[line + index] ?? '', old[index] ?? '']
-    if (isThere(has, wanted, index === 0, index === old.length - 1)) continue
-    const [file, given] = around(has, wanted)
-    return [lineDifference(line + index + 1, file, given)]
+    const [has, oldLine] = [lines[line + index] ?? '', old[index] ?? '']
+    if (isThere(has, oldLine, index === 0, index === old.length - 1)) continue
+    const [file, oldPart] = around(has, oldLine)
+    return [lineDifference(line + index + 1, file, oldPart)]
   }
   return []
 }
 
-/** The first line of what was to be replaced may be the end of one in the file, and the last the beginning of one. */
-function isThere(has: string, wanted: string, isFirst: boolean, isLast: boolean): boolean {
-  if (isFirst && isLast) return has.includes(wanted)
-  return isFirst ? has.endsWith(wanted) : isLast ? has.startsWith(wanted) : has === wanted
+/** The first line to replace may be the end of a line in the file, and the last one the beginning of a line. */
+function isThere(has: string, oldLine: string, isFirst: boolean, isLast: boolean): boolean {
+  if (isFirst && isLast) return has.includes(oldLine)
+  return isFirst ? has.endsWith(oldLine) : isLast ? has.startsWith(oldLine) : has === oldLine
 }
 
 const shownAround = 60
 
-/** Both from shortly before where they part. */
-function around(has: string, wanted: string): readonly [string, string] {
+/** Both from shortly before the first difference. */
+function around(has: string, oldLine: string): readonly [string, string] {
   let at = 0
-  while (at < has.length && at < wanted.length && has[at] === wanted[at]) at += 1
+  while (at < has.length && at < oldLine.length && has[at] === oldLine[at]) at += 1
   const start = Math.max(0, at - 20)
   const show = (line: string): string => {
     const part = headOf(line.slice(start), shownAround)
     const cut = start + part.length < line.length ? '...' : ''
     return `${start > 0 ? '...' : ''}${visible(part)}${cut}`
   }
-  return [show(has), show(wanted)]
+  return [show(has), show(oldLine)]
 }
 
-/** In quotes, with all that is not plain ASCII as its number. */
+/** Quoted, with characters other than plain ASCII as escapes. */
 function visible(text: string): string {
   return JSON.stringify(text).replace(
     /[\u007F-\uFFFF]/g,

@@ -4,10 +4,10 @@ import { toolsOfCaller } from './available-tools.ts'
 import { notRead } from './change-texts.ts'
 import { filledText, inputForm, oneOf, optional, text } from './input.ts'
 import { cellIdNeeded } from './notebook-texts.ts'
-import { tellingFailures } from './telling-failures.ts'
+import { withErrorResults } from './error-results.ts'
 import type { Workspace } from './workspace.ts'
 
-/** Changes one cell of a notebook that was read and has not changed since. All else of the file stays byte for byte. */
+/** Changes one cell of a notebook that was read and has not changed since. The rest of the file stays byte for byte. */
 export function createNotebookEditTool(workspace: Workspace): Tool<NotebookEditInput> {
   const form = inputForm<NotebookEditInput>(
     'NotebookEdit',
@@ -40,7 +40,7 @@ export function createNotebookEditTool(workspace: Workspace): Tool<NotebookEditI
     async precheck(input, context) {
       const path = workspace.pathOf(input.notebook_path)
       const planning = { workspace, context }
-      // Loaded when used.
+      // Loaded on demand.
       const [{ whyNotChanged }, { whyNotEdited }] = await Promise.all([
         import('./precheck.ts'),
         import('./edit-notebook.ts'),
@@ -52,7 +52,7 @@ export function createNotebookEditTool(workspace: Workspace): Tool<NotebookEditI
     },
     execute(input, context) {
       const path = workspace.pathOf(input.notebook_path)
-      return tellingFailures({ path, doing: 'written' }, async () => {
+      return withErrorResults({ path, doing: 'written' }, async () => {
         const real = workspace.realPathOf(path, context)
         const { editNotebook } = await import('./edit-notebook.ts')
         return workspace.files.inTurn(real, () => editNotebook(path, real, input, { workspace, context }))

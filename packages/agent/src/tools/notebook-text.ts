@@ -2,9 +2,9 @@ import type { JsonObject } from '@halting/core'
 import { parseTree } from 'jsonc-parser'
 import { indentAt } from '@halting/policy'
 
-// The text is that of a notebook that was parsed. What is not changed stays as it was written: numbers that JavaScript would round, too.
+// Edits the text of a parsed notebook. Unchanged parts stay as written, including numbers that JavaScript would round.
 
-/** The text with another cell at a place. */
+/** The text with the cell at a position replaced. */
 export function withCell(text: string, place: number, cell: JsonObject): string {
   const { cells } = cellsOf(text)
   const old = cells[place]
@@ -12,7 +12,7 @@ export function withCell(text: string, place: number, cell: JsonObject): string 
   return text.slice(0, old.start) + rendered(cell, text, indentAt(text, old.start)) + text.slice(old.end)
 }
 
-/** The text with a cell more, which then stands at this place. */
+/** The text with a cell inserted at this position. */
 export function withNewCell(text: string, place: number, cell: JsonObject): string {
   const { list, cells } = cellsOf(text)
   const newline = newlineOf(text)
@@ -27,7 +27,7 @@ export function withNewCell(text: string, place: number, cell: JsonObject): stri
   return `${text.slice(0, list.start)}[${gap}${made}${newline === '' ? '' : newline + outer}]${text.slice(list.end)}`
 }
 
-/** The text without the cell at a place. */
+/** The text without the cell at a position. */
 export function withoutCell(text: string, place: number): string {
   const { cells } = cellsOf(text)
   const [before, cell, next] = [cells[place - 1], cells[place], cells[place + 1]]
@@ -43,7 +43,7 @@ interface Span {
 }
 
 function cellsOf(text: string): { readonly list: Span; readonly cells: readonly Span[] } {
-  // Of a key that is given twice the last one counts, as for JSON.parse.
+  // Of a duplicate key the last one counts, as in JSON.parse.
   const list = parseTree(text)?.children?.findLast(({ children }) => children?.[0]?.value === 'cells')?.children?.[1]
   if (list === undefined) throw new RangeError('there are no cells')
   const spanOf = ({ offset, length }: typeof list): Span => ({ start: offset, end: offset + length })
@@ -56,7 +56,7 @@ function rendered(cell: JsonObject, text: string, indent: string): string {
   return JSON.stringify(cell, undefined, unitOf(text)).split('\n').join(`${newline}${indent}`)
 }
 
-/** Jupyter indents by one space. */
+/** The indentation; Jupyter uses one space. */
 function unitOf(text: string): string {
   return /^[ \t]+(?=")/m.exec(text)?.[0] ?? ' '
 }

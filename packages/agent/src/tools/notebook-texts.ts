@@ -18,7 +18,7 @@ export const outputsLeftOut = (count: number): string => `[... ${count} more out
 export const outputCut = (leftOut: number): string => `[... ${leftOut} characters left out]`
 export const outputNotShown = (type: string): string => `[Output of type ${type}, not shown]`
 
-// Why a cell cannot be changed.
+// Reasons why a cell cannot be changed.
 
 export const missingNotebook = (path: string, hints: string): string => `${path} does not exist.${hints}`
 /** @param why such as "is not JSON" */

@@ -2,9 +2,9 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import { notNotebookReasons } from './notebook-texts.ts'
 
-/** A cell of a Jupyter notebook, as far as the tools look at it. */
+/** A cell of a Jupyter notebook, with the fields that the tools use. */
 export interface Cell {
-  /** Its own id, or `cell-N`, counted from 0, where it has none. */
+  /** Its own id; otherwise `cell-N`, counted from 0. */
   readonly id: string
   readonly type: string
   readonly source: string
@@ -16,7 +16,7 @@ export type Notebook =
   | { readonly kind: 'notebook'; readonly cells: readonly Cell[]; readonly json: JsonObject }
   | { readonly kind: 'none'; readonly why: string }
 
-/** Reads a notebook of nbformat 4. */
+/** Parses a notebook of nbformat 4. */
 export function parseNotebook(text: string): Notebook {
   let json: unknown
   try {
@@ -24,7 +24,7 @@ export function parseNotebook(text: string): Notebook {
   } catch {
     return { kind: 'none', why: notNotebookReasons.json }
   }
-  // What JSON.parse gives is JSON.
+  // JSON.parse returns JSON.
   const cells = isJsonObject(json) ? json['cells'] : undefined
   if (!isJsonObject(json) || !Array.isArray(cells)) return { kind: 'none', why: notNotebookReasons.cells }
   return { kind: 'notebook', json, cells: cells.map((cell: Json, index) => cellOf(cell, index)) }
@@ -48,7 +48,7 @@ export function textOf(value: Json | undefined): string {
   return Array.isArray(value) ? value.filter((line) => typeof line === 'string').join('') : ''
 }
 
-/** The place of a cell in the list; -1 for none. An id of its own goes before a place. */
+/** The index of a cell; -1 if none exists. Its own id takes precedence over its position. */
 export function placeOf(cells: readonly Cell[], id: string): number {
   const own = cells.findIndex((cell) => cell.id === id)
   if (own !== -1) return own

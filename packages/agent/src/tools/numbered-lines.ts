@@ -1,7 +1,7 @@
 import { headOf } from '@halting/core/adapters'
 import { lineCut } from './path-texts.ts'
 
-/** Lines as `cat -n` shows them: a right-aligned number, a tab, the text. Long lines are cut, with a note. */
+/** A line as `cat -n` shows it: a right-aligned number, a tab, the text. Long lines are cut, with a note. */
 function numberedLine(number: number, line: string, lineCharacters: number): string {
   const shown =
     line.length <= lineCharacters ? line : headOf(line, lineCharacters) + lineCut(line.length - lineCharacters)

@@ -3,17 +3,18 @@ import { closeSync, lstatSync, mkdirSync, openSync, rmSync, writeFileSync } from
 import { join } from 'node:path'
 import { spoolCut } from './shell-texts.ts'
 
-/** The most that is written of one output, and of one that is looked through for secrets. */
+/** Maximum bytes of one output, and of one that is searched for secrets. */
 const mostBytes = 64 * 1024 * 1024
 const mostRedactedBytes = 8 * 1024 * 1024
-/** No secret is as long: half of one at the end of what is looked through is left out with so much of it. */
+/** Longer than any secret: this much is dropped at a cut, so that no half of a secret is left. */
 const longestSecret = 64 * 1024
 
 // Spec R-SECRET-1.
 /**
- * All of an output that is too long to be shown, on its way to disk. It is the person's own file (0600), which nothing reads before the result was
- * looked at: `LargeResults.save` takes it over. A disk that refuses it costs the file and nothing else.
- * What is looked through for secrets is held until the end and comes to disk without them: a crash leaves none there.
+ * The whole of an output that is too long to show, written to disk. The file belongs to the user (0600), and nothing
+ * reads it before the result was checked: `LargeResults.save` takes it over. A full or failing disk costs only the
+ * file. Output that is searched for secrets is held in memory until the end and written without them: a crash leaves
+ * none on disk.
  */
 export class OutputSpool {
   readonly path: string
@@ -45,7 +46,7 @@ export class OutputSpool {
     if (this.#isOver) this.#save(cutNote(mostBytes))
   }
 
-  /** The path of what was written, complete; undefined where nothing was. */
+  /** The path of the complete file; undefined if nothing was written. */
   end(): string | undefined {
     if (this.#redact !== undefined && this.#bytes > 0) {
       const text = this.#redact(Buffer.concat(this.#held).toString())
@@ -56,7 +57,7 @@ export class OutputSpool {
     return this.#bytes === 0 ? undefined : this.path
   }
 
-  /** Nothing of it is kept. */
+  /** Deletes it. */
   drop(): void {
     this.#isOver = true
     this.#bytes = 0
@@ -80,7 +81,7 @@ export class OutputSpool {
 
   #open(): number {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
-    // A link there is none of ours, and leads elsewhere.
+    // A link in its place was not created by us, and leads elsewhere.
     if (!lstatSync(this.#folder).isDirectory()) throw new Error('not a folder of our own')
     return openSync(this.path, 'wx', 0o600)
   }

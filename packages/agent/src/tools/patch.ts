@@ -3,18 +3,18 @@ import type { Json } from '@halting/core'
 const longestPatchLines = 5000
 const longestWorkMs = 1000
 
-/** What a change of a file comes to, in the structured result of the tool that made it. */
+/** The change of a file, in the structured result of its tool. */
 export type FileChange = {
-  /** The hunks, for a person's eyes and for hooks. Empty when the texts are too far apart to be worth it. */
+  /** The hunks, for users and hooks. Empty if the texts are too different. */
   readonly structuredPatch: readonly Json[]
-  /** Null when the texts are too far apart to tell. */
+  /** Null if the texts are too different to count. */
   readonly linesAdded: number | null
   readonly linesRemoved: number | null
 }
 
 /** The change from one text to another. */
 export async function changeOf(path: string, before: string, after: string): Promise<FileChange> {
-  // Loaded when used: 15 to 40 ms.
+  // Loaded on demand: takes 15 to 40 ms.
   const { structuredPatch } = await import('diff')
   const patch = structuredPatch(path, path, before, after, undefined, undefined, { context: 3, timeout: longestWorkMs })
   if (patch === undefined) return { structuredPatch: [], linesAdded: null, linesRemoved: null }
@@ -34,12 +34,12 @@ export async function changeOf(path: string, before: string, after: string): Pro
   }
 }
 
-/** A file that was not there. */
+/** The creation of a file. */
 export function creationOf(content: string): FileChange {
   return { structuredPatch: [], linesAdded: lineCountOf(content), linesRemoved: 0 }
 }
 
-/** Lines of a text; a line feed at its end begins none. */
+/** Number of lines; a final line feed starts no new line. */
 export function lineCountOf(text: string): number {
   return text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
 }

@@ -33,5 +33,5 @@ export const similarNames = (names: string): string => ` Similar names in that d
 export const nearestFolder = (missing: string, nearest: string): string =>
   ` The directory ${missing} does not exist; the nearest existing one is ${nearest}.`
 
-/** At the end of a line of which only the beginning is shown. */
+/** Ends a line that is shown in part. */
 export const lineCut = (leftOut: number): string => ` [... ${leftOut} characters of this line left out]`

@@ -4,7 +4,7 @@ import { nextCall } from './next-call.ts'
 import { pdfByBash } from './read-texts.ts'
 
 export const wrongPages = (received: string): string => `pages must look like 3, 1-5 or 10-, but is ${received}.`
-/** @param pages undefined where they cannot be counted */
+/** @param pages undefined if they cannot be counted */
 export function noPdfLibrary(path: string, pages: number | undefined, has: HasTool): string {
   const size = pages === undefined ? '' : ` of ${pages} ${pages === 1 ? 'page' : 'pages'}`
   return `${path} is a PDF${size}. Read needs the package unpdf to show PDFs (npm i unpdf).${pdfByBash(has)}`

@@ -5,7 +5,7 @@ export const noQuestions = 'AskUserQuestion: questions is empty. Give at least o
 /** @param answers a question and its answer each, from `answerTo` */
 export const userAnswered = (answers: readonly string[]): string => `Answers of the user:\n\n${answers.join('\n\n')}`
 
-/** @param answer undefined where the user left it open */
+/** @param answer undefined if the user left it open */
 export function answerTo(question: string, answer: string | undefined): string {
   return `${question}\n${answer === undefined ? noAnswer : `Answer: ${answer}`}`
 }

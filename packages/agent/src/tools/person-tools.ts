@@ -5,23 +5,23 @@ import { type Field, filledText, flag, inputForm, optional, text } from './input
 import * as texts from './person-texts.ts'
 import { planModeWords } from '@halting/policy'
 
-/** One thing that a person can choose. */
+/** An option of a question. */
 export interface QuestionOption {
-  /** What the person sees and chooses. */
+  /** The text that the user sees. */
   readonly label: string
   /** What choosing it means. */
   readonly description?: string
 }
 
-/** One question to a person. */
+/** A question to the user. */
 export interface Question {
   /** The question. */
   readonly question: string
-  /** A short title, in a word or two. */
+  /** A short title of one or two words. */
   readonly header?: string
-  /** What the person can choose; without any the answer is free text. */
+  /** The options; without any, the answer is free text. */
   readonly options?: readonly QuestionOption[]
-  /** Whether several can be chosen. Default: false. */
+  /** Whether several can be chosen (default: false). */
   readonly multiSelect?: boolean
 }
 
@@ -29,7 +29,7 @@ export interface Question {
 export interface AskUserQuestionInput {
   /** The questions, in order. */
   readonly questions: readonly Question[]
-  /** What the person said, by question: whoever asks puts it there with `updatedInput`. */
+  /** The user's answers by question. The frontend adds them with `updatedInput`. */
   readonly answers?: JsonObject
 }
 
@@ -41,13 +41,13 @@ export interface ExitPlanModeInput {
 
 // Spec R-PLAN-1.
 /**
- * Tools that put something to a person: for programs in which somebody answers, or comes later. The rules always have a person decide
- * about their calls, whatever the mode. `planInstructions`: how a plan is made, in place of ours.
+ * Tools that ask the user, for programs in which somebody answers now or later. The rules always have a user decide
+ * about their calls, whatever the mode.
  */
 export function createPersonTools({
   planInstructions,
 }: {
-  /** How a plan is made, for the model. Default: built-in instructions. */
+  /** Instructions for making a plan (default: built-in instructions). */
   readonly planInstructions?: string
 } = {}): readonly AnyLeafTool[] {
   const planWords = planModeWords({ instructions: planInstructions, hasExit: true })
@@ -93,23 +93,23 @@ function createAskUserQuestionTool(): Tool<AskUserQuestionInput> {
       if (!check.valid || check.input.questions.length > 0) return check
       return { valid: false, message: texts.noQuestions }
     },
-    // What was answered is in the input: it can be told again.
+    // The answers are in the input: executing it again gives the same result.
     readOnly: true,
     concurrencySafe: false,
-    execute({ questions, answers: said = {} }) {
-      const answered = questions.map(({ question }) => texts.answerTo(question, answerText(said[question])))
+    execute({ questions, answers: userAnswers = {} }) {
+      const answered = questions.map(({ question }) => texts.answerTo(question, answerText(userAnswers[question])))
       return {
         content: texts.userAnswered(answered),
-        details: { questions: questions.length, answers: said },
+        details: { questions: questions.length, answers: userAnswers },
       }
     },
   }
 }
 
-/** What the user answered; undefined for nothing. */
-function answerText(given: JsonObject[string]): string | undefined {
-  if (given === undefined || given === null || given === '') return undefined
-  const all = typeof given === 'string' ? given : Array.isArray(given) ? given.join(', ') : JSON.stringify(given)
+/** The user's answer; undefined if none exists. */
+function answerText(answer: JsonObject[string]): string | undefined {
+  if (answer === undefined || answer === null || answer === '') return undefined
+  const all = typeof answer === 'string' ? answer : Array.isArray(answer) ? answer.join(', ') : JSON.stringify(answer)
   return headOf(all, longestAnswer)
 }
 
@@ -136,7 +136,7 @@ function createExitPlanModeTool(): Tool<ExitPlanModeInput> {
     description:
       'Submits a plan for the user to approve, which ends plan mode. In plan mode, nothing can change before that.',
     inputSchema: form.schema,
-    // Another agent takes prompts for commands here that a yes allows. A yes allows none of ours: rules do.
+    // Another agent accepts prompts for commands here that an approval allows. Here only rules allow commands.
     canonicalInput: ({ allowedPrompts: _, ...input }) => input,
     validate: (input) => form.validate(input),
     readOnly: true,

@@ -1,37 +1,37 @@
 import type { PrecheckContext } from '@halting/core/adapters'
 import { isInsideAny } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
-import { tellingFailures } from './telling-failures.ts'
+import { withErrorResults } from './error-results.ts'
 import type { Workspace } from './workspace.ts'
 
-/** For whom a change of a file is planned. */
+/** The caller for whom a change of a file is planned. */
 export interface Planning {
   readonly workspace: Workspace
   readonly context: PrecheckContext
 }
 
-/** A change that cannot be made, with the reason in words for a model. */
-export interface Refused {
+/** A change that is not possible, with the reason for the model. */
+export interface RefusedChange {
   readonly kind: 'refused'
   readonly why: string
 }
 
-export function refused(why: string): Refused {
+export function refusedChange(why: string): RefusedChange {
   return { kind: 'refused', why }
 }
 
-/** What is asked of the file, and the answer where the file may not be looked at. */
+/** The check of a change, and the answer if the file must not be inspected. */
 interface Question {
-  /** Why the change cannot be made to the file at a real path. */
+  /** Returns why the file at a real path cannot be changed. */
   readonly whyNot: (real: string) => Promise<string | undefined>
-  /** The answer for a file that the model has not seen and may not read: true whether the file is there or not. */
+  /** The answer for a file that the model has not seen and may not read: true whether the file exists or not. */
   readonly unseen: string | undefined
 }
 
 // Spec R-HAND-10.
 /**
- * Why a change of a file cannot be made, before a person is asked about it. The disk is looked at only where the caller may read the file
- * without a question, or has read it: else the reason would tell what rules hide.
+ * Why a change of a file is not possible, before the user is asked about it. Accesses the disk only if the caller may
+ * read the file without asking, or has read it: otherwise the reason would reveal what rules hide.
  */
 export async function whyNotChanged(
   path: string,
@@ -43,7 +43,7 @@ export async function whyNotChanged(
   const isHidden = [path, real].some((place) => workspace.hides(place, context.rights))
   if (!isSeen && (isHidden || !isInsideAny(path, workspace.directories))) return unseen
   if (isHidden) return undefined
-  const { content } = await tellingFailures({ path, doing: 'written' }, async () => ({
+  const { content } = await withErrorResults({ path, doing: 'written' }, async () => ({
     content: (await whyNot(real)) ?? '',
   }))
   return typeof content === 'string' && content !== '' ? content : undefined

@@ -1,24 +1,30 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Member, type ProcessMoment, ProcessScan } from './process-scan.ts'
 
-/** A command's processes: its group, and on Linux also those that left the group but carry its mark in their environment. */
+/**
+ * The processes of a command: its group, and on Linux also those that left the group but have its mark in their
+ * environment.
+ */
 export interface ProcessGroup {
   readonly groupId: number
   readonly mark: string
   /**
-   * `group` while the shell's own end was not yet seen, or is our doing. `mark` for what a finished command left behind:
-   * once such a group is empty its number may be given to strangers, so only what carries the mark is ours.
+   * `group`: while the end of the shell has not been seen, or is our doing. `mark`: for what a finished command left
+   * behind. Once a group is empty its number may be reused, so only processes with the mark are ours.
    */
   readonly knownBy: 'group' | 'mark'
-  /** Before its first process started, by `processMoment`; undefined where that is not known. */
+  /** Before its first process started, from `processMoment`; undefined if unknown. */
   readonly started?: ProcessMoment | undefined
-  /** What left the group is no part of it any more: it is to live on. */
+  /** Detached processes do not belong to it any more: they may live on. */
   readonly leaves?: 'detached' | undefined
-  /** Its first process waits for the command, and takes all of it down when it ends itself: it is to end last, as bubblewrap. */
+  /**
+   * Its first process monitors the command, and ends all of it when it ends itself: so it must end last, like
+   * bubblewrap.
+   */
   readonly hasMonitor?: true
 }
 
-/** The variable that carries the marks; a nested agent adds its own to those it was given. */
+/** The variable with the marks; a nested agent adds its own to the inherited ones. */
 export const markVariable = 'HALTING_CALL'
 
 const scan = new ProcessScan()
@@ -26,19 +32,22 @@ const pollMs = 15
 const goneAfterKillMs = 2000
 const mostKillRounds = 10
 
-/** To be called before the first process of a group starts: what it started is found sooner then. */
+/** To be called before the first process of a group starts, which makes scans faster. */
 export function processMoment(): ProcessMoment | undefined {
   return process.platform === 'linux' ? scan.moment() : undefined
 }
 
-/** SIGTERM to all of the group, SIGKILL to what is left after the grace time. Resolves when nothing of it runs any more. */
+/**
+ * Sends SIGTERM to the whole group, and SIGKILL to what is left after the grace time. Resolves when none of it is
+ * running.
+ */
 export async function endGroup(group: ProcessGroup, graceMs: number): Promise<void> {
   if (group.hasMonitor === true) await endBehindMonitor(group, graceMs)
   else signalMembers(group, await membersInTurns(group), 'SIGTERM')
   if (!(await isGoneWithin(group, graceMs))) await killAll(group)
 }
 
-/** Kills what is found, and what that started before it was killed, until nothing is found any more. */
+/** Kills all found processes, and processes that they started meanwhile, until none is found. */
 async function killAll(group: ProcessGroup): Promise<void> {
   const deadline = performance.now() + goneAfterKillMs
   let found = await membersInTurns(group)
@@ -53,7 +62,7 @@ async function killAll(group: ProcessGroup): Promise<void> {
   }
 }
 
-/** Gives whether there were others. */
+/** Returns whether there were others. */
 function killOthers(found: readonly Member[], killed: Set<string>): boolean {
   const others = found.filter((member) => !killed.has(identityOf(member)))
   for (const member of others) {
@@ -68,7 +77,7 @@ function identityOf({ processId, startedAt }: Member): string {
 }
 
 // Spec R-EBASH-6.
-/** The monitor rests while the others end: programs have the time that they have without one, to take away a lock or a temporary file. */
+/** The monitor ends last: until then programs have their usual time to remove a lock or a temporary file. */
 async function endBehindMonitor(group: ProcessGroup, graceMs: number): Promise<void> {
   const { groupId } = group
   const others = async (): Promise<readonly Member[]> =>
@@ -84,7 +93,7 @@ async function isGoneWithin(group: ProcessGroup, limitMs: number): Promise<boole
   return areGoneWithin(members, limitMs, () => !send(-group.groupId, 0))
 }
 
-/** While one of those that were found runs, the others are not looked for. */
+/** While one of the found processes is running, the others are not searched. */
 async function areGoneWithin(
   find: () => Promise<readonly Member[] | undefined>,
   limitMs: number,
@@ -103,12 +112,12 @@ async function areGoneWithin(
   }
 }
 
-/** Kills everything of the group, at once and without waiting: also for use while the program exits. */
+/** Kills the whole group at once, without waiting: also during the exit of the program. */
 export function killGroup(group: ProcessGroup): void {
   let found = membersOf(group)
   signalMembers(group, found, 'SIGKILL')
   const killed = new Set((found ?? []).map(identityOf))
-  // What was started before its parent was killed.
+  // Processes that were started before their parent was killed.
   for (let round = 0; round < mostKillRounds && found !== undefined && found.length > 0; round += 1) {
     found = membersOf(group)
     if (!killOthers(found ?? [], killed)) return
@@ -127,7 +136,7 @@ function signalMembers(
   }
 }
 
-/** To find all of a group takes a while, after which the number of one may be that of a stranger. */
+/** Finding a whole group takes a while, after which a process number may have been reused. */
 function signalMember(member: Member, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (scan.runs(member)) send(member.processId, signal)
 }
@@ -136,7 +145,7 @@ export function isRunning(group: ProcessGroup): boolean {
   return isAnyRunning(group, membersOf(group))
 }
 
-/** The same; a promise where it takes more than a moment to find out. */
+/** The same; a promise if it takes more than a moment. */
 export function isRunningInTurns(group: ProcessGroup): boolean | Promise<boolean> {
   const members = membersInTurns(group)
   return members instanceof Promise ? members.then((found) => isAnyRunning(group, found)) : isAnyRunning(group, members)
@@ -150,12 +159,12 @@ function send(target: number, signal: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCO
   try {
     return process.kill(target, signal)
   } catch (thrown) {
-    // EPERM: it is there and belongs to another user.
+    // EPERM: it exists and belongs to another user.
     return thrown instanceof Error && 'code' in thrown && thrown.code === 'EPERM'
   }
 }
 
-/** Processes of a command that left its group, such as a server that detached itself. None is known without /proc. */
+/** Processes of a command that left its group, such as a server that detached itself. Empty without /proc. */
 export function detachedOf(group: ProcessGroup): readonly number[] {
   const all: ProcessGroup = { ...group, knownBy: 'group', leaves: undefined }
   return (membersOf(all) ?? [])
@@ -163,12 +172,15 @@ export function detachedOf(group: ProcessGroup): readonly number[] {
     .map(({ processId }) => processId)
 }
 
-/** What runs of the group, zombies left out: under an init that does not reap they stay for ever. Undefined without /proc. */
+/**
+ * Running processes of the group, without zombies: under an init that does not reap they stay for ever. Undefined
+ * without /proc.
+ */
 function membersOf(group: ProcessGroup): readonly Member[] | undefined {
   return process.platform === 'linux' ? ourMembers(group, scan.find(group)) : undefined
 }
 
-/** The same; a promise where it takes more than a moment. */
+/** The same; a promise if it takes more than a moment. */
 function membersInTurns(group: ProcessGroup): readonly Member[] | undefined | Promise<readonly Member[] | undefined> {
   if (process.platform !== 'linux') return undefined
   const found = scan.findInTurns(group)

@@ -2,13 +2,13 @@ import { closeSync, existsSync, openSync, readdirSync, readlinkSync, readSync, s
 import { readdir } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Which processes are looked for. */
+/** The processes to search for. */
 export interface ScannedGroup {
   readonly groupId: number
   readonly mark: string
-  /** Before its first process started; undefined where that is not known: then every process is inspected. */
+  /** Before its first process started; undefined if unknown: then every process is inspected. */
   readonly started?: ProcessMoment | undefined
-  /** What left the group is not looked for. */
+  /** Whether processes that left the group are ignored. */
   readonly leaves?: 'detached' | undefined
 }
 
@@ -17,46 +17,46 @@ export interface Member {
   readonly processId: number
   readonly groupId: number
   readonly isMarked: boolean
-  /** In ticks of the kernel; with the number it tells a process from a later one of the same number. */
+  /** In kernel ticks. With the number, distinguishes a process from a later one with the same number. */
   readonly startedAt: number
 }
 
-/** What was known before a process started, from which it follows later how many numbers were given since. */
+/** The state before a process started, from which the count of later process numbers follows. */
 export interface ProcessMoment {
   readonly atMs: number
-  /** Processes and threads that this machine had started. */
+  /** Number of processes and threads that this machine had started. */
   readonly forks: number | undefined
 }
 
-/** What the kernel reports of processes. Tests provide another one. */
+/** What the kernel reports about processes; replaced in tests. */
 export interface ProcessFiles {
   readonly processId: number
   nowMs(): number
-  /** The numbers of all processes; undefined where nothing reports them. */
+  /** The numbers of all processes; undefined if nothing reports them. */
   list(): readonly number[] | undefined
   listLater(): Promise<readonly number[] | undefined>
   /** Whether a process or a thread has this number. */
   exists(processId: number): boolean
   /** The numbers of the threads of a process. */
   threads(processId: number): readonly number[]
-  /** A file of `/proc`, valid until the next one is read; undefined where it cannot be read. */
+  /** A file of `/proc`, valid until the next one is read; undefined if unreadable. */
   read(path: string): Buffer | undefined
   /** The target of `/proc/self`. */
   self(): string | undefined
-  /** Whether the kernel itself serves the file, and not a program such as lxcfs in its place. */
+  /** Whether the kernel itself serves the file, and not a program such as lxcfs. */
   isOfKernel(path: string): boolean
 }
 
-/** Numbers below are not given again. */
+/** Lower numbers are not reused. */
 const reservedNumbers = 300
-/** No machine starts more processes and threads in a millisecond: the kernel gives their numbers under one lock. */
+/** No machine starts more processes and threads per millisecond: the kernel assigns their numbers under one lock. */
 const mostStartsPerMs = 500
-/** Starts that failed use up numbers, too, and are not counted: half of the numbers and this time are left for them. */
+/** Failed starts use up numbers too, and are not counted: half of the numbers and this time are reserved for them. */
 const mostCountedMs = 5_000
-/** More numbers are not tried one by one: the list of processes is cheaper then. */
+/** More numbers are not tried one by one: listing all processes is cheaper then. */
 const mostTried = 128
 const mostRounds = 50
-/** How often all numbers are listed in one search: on a machine that starts very many processes there is always another one. */
+/** How often all numbers are listed in one search: a busy machine always has another new process. */
 const mostLists = 4
 /** How often a process without an environment is inspected again. */
 const mostRetries = 3
@@ -64,14 +64,13 @@ const perPause = 8
 const sliceMs = 1
 
 type Pause = 'list' | 'pause'
-type Look = Generator<Pause, readonly Member[] | undefined, readonly number[] | undefined>
+type Scan = Generator<Pause, readonly Member[] | undefined, readonly number[] | undefined>
 
 // Decision 0099.
 /**
- * Finds the processes of a group, and those that carry its mark in their environment.
- *
- * What a process starts has a later number. So only the numbers between that of the first process and the newest one are tried, where it is certain
- * that numbers have not begun again since; otherwise every process is inspected.
+ * Finds the processes of a group, and those that have its mark in their environment. A process has a later number than
+ * its parent. So only numbers between the first process and the newest one are tried, if the numbering has certainly
+ * not wrapped around since; otherwise every process is inspected.
  */
 export class ProcessScan {
   readonly #files: ProcessFiles
@@ -82,13 +81,13 @@ export class ProcessScan {
     this.#files = files
   }
 
-  /** To be called before a process starts. Undefined where the numbers of processes tell nothing. */
+  /** To be called before a process starts. Undefined if process numbers carry no information. */
   moment(): ProcessMoment | undefined {
     if (this.#numberSource() === 'none') return undefined
     return { atMs: this.#files.nowMs(), forks: this.#forks() }
   }
 
-  /** The processes that run, at once; undefined where nothing reports processes. A process that has ended and was not reaped does not run. */
+  /** The running processes, immediately; undefined if nothing reports processes. Zombies do not count as running. */
   find(group: ScannedGroup): readonly Member[] | undefined {
     const look = this.#look(group)
     let step = look.next()
@@ -96,7 +95,7 @@ export class ProcessScan {
     return step.value
   }
 
-  /** The same; a promise where there are too many processes to inspect in one turn of the event loop. */
+  /** The same; a promise if there are too many processes to inspect in one turn of the event loop. */
   findInTurns(group: ScannedGroup): readonly Member[] | undefined | Promise<readonly Member[] | undefined> {
     const look = this.#look(group)
     const began = this.#files.nowMs()
@@ -106,7 +105,7 @@ export class ProcessScan {
     }
   }
 
-  async #inTurns(look: Look, first: Pause): Promise<readonly Member[] | undefined> {
+  async #inTurns(look: Scan, first: Pause): Promise<readonly Member[] | undefined> {
     let pause = first
     let list: readonly number[] | undefined
     for (;;) {
@@ -123,16 +122,16 @@ export class ProcessScan {
     }
   }
 
-  /** Whether a process that was found runs still. */
+  /** Whether a found process is still running. */
   runs({ processId, startedAt }: Member): boolean {
     return this.#statOf(processId)?.startedAt === startedAt
   }
 
   /**
-   * First what was there, then what was started meanwhile, until nothing was: a process that ends before it is inspected may have started another one,
-   * which then has a later number.
+   * Inspects the existing processes, then those started meanwhile, until there are none: a process that ends before
+   * its inspection may have started another one with a later number.
    */
-  *#look(group: ScannedGroup): Look {
+  *#look(group: ScannedGroup): Scan {
     const found: Found = { members: new Map(), unclear: new Set() }
     let newest = this.#newest()
     let isInOrder = newest !== undefined && this.#isFirstRound(group, newest)
@@ -152,7 +151,7 @@ export class ProcessScan {
       const later = newest === undefined ? undefined : this.#newest()
       if (newest === undefined || later === undefined) break
       if (later.processId === newest.processId && (found.unclear.size === 0 || retries === mostRetries)) break
-      // Otherwise numbers began again.
+      // Otherwise the numbering wrapped around.
       isInOrder = later.processId >= newest.processId
       first = newest.processId + 1
       newest = later
@@ -160,7 +159,7 @@ export class ProcessScan {
     return [...found.members.values()]
   }
 
-  /** False where nothing lists processes. Without a last number all are inspected. */
+  /** False if nothing lists processes. Without a last number all are inspected. */
   *#inspectListed(
     group: ScannedGroup,
     found: Found,
@@ -195,11 +194,14 @@ export class ProcessScan {
     }
   }
 
-  /** Whether no number was given twice since the group started: what it started lies between its number and the newest one. */
+  /**
+   * Whether no number was reused since the group started: then its processes have numbers between its own and the
+   * newest one.
+   */
   #isFirstRound({ groupId, started }: ScannedGroup, { processId, tasks }: Newest): boolean {
     if (started === undefined || processId < groupId) return false
     const highest = Number(this.#text('/proc/sys/kernel/pid_max'))
-    // A number is also in use as that of a group or of a session whose first process has ended.
+    // A number is also in use as that of a group or session whose first process has ended.
     const free = highest - reservedNumbers - 3 * tasks
     const elapsedMs = this.#files.nowMs() - started.atMs
     if (elapsedMs * mostStartsPerMs < free) return true
@@ -208,13 +210,13 @@ export class ProcessScan {
     return (forks - started.forks) * 2 < free
   }
 
-  #inspect(processId: number, { groupId: wanted, mark, leaves, started }: ScannedGroup, found: Found): void {
+  #inspect(processId: number, { groupId: wantedGroup, mark, leaves, started }: ScannedGroup, found: Found): void {
     const stat = processId === this.#files.processId ? undefined : this.#statOf(processId)
     if (stat === undefined) return
     const { groupId, startedAt, isLeaderGone, hasMemory } = stat
-    const isInGroup = groupId === wanted
+    const isInGroup = groupId === wantedGroup
     if (leaves === 'detached' && !isInGroup) return
-    // What is older than this program was not started by it.
+    // Processes older than this program were not started by it.
     if (started !== undefined && startedAt < this.#startOfThis()) return
     const threads = isLeaderGone ? this.#files.threads(processId) : []
     const environments = [`${processId}/environ`, ...threads.map((thread) => `${processId}/task/${thread}/environ`)]
@@ -222,11 +224,11 @@ export class ProcessScan {
       this.#hasMark(path, mark, () => hasMemory && found.unclear.add(processId)),
     )
     if (!isMarked && !isInGroup) return
-    // Threads have numbers of their own, under which their process is found, too.
+    // Threads have numbers of their own, under which their process is found too.
     if (this.#isProcess(processId)) found.members.set(processId, { processId, groupId, startedAt, isMarked })
   }
 
-  /** While a process starts another program it has no environment. */
+  /** A process has no environment while it executes another program. */
   #hasMark(path: string, mark: string, onNone: () => unknown): boolean {
     const environment = this.#files.read(`/proc/${path}`)
     if (environment?.length === 0) onNone()
@@ -237,11 +239,15 @@ export class ProcessScan {
     return /^Tgid:\s*(\d+)$/m.exec(this.#text(`/proc/${processId}/status`) ?? '')?.[1] === String(processId)
   }
 
-  /** Undefined for a zombie and for what is gone. The first thread of a process may end before the others: then it is no zombie. */
+  /**
+   * Undefined for zombies and ended processes. The first thread of a process may end before the others: then it is not
+   * a zombie.
+   */
   #statOf(processId: number | 'self'): Stat | undefined {
     const text = this.#text(`/proc/${processId}/stat`)
     if (text === undefined) return undefined
-    // The name, in parentheses, may contain anything; after the last one come state, parent, group, and as fields 20, 22 and 23 of all threads, start and memory.
+    // The name, in parentheses, may contain anything. After the last parenthesis come state, parent and group, and as
+    // fields 20, 22 and 23 of all the number of threads, start time and memory.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const [state, , groupId] = fields
     const isLeaderGone = state === 'Z' || state === 'X'
@@ -263,7 +269,10 @@ export class ProcessScan {
     return processId > 0 && tasks > 0 ? { processId, tasks } : undefined
   }
 
-  /** Where the newest number stands. None where `/proc` is that of other processes than those which this program can name. */
+  /**
+   * The source of the newest process number. None if `/proc` is that of other processes than those that this program
+   * sees.
+   */
   #numberSource(): 'loadavg' | 'ns_last_pid' | 'none' {
     this.#source ??= this.#findNumberSource()
     return this.#source
@@ -272,7 +281,7 @@ export class ProcessScan {
   #findNumberSource(): 'loadavg' | 'ns_last_pid' | 'none' {
     const own = String(this.#files.processId)
     if (this.#files.self() !== own) return 'none'
-    // In a namespace below that of `/proc` it has a number in each.
+    // In a namespace below that of `/proc`, a process has a number in each.
     if (/^NSpid:\s*(.*)$/m.exec(this.#text('/proc/self/status') ?? '')?.[1] !== own) return 'none'
     if (this.#files.isOfKernel('/proc/loadavg')) return 'loadavg'
     return Number(this.#text('/proc/sys/kernel/ns_last_pid')) > 0 ? 'ns_last_pid' : 'none'
@@ -298,13 +307,13 @@ interface Stat {
   readonly groupId: number
   readonly startedAt: number
   readonly isLeaderGone: boolean
-  /** Threads of the kernel have none. */
+  /** Kernel threads have none. */
   readonly hasMemory: boolean
 }
 
 interface Newest {
   readonly processId: number
-  /** Processes and threads that there are, at least those of this namespace. */
+  /** Number of existing processes and threads, at least those of this namespace. */
   readonly tasks: number
 }
 
@@ -357,7 +366,7 @@ function processNumbers(names: readonly string[]): readonly number[] {
   return names.filter((name) => /^\d+$/.test(name)).map(Number)
 }
 
-/** Without asking for a size, which files of `/proc` do not have. */
+/** Reads without asking for a size, which files of `/proc` do not have. */
 function readWhole(path: string): Buffer | undefined {
   let descriptor: number | undefined
   try {

@@ -2,28 +2,27 @@ import { atExit, notAtExit } from '@halting/policy'
 import type { Readable } from 'node:stream'
 import { detachedOf, endGroup, isRunning, isRunningInTurns, killGroup, type ProcessGroup } from './process-group.ts'
 
-/** What a group is to people, and the pipe that it writes into. */
+/** The command of a group, for users, and the pipe that it writes into. */
 export interface Origin {
   readonly command: string
   readonly pipe: Readable | undefined
-  /** The sandbox holds it: nothing of it outlives this program. */
-  readonly isHeld: boolean
+  /** Confined by the sandbox: nothing of it outlives this program. */
+  readonly isConfined: boolean
 }
 
-/** Of what is no command of the model. */
-const unnamed: Origin = { command: '', pipe: undefined, isHeld: false }
+/** For processes that are not a command of the model. */
+const unnamed: Origin = { command: '', pipe: undefined, isConfined: false }
 
-/** A command that ended and left something behind. */
+/** A command that ended and left processes running. */
 export interface LeftBehind {
   readonly group: ProcessGroup
   readonly origin: Origin
 }
 
 /**
- * Every process group that this session started and that may still run.
- *
- * P1: nothing that is in the table survives `dispose()`.
- * P2: nothing of it survives the program's own exit, also when nobody disposed: an exit listener is there while anything runs.
+ * Every process group that this session started and that may still run. P1: nothing in the table survives `dispose()`.
+ * P2: nothing of it survives the exit of the program, even without `dispose()`: an exit listener is registered while
+ * anything is running.
  */
 export class ProcessTable {
   readonly #groups = new Map<ProcessGroup, Origin>()
@@ -41,12 +40,15 @@ export class ProcessTable {
     this.#groups.set(group, origin)
   }
 
-  /** A command has ended by itself; what it left in the background is kept in the table. A promise where it takes more than a moment to find that out. */
+  /**
+   * A command has ended by itself; processes that it left stay in the table. A promise if it takes more than a moment
+   * to find them.
+   */
   release(group: ProcessGroup): void | Promise<void> {
     const origin = this.#groups.get(group)
     if (origin === undefined) return undefined
     const { groupId, mark, started, leaves } = group
-    // Without its monitor, which has ended: its number may be that of a stranger by now.
+    // Without its monitor, which has ended: its number may have been reused.
     const leftBehind: ProcessGroup = { groupId, mark, started, leaves, knownBy: 'mark' }
     this.#groups.set(leftBehind, origin)
     this.leave(group)
@@ -57,13 +59,13 @@ export class ProcessTable {
     return isLeft instanceof Promise ? isLeft.then(settle) : settle(isLeft)
   }
 
-  /** What commands that ended have left and that still runs. */
+  /** Running processes that finished commands have left. */
   get leftBehind(): readonly LeftBehind[] {
     const left: LeftBehind[] = []
     for (const [group, origin] of this.#groups) {
       if (group.knownBy !== 'mark') continue
       if (isRunning(group)) left.push({ group, origin })
-      // Nothing can come to it any more.
+      // It cannot get new processes.
       else this.leave(group)
     }
     return left
@@ -73,7 +75,7 @@ export class ProcessTable {
     return this.#groups.has(group)
   }
 
-  /** Ends a command and all that it started; of one that has ended by itself what it left. Resolves when it is gone. */
+  /** Ends a command and everything that it started, or what a finished command left. Resolves when it is gone. */
   async end(group: ProcessGroup): Promise<void> {
     const there = this.#groups.has(group) ? group : this.#leftBy(group)
     if (there === undefined) return
@@ -86,7 +88,7 @@ export class ProcessTable {
     return undefined
   }
 
-  /** From now on what left this group lives on. Gives its processes, and what is left of the group. */
+  /** Lets processes that left this group live on. Returns them, and the rest of the group. */
   leaveDetached(group: ProcessGroup): { readonly detached: readonly number[]; readonly rest: ProcessGroup } {
     const origin = this.#groups.get(group)
     const detached = origin === undefined ? [] : detachedOf(group)
@@ -97,7 +99,7 @@ export class ProcessTable {
     return { detached, rest }
   }
 
-  /** This group is nobody's any more: it lives on. */
+  /** Removes a group from the table: it lives on. */
   leave(group: ProcessGroup): void {
     this.#groups.delete(group)
     if (this.#groups.size === 0) notAtExit(this.#killAll)

@@ -7,13 +7,16 @@ import {
   hasCounterparts,
 } from '@halting/policy/files'
 
-/** How well a name fits a pattern: the index of the first reading of the pattern that it fits, or that it only looks the same. */
+/**
+ * How well a name matches a pattern: the index of the first reading of the pattern that it matches, or that it only
+ * looks the same.
+ */
 type Fit = number | 'same-looking'
 
-/** The readings of a glob, in the order in which they count, and how a name fits them. */
+/** The readings of a glob in order of precedence, and how well names match them. */
 export interface RankedGlob {
   readonly readings: readonly string[]
-  /** `name` is a path relative to where the search begins. Undefined for one that does not fit. */
+  /** `name`: a path relative to the root of the search. Undefined if it does not match. */
   fitOf(name: string): Fit | undefined
 }
 
@@ -35,10 +38,10 @@ export function rankedGlob(pattern: string): RankedGlob | undefined {
   }
 }
 
-/** Tells whether a path relative to the root fits; undefined when the pattern has too many alternatives. */
+/** Returns a test for paths relative to the root; undefined if the pattern has too many alternatives. */
 function matcherOf(pattern: string): ((name: string) => boolean) | undefined {
   const alternatives = bracesExpanded(pattern)?.map((alternative) => {
-    // `./*.ts` is anchored, as an absolute pattern is.
+    // `./*.ts` is anchored, like an absolute pattern.
     return globPattern(alternative.includes('/') ? alternative : `**/${alternative}`)
   })
   if (alternatives === undefined) return undefined
@@ -48,14 +51,17 @@ function matcherOf(pattern: string): ((name: string) => boolean) | undefined {
   }
 }
 
-/** What is to be done with a name: it is one more, the first of a reading that replaces what was taken before, or none. */
-export type Taken = 'counts' | 'begins anew' | 'no'
+/**
+ * The effect of a name: it is added, it is the first of a reading that replaces the earlier names, or it does not
+ * count.
+ */
+export type NameEffect = 'counts' | 'restarts' | 'no'
 
 const mostLookAlikes = 4
 
 /**
- * Takes names as they are found and says which of them count: those with brackets as part of a name where there are any, else those that fit brackets as
- * sets of characters, else a name that looks the same, if it is the only one.
+ * Collects names and decides which of them count: names with the brackets literally, if there are any; otherwise names
+ * that match the brackets as character sets; otherwise a name that looks the same, if it is the only one.
  */
 export class BestNames {
   readonly #glob: RankedGlob
@@ -68,27 +74,27 @@ export class BestNames {
     this.#glob = glob
   }
 
-  /** The reading that counts; undefined where no name fits any. */
+  /** The effective reading; undefined if no name matches any. */
   get best(): string | undefined {
     return this.#best === undefined ? undefined : this.#glob.readings[this.#best]
   }
 
-  /** How many names fit it. */
+  /** Number of names that match it. */
   get count(): number {
     return this.#count
   }
 
-  /** Names that fit a reading that comes after the one that counts. */
+  /** Number of names that match only a reading of lower precedence. */
   get passedOver(): number {
     return this.#passedOver
   }
 
-  /** Names that look the same as what was asked for, where no name fits. */
+  /** Names that look the same as the requested one, if no name matches. */
   get lookAlikes(): readonly string[] {
     return this.#best === undefined ? this.#same : []
   }
 
-  take(name: string): Taken {
+  take(name: string): NameEffect {
     const fit = this.#glob.fitOf(name)
     if (fit === 'same-looking' && this.#same.length < mostLookAlikes) this.#same.push(name)
     if (fit === undefined || fit === 'same-looking') return 'no'
@@ -103,11 +109,11 @@ export class BestNames {
     }
     this.#best = fit
     this.#count += 1
-    return isBetter ? 'begins anew' : 'counts'
+    return isBetter ? 'restarts' : 'counts'
   }
 }
 
-/** A glob that fits this path alone, from where the search begins. */
+/** A glob that matches only this path, relative to the root of the search. */
 export function globOfPath(name: string): string {
   return `/${name.replace(/[\\*?[\]{}]/g, String.raw`\$&`)}`
 }

@@ -3,15 +3,15 @@ import type { OpenFile } from '@halting/policy/files'
 const unknownBytes = 64 * 1024
 
 /**
- * All bytes of a file from where it was read last; undefined where it has more than `mostBytes`. What a file says of its size is no bound: it may grow
- * while it is read, and files of the system, some of which have no end, say that they have no bytes.
+ * All bytes of a file from its current position; undefined if there are more than `mostBytes`. The reported size is
+ * not a bound: a file may grow while it is read, and system files, some of them endless, report a size of 0.
  */
 export async function readAtMost(
   file: Pick<OpenFile, 'read'>,
   size: number,
   mostBytes: number,
 ): Promise<Buffer | undefined> {
-  // One more, so that the end shows.
+  // One more, so that the end is detected.
   let buffer = Buffer.allocUnsafeSlow(Math.min(size === 0 ? unknownBytes : size + 1, mostBytes + 1))
   let length = 0
   for (;;) {

@@ -14,9 +14,9 @@ import {
   tooManyImages,
 } from './notebook-texts.ts'
 import { type Cell, parseNotebook, textOf } from './notebook.ts'
-import { failed } from './result.ts'
+import { errorResult } from './result.ts'
 
-/** Characters of one output. */
+/** Maximum characters of one output. */
 const outputCharacters = 4_000
 const mostImages = 10
 
@@ -28,7 +28,7 @@ export interface NotebookRange {
   readonly fitImage: FitImage
 }
 
-/** A notebook as its cells with what they gave: text, and the images among it as images. Undefined for what is no notebook. */
+/** The cells of a notebook with their outputs, as text and images. Undefined if it is not a notebook. */
 export async function readNotebook(
   path: string,
   text: string,
@@ -39,7 +39,7 @@ export async function readNotebook(
   const { cells } = notebook
   if (cells.length === 0) return { content: noCells(path) }
   const wanted = cells.slice(firstCell - 1, firstCell - 1 + mostCells)
-  if (wanted.length === 0) return failed(cellBeyondEnd(path, cells.length, firstCell))
+  if (wanted.length === 0) return errorResult(cellBeyondEnd(path, cells.length, firstCell))
   const shown = new Shown(fitImage)
   let count = 0
   for (const cell of wanted) {
@@ -58,7 +58,7 @@ export async function readNotebook(
   }
 }
 
-/** The parts in order. Neighbouring texts are one block. */
+/** The parts in order. Adjacent texts become one block. */
 class Shown {
   readonly #blocks: ContentBlock[] = []
   readonly #fitImage: FitImage
@@ -100,7 +100,7 @@ function sourceText({ id, type, source }: Cell): string {
   return `<cell id="${headOf(id, 100)}" type="${headOf(type, 20)}">\n${source}\n</cell>`
 }
 
-/** Each of them takes some room, so that their number has a bound, too. */
+/** Each output uses some room, so that their number is bounded too. */
 async function addOutputs(shown: Shown, outputs: readonly JsonObject[], maxCharacters: number): Promise<void> {
   for (const [index, output] of outputs.entries()) {
     if (index > 0 && shown.characters >= maxCharacters) return shown.add(outputsLeftOut(outputs.length - index))
@@ -119,14 +119,14 @@ async function addOutput(shown: Shown, output: JsonObject, maxCharacters: number
   const image = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'].find((kind) => textOf(kinds[kind]) !== '')
   if (image !== undefined) await shown.addImage(textOf(kinds[image]))
   const plain = textOf(kinds['text/plain'] ?? kinds['text/markdown'] ?? kinds['text/html'])
-  // Beside an image it only says that there is one.
+  // Next to an image it only says that there is one.
   if (image === undefined && plain !== '') return addText(shown, plain, maxCharacters)
   const other = Object.keys(kinds)[0]
   if (image === undefined && other !== undefined) shown.add(outputNotShown(headOf(other, 60)))
 }
 
-function addText(shown: Shown, given: string, maxCharacters: number): void {
-  const text = stripVTControlCharacters(given).trimEnd()
+function addText(shown: Shown, fullText: string, maxCharacters: number): void {
+  const text = stripVTControlCharacters(fullText).trimEnd()
   const room = Math.min(outputCharacters, Math.max(maxCharacters - shown.characters, 200))
   const left = text.length - room
   shown.add(`<output>\n${left > 0 ? `${headOf(text, room)}\n${outputCut(left)}` : text}\n</output>`)

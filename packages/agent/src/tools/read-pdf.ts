@@ -12,13 +12,13 @@ import {
   unreadablePdf,
   wrongPages,
 } from './pdf-texts.ts'
-import { failed } from './result.ts'
+import { errorResult } from './result.ts'
 
 const defaultPages = 10
 const mostPages = 20
 
 export interface PdfRange {
-  /** As the model gave them. */
+  /** As the model wrote them. */
   readonly pages: string | undefined
   readonly maxCharacters: number
   readonly signal: AbortSignal
@@ -26,31 +26,31 @@ export interface PdfRange {
   readonly has: HasTool
 }
 
-/** Text of the pages of a PDF. */
+/** Reads the text of PDF pages. */
 export async function readPdf(
   path: string,
   bytes: Uint8Array,
   { pages, maxCharacters, signal, library, has }: PdfRange,
 ): Promise<ToolOutput> {
-  const wanted = pagesOf(pages)
-  if (wanted === undefined) return failed(wrongPages(JSON.stringify(headOf(pages ?? '', 40))))
-  const read = await pdfText(bytes, { ...wanted, maxCharacters, signal, ...(library !== undefined && { library }) })
-  if (read.kind === 'no library') return failed(noPdfLibrary(path, pdfPagesOf(bytes), has))
-  if (read.kind === 'failed') return failed(unreadablePdf(path, headOf(read.why, 300), has))
+  const range = pagesOf(pages)
+  if (range === undefined) return errorResult(wrongPages(JSON.stringify(headOf(pages ?? '', 40))))
+  const read = await pdfText(bytes, { ...range, maxCharacters, signal, ...(library !== undefined && { library }) })
+  if (read.kind === 'no library') return errorResult(noPdfLibrary(path, pdfPagesOf(bytes), has))
+  if (read.kind === 'failed') return errorResult(unreadablePdf(path, headOf(read.why, 300), has))
   const { pageCount } = read
-  if (wanted.first > pageCount) return failed(noSuchPage(path, pageCount, wanted.first))
+  if (range.first > pageCount) return errorResult(noSuchPage(path, pageCount, range.first))
   const shown: string[] = []
   let left = maxCharacters
   for (const [index, text] of read.pages.entries()) {
-    const number = wanted.first + index
+    const number = range.first + index
     const clean = text.trim() === '' ? pageWithoutText(has) : text.trimEnd()
     if (shown.length > 0 && clean.length > left) break
     shown.push(`${pageHeading(number, pageCount)}\n${clean.length > left ? cut(clean, left) : clean}`)
     left -= clean.length
   }
-  const last = wanted.first + shown.length - 1
-  if (last < pageCount) shown.push(morePages(path, wanted.first, last, pageCount))
-  const details = { type: 'pdf', filePath: path, firstPage: wanted.first, lastPage: last, totalPages: pageCount }
+  const last = range.first + shown.length - 1
+  if (last < pageCount) shown.push(morePages(path, range.first, last, pageCount))
+  const details = { type: 'pdf', filePath: path, firstPage: range.first, lastPage: last, totalPages: pageCount }
   return { content: shown.join('\n'), details }
 }
 
@@ -58,9 +58,9 @@ function cut(text: string, length: number): string {
   return `${headOf(text, length)}\n${pageCut}`
 }
 
-function pagesOf(given: string | undefined): { readonly first: number; readonly last: number } | undefined {
-  if (given === undefined) return { first: 1, last: defaultPages }
-  const parts = /^\s*(\d{1,6})\s*(?:(-)\s*(\d{1,6})?)?\s*$/.exec(given)
+function pagesOf(pages: string | undefined): { readonly first: number; readonly last: number } | undefined {
+  if (pages === undefined) return { first: 1, last: defaultPages }
+  const parts = /^\s*(\d{1,6})\s*(?:(-)\s*(\d{1,6})?)?\s*$/.exec(pages)
   if (parts === null) return undefined
   const first = Number(parts[1])
   const last = parts[2] === undefined ? first : Number(parts[3] ?? first + mostPages - 1)

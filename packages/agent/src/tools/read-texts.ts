@@ -40,7 +40,7 @@ export const offsetNotReached = (path: string, line: number, bytes: number, has:
 
 const byTail = (has: HasTool): string => (has('Bash') ? ' Use Bash, for example with tail or sed -n.' : '')
 
-/** @param total lines of the whole file; undefined where it was not read to its end */
+/** @param total lines of the whole file; undefined if it was not read to its end */
 export function moreLines(path: string, first: number, last: number, total: number | undefined): string {
   const of = total === undefined ? '' : ` of ${total}`
   return `[Lines ${first} to ${last}${of}. For the rest, use ${nextCall('Read', { file_path: path, offset: last + 1 })}.]`

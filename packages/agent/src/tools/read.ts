@@ -26,8 +26,8 @@ import {
   scanStopped,
   undecodedBytes,
 } from './read-texts.ts'
-import { failed } from './result.ts'
-import { tellingFailures } from './telling-failures.ts'
+import { errorResult } from './result.ts'
+import { withErrorResults } from './error-results.ts'
 import { decodedText, encodedText, encodingOf, nameOfEncoding } from './text-encoding.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -37,13 +37,16 @@ export interface ReadInput {
   readonly file_path: string
   /** The first line, counted from 1. */
   readonly offset?: number
-  /** How many lines. */
+  /** Number of lines. */
   readonly limit?: number
-  /** Of a PDF: `3`, `1-5` or `10-`. */
+  /** Pages of a PDF: `3`, `1-5` or `10-`. */
   readonly pages?: string
 }
 
-/** Reads text as numbered lines, images as images, notebooks by cell and PDFs as text, and remembers what was read for Edit and Write. */
+/**
+ * Reads text as numbered lines, images as images, notebooks by cell and PDFs as text, and records what was read for
+ * Edit and Write.
+ */
 export function createReadTool(workspace: Workspace): Tool<ReadInput> {
   const { limits } = workspace
   const form = inputForm<ReadInput>(
@@ -70,7 +73,7 @@ export function createReadTool(workspace: Workspace): Tool<ReadInput> {
     readOnly: true,
     execute(input, context) {
       const path = workspace.pathOf(input.file_path)
-      return tellingFailures({ path, doing: 'read' }, async () => {
+      return withErrorResults({ path, doing: 'read' }, async () => {
         const found = await regularFile(path, workspace, context)
         if (found.kind === 'refused') return found.result
         try {
@@ -99,37 +102,37 @@ async function readFound(
   const notebook = isNotebook ? await readNotebookFile(input, found, workspace) : undefined
   if (notebook !== undefined) return notebook
   if (isBinary(start)) {
-    return failed(binaryFile(path, has))
+    return errorResult(binaryFile(path, has))
   }
   return readText(input, { ...found, small }, workspace, { signal, has })
 }
 
-/** Zeros are no text, but for UTF-16. */
+/** Text contains no zero bytes, except in UTF-16. */
 export function isBinary(start: Uint8Array): boolean {
   return start.includes(0) && encodingOf(start) === 'utf-8'
 }
 
-/** Who reads: until when, and with which tools. */
+/** The caller: its signal and its tools. */
 interface Reader {
   readonly signal: AbortSignal
   readonly has: HasTool
 }
 
-/** A file that is open. It is the one that was judged: what stands at its path later does not matter. */
+/** An open file: the one that was judged, whatever is at its path later. */
 interface FoundFile {
   readonly kind: 'file'
   readonly path: string
   readonly real: string
   readonly file: OpenFile
   readonly stats: Stats
-  /** Takes note of what was read. */
+  /** Records what was read. */
   readonly files: FileStates
 }
 
 type Found = FoundFile | { readonly kind: 'refused'; readonly result: ToolOutput }
 
 async function regularFile(path: string, workspace: Workspace, context: ToolContext): Promise<Found> {
-  const refused = (message: string): Found => ({ kind: 'refused', result: failed(message) })
+  const refused = (message: string): Found => ({ kind: 'refused', result: errorResult(message) })
   let real = path
   try {
     real = workspace.realPathOf(path, context)
@@ -139,7 +142,7 @@ async function regularFile(path: string, workspace: Workspace, context: ToolCont
   } catch (thrown) {
     const code = codeOf(thrown)
     if (code === 'ENOENT' || code === 'ENOTDIR') {
-      // Loaded when used.
+      // Loaded on demand.
       const { nameHints } = await import('./name-hints.ts')
       return refused(missingFile(path, workspace.cwd, await nameHints(real, workspace, context.rights)))
     }
@@ -149,33 +152,34 @@ async function regularFile(path: string, workspace: Workspace, context: ToolCont
 
 const startBytes = 8192
 
-/** Enough of a file to tell what kind it is. */
+/** Enough of a file to determine its kind. */
 export async function startOf(file: OpenFile): Promise<Buffer> {
   const buffer = Buffer.alloc(startBytes)
   const { bytesRead } = await file.read(buffer, 0, startBytes, 0)
   return buffer.subarray(0, bytesRead)
 }
 
-/** A small file whole, in one read where it does not grow meanwhile. Undefined for one that is larger than it said. */
+/** A small file as a whole, in one read if it does not grow meanwhile. Undefined if it is larger than reported. */
 async function bytesOfSmall({ file, stats }: FoundFile): Promise<Buffer | undefined> {
   if (stats.size > keptBytes) return undefined
-  // Files of the system say that they have no bytes.
+  // System files report a size of 0.
   const most = stats.size === 0 ? startBytes : stats.size
-  // One more, so that the end shows.
+  // One more, so that the end is detected.
   const bytes = await wholeFrom(file, most + 1)
   return bytes.length > most ? undefined : bytes
 }
 
 async function readImageFile({ path, real, file, stats, files }: FoundFile, workspace: Workspace): Promise<ToolOutput> {
   const { imageFileBytes } = workspace.limits
-  // So much is not taken into memory, whatever could be made of it.
+  // Larger files are not loaded into memory, even if they could be reduced.
   const bytes = stats.size > imageFileBytes ? undefined : await readAtMost(file, stats.size, imageFileBytes)
-  if (bytes === undefined) return failed(imageTooLarge(path, stats.size, imageFileBytes))
-  if (imageFactsOf(bytes) !== undefined && imageFactsOf(bytes)?.size === undefined) return failed(damagedImage(path))
+  if (bytes === undefined) return errorResult(imageTooLarge(path, stats.size, imageFileBytes))
+  if (imageFactsOf(bytes) !== undefined && imageFactsOf(bytes)?.size === undefined)
+    return errorResult(damagedImage(path))
   const image = await workspace.fitImage(bytes)
-  if (image.kind === 'refused') return failed(imageNotShown(path, image.why))
+  if (image.kind === 'refused') return errorResult(imageNotShown(path, image.why))
   return {
-    memo: files.saw(real, seenFile(stats, hashOf(bytes))),
+    memo: files.recordSeen(real, seenFile(stats, hashOf(bytes))),
     content: [image.block],
     details: {
       type: 'image',
@@ -187,7 +191,7 @@ async function readImageFile({ path, real, file, stats, files }: FoundFile, work
   }
 }
 
-/** Its text, where the library for it is installed. */
+/** Its text, if the library for it is installed. */
 async function readPdfFile(
   { pages }: ReadInput,
   { path, file, stats }: FoundFile,
@@ -196,12 +200,12 @@ async function readPdfFile(
 ): Promise<ToolOutput> {
   const { imageFileBytes } = limits
   const bytes = stats.size > imageFileBytes ? undefined : await readAtMost(file, stats.size, imageFileBytes)
-  if (bytes === undefined) return failed(pdfTooLarge(path, stats.size, imageFileBytes, has))
+  if (bytes === undefined) return errorResult(pdfTooLarge(path, stats.size, imageFileBytes, has))
   const { readPdf } = await import('./read-pdf.ts')
   return readPdf(path, bytes, { pages, maxCharacters: limits.readCharacters, signal, library, has })
 }
 
-/** Undefined for what is none, for all its name: it is shown as text then. */
+/** Undefined if it is not a notebook despite its name: it is shown as text then. */
 async function readNotebookFile(
   input: ReadInput,
   { path, real, file, stats, files }: FoundFile,
@@ -210,7 +214,7 @@ async function readNotebookFile(
   if (stats.size > limits.editBytes) return undefined
   const bytes = await wholeFrom(file, stats.size)
   const { readNotebook } = await import('./read-notebook.ts')
-  // 0 means what comes without it.
+  // 0 means the default.
   const range = {
     firstCell: input.offset || 1,
     mostCells: input.limit || Infinity,
@@ -219,10 +223,10 @@ async function readNotebookFile(
   }
   const notebook = await readNotebook(path, new TextDecoder().decode(bytes), range)
   if (notebook === undefined || notebook.isError === true) return notebook
-  return { ...notebook, memo: files.saw(real, seenFile(stats, hashOf(bytes))) }
+  return { ...notebook, memo: files.recordSeen(real, seenFile(stats, hashOf(bytes))) }
 }
 
-/** Whatever else is read of the file begins at its start all the same. */
+/** Positioned reads, so that later reads still begin at the start of the file. */
 async function wholeFrom(file: OpenFile, size: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(size)
   let length = 0
@@ -242,7 +246,7 @@ async function readText(
 ): Promise<ToolOutput> {
   const { limits } = workspace
   const unsaved = await unsavedBytes({ real, file, stats }, workspace, signal)
-  // 0 means what comes without it.
+  // 0 means the default.
   const firstLine = input.offset || 1
   const range = {
     firstLine,
@@ -256,9 +260,9 @@ async function readText(
     signal,
     mostBytes: limits.readBytes,
   })
-  const kept = unsaved === undefined ? read.hash && textOfSmall(small, stats) : decodedText(unsaved)?.text
+  const storedText = unsaved === undefined ? read.hash && textOfSmall(small, stats) : decodedText(unsaved)?.text
   // A call that shows nothing has read nothing.
-  const note = (): FileMemo => files.saw(real, seenFile(stats, read.hash), firstLine, kept)
+  const note = (): FileMemo => files.recordSeen(real, seenFile(stats, read.hash), firstLine, storedText)
   const details = {
     type: 'text',
     filePath: path,
@@ -267,17 +271,17 @@ async function readText(
     totalLines: read.lineCount,
   }
   if (read.lines.length > 0) {
-    // The lines are cut already.
+    // The lines are already cut.
     const shown = numberedLines(read.lines, firstLine, Number.POSITIVE_INFINITY)
     return { content: shown + moreNote(path, read, firstLine, has) + bytesNote(read, has), details, memo: note() }
   }
-  if (read.wasCut) return failed(offsetNotReached(path, firstLine, limits.readBytes, has))
+  if (read.wasCut) return errorResult(offsetNotReached(path, firstLine, limits.readBytes, has))
   if (read.lineCount === 0) return { content: emptyFile(path), details, memo: note() }
   // It was read to its end, so its lines were counted.
-  return failed(offsetBeyondEnd(path, read.lineCount ?? 0, firstLine))
+  return errorResult(offsetBeyondEnd(path, read.lineCount ?? 0, firstLine))
 }
 
-/** What stands in the editor where it is not on disk yet, as it would be saved; undefined for what is as it is on disk. */
+/** Unsaved text of the editor, as it would be saved; undefined if it equals the file on disk. */
 async function unsavedBytes(
   { real, file, stats }: Pick<FoundFile, 'real' | 'file' | 'stats'>,
   { editor, limits }: Workspace,
@@ -291,14 +295,14 @@ async function unsavedBytes(
   return text === undefined ? undefined : encodedText({ ...onDisk, text })
 }
 
-/** The text of a small file that is what it said, to tell later what changed. */
+/** The text of a small file with the reported size, to report changes later. */
 function textOfSmall(small: Buffer | undefined, { size }: Stats): string | undefined {
   return small === undefined || small.length === 0 || small.length !== size ? undefined : decodedText(small)?.text
 }
 
 const keptBytes = 64 * 1024
 
-/** What the lines do not show as it is. */
+/** A note about what the lines do not show. */
 function bytesNote({ lines, encoding }: LinesRead, has: HasTool): string {
   if (!lines.some((line) => line.includes('\uFFFD'))) return ''
   const name = encoding === 'utf-8' ? 'UTF-8' : nameOfEncoding(encoding)

@@ -2,20 +2,19 @@
 export type Replaced =
   | { readonly kind: 'replaced'; readonly text: string; readonly count: number; readonly firstLine: number }
   | { readonly kind: 'not found' }
-  /** It occurs more than once, and one place was meant. Lines are 1-based. */
+  /** It occurs more than once, but one place was meant. Lines are 1-based. */
   | { readonly kind: 'ambiguous'; readonly count: number; readonly lines: readonly number[] }
 
 /**
- * Replaces text whatever line ends the file has: the model writes `\n`, and the file keeps its own.
- *
- * R1: bytes outside the replaced places do not change, not even in a file that mixes its line ends.
- * R2: nothing is replaced unless it occurs exactly once, or all were asked for.
+ * Replaces text in a file with any line ends: the model writes `\n`, and the file keeps its own. R1: bytes outside the
+ * replaced places do not change, even in a file with mixed line ends. R2: nothing is replaced unless the text occurs
+ * exactly once, or all occurrences were requested.
  */
 export function replaceIn(
   text: string,
   { oldText, newText, all }: { readonly oldText: string; readonly newText: string; readonly all: boolean },
 ): Replaced {
-  // Nothing is replaced in nothing: the new text is all of it.
+  // An empty file: the new text is all of it.
   if (oldText === '' && text === '') return { kind: 'replaced', text: newText, count: 1, firstLine: 1 }
   const plain = toPlainEnds(text)
   const plainOld = toPlainEnds(oldText)
@@ -50,12 +49,15 @@ function placesOf(text: string, part: string): readonly number[] {
   return places
 }
 
-/** Maps a position in the text with plain line ends to the same place in the text itself. Ask in rising order. */
+/**
+ * Maps positions in the text with plain line ends to positions in the text itself. Positions must be requested in
+ * ascending order.
+ */
 function originalPositions(text: string): (plainPosition: number) => number {
   let removed = 0
   let nextPair = text.indexOf('\r\n')
   return (plainPosition) => {
-    // The pair at `nextPair` stands at `nextPair - removed` in the plain text; past it, one more was removed.
+    // The pair at `nextPair` is at `nextPair - removed` in the plain text; after it, one more was removed.
     while (nextPair !== -1 && plainPosition > nextPair - removed) {
       removed += 1
       nextPair = text.indexOf('\r\n', nextPair + 2)
@@ -64,7 +66,7 @@ function originalPositions(text: string): (plainPosition: number) => number {
   }
 }
 
-/** Line ends of the text that is replaced, else those that the file begins with. */
+/** Uses the line ends of the replaced text; otherwise those at the beginning of the file. */
 function withEndsLike(plain: string, replaced: string, file: string): string {
   const model = replaced.includes('\n') ? replaced : file
   const firstEnd = model.indexOf('\n')

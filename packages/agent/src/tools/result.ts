@@ -1,6 +1,6 @@
 import type { ToolOutput } from '@halting/core'
 
-/** A result that says to the model what went wrong and what to do. */
-export function failed(message: string): ToolOutput {
+/** An error result that explains the problem and the next step to the model. */
+export function errorResult(message: string): ToolOutput {
   return { content: message, isError: true }
 }

@@ -5,13 +5,13 @@ import { type HeldFolder, holdFolder, type InPlace, openInPlace } from '@halting
 import { headOf } from '@halting/core/adapters'
 import { noRipgrep, ripgrepExit, ripgrepNotStarted, searchIncomplete, searchTimedOut } from './search-texts.ts'
 
-/** How a search ended. A value: also a ripgrep that is missing is told, not thrown. */
+/** How a search ended. A missing ripgrep is a value too, not an exception. */
 export type RipgrepEnd =
   | { readonly kind: 'done'; readonly problems: string }
-  /** Nothing could be searched: a bad pattern, a bad type, no such path. */
+  /** Nothing could be searched: an invalid pattern or type, or a missing path. */
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'aborted' }
-  /** It took too long, and was ended. */
+  /** It was stopped at its time limit. */
   | { readonly kind: 'timed out' }
 
 const longestProblems = 2000
@@ -26,12 +26,15 @@ interface RipgrepOptions {
 
 type Take = (text: string) => 'more' | 'enough'
 
-/** Runs ripgrep in a folder, or on one file of it, both by real paths, and hands over its output piece by piece. `take` returns 'enough' to end it early. */
+/**
+ * Runs ripgrep in a folder, or on one of its files, both by real paths, and passes on its output in chunks. `take`
+ * returns 'enough' to stop early.
+ */
 export async function runRipgrep(options: RipgrepOptions, take: Take): Promise<RipgrepEnd> {
   const program = await ripgrepPath()
   if (program === undefined) return { kind: 'failed', why: noRipgrep }
   if (options.signal.aborted) return { kind: 'aborted' }
-  // The folder or file that was judged is held, and searched, whatever stands at its path by then.
+  // The folder or file that was judged is held open and searched, whatever replaces it at its path.
   const folder = await holdFolder(options.cwd)
   let file: InPlace | undefined
   try {
@@ -43,19 +46,19 @@ export async function runRipgrep(options: RipgrepOptions, take: Take): Promise<R
   }
 }
 
-interface Held {
+interface SearchTarget {
   readonly program: string
   readonly folder: HeldFolder
   readonly file: InPlace | undefined
 }
 
-function searchIn({ program, folder, file }: Held, options: RipgrepOptions, take: Take): Promise<RipgrepEnd> {
+function searchIn({ program, folder, file }: SearchTarget, options: RipgrepOptions, take: Take): Promise<RipgrepEnd> {
   const { signal, limitMs } = options
   const cwd = folder.pathOf('.')
   const target = file?.kind === 'file' ? [nameOf(options.file ?? '')] : []
   return new Promise<RipgrepEnd>((resolve) => {
-    // --no-config: a configuration file could make ripgrep run programs (--pre).
-    // --no-require-git: .gitignore counts also where no repository is.
+    // --no-config: a configuration file could make ripgrep run programs (--pre). --no-require-git: .gitignore applies
+    // also outside a repository.
     const child = spawn(
       program,
       ['--no-config', '--color=never', '--hidden', '--no-require-git', ...options.args, ...target],
@@ -89,8 +92,8 @@ function searchIn({ program, folder, file }: Held, options: RipgrepOptions, take
     })
     child.once('error', (error) => settle({ kind: 'failed', why: ripgrepNotStarted(error.message) }))
     child.once('close', (exitCode) => {
-      // 0: found, 1: nothing found, 2: problems, possibly beside results.
-      // Some of it could not be read: the rest was searched.
+      // 0: found, 1: nothing found, 2: problems, possibly with results. If part of it could not be read, the rest was
+      // searched.
       const isPartly = exitCode === 2 && /^rg: .*\(os error \d+\)/.test(problems)
       const isFine = exitCode === 0 || exitCode === 1 || hasEnough || isPartly
       settle(
@@ -102,7 +105,7 @@ function searchIn({ program, folder, file }: Held, options: RipgrepOptions, take
 
 const longestProblem = 300
 
-/** What stands below results that may not be all. */
+/** A note below results that may be incomplete. */
 export function searchNote(end: RipgrepEnd, limitMs: number): string {
   if (end.kind === 'timed out') return `\n\n${searchTimedOut(limitMs)}`
   const problems = end.kind === 'done' ? end.problems : end.kind === 'failed' ? end.why : ''
@@ -111,15 +114,15 @@ export function searchNote(end: RipgrepEnd, limitMs: number): string {
   return `\n\n${searchIncomplete(headOf(first.replace(/^rg: /, ''), longestProblem), more.length)}`
 }
 
-/** What the search is told of the file: on Linux the descriptor that it gets, elsewhere the name in its folder. */
+/** The name of the file for ripgrep: on Linux its inherited descriptor, elsewhere the name in its folder. */
 function nameOf(path: string): string {
   return process.platform === 'linux' ? '/proc/self/fd/3' : `./${basename(path)}`
 }
 
-/** Where the ripgrep is that searches go to; undefined when there is none for this platform. */
+/** Path of the ripgrep to use; undefined if none exists for this platform. */
 export async function ripgrepPath(): Promise<string | undefined> {
   try {
-    // Loaded when used: it looks for its binary while it is imported, and throws when there is none.
+    // Loaded on demand: it locates its binary during import, and throws if none exists.
     const { rgPath } = await import('@vscode/ripgrep')
     return rgPath
   } catch {
@@ -127,7 +130,7 @@ export async function ripgrepPath(): Promise<string | undefined> {
   }
 }
 
-/** Files that version control keeps for itself. */
+/** Folders of version control systems. */
 export const withoutVersionControl: readonly string[] = ['.git', '.svn', '.hg', '.bzr', '.jj', '.sl'].map(
   (name) => `--glob=!**/${name}`,
 )

@@ -2,9 +2,8 @@ import { dirname, resolve } from 'node:path'
 import type { ToolContext, ToolOutput } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
 import { type HasTool, toolsOfCaller } from './available-tools.ts'
-import { failed } from './result.ts'
+import { errorResult } from './result.ts'
 import { runRipgrep, searchNote, withoutVersionControl } from './ripgrep.ts'
-import { chosenGlobs } from './search-globs.ts'
 import { isHidden, type Root, searchRoot } from './search-root.ts'
 import {
   allSkipped,
@@ -22,24 +21,30 @@ import {
   tryOtherFolder,
   tryWithoutFilters,
   useGlob,
+  bracketsAsName,
+  globNote,
+  globSameLooking,
+  noNameFitsGlob,
 } from './search-texts.ts'
-import { shownName } from './shown-name.ts'
+import { displayName, exactPath } from './display-name.ts'
 import type { Workspace } from './workspace.ts'
+import { hasCounterparts } from '@halting/policy/files'
+import { BestNames, globOfPath, rankedGlob } from './ranked-names.ts'
 
-/** What the Grep tool returns: the files, the lines, or the number of matches. */
+/** What the Grep tool returns: files, lines, or the number of matches. */
 export type GrepMode = 'files_with_matches' | 'content' | 'count'
 
 /** Input of the Grep tool. */
 export interface GrepInput {
   /** A regular expression. */
   readonly pattern: string
-  /** File or folder to look in. Default: the working directory. */
+  /** File or folder to search (default: the working directory). */
   readonly path?: string
   /** Only files that match this glob pattern. */
   readonly glob?: string
   /** Only files of this type, such as `js`. */
   readonly type?: string
-  /** What is shown of the matches. Default: the names of the files. */
+  /** What to show of the matches (default: the names of the files). */
   readonly output_mode?: GrepMode
   /** Lines to show after each match. */
   readonly '-A'?: number
@@ -47,15 +52,15 @@ export interface GrepInput {
   readonly '-B'?: number
   /** Lines to show before and after each match. */
   readonly '-C'?: number
-  /** Show numbers of lines. Default: true. */
+  /** Show line numbers (default: true). */
   readonly '-n'?: boolean
-  /** Ignore case. Default: false. */
+  /** Ignore case (default: false). */
   readonly '-i'?: boolean
-  /** Most lines or files to show. */
+  /** Maximum number of lines or files to show. */
   readonly head_limit?: number
   /** Lines or files to skip before that. */
   readonly offset?: number
-  /** Let the pattern match over several lines. Default: false. */
+  /** Let the pattern match across lines (default: false). */
   readonly multiline?: boolean
 }
 
@@ -70,7 +75,7 @@ function argumentsOf(input: GrepInput, mode: GrepMode, globs: readonly string[])
     content: [
       '--with-filename',
       '--no-heading',
-      // One order for one tree: parallel search would shuffle the files.
+      // A stable order: parallel search would shuffle the files.
       '--sort=path',
       `--max-columns=${longestLine}`,
       '--max-columns-preview',
@@ -93,12 +98,12 @@ function argumentsOf(input: GrepInput, mode: GrepMode, globs: readonly string[])
   ]
 }
 
-/** The work of Grep. */
+/** Executes Grep. */
 export async function searchFiles(input: GrepInput, workspace: Workspace, context: ToolContext): Promise<ToolOutput> {
   const { signal, rights } = context
   const has = toolsOfCaller(rights)
   const root = await searchRoot(input.path, workspace, context)
-  if (root.kind === 'refused') return failed(root.why)
+  if (root.kind === 'refused') return errorResult(root.why)
   const mode = input.output_mode ?? 'files_with_matches'
   const bounds = { skipped: input.offset ?? 0, most: input.head_limit || Number.POSITIVE_INFINITY }
   const taken = new TakenLines(mode, root, bounds, { workspace, rights })
@@ -107,9 +112,9 @@ export async function searchFiles(input: GrepInput, workspace: Workspace, contex
   const end = await runRipgrep({ args, ...whereOf(root), signal, limitMs: workspace.limits.searchMs }, (text) =>
     taken.take(text),
   )
-  if (end.kind === 'aborted') return failed(interrupted)
+  if (end.kind === 'aborted') return errorResult(interrupted)
   if (end.kind === 'failed' && taken.lines.length === 0)
-    return failed(searchFailed('Grep', end.why) + hintOfFailure(end.why, input, has))
+    return errorResult(searchFailed('Grep', end.why) + hintOfFailure(end.why, input, has))
   const { lines, isCut } = taken
   const details = { mode, numLines: lines.length, numFiles: taken.files.size, truncated: isCut }
   const problem = note + searchNote(end, workspace.limits.searchMs)
@@ -125,7 +130,7 @@ function hintOfFailure(why: string, { type }: GrepInput, has: HasTool): string {
   return /regex parse error/.test(why) ? `\n${escapeHint(has)}` : ''
 }
 
-/** Often nothing was meant to be found: longer advice costs more than it helps. */
+/** Often nothing was expected to be found: longer advice costs more than it helps. */
 const mostHints = 2
 
 /** What was searched, and what to try next. */
@@ -155,7 +160,7 @@ function whereOf({ real, isDirectory }: Root): { readonly cwd: string; readonly 
   return isDirectory ? { cwd: real } : { cwd: dirname(real), file: real }
 }
 
-/** Lines in which ripgrep puts no NUL behind the name: between groups, and about files of bytes. */
+/** Lines in which ripgrep puts no NUL after the name: separators between groups, and notes about binary files. */
 const namelessLine =
   /^(?:--|([^\0\n]*): (?:binary file matches|WARNING: stopped searching binary file after match) \(found .* around offset \d+\))$/
 
@@ -169,23 +174,23 @@ interface Place {
   readonly rights: ToolContext['rights']
 }
 
-/** Lines that are passed over first, and how many are shown then. */
+/** Number of lines to skip, and to show after that. */
 interface Bounds {
   readonly skipped: number
   readonly most: number
 }
 
-/** Takes ripgrep's output apart, leaves out what is hidden, and stops at the bounds. */
+/** Splits ripgrep's output, omits hidden paths, and stops at the limits. */
 class TakenLines {
   readonly lines: string[] = []
   readonly files = new Set<string>()
   isCut = false
-  /** There were results that the offset skips. */
+  /** Whether the offset skipped results. */
   hasSkipped = false
   readonly #mode: GrepMode
   readonly #root: Root
   readonly #maxLines: number
-  /** Lines that are still passed over. */
+  /** Lines that are still to be skipped. */
   #toSkip: number
   readonly #workspace: Workspace
   readonly #rights: Place['rights']
@@ -221,7 +226,7 @@ class TakenLines {
     return 'more'
   }
 
-  /** A line each, or a name alone. A name may have line ends of its own: it ends with a NUL. */
+  /** One record per line, or a name only. A name may contain line breaks: it ends with a NUL. */
   #recordsIn(text: string): { readonly records: readonly string[]; readonly rest: string } {
     const records: string[] = []
     let start = 0
@@ -235,7 +240,7 @@ class TakenLines {
     }
   }
 
-  /** `path NUL rest`, for a match `path:rest`; undefined when the path is hidden. */
+  /** `path NUL rest` as `path:rest` for a match; undefined if the path is hidden. */
   #shown(record: string): string | undefined {
     if (this.#mode === 'files_with_matches') return this.#path(record)
     const end = record.indexOf('\0')
@@ -257,6 +262,53 @@ class TakenLines {
     if (isHidden(name, this.#root, this.#workspace, this.#rights)) return undefined
     const file = isDirectory ? resolve(path, name) : path
     this.files.add(file)
-    return shownName(file, this.#workspace.cwd)
+    return displayName(file, this.#workspace.cwd)
   }
+}
+
+/** The globs for ripgrep, and a note for the model about how its own glob was read. */
+interface ChosenGlobs {
+  readonly globs: readonly string[]
+  readonly note: string
+}
+
+/**
+ * Decides how an ambiguous glob of a search is read: brackets may be part of a name, and a name may have look-alike
+ * characters. The existing names decide, as for Glob.
+ */
+async function chosenGlobs(
+  glob: string | undefined,
+  root: Root,
+  workspace: Workspace,
+  { signal, rights }: Pick<ToolContext, 'signal' | 'rights'>,
+): Promise<ChosenGlobs> {
+  if (glob === undefined) return { globs: [], note: '' }
+  const asWritten = { globs: [glob], note: '' }
+  const isNegated = glob.startsWith('!')
+  const ranked = rankedGlob(isNegated ? glob.slice(1) : glob)
+  if (ranked === undefined || !root.isDirectory) return asWritten
+  const { readings } = ranked
+  if (readings.length === 1 && !hasCounterparts(glob)) return asWritten
+  // Excluding too much of what was named is what was requested.
+  if (isNegated) return { globs: readings.map((reading) => `!${reading}`), note: '' }
+  const names = new BestNames(ranked)
+  let rest = ''
+  const args = ['--files', '--null', ...withoutVersionControl]
+  const end = await runRipgrep({ args, cwd: root.real, signal, limitMs: workspace.limits.searchMs }, (text) => {
+    const found = (rest + text).split('\0')
+    rest = found.pop() ?? ''
+    for (const name of found)
+      if (ranked.fitOf(name) !== undefined && !isHidden(name, root, workspace, rights)) names.take(name)
+    return 'more'
+  })
+  const { best, passedOver, lookAlikes } = names
+  if (end.kind !== 'done') return { globs: readings, note: '' }
+  if (best !== undefined)
+    return { globs: [best], note: passedOver > 0 ? `\n\n${globNote(bracketsAsName(passedOver))}` : '' }
+  const [only, ...others] = lookAlikes
+  if (only === undefined) return asWritten
+  const listed = lookAlikes.map(exactPath).join(', ')
+  return others.length > 0
+    ? { globs: [glob], note: `\n\n${noNameFitsGlob(listed)}` }
+    : { globs: [globOfPath(only)], note: `\n\n${globSameLooking(listed)}` }
 }

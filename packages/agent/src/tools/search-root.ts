@@ -8,7 +8,7 @@ import type { Workspace } from './workspace.ts'
 
 export interface Root {
   readonly kind: 'root'
-  /** As it is shown. */
+  /** As shown to the model. */
   readonly path: string
   readonly real: string
   readonly isDirectory: boolean
@@ -16,7 +16,7 @@ export interface Root {
 
 export type SearchRoot = Root | { readonly kind: 'refused'; readonly why: string }
 
-/** Where a search starts: the path that was asked for, or the working directory of the session. */
+/** The root of a search: the requested path, or the working directory of the session. */
 export async function searchRoot(
   path: string | undefined,
   workspace: Workspace,
@@ -26,11 +26,11 @@ export async function searchRoot(
   const real = workspace.realPathOf(root, context)
   const kind = await kindOf(real)
   if (kind === 'none') {
-    // Loaded when used.
+    // Loaded on demand.
     const { nameHints } = await import('./name-hints.ts')
     return { kind: 'refused', why: missingRoot(root, workspace.cwd, await nameHints(real, workspace, context.rights)) }
   }
-  // Reading a pipe would wait for ever.
+  // Reading a pipe would block for ever.
   if (kind === 'special') return { kind: 'refused', why: specialRoot(root) }
   return { kind: 'root', path: root, real, isDirectory: kind === 'folder' }
 }
@@ -41,14 +41,14 @@ async function kindOf(real: string): Promise<InPlace['kind'] | 'none'> {
     if (found.kind === 'file') await found.file.close()
     return found.kind
   } catch (thrown) {
-    // A ring of links has not moved: its own error says so.
+    // A cycle of links was not moved: its own error explains it.
     if (thrown instanceof PathMovedError) await stat(real)
     if (codeOf(thrown) === 'ENOENT' || codeOf(thrown) === 'ENOTDIR') return 'none'
     throw thrown
   }
 }
 
-/** Whether a rule hides what a search found under a name: as it is shown, and where the search was. */
+/** Whether a rule hides a found name, checked as it is shown and relative to the root of the search. */
 export function isHidden(
   name: string,
   { path, real, isDirectory }: Root,

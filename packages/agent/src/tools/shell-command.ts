@@ -18,88 +18,88 @@ import type { Sandbox, SandboxedCommand } from '@halting/policy/sandbox'
 import { SandboxError, type SessionWall } from '@halting/policy'
 import { type Aftermath, type Confinement, EditWall, ToolCaches, TrialWall, Wall } from '@halting/policy/wall'
 
-/** How a command ended. Always a value: a command that cannot be started has ended too. */
+/** How a command ended. Never an exception: a command that cannot be started has ended too. */
 export interface ShellEnd {
   readonly kind: 'exited' | 'killed' | 'not started'
   readonly exitCode: number | null
-  /** The Unix signal that ended the shell, or why it did not start. */
+  /** The signal that ended the shell, or why it did not start. */
   readonly detail: string | undefined
-  /** Where the shell was at its end; undefined when it did not say. */
+  /** The shell's directory at its end; undefined if it did not report one. */
   readonly directory: string | undefined
-  /** What came of a command that was confined to the workspace, beside its output. */
+  /** Effects of a command that was confined to the workspace, in addition to its output. */
   readonly aftermath?: Aftermath
-  /** What came of a command that was tried: why it has to run again, as the end of a sentence, or undefined where it had no effects. */
+  /**
+   * The result of a trial: why the command has to run again, as the end of a sentence; undefined if it had no effects.
+   */
   readonly trial?: { readonly effects: string | undefined }
-  /** Why what came of it could not be found out. */
+  /** Why its effects could not be determined. */
   readonly unsettled?: string
 }
 
 export interface ShellCommand {
   readonly output: BoundedOutput
-  /** All of the output, where it is too long to be shown and somebody keeps it. */
+  /** The whole output, if it is too long to show and is stored. */
   readonly spool: OutputSpool | undefined
   readonly ended: Promise<ShellEnd>
-  /** Ends the command and all that it started. Resolves when it is gone. */
+  /** Ends the command and everything that it started. Resolves when it is gone. */
   end(): Promise<void>
-  /** From now on the command does not keep this program alive. */
-  letGo(): void
-  /** The sandbox holds it: it cannot outlive this program. */
-  readonly isHeld: boolean
-  /** The group of the shell; undefined where it did not start. */
+  /** Lets this program exit while the command is running. */
+  unref(): void
+  /** Confined by the sandbox: it cannot outlive this program. */
+  readonly isConfined: boolean
+  /** The process group of the shell; undefined if it did not start. */
   readonly groupId: number | undefined
-  /** By which a later process finds it again; undefined where it did not start. */
+  /** A mark by which a later process finds it; undefined if it did not start. */
   readonly trace: string | undefined
   /** The pipe that it writes into. */
   readonly pipe: Readable | undefined
-  /** What left the group of the command lives on, whatever becomes of the command. Gives its processes. */
+  /** Lets processes that left the command's group live on. Returns them. */
   leaveDetached(): readonly number[]
-  /** Whatever becomes of this program, the command lives on. */
+  /** Lets the command outlive this program. */
   leave(): void
 }
 
-/** What a command needs to know of the session; a `Workspace` is one. */
+/** What a command needs from the session; a `Workspace` is one. */
 export interface ShellPlace {
   readonly env: Environment
   readonly limits: Limits
   readonly processes: ProcessTable
-  /** Takes secrets out of what commands write. */
+  /** Removes secrets from output of commands. */
   readonly redact?: (text: string) => string
-  /** Holds commands; they run as this program does without one. */
+  /** Confines commands. Without it they run like this program. */
   readonly sandbox?: Sandbox | undefined
-  /** Confines commands that no rule let run. */
+  /** Confines commands that no rule allowed. */
   readonly wall?: SessionWall | undefined
-  /** Where all of a long output is written; nowhere when absent. */
+  /** Folder for the whole text of long outputs (default: it is not stored). */
   readonly spoolFolder?: string | undefined
 }
 
-/** Where the command starts; for the sandbox, what it may write, and which rules hold for whoever runs it. */
-export interface Held {
+/** How a command is run: its directory, and for the sandbox its access and the rules of its caller. */
+export interface ShellStart {
   readonly directory: string
   readonly access?: 'read-only' | 'project'
   readonly rights?: CallerRights | undefined
-  /** The span of the call that runs it, for programs that tell OpenTelemetry what they do. */
+  /** The trace span of its call, for programs that report to OpenTelemetry. */
   readonly traceparent?: string | undefined
-  /** To what it is confined where no sandbox has it; undefined for a command that runs as this program does. */
+  /** Its confinement if no sandbox confines it; undefined for a command that runs like this program. */
   readonly confinement?: Confinement | undefined
 }
 
 /**
- * One bash, in a process group of its own.
- *
- * S1: stdin is closed; both outputs go through one pipe, in the order in which they were written.
- * S2: `ended` resolves when the shell has ended, also while something it started still holds the pipes.
+ * One bash in its own process group. S1: stdin is closed; both outputs go through one pipe, in the order in which they
+ * were written. S2: `ended` resolves when the shell has ended, even if processes that it started still hold the pipes.
  * S3: `end()` reaches everything that the shell started.
  */
 export function startShellCommand(
   command: string,
   place: ShellPlace,
-  { directory, access = 'project', rights, traceparent, confinement }: Held,
+  { directory, access = 'project', rights, traceparent, confinement }: ShellStart,
 ): ShellCommand {
   const spool = place.spoolFolder === undefined ? undefined : new OutputSpool(place.spoolFolder, place.redact)
   const output = new BoundedOutput(place.limits.bashOutputCharacters, place.redact, (text) => spool?.write(text))
   const mark = randomUUID()
   const started = processMoment()
-  const { child, isHeld, confined } = spawnShell(prelude + command, {
+  const { child, isConfined, confined } = spawnShell(prelude + command, {
     command,
     place,
     mark,
@@ -110,7 +110,7 @@ export function startShellCommand(
     confinement,
   })
   const ended = endOf(child, output, { directory, limits: place.limits })
-  if (child.pid === undefined) return { output, spool, ended: settled(ended, confined), isHeld, ...notStarted }
+  if (child.pid === undefined) return { output, spool, ended: settled(ended, confined), isConfined, ...notStarted }
   let group: ProcessGroup = {
     groupId: child.pid,
     mark,
@@ -119,12 +119,12 @@ export function startShellCommand(
     ...(confined !== undefined && { hasMonitor: true }),
   }
   const pipe = child.stdout ?? undefined
-  place.processes.add(group, { command, pipe, isHeld })
+  place.processes.add(group, { command, pipe, isConfined })
   let isEnding = false
   return {
     output,
     spool,
-    isHeld,
+    isConfined,
     groupId: child.pid,
     trace: `${child.pid} ${mark}`,
     pipe,
@@ -137,7 +137,7 @@ export function startShellCommand(
       isEnding = true
       return place.processes.end(group)
     },
-    letGo() {
+    unref() {
       child.unref()
       for (const each of pipesOf(child)) unref(each)
     },
@@ -150,31 +150,34 @@ export function startShellCommand(
   }
 }
 
-/** What came of a command that could write. */
+/** A confined command that may have had effects. */
 interface ConfinedCommand {
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when none of its processes is running. */
   gone(): Promise<void>
-  /** To be asked once, when it is gone. */
+  /** Its effects; to be called once, when it is gone. */
   settle(): Pick<ShellEnd, 'aftermath' | 'trial'>
 }
 
 // Spec R-EBASH-5.
-/** The end with what came of it, which is asked once, when nothing of the command runs any more. It is an end whatever becomes of that. */
+/**
+ * Completes the end with the effects of the command, which are determined once all of its processes have ended. Never
+ * rejects.
+ */
 async function settled(ended: Promise<ShellEnd>, confined: ConfinedCommand | undefined): Promise<ShellEnd> {
   const end = await ended
   if (confined === undefined) return end
   const problems: string[] = []
   if (end.kind !== 'not started') await confined.gone().catch((thrown: unknown) => problems.push(messageOf(thrown)))
-  const told = asUnconfined(end)
+  const reported = asUnconfined(end)
   try {
     const [unsettled] = problems
-    return { ...told, ...confined.settle(), ...(unsettled !== undefined && { unsettled }) }
+    return { ...reported, ...confined.settle(), ...(unsettled !== undefined && { unsettled }) }
   } catch (thrown) {
-    return { ...told, unsettled: messageOf(thrown) }
+    return { ...reported, unsettled: messageOf(thrown) }
   }
 }
 
-/** Bubblewrap ends with 128 and the signal where a signal has ended the shell, which then has not told its directory. */
+/** Bubblewrap exits with 128 plus the signal if a signal ended the shell, which then has not reported its directory. */
 function asUnconfined(end: ShellEnd): ShellEnd {
   const { exitCode, directory } = end
   if (exitCode === null || exitCode <= 128 || directory !== undefined) return end
@@ -187,7 +190,7 @@ const notStarted = {
   trace: undefined,
   pipe: undefined,
   end: async () => undefined,
-  letGo: () => undefined,
+  unref: () => undefined,
   leaveDetached: () => [],
   leave: () => undefined,
 } as const
@@ -203,14 +206,14 @@ interface ToSpawn {
   readonly confinement: Confinement | undefined
 }
 
-/** @throws SandboxError for a command that cannot be held: it is not started. */
+/** @throws SandboxError for a command that cannot be confined: it is not started. */
 function spawnShell(
   script: string,
   { command, place, mark, directory, access, rights, traceparent, confinement }: ToSpawn,
 ): {
   readonly child: ChildProcess
-  readonly isHeld: boolean
-  /** It may change the workspace: what came of it is asked when it has ended. */
+  readonly isConfined: boolean
+  /** A command that may change the workspace: its effects are determined when it has ended. */
   readonly confined?: ConfinedCommand
 } {
   const plain = {
@@ -226,41 +229,44 @@ function spawnShell(
   const own = ['ignore', 'pipe', 'pipe', 'pipe'] as const
   const { sandbox } = place
   if (sandbox !== undefined && !sandbox.excludes(command)) {
-    const held = sandbox.sandboxed({ ...plain, firstDescriptor: own.length }, sandbox.describe(access, [], rights))
-    return { child: spawnConfined(held, directory, own), isHeld: true }
+    const sandboxed = sandbox.sandboxed({ ...plain, firstDescriptor: own.length }, sandbox.describe(access, [], rights))
+    return { child: spawnConfined(sandboxed, directory, own), isConfined: true }
   }
   if (confinement?.kind === 'trial') {
-    const held = trialistOf(place).confine({ ...plain, firstDescriptor: own.length }, confinement)
+    const sandboxed = trialWallOf(place).confine({ ...plain, firstDescriptor: own.length }, confinement)
     return {
-      child: spawnConfined(held, directory, own),
-      isHeld: true,
-      confined: { gone: () => held.gone(), settle: () => ({ trial: { effects: held.settle() } }) },
+      child: spawnConfined(sandboxed, directory, own),
+      isConfined: true,
+      confined: { gone: () => sandboxed.gone(), settle: () => ({ trial: { effects: sandboxed.settle() } }) },
     }
   }
   if (confinement?.kind === 'edit') {
-    const held = editorOf(place).confine({ ...plain, firstDescriptor: own.length }, confinement)
+    const sandboxed = editWallOf(place).confine({ ...plain, firstDescriptor: own.length }, confinement)
     try {
       return {
-        child: spawnConfined(held, directory, own),
-        isHeld: true,
-        confined: { gone: () => held.gone(), settle: () => ({ aftermath: held.settle() }) },
+        child: spawnConfined(sandboxed, directory, own),
+        isConfined: true,
+        confined: { gone: () => sandboxed.gone(), settle: () => ({ aftermath: sandboxed.settle() }) },
       }
     } catch (thrown) {
-      held.settle()
+      sandboxed.settle()
       throw thrown
     }
   }
   if (confinement !== undefined) {
     const { confiner, diesWithUs } = confinerOf(place)
-    const held = confiner.confine({ ...plain, firstDescriptor: own.length }, [directory], confinement)
-    return { child: spawnConfined(held, directory, own), isHeld: diesWithUs }
+    const sandboxed = confiner.confine({ ...plain, firstDescriptor: own.length }, [directory], confinement)
+    return { child: spawnConfined(sandboxed, directory, own), isConfined: diesWithUs }
   }
   const options = { cwd: directory, detached: true, env: plain.env, stdio: [...own] }
-  return { child: spawn(plain.file, plain.args, options), isHeld: false }
+  return { child: spawn(plain.file, plain.args, options), isConfined: false }
 }
 
 // Spec R-EBASH-7.
-/** What may change the workspace runs what its programs are set up to run, such as hooks of git: they are confined with it. */
+/**
+ * A command that may change the workspace also runs what its programs are configured to run, such as git hooks: these
+ * are confined with it.
+ */
 function isJudgedToRead(command: string, confinement: Confinement | undefined): boolean {
   return confinement === undefined ? isReadOnlyCommand(command) : isReading(confinement)
 }
@@ -269,7 +275,10 @@ function isReading({ kind }: Confinement): boolean {
   return kind === 'read' || kind === 'look'
 }
 
-/** Made for the first command that needs it. @throws SandboxError where nothing can confine commands: it is not started then. */
+/**
+ * Created for the first command that needs it.
+ * @throws SandboxError if nothing can confine commands: the command is not started.
+ */
 function confinerOf({ wall }: ShellPlace): { readonly confiner: Wall; readonly diesWithUs: boolean } {
   const means = wall?.means()
   if (wall === undefined || means === undefined || means.kind === 'none' || means.kind === 'off')
@@ -280,7 +289,7 @@ function confinerOf({ wall }: ShellPlace): { readonly confiner: Wall; readonly d
 }
 
 /** The same for commands that may change the workspace. */
-function editorOf({ wall }: ShellPlace): EditWall {
+function editWallOf({ wall }: ShellPlace): EditWall {
   const means = wall?.edits()
   if (wall === undefined || means?.kind !== 'bubblewrap') throw new SandboxError(notConfinable)
   const { home, keptFolders, stateFolder } = wall
@@ -291,40 +300,44 @@ function editorOf({ wall }: ShellPlace): EditWall {
   return wall.editor
 }
 
-/** The same for commands that are tried. */
-function trialistOf({ wall }: ShellPlace): TrialWall {
+/** The same for trials. */
+function trialWallOf({ wall }: ShellPlace): TrialWall {
   const means = wall?.trials()
   if (wall === undefined || means?.kind !== 'overlay') throw new SandboxError(notConfinable)
   wall.trialist ??= new TrialWall({ means, home: wall.home, cacheFolder: wall.cacheFolder })
   return wall.trialist
 }
 
-function spawnConfined(held: SandboxedCommand, directory: string, own: readonly ('ignore' | 'pipe')[]): ChildProcess {
+function spawnConfined(
+  sandboxed: SandboxedCommand,
+  directory: string,
+  own: readonly ('ignore' | 'pipe')[],
+): ChildProcess {
   let child: ChildProcess | undefined
   try {
-    const stdio = [...own, ...held.descriptors]
-    child = spawn(held.file, held.args, { cwd: directory, detached: true, env: held.env, stdio })
+    const stdio = [...own, ...sandboxed.descriptors]
+    child = spawn(sandboxed.file, sandboxed.args, { cwd: directory, detached: true, env: sandboxed.env, stdio })
     return child
   } finally {
-    held.started(child)
+    sandboxed.started(child)
   }
 }
 
 const directoryDescriptor = 199
 
 /**
- * On the first line, so that bash counts lines as the model wrote them. The trap tells the directory also after `exit`;
- * a command that replaces the shell or sets an EXIT trap of its own does not move it. A job that is killed while bash starts
- * it still has the trap, and must tell nothing.
+ * On the first line, so that line numbers of bash match the model's text. The trap reports the directory also after
+ * `exit`; a command that replaces the shell or sets its own EXIT trap does not change the directory. A job that is
+ * killed while bash starts it still has the trap, and must report nothing.
  */
-const toldFolder = `((\${BASH_SUBSHELL:-0})) || builtin pwd -P >&${directoryDescriptor} 2>/dev/null`
-const prelude = `exec 2>&1 ${directoryDescriptor}>&3 3>&-; trap '${toldFolder}' EXIT; unset CDPATH; `
+const reportDirectory = `((\${BASH_SUBSHELL:-0})) || builtin pwd -P >&${directoryDescriptor} 2>/dev/null`
+const prelude = `exec 2>&1 ${directoryDescriptor}>&3 3>&-; trap '${reportDirectory}' EXIT; unset CDPATH; `
 
 function environmentOf(place: ShellPlace, mark: string): Record<string, string | undefined> {
   const outer = place.env[markVariable]
   return {
     ...place.env,
-    // Nothing here can answer an editor.
+    // Nobody can use an editor here.
     GIT_EDITOR: 'true',
     CLAUDECODE: '1',
     [markVariable]: outer === undefined ? mark : `${outer},${mark}`,
@@ -337,17 +350,17 @@ function endOf(
   { directory: folder, limits }: { readonly directory: string; readonly limits: Limits },
 ): Promise<ShellEnd> {
   const pipes = pipesOf(child)
-  const told = child.stdio[3]
+  const directoryPipe = child.stdio[3]
   let directory = ''
   const activity = { at: performance.now() }
   for (const pipe of pipes) {
     const decoder = new StringDecoder('utf8')
     pipe.on('data', (chunk: Buffer) => {
       activity.at = performance.now()
-      if (pipe === told) directory = (directory + decoder.write(chunk)).slice(0, 8192)
+      if (pipe === directoryPipe) directory = (directory + decoder.write(chunk)).slice(0, 8192)
       else output.append(decoder.write(chunk))
     })
-    // A pipe that breaks has nothing more to say; how the command ended is told by the process.
+    // Errors of a pipe are irrelevant: the process reports how the command ended.
     pipe.on('error', () => undefined)
   }
   return new Promise((resolve) => {
@@ -361,7 +374,7 @@ function endOf(
     )
     child.once('exit', (exitCode, signal) => {
       const settle = (): void => {
-        // S2: what still writes goes on writing into the void, and does not keep this program alive.
+        // S2: processes that still write do so into the void, and do not keep this program running.
         for (const pipe of pipes) unref(pipe)
         resolve({
           kind: exitCode === null ? 'killed' : 'exited',
@@ -379,7 +392,7 @@ function pipesOf(child: ChildProcess): readonly Readable[] {
   return child.stdio.filter((pipe): pipe is Readable => pipe !== null && pipe !== undefined && 'read' in pipe)
 }
 
-/** A pipe of a child is a socket, which the types do not say. */
+/** Pipes of children are sockets, which the types do not say. */
 function unref(pipe: Readable): void {
   if ('unref' in pipe && typeof pipe.unref === 'function') pipe.unref()
 }
@@ -388,8 +401,8 @@ const longestDrainMs = 1000
 const lookMs = 10
 
 /**
- * Calls back when all pipes are closed, or else have been quiet for a while, or at the latest after a second.
- * Counts looks and not time alone: between two looks the pipes were read, also when this program was busy.
+ * Calls back when all pipes are closed, or have been quiet for a while, or after a second at the latest. Counts checks
+ * and not only time: between two checks the pipes were read, even if this program was busy.
  */
 function whenQuiet(child: ChildProcess, activity: { readonly at: number }, quietMs: number, settle: () => void): void {
   const start = performance.now()

@@ -13,7 +13,7 @@ export const commandTimedOut = (ms: number): string =>
 export const bashNotStarted = (why: string | undefined): string =>
   `bash could not be started: ${why ?? 'unknown error'}`
 export const shellKilled = (signal: string | undefined): string => `The shell was ended by ${signal ?? 'a signal'}.`
-/** @param answer what the code means where it is no failure, such as "no match" */
+/** @param answer the meaning of a code that is not a failure, such as "no match" */
 export const exitCode = (code: number | null, answer: string | undefined): string =>
   answer === undefined ? `Exit code ${code}` : `Exit code ${code}: ${answer}.`
 
@@ -21,7 +21,7 @@ export const timeoutLowered = (ms: number): string => `The timeout was lowered t
 export const ranConfined =
   'The command ran confined: read-only, without network, and without files outside the project and the system. An allow rule lets it run unconfined.'
 
-// Of a command that ran confined to the workspace.
+// About a command that ran confined to the workspace.
 
 export const ranInWorkspace =
   'The command ran confined: no network; files can be written only in the workspace and /tmp, not in .git or agent settings; the home folder has only tools and caches. If that is why it failed, call again with "unconfined": true, and the person is asked.'

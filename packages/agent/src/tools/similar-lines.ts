@@ -1,21 +1,24 @@
-/** Where lines stand that are most like some others. */
+/** The place of the most similar lines. */
 export interface Similar {
   /** Counted from 0. */
   readonly line: number
   readonly sameLines: number
 }
 
-/** A line that stands more often says little about where. */
+/** A line that occurs more often does not identify a place. */
 const mostOccurrences = 50
 const mostLines = 200_000
 
-/** The place in a file where most of these lines stand, else where the longest of them is most alike; undefined where nothing is. */
-export function closestLines(lines: readonly string[], wanted: readonly string[]): Similar | undefined {
+/**
+ * The place in a file with most of these lines; otherwise the place where the longest of them has the most similar
+ * line; undefined if none exists.
+ */
+export function closestLines(lines: readonly string[], searched: readonly string[]): Similar | undefined {
   if (lines.length > mostLines) return undefined
-  return placeOfMost(lines, wanted) ?? placeOfLikest(lines, wanted)
+  return placeOfMost(lines, searched) ?? placeOfLikest(lines, searched)
 }
 
-function placeOfMost(lines: readonly string[], wanted: readonly string[]): Similar | undefined {
+function placeOfMost(lines: readonly string[], searched: readonly string[]): Similar | undefined {
   const places = new Map<string, number[]>()
   for (const [at, line] of lines.entries()) {
     const key = line.trim()
@@ -25,7 +28,7 @@ function placeOfMost(lines: readonly string[], wanted: readonly string[]): Simil
     else if (known.length <= mostOccurrences) known.push(at)
   }
   const votes = new Map<number, number>()
-  for (const [index, line] of wanted.entries()) {
+  for (const [index, line] of searched.entries()) {
     const known = places.get(line.trim()) ?? []
     if (known.length > mostOccurrences) continue
     for (const at of known) votes.set(Math.max(0, at - index), (votes.get(Math.max(0, at - index)) ?? 0) + 1)
@@ -33,18 +36,18 @@ function placeOfMost(lines: readonly string[], wanted: readonly string[]): Simil
   let [best, most] = [-1, 0]
   for (const [line, count] of votes) if (count > most) [best, most] = [line, count]
   if (best === -1) return undefined
-  return { line: best, sameLines: wanted.filter((line, index) => line === lines[best + index]).length }
+  return { line: best, sameLines: searched.filter((line, index) => line === lines[best + index]).length }
 }
 
-/** So much of the pairs of letters must be the same. */
+/** Minimum share of equal letter pairs. */
 const leastAlike = 0.5
 
-function placeOfLikest(lines: readonly string[], wanted: readonly string[]): Similar | undefined {
-  const longest = wanted.reduce(
-    (best, line, index) => (line.trim().length > (wanted[best] ?? '').trim().length ? index : best),
+function placeOfLikest(lines: readonly string[], searched: readonly string[]): Similar | undefined {
+  const longest = searched.reduce(
+    (best, line, index) => (line.trim().length > (searched[best] ?? '').trim().length ? index : best),
     0,
   )
-  const pairs = pairsOf(wanted[longest] ?? '')
+  const pairs = pairsOf(searched[longest] ?? '')
   if (pairs.size === 0) return undefined
   let [best, alike] = [-1, leastAlike]
   for (const [at, line] of lines.entries()) {

@@ -11,7 +11,7 @@ import {
   targetMissing,
 } from './shell-texts.ts'
 
-/** Where a command starts, or why it does not start at all. */
+/** Where a command starts, or why it does not start. */
 export type StartFolder =
   | { readonly kind: 'there'; readonly directory: string }
   | { readonly kind: 'gone'; readonly why: string }
@@ -21,14 +21,14 @@ export interface ShellPosition {
   readonly cwd: string
   readonly shellDirectory: string
   readonly env: Environment
-  /** The shell is back in `cwd`. */
+  /** Sets the shell's directory back to `cwd`. */
   resetShell(): void
 }
 
 // Spec R-HAND-9.
 /**
- * Where a command starts. It was judged for the working directory and was written for it: where that is gone it starts in no other one, unless it changes
- * to a folder by its full path before anything else.
+ * Where a command starts. It was judged and written for the working directory. If that is gone, it starts nowhere
+ * else, unless it begins by changing to a folder by its full path.
  */
 export function startFolder(command: string, position: ShellPosition): StartFolder {
   const { cwd, shellDirectory } = position
@@ -44,7 +44,10 @@ export function startFolder(command: string, position: ShellPosition): StartFold
   return { kind: 'gone', why: gone + missing + beginWithCd(shellWord(nearestFolder(cwd))) }
 }
 
-/** What is said when a command has ended and the working directory is gone; the next command is then written for another one. */
+/**
+ * The note when a command has ended and the working directory is gone; the next command is then written for another
+ * one.
+ */
 export function goneNote(position: Omit<ShellPosition, 'env'>): string | undefined {
   const { cwd, shellDirectory } = position
   if (isFolder(shellDirectory)) return undefined
@@ -53,14 +56,14 @@ export function goneNote(position: Omit<ShellPosition, 'env'>): string | undefin
   return directoryGone(shellDirectory, cwd)
 }
 
-/** Quoted for bash where that is needed. */
+/** Quoted for bash if needed. */
 function shellWord(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
 }
 
 /**
- * The folder that a command changes to before anything else. Only what needs no shell to be read: a full path without `..`, as one word. What follows runs
- * in that folder also where `cd` fails, because the command starts there.
+ * The folder to which a command changes first. Only forms that need no shell: a full path without `..`, as one word.
+ * What follows runs in that folder even if `cd` fails, because the command starts there.
  */
 function firstFolder(command: string, env: Environment): string | undefined {
   const found = /^\s*cd\s+(?:--\s+)?(?:'([^']*)'|"([^"$`\\!]*)"|(~?[\w@%+=:,./-]+))[ \t]*(?:&&|;|\n|$)/.exec(command)
@@ -80,7 +83,7 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
   } catch {
-    // Below a file, or in a ring of links.
+    // Below a file, or in a cycle of links.
     return false
   }
 }

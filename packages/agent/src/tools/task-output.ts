@@ -1,6 +1,6 @@
 import type { Tool, ToolOutput } from '@halting/core'
 import type { AgentInBackground } from '@halting/core/adapters'
-import { type BackgroundTask, noteShown } from './background-tasks.ts'
+import { type BackgroundTask, markShown } from './background-tasks.ts'
 import { filledText, flag, inputForm, optional, wholeNumber } from './input.ts'
 import { isOfAgent, taskAliases, unknownTask } from './task-stop.ts'
 import {
@@ -15,23 +15,26 @@ import {
   taskNotStarted,
 } from './task-texts.ts'
 import { timeoutLowered } from './shell-texts.ts'
-import { workOfTask } from './telling-work.ts'
+import { workOfTask } from './file-work.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Input of the TaskOutput tool. */
 export interface TaskOutputInput {
   /** Id of the task. */
   readonly task_id: string
-  /** Waits for the task to end; true when absent. */
+  /** Wait for the task to end (default: true). */
   readonly block?: boolean
-  /** Milliseconds to wait for at most. */
+  /** Maximum wait in milliseconds. */
   readonly timeout?: number
 }
 
 const defaultWaitMs = 30_000
 const longestWaitMs = 600_000
 
-/** Shows what a background command has written, its head and tail, and whether it still runs; of an agent its newest words. */
+/**
+ * Shows the output of a background command, its head and tail, and whether it is running; for an agent its latest
+ * text.
+ */
 export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput> {
   const form = inputForm<TaskOutputInput>(
     'TaskOutput',
@@ -61,17 +64,17 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
       if (task === undefined) return unknownTask(id, workspace, agents)
       const onEnd: OnEnd = (settle) => void task.shell.ended.then(settle)
       if (block && task.state === 'running') await endOrTimeout(onEnd, waitMs, signal)
-      const { output: held } = task.shell
+      const { output: bounded } = task.shell
       // Of a failure the last lines matter most, as for Bash.
-      const output = (hasFailed(task) ? held.tailFirst() : held.toString()).replace(/\n+$/, '')
+      const output = (hasFailed(task) ? bounded.tailFirst() : bounded.toString()).replace(/\n+$/, '')
       const state = stateOf(task)
-      noteShown(task, context)
+      markShown(task, context)
       return {
         content: `${state}\n${output === '' ? noOutputYet : output}${note}`,
         details: { task_id: id, state },
         ...workOfTask(task, workspace),
-        // To an agent it is told beside: the main conversation is to hear of it.
-        ...(isOfAgent(agentType) ? {} : workspace.tasks.newsOfEnd(task)),
+        // Not reported to agents: the main conversation must receive it.
+        ...(isOfAgent(agentType) ? {} : workspace.tasks.unreportedEnd(task)),
       }
     },
   }
@@ -81,7 +84,7 @@ function hasFailed({ state }: BackgroundTask): boolean {
   return typeof state !== 'string' && !(state.kind === 'exited' && state.exitCode === 0)
 }
 
-/** Whether it runs, or how it ended, in a sentence. */
+/** Whether it is running, or how it ended, in a sentence. */
 export function stateOf({ state }: BackgroundTask): string {
   if (state === 'running') return stillRunning
   if (state === 'stopped') return stoppedByTool
@@ -89,7 +92,7 @@ export function stateOf({ state }: BackgroundTask): string {
   return state.kind === 'exited' ? taskExited(state.exitCode) : taskKilled(state.detail)
 }
 
-/** Its end is told by the loop, with what it came to. */
+/** The loop reports its end, with its result. */
 async function wordsOfAgent(
   agent: AgentInBackground,
   waitMs: number,
@@ -98,11 +101,11 @@ async function wordsOfAgent(
 ): Promise<ToolOutput> {
   if (agent.isWorking && waitMs > 0) await endOrTimeout((settle) => agent.onEnd(settle), waitMs, signal)
   const state = agent.isWorking ? agentWorking : agentEnded
-  const said = agent.isWorking ? agent.said || noOutputYet : resultFollows
-  return { content: `${state}\n${said}${note}`, details: { task_id: agent.id, state } }
+  const latestText = agent.isWorking ? agent.said || noOutputYet : resultFollows
+  return { content: `${state}\n${latestText}${note}`, details: { task_id: agent.id, state } }
 }
 
-/** Calls back at the end; at once when it has come. May give the way to be called no more. */
+/** Calls back at the end, immediately if it has come. May return a function that cancels this. */
 type OnEnd = (settle: () => void) => (() => void) | void
 
 function endOrTimeout(onEnd: OnEnd, timeoutMs: number, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import type { AgentInBackground } from '@halting/core/adapters'
 import { filledText, inputForm } from './input.ts'
-import { failed } from './result.ts'
+import { errorResult } from './result.ts'
 import { alreadyEnded, earlierTask, taskStopped, unknownTaskId } from './task-texts.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -11,10 +11,10 @@ export interface TaskStopInput {
   readonly task_id: string
 }
 
-/** What other tools call the id of a task. */
+/** Other names for the id of a task. */
 export const taskAliases = { bash_id: 'task_id', shell_id: 'task_id', id: 'task_id' } as const
 
-/** Ends a background command of this session, with everything that it started, or an agent that works in the background. */
+/** Stops a background command of this session with everything that it started, or a background agent. */
 export function createTaskStopTool(workspace: Workspace): Tool<TaskStopInput> {
   const form = inputForm<TaskStopInput>(
     'TaskStop',
@@ -30,7 +30,7 @@ export function createTaskStopTool(workspace: Workspace): Tool<TaskStopInput> {
     canonicalInput: (input) => form.canonicalInput(input),
     validate: (input) => form.validate(input),
     readOnly: false,
-    // Ending what has ended changes nothing.
+    // Stopping a stopped task changes nothing.
     onUnknownOutcome: 'rerun',
     async execute({ task_id: id }, { agents, agentType }): Promise<ToolOutput> {
       const agent = agents?.find(id)
@@ -41,8 +41,8 @@ export function createTaskStopTool(workspace: Workspace): Tool<TaskStopInput> {
       await workspace.tasks.stop(task)
       const details = { task_id: id, command: task.command }
       const content = taskStopped(id, task.command)
-      // What an agent ended is told to the main conversation, too.
-      return { content, details, ...(isOfAgent(agentType) ? {} : workspace.tasks.newsOfEnd(task)) }
+      // If an agent stops a task, the main conversation is notified too.
+      return { content, details, ...(isOfAgent(agentType) ? {} : workspace.tasks.unreportedEnd(task)) }
     },
   }
 }
@@ -52,7 +52,7 @@ export function isOfAgent(agentType: ToolContext['agentType']): boolean {
   return typeof agentType === 'string'
 }
 
-/** The loop tells of its end, and of what it had found. */
+/** The loop reports its end and its findings. */
 async function stopAgent(agent: AgentInBackground): Promise<ToolOutput> {
   const { id, description } = agent
   if (!agent.isWorking) return { content: alreadyEnded(id) }
@@ -61,7 +61,7 @@ async function stopAgent(agent: AgentInBackground): Promise<ToolOutput> {
 }
 
 export function unknownTask(id: string, workspace: Workspace, agents: ToolContext['agents']): ToolOutput {
-  if (workspace.tasks.isEarlier(id)) return failed(earlierTask(id))
+  if (workspace.tasks.isEarlier(id)) return errorResult(earlierTask(id))
   const known = [...workspace.tasks.ids, ...(agents?.ids ?? [])]
-  return failed(unknownTaskId(id, known.join(', ')))
+  return errorResult(unknownTaskId(id, known.join(', ')))
 }

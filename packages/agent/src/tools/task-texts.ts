@@ -6,7 +6,7 @@ export const unknownTaskId = (id: string, known: string): string =>
 export const earlierTask = (id: string): string =>
   `${id} was started by an earlier process of this session, which has ended. It cannot be reached any more.`
 
-/** @param atEnd what happens to the command when the run ends; undefined where the model is not notified of its end */
+/** @param atEnd what happens to the command when the run ends; undefined if the model is not notified of its end */
 export function startedInBackground(
   id: string,
   atEnd: 'wait' | 'stop' | 'keep' | undefined,
@@ -47,7 +47,7 @@ export const resultFollows = 'You receive its result with the notice that it end
 export const alreadyEnded = (id: string): string => `${id} had already ended.`
 export const taskStopped = (id: string, what: string): string => `Stopped ${id} (${what}).`
 
-// The notice that a command ended. Commands are in quotes, shortened.
+// The notice that a command ended. Commands are quoted and shortened.
 
 type How =
   | { readonly kind: 'stopped' }
@@ -71,7 +71,7 @@ function endText(how: How): string {
   }
 }
 
-// What is left when a run ends, for people and for the next run.
+// Commands that are left when a run ends, for users and for the next run.
 
 export const leftCommand = (id: string, command: string): string => `${id} ${command}`
 /** @param output the file that its output goes to */
@@ -85,7 +85,7 @@ export const leftDetached = (command: string, processes: string): string =>
 /** @param ids numbers of processes, joined by commas */
 export const processNumbers = (count: number, ids: string): string => `${count === 1 ? 'process' : 'processes'} ${ids}`
 
-// What became of a command of an earlier process.
+// The state of a command of an earlier process.
 
 export const earlierRuns = (group: number | string): string =>
   `It is still running as process group ${group}, and its output may be lost. To end it: kill -- -${group}`

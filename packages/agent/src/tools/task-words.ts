@@ -6,7 +6,7 @@ import { commandEnded } from './task-texts.ts'
 
 export { leftChildren, leftCommand, startedInBackground } from './task-texts.ts'
 
-/** How a task that does not run any more ended. */
+/** How a finished task ended. */
 export function endOf({ id, started, state }: BackgroundTask, has: HasTool): readonly TaskEnded[] {
   const how = typeof state === 'string' ? ({ kind: 'stopped' } as const) : state
   const summary = commandEnded(started.description, how, has)
@@ -20,9 +20,9 @@ function statusOf(state: BackgroundTask['state']): TaskEnded['status'] {
 
 const longestShown = 120
 
-/** A command in quotes: on one line, and not for ever. */
+/** A command in quotes, on one line and shortened. */
 export function shownCommand(command: string, redact: ((text: string) => string) | undefined): string {
   const line = (redact?.(command) ?? command).replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\s]+/gu, ' ').trim()
-  // As JSON: nothing in it ends the quotes and goes on as the loop's own words.
+  // As JSON, so that nothing in it can end the quotes and continue as the loop's own words.
   return JSON.stringify(line.length <= longestShown ? line : `${headOf(line, longestShown)} ...`)
 }

@@ -4,16 +4,19 @@ export type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be'
 export interface WrittenText {
   readonly text: string
   readonly encoding: TextEncoding
-  /** It begins with a byte order mark, which is no part of `text`. */
+  /** It begins with a byte order mark, which is not part of `text`. */
   readonly hasMark: boolean
 }
 
 const mark = '\uFEFF'
 
-/** The encoding that the first bytes of a file tell: a mark, or zeros in every second place, as Latin letters in UTF-16 have them. */
+/**
+ * The encoding by the first bytes of a file: a byte order mark, or zeros in every second place, as in Latin text in
+ * UTF-16.
+ */
 export function encodingOf(start: Uint8Array): TextEncoding {
   const [first, second, third, fourth] = start
-  // Four bytes a character begin the same way, and are not read.
+  // UTF-32 begins the same way, and is not supported.
   if (first === 0xff && second === 0xfe && (third !== 0 || fourth !== 0)) return 'utf-16le'
   if (first === 0xfe && second === 0xff) return 'utf-16be'
   return encodingByZeros(start.subarray(0, 4096))
@@ -30,7 +33,7 @@ function encodingByZeros(start: Uint8Array): TextEncoding {
   return isLikely && isPlainText(start, encoding) ? encoding : 'utf-8'
 }
 
-/** Numbers of two bytes look like UTF-16, too. Text has no control characters. */
+/** Two-byte numbers look like UTF-16 too, but text has no control characters. */
 function isPlainText(start: Uint8Array, encoding: TextEncoding): boolean {
   try {
     const text = new TextDecoder(encoding, { fatal: true }).decode(start, { stream: true })
@@ -40,7 +43,7 @@ function isPlainText(start: Uint8Array, encoding: TextEncoding): boolean {
   }
 }
 
-/** Decodes strictly: undefined where the bytes would not come back the same. */
+/** Decodes strictly: undefined if encoding the text again would not return the same bytes. */
 export function decodedText(bytes: Uint8Array): WrittenText | undefined {
   const encoding = encodingOf(bytes)
   try {
@@ -57,7 +60,7 @@ export function encodedText({ text, encoding, hasMark }: WrittenText): Buffer {
   return encoding === 'utf-16be' ? bytes.swap16() : bytes
 }
 
-/** For people and models: `UTF-16 (little-endian)`. */
+/** For users and models: `UTF-16 (little-endian)`. */
 export function nameOfEncoding(encoding: TextEncoding): string {
   return { 'utf-8': 'UTF-8', 'utf-16le': 'UTF-16 (little-endian)', 'utf-16be': 'UTF-16 (big-endian)' }[encoding]
 }

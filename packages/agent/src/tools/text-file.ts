@@ -2,7 +2,7 @@ import { codeOf } from '@halting/core/adapters'
 import { randomUUID } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import type { CallOf, FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
+import type { ChangingCall, FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import {
   type Disk,
   diskOf,
@@ -18,10 +18,10 @@ import { ambiguousEncoding, changedMeanwhile } from './change-texts.ts'
 import { type AskedEditor, isSameText, unsavedText, writtenByEditor } from './editor-files.ts'
 import { hashOf, type SeenFile, seenFile } from './file-state.ts'
 import { readAtMost } from './read-at-most.ts'
-import { takeOverRights } from './take-over-rights.ts'
+import { copyRights } from './copy-rights.ts'
 import { decodedText, encodedText, encodingOf, nameOfEncoding, type TextEncoding } from './text-encoding.ts'
 
-/** What stands at a path. */
+/** What is at a path. */
 export type LoadedFile =
   | { readonly kind: 'absent' }
   | {
@@ -31,19 +31,19 @@ export type LoadedFile =
       readonly encoding: TextEncoding
       readonly seen: SeenFile
       readonly stats: Stats
-      /** Names of it; beyond the first they are hard links. */
+      /** Number of its names; more than one are hard links. */
       readonly names: number
     }
-  /** It is there and cannot be taken as text. */
+  /** It exists and cannot be read as text. */
   | { readonly kind: 'not text'; readonly why: NotText; readonly seen: SeenFile; readonly stats: Stats }
   | { readonly kind: 'not a file'; readonly what: 'directory' | 'special' }
 
-/** Too large, or not valid in the encoding that it seems to have. */
+/** Too large, or not valid in its apparent encoding. */
 type NotText = { readonly moreBytesThan: number } | 'UTF-8' | 'UTF-16'
 
 /**
- * Reads a whole file as UTF-8 or UTF-16, strictly: a byte that would not survive the way back makes it no text. What stands unsaved in the editor
- * counts in place of what is on disk.
+ * Reads a whole file as UTF-8 or UTF-16, strictly: it is not text if a byte would change when written back. Unsaved
+ * text of the editor replaces what is on disk.
  */
 export async function loadFile(path: string, largestBytes: number, editor?: AskedEditor): Promise<LoadedFile> {
   const found = await openIfThere(path)
@@ -95,22 +95,22 @@ async function openIfThere(path: string): Promise<InPlace | undefined> {
 
 export interface SaveOptions {
   readonly hasMark?: boolean
-  /** UTF-8 when absent. */
+  /** The encoding (default: UTF-8). */
   readonly encoding?: TextEncoding
-  /** What is to be replaced, as it was when it was read; where there is none nothing may stand there. */
+  /** The file to replace, as it was when it was read. If absent, no file may exist. */
   readonly over?: Stats
-  /** Whose owner and mode the file gets; those of `over` when absent. */
+  /** The file whose owner and mode are copied (default: `over`). */
   readonly rightsOf?: Stats
-  /** Who keeps what the file was, and for which call. */
-  readonly keeping?: { readonly checkpoints: FileCheckpoints | undefined; readonly call: CallOf }
-  /** Who writes it, where it does. */
+  /** Stores the former content, with the call that it is for. */
+  readonly keeping?: { readonly checkpoints: FileCheckpoints | undefined; readonly call: ChangingCall }
+  /** The editor that may write it. */
   readonly editor?: AskedEditor | undefined
 }
 
 /**
- * Replaces a file in one step: whoever reads it sees the old bytes or the new ones, never a part. Makes missing folders,
- * keeps owner and mode. `path` must be a real path: renaming onto a link would replace the link.
- * @throws NotWrittenError where what is to be replaced has changed meanwhile, or the text would not be read back as it is.
+ * Replaces a file in one step: readers see the old bytes or the new ones, never a part. Creates missing folders, keeps
+ * owner and mode. `path` must be a real path: renaming onto a link would replace the link.
+ * @throws NotWrittenError if the file has changed meanwhile, or if the text would not be read back unchanged.
  */
 export async function saveFile(
   path: string,
@@ -118,7 +118,7 @@ export async function saveFile(
   { hasMark = false, encoding = 'utf-8', over, rightsOf = over, keeping, editor }: SaveOptions = {},
 ): Promise<SeenFile> {
   const bytes = encodedText({ text, encoding, hasMark })
-  // Without a mark only its zeros tell what it is.
+  // Without a byte order mark, only its zeros show the encoding.
   if (encoding !== 'utf-8' && encodingOf(bytes) !== encoding)
     throw new NotWrittenError(ambiguousEncoding(path, nameOfEncoding(encoding)))
   const save = async (): Promise<SeenFile> =>
@@ -135,7 +135,10 @@ interface EditorWrite {
   readonly editor: AskedEditor
 }
 
-/** In the folder that was judged, as far as that can be known of what another program does. Undefined where the editor leaves it to us. */
+/**
+ * Writes through the editor, in the folder that was judged, as far as that can be verified for another program.
+ * Undefined if the editor does not write it.
+ */
 async function throughEditor(path: string, { text, bytes, over, editor }: EditorWrite): Promise<SeenFile | undefined> {
   if (editor.files.write === undefined) return undefined
   const disk = diskOf(path)
@@ -149,24 +152,24 @@ async function throughEditor(path: string, { text, bytes, over, editor }: Editor
     await folder.close()
   }
   if (!(await writtenByEditor(path, text, editor))) return undefined
-  // An editor that said so and did not.
+  // An editor that claimed to have written it and did not.
   if (over !== undefined && isSameFile(await disk.lstat(path).catch(() => undefined), over)) return undefined
   const now = await loadFile(path, Infinity, editor)
-  // An editor that said so and has it only in its memory: the disk gets it from us.
+  // An editor that claimed to have saved it and has it only in memory: it is written to disk here.
   if (now.kind !== 'text') return undefined
-  // One that formats what it saves has changed it: the model is to read it again.
+  // If the editor formatted the text on saving, the model has to read it again.
   return isSameText(now.text, text) ? now.seen : seenFile(now.stats, hashOf(bytes))
 }
 
 const longestPath = 4000
 
-/** In the folder that is at the path now, whatever comes to stand there meanwhile. */
+/** Writes in the folder that is now at the path, whatever replaces it meanwhile. */
 async function replaceFile(
   path: string,
   bytes: Uint8Array,
   { over, rightsOf }: { readonly over: Stats | undefined; readonly rightsOf: Stats | undefined },
 ): Promise<SeenFile> {
-  // Part by part it could be made, and nobody could open it by its path.
+  // It could be created piece by piece, but nobody could open it by its path.
   if (Buffer.byteLength(path) > longestPath)
     throw Object.assign(new Error('the path is too long'), { code: 'ENAMETOOLONG' })
   const disk = diskOf(path)
@@ -174,7 +177,7 @@ async function replaceFile(
   const name = basename(path)
   const temporary = folder.pathOf(`.${name.slice(0, 40)}.${randomUUID()}.tmp`)
   try {
-    const stats = await written(disk, temporary, { bytes, rightsOf })
+    const stats = await writeChecked(disk, temporary, { bytes, rightsOf })
     await folder.check()
     await checkUnchanged(disk, folder, { path, over })
     await disk.rename(temporary, folder.pathOf(name))
@@ -189,7 +192,7 @@ async function replaceFile(
 
 /**
  * Deletes the file at a real path, in the folder that is there now.
- * @throws NotWrittenError where it is not the file that was read
+ * @throws NotWrittenError if it is not the file that was read
  */
 export async function removeFile(
   path: string,
@@ -212,24 +215,24 @@ export async function removeFile(
   return keeping.checkpoints.around(keeping.call, path, 'deleted', remove)
 }
 
-/** Of what stands there now, just before it is replaced: to write takes time, and others write, too. */
+/** Checks the file just before it is replaced: writing takes time, and others write too. */
 async function checkUnchanged(
   disk: Disk,
   folder: HeldFolder,
   { path, over }: { readonly path: string; readonly over: Stats | undefined },
 ): Promise<void> {
   const there = await disk.lstat(folder.pathOf(basename(path))).catch(() => undefined)
-  // What is a link by now was none when it was judged. A rename would replace it and write nothing through it.
+  // It was not a link when it was judged. A rename would replace the link and write nothing through it.
   if (there?.isSymbolicLink() === true) throw new PathMovedError(path)
   if (!isSameFile(there, over)) throw new NotWrittenError(changedMeanwhile(path))
 }
 
-/** As it was, as far as its stamps tell. */
+/** Whether the file is unchanged, as far as its stamps show. */
 function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {
   return one?.ino === other?.ino && one?.mtimeMs === other?.mtimeMs && one?.size === other?.size
 }
 
-async function written(
+async function writeChecked(
   disk: Disk,
   path: string,
   { bytes, rightsOf }: { readonly bytes: Uint8Array; readonly rightsOf: Stats | undefined },
@@ -238,7 +241,7 @@ async function written(
   try {
     await file.writeFile(bytes)
     // Creation is subject to the umask; an existing mode is not.
-    if (rightsOf !== undefined) await takeOverRights(file, rightsOf)
+    if (rightsOf !== undefined) await copyRights(file, rightsOf)
     await file.sync()
     return await file.stat()
   } finally {

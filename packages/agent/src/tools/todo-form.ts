@@ -1,19 +1,19 @@
 import { listOf } from './input-list.ts'
 import { filledText, inputForm, type InputForm, oneOf, optional } from './input.ts'
 
-/** One thing to do. */
+/** An item of the list. */
 export interface Todo {
   /** The task, in a few words. */
   readonly content: string
-  /** How far it is. */
+  /** Its status. */
   readonly status: 'pending' | 'in_progress' | 'completed'
-  /** What is said while it is being done. */
+  /** The text shown while it is in progress. */
   readonly activeForm?: string
 }
 
 /** Input of the TodoWrite tool. */
 export interface TodoWriteInput {
-  /** The whole list, in place of the former. */
+  /** The whole list, which replaces the former one. */
   readonly todos: readonly Todo[]
 }
 

@@ -4,7 +4,7 @@ import { todosWritten } from './task-list/task-list-texts.ts'
 import { type Todo, todoForm, type TodoWriteInput } from './todo-form.ts'
 
 // Spec R-TODO-1.
-/** Replaces the task list of the conversation as a whole. Shown to a model in place of the tools for single tasks. */
+/** Replaces the task list of the conversation as a whole. Offered to a model in place of the tools for single tasks. */
 export function createTodoWriteTool(): Tool<TodoWriteInput> {
   return {
     name: 'TodoWrite',
@@ -12,7 +12,7 @@ export function createTodoWriteTool(): Tool<TodoWriteInput> {
       'Replaces the todo list. Use it for work of 3 or more steps. Have one item in_progress at a time; set it completed as soon as it is done and checked.',
     inputSchema: todoForm.schema,
     validate: (input) => todoForm.validate(input),
-    // It changes what the model knows, and nothing else.
+    // It changes only what the model knows.
     readOnly: true,
     concurrencySafe: false,
     execute({ todos }, context) {
@@ -30,7 +30,7 @@ export function createTodoWriteTool(): Tool<TodoWriteInput> {
   }
 }
 
-/** As programs that read `tool_use_result` know it. */
+/** In the form that programs reading `tool_use_result` expect. */
 function wireTodo({ content, status, activeForm = content }: Todo): JsonObject {
   return { content, status, activeForm }
 }

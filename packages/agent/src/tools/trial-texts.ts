@@ -1,6 +1,6 @@
-// Why a command that was tried has to run again, and what the model reads of that.
+// Why a tried command has to run again, and what the model reads about it.
 
-// Ends of sentences, for the question to the person.
+// Ends of sentences, for the question to the user.
 
 export const interruptedTrial = 'it was interrupted'
 export const trialTimedOut = (ms: number): string => `it did not end within ${ms} ms`

@@ -4,7 +4,7 @@ import type { TrialConfinement } from '@halting/policy/wall'
 import { existsSync } from 'node:fs'
 import { isInsideAny } from '@halting/policy/files'
 import { didNotRun } from './confinement-notes.ts'
-import { type CutReason, cutShort } from './cut-short.ts'
+import { type CutReason, endOnAbort } from './cut-short.ts'
 import { type ShellCommand, type ShellEnd, type ShellPlace, startShellCommand } from './shell-command.ts'
 import { type ShellPosition, startFolder } from './start-folder.ts'
 import {
@@ -16,13 +16,13 @@ import {
   trialTimedOut,
 } from './trial-texts.ts'
 
-/** What trials need to know of the session; a `Workspace` is one. */
+/** What trials need from the session; a `Workspace` is one. */
 export interface TrialPlace extends ShellPlace, ShellPosition {
   /** The directories of the session. */
   readonly directories: readonly string[]
 }
 
-/** A command that was tried and had no effects. */
+/** A tried command that had no effects. */
 export interface TriedCommand {
   readonly shell: ShellCommand
   readonly end: ShellEnd
@@ -33,7 +33,7 @@ export interface TriedCommand {
 /** Results are used right after the decision about their call. */
 const mostStored = 16
 
-/** Tries commands, and stores the results of those that had no effects until their calls run. */
+/** Tries commands, and stores the results of those without effects until their calls run. */
 export class Trials {
   readonly #place: TrialPlace
   readonly #stored = new Map<string, { readonly command: string; readonly tried: TriedCommand }>()
@@ -42,7 +42,10 @@ export class Trials {
     this.#place = place
   }
 
-  /** Gives why the command has to run again, as the end of a sentence; undefined where its result is stored. Never rejects. */
+  /**
+   * Returns why the command has to run again, as the end of a sentence; undefined if its result is stored. Never
+   * rejects.
+   */
   async run(call: TrialCall, signal: AbortSignal): Promise<string | undefined> {
     const tried = await this.try(call, signal)
     if (typeof tried === 'string') return tried
@@ -56,7 +59,7 @@ export class Trials {
     return undefined
   }
 
-  /** The stored result of a call, once; undefined where there is none for this command. */
+  /** The stored result of a call, once; undefined if none exists for this command. */
   take(call: Pick<TrialCall, 'callId' | 'agentId' | 'command'>): TriedCommand | undefined {
     const key = keyOf(call)
     const stored = this.#stored.get(key)
@@ -66,7 +69,7 @@ export class Trials {
     return undefined
   }
 
-  /** Tries a command. Gives why it has to run again, where it does. Never rejects. */
+  /** Tries a command. Returns why it has to run again, if it does. Never rejects. */
   async try({ command, input, confinement }: TrialCall, signal: AbortSignal): Promise<TriedCommand | string> {
     const place = this.#place
     const folder = startFolder(command, place)
@@ -80,7 +83,7 @@ export class Trials {
       return trialNotStarted(messageOf(thrown))
     }
     const timeoutMs = timeoutOf(input, place)
-    const cut = cutShort(shell, signal, timeoutMs)
+    const cut = endOnAbort(shell, signal, timeoutMs)
     const end = await shell.ended
     const why = effectsOf({ end, shell, reason: await cut.settled(), timeoutMs }, place)
     if (why === undefined) return { shell, end, timeoutMs, confinement }
@@ -94,15 +97,15 @@ export class Trials {
   }
 }
 
-/** As Bash reads it: 0 means what comes without it. */
+/** As in Bash: 0 means the default. */
 function timeoutOf(input: unknown, { limits }: TrialPlace): number {
-  const asked = isJsonObject(input) ? input['timeout'] : undefined
-  const ms = typeof asked === 'number' && asked > 0 ? asked : limits.bashTimeoutMs
+  const timeout = isJsonObject(input) ? input['timeout'] : undefined
+  const ms = typeof timeout === 'number' && timeout > 0 ? timeout : limits.bashTimeoutMs
   return Math.min(ms, limits.bashMaxTimeoutMs)
 }
 
 // Spec R-TRY-4.
-/** Why a command that was tried has to run again; undefined where its output and exit code are all that it leaves. */
+/** Why a tried command has to run again; undefined if its output and exit code are its only effects. */
 function effectsOf(
   {
     end,
@@ -131,14 +134,14 @@ function effectsOf(
   return refusalIn(output, directories)
 }
 
-/** What the kernel refuses to commands that are tried, as programs report it. */
+/** Errors when the kernel refuses something to a trial, in the wording of programs. */
 const refusals =
   /permission denied|operation not permitted|read-only file system|network is unreachable|no such process|bad system call|value too large for defined|temporary failure in name|could not resolve|not in a mount namespace|device or resource busy|cross-device link/i
-/** What programs report of a file that is not there. */
+/** Errors about missing files, in the wording of programs. */
 const absences =
   /no such file|not found|cannot (?:find|open|access|read|load|stat)|can't (?:find|open|access|read|load)|does not exist|ENOENT|ENOTDIR/i
 
-/** What was refused to it, or was not there for it alone, as far as its output says so. */
+/** What was refused to the trial, or missing only in it, as far as its output shows. */
 function refusalIn(output: string, directories: readonly string[]): string | undefined {
   for (const line of output.split('\n')) {
     if (refusals.test(line)) return refusedInTrial(headOf(line.trim(), 120))

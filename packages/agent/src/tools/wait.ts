@@ -9,7 +9,7 @@ const longestSeconds = 24 * 60 * 60
 const defaultSeconds = 600
 
 // Spec R-WAIT-10.
-/** Waits in the place of the model: no request is made meanwhile. */
+/** Waits on behalf of the model: no request is made meanwhile. */
 export function createWaitTool(workspace: Workspace): Tool<WaitInput> {
   const form = inputForm<WaitInput>('Wait', {
     task_id: optional(filledText('Wait for this background command or agent to end')),
@@ -39,15 +39,15 @@ export function createWaitTool(workspace: Workspace): Tool<WaitInput> {
     validate: (input) => checked(form.validate(input)),
     readOnly: ({ command }) => command === undefined || isReadOnlyCommand(command),
     waits: true,
-    // What it looks at again and again may be looked at once more.
+    // Its polls may be repeated.
     onUnknownOutcome: 'rerun',
     async execute(input, context) {
-      // Loaded when used.
+      // Loaded on demand.
       const { waitFor } = await import('./waits/wait-for.ts')
-      const asked = input.seconds ?? input.timeout_seconds ?? defaultSeconds
+      const seconds = input.seconds ?? input.timeout_seconds ?? defaultSeconds
       return waitFor(input, workspace, context, {
-        seconds: Math.min(asked, longestSeconds),
-        isLowered: asked > longestSeconds,
+        seconds: Math.min(seconds, longestSeconds),
+        isLowered: seconds > longestSeconds,
       })
     },
   }
@@ -55,7 +55,7 @@ export function createWaitTool(workspace: Workspace): Tool<WaitInput> {
 
 const subjects = ['task_id', 'seconds', 'file_path', 'command'] as const
 
-/** Which fields belong together. */
+/** Checks which fields belong together. */
 function checked(check: InputCheck<WaitInput>): InputCheck<WaitInput> {
   if (!check.valid) return check
   const { input } = check
@@ -63,9 +63,9 @@ function checked(check: InputCheck<WaitInput>): InputCheck<WaitInput> {
     valid: false,
     message: wrongFields(problem),
   })
-  const given = subjects.filter((name) => input[name] !== undefined)
-  if (given.length !== 1) return wrong(given.length === 0 ? 'none' : { several: given })
-  const [subject] = given
+  const present = subjects.filter((name) => input[name] !== undefined)
+  if (present.length !== 1) return wrong(present.length === 0 ? 'none' : { several: present })
+  const [subject] = present
   if (input.pattern !== undefined && subject !== 'task_id' && subject !== 'command') return wrong('pattern')
   if (input.change !== undefined && subject !== 'file_path') return wrong('change')
   if (input.every_seconds !== undefined && subject !== 'command') return wrong('every_seconds')

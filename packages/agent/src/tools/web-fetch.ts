@@ -8,12 +8,12 @@ export interface WebFetchInput {
   /** Address of the page. */
   readonly url: string
   // Spec R-WEB-8.
-  /** What the model wants to know of the page: another one reads it and answers. */
+  /** What the model wants to know about the page: another model reads it and answers. */
   readonly prompt?: string
 }
 
 // Spec R-WEB-2.
-/** Fetches a page as Markdown. It reaches the internet alone: no address of this machine or a private network. */
+/** Fetches a page as Markdown. Reaches only the internet: no address of this machine or a private network. */
 export function createWebFetchTool(workspace: Workspace): Tool<WebFetchInput> {
   const form = inputForm<WebFetchInput>('WebFetch', {
     url: filledText('Full URL; http becomes https'),
@@ -36,10 +36,10 @@ export function createWebFetchTool(workspace: Workspace): Tool<WebFetchInput> {
       ])
       const { web, fitImage, pdfLibrary, limits } = workspace
       cache ??= new Cache(web.nowMs)
-      const kept = cache.get(url)
+      const cached = cache.get(url)
       const options = { web, signal, fitImage, pdfLibrary, maxCharacters: limits.readCharacters }
-      const fetched = kept ?? (await fetchPage(url, options))
-      if (kept === undefined && fetched.isKept) cache.keep(url, fetched)
+      const fetched = cached ?? (await fetchPage(url, options))
+      if (cached === undefined && fetched.isCacheable) cache.store(url, fetched)
       if (prompt === undefined || ask === undefined || fetched.page === undefined) return fetched.output
       const { answerAboutPage } = await import('../web/answer-about-page.ts')
       return answerAboutPage({ fetched, prompt, ask, model: workspace.smallModel })

@@ -9,7 +9,7 @@ const mostDomains = 50
 const mostQueryCharacters = 1_000
 
 // Spec R-SEARCH-10.
-/** Searches the web by the own tool of the service of a model, or by a tool of an MCP server. */
+/** Searches the web with the search of a model's service, or with a tool of an MCP server. */
 export function createWebSearchTool(workspace: Workspace): Tool<WebSearchInput> {
   const form = inputForm<WebSearchInput>('WebSearch', {
     query: filledText('What to search for'),

@@ -23,130 +23,147 @@ import { type Environment, type Limits, limitsFrom } from './limits.ts'
 import { ProcessTable } from './process-table.ts'
 import { lookAlikes } from './path-texts.ts'
 import type { Trials } from './trial.ts'
-import { exactName } from './shown-name.ts'
+import { exactName } from './display-name.ts'
 
 /** Options of `Workspace`. */
 export interface WorkspaceOptions {
-  /** Where the agent works. Relative paths of the file tools are relative to this, wherever the shell has gone. */
+  /** The agent's folder. Relative paths of file tools are relative to it, independent of the shell's directory. */
   readonly cwd: string
   /** Further folders of the workspace. */
   readonly additionalDirectories?: readonly string[]
-  /** Environment of commands; the program's own when absent. */
+  /** Environment of commands (default: that of the program). */
   readonly env?: Environment
-  /** Bounds of the tools. What is left out has its default. */
+  /** Limits of the tools. Omitted ones have their defaults. */
   readonly limits?: Partial<Limits>
   /** Paths that Grep and Glob must not show, such as `RulePermissions.deniesReading`. */
   readonly hides?: (path: string, rights?: CallerRights) => boolean
-  /** Paths that a person is asked about before they are read, such as `RulePermissions.asksToRead`: apply_patch quotes no lines of them. */
+  /**
+   * Paths that need the user's permission to be read, such as `RulePermissions.asksToRead`: apply_patch quotes no
+   * lines of them.
+   */
   readonly asksToRead?: (path: string, rights?: CallerRights) => boolean
-  /** Where the path of a call led when it was judged, such as `RulePermissions.judgedPath`. `agentId`: the subagent that calls. `path`: which path of a call with several. */
+  /**
+   * The real path of a call when it was judged, such as `RulePermissions.judgedPath`. `agentId`: the calling subagent.
+   * `path`: selects one path of a call with several.
+   */
   readonly judged?: (callId: string, agentId?: string, path?: string) => string | undefined
-  /** Gives the library that makes images smaller, or undefined for none; `sharp` where it is installed when absent. */
+  /** Returns the library that reduces images, or undefined if none exists (default: `sharp` if installed). */
   readonly imageLibrary?: () => Promise<Sharp | undefined>
-  /** Gives the address of the module that reads PDFs, or undefined for none; `unpdf` where it is installed when absent. */
+  /** Returns the URL of the module that reads PDFs, or undefined if none exists (default: `unpdf` if installed). */
   readonly pdfLibrary?: PdfLibrary
-  /** What WebFetch may reach beside the internet. */
+  /** What WebFetch may reach in addition to the internet. */
   readonly web?: WebOptions
-  /** Keeps what files were before the tools change them; nothing does when absent. */
+  /** Stores files before tools change them (default: they are not stored). */
   readonly checkpoints?: FileCheckpoints
-  /** Where all of an output goes that is too long to be shown, such as `ResultFiles.spoolFolder`; nowhere when absent. */
+  /** Folder for outputs that are too long to show, such as `ResultFiles.spoolFolder` (default: they are not stored). */
   readonly spoolFolder?: string
-  /** To what a command is confined that no rule let run, such as `RulePermissions.confinementOf`; no command is when absent. */
+  /** The confinement of a command that no rule allowed, such as `RulePermissions.confinementOf` (default: none). */
   readonly confinementOf?: (call: CommandCall) => Confinement | undefined
 }
 
-/** Subagents whose files are known; one that is forgotten has to read again what it writes. */
+/** Number of subagents whose file states are stored; a forgotten one has to read files again before it writes them. */
 const mostAgents = 100
 
 type Caller = Pick<ToolContext, 'agentType' | 'state' | 'memos'>
 
-/** The id of the subagent that calls; undefined for the main conversation. */
+/** The id of the calling subagent; undefined for the main conversation. */
 export function agentIdOf({ agentType, state }: Caller): string | undefined {
   return typeof agentType === 'string' ? state.agentId : undefined
 }
 
-/** A command as a call has it, with what its confinement depends on. */
+/** The command of a call, with what its confinement depends on. */
 export interface CommandInput {
   /** The command line. */
   readonly command: string
-  /** It does not wait for its end. */
+  /** It runs in the background. */
   readonly run_in_background?: boolean
-  /** A person is asked to run it as it is. */
+  /** The user is asked to run it unconfined. */
   readonly unconfined?: boolean
 }
 
-/** What a person should know of a command that ran confined to the workspace. */
+/** What the user should know about a command that ran confined to the workspace. */
 export type ConfinedNotice =
-  /** It created something that programs outside of the confinement would obey; that was moved away. */
+  /** It created something that programs outside the confinement would obey; that was moved away. */
   | {
       readonly kind: 'confined_file_taken_back'
-      /** Where it was. */
+      /** Its original path. */
       readonly path: string
-      /** Where it is now. */
+      /** Its current path. */
       readonly movedTo: string
     }
-  /** Whether it created such a thing is not known. */
+  /** It is unknown whether it created such a thing. */
   | {
       readonly kind: 'confined_command_unchecked'
-      /** Why. */
+      /** The reason. */
       readonly why: string
     }
 
-/** What the tools of one session share: directories, what was read, where the shell is, what runs. */
+/**
+ * The shared state of a session's tools: directories, files that were read, the shell's directory, running processes.
+ */
 export class Workspace {
-  /** The working directory, by its real path. */
+  /** The real path of the working directory. */
   readonly cwd: string
-  /** The folders of the workspace, by their real paths. */
+  /** The real paths of the workspace folders. */
   readonly directories: readonly string[]
   /** The environment of commands. */
   readonly env: Environment
-  /** Bounds of the tools. */
+  /** Limits of the tools. */
   readonly limits: Limits
   /** Files as the main conversation saw them. */
   readonly files: FileStates = new FileStates()
   /** Processes that tools have started. */
   readonly processes: ProcessTable
-  /** Tasks in the background. */
+  /** Background tasks. */
   readonly tasks: BackgroundTasks = new BackgroundTasks()
   /** What calls have done to files, and which of them were checks. */
   readonly work: SessionWork
-  /** Ends or leaves what runs; there once a command was started. */
+  /** Ends or leaves running commands; set once a command was started. */
   leaveRunning: typeof LeaveRunning | undefined
-  /** The span of a call as a W3C header, which its command is given as `TRACEPARENT`: such as `Telemetry.traceparentOf`. */
+  /**
+   * The trace span of a call as a W3C header, passed to its command as `TRACEPARENT`: such as
+   * `Telemetry.traceparentOf`.
+   */
   traceparentOf: ((callId: string) => string | undefined) | undefined
-  /** What lives on when this program ends. */
+  /** Commands that outlive this program. */
   readonly left: LeftRunning = new LeftRunning()
-  /** Whether searches leave a path out. */
+  /** Whether searches omit a path. */
   readonly hides: (path: string, rights?: CallerRights) => boolean
-  /** Whether a person is asked before a path is read. */
+  /** Whether the user is asked before a path is read. */
   readonly asksToRead: (path: string, rights?: CallerRights) => boolean
   /** Makes images fit for a service. */
   readonly fitImage: FitImage
-  /** Gives the address of the module that reads PDFs; undefined for none. */
+  /** Returns the URL of the module that reads PDFs; undefined if none exists. */
   readonly pdfLibrary: PdfLibrary | undefined
   /** What WebFetch may reach. */
   readonly web: WebOptions
-  /** Takes secrets out of what is shown of files and commands, where a person wants that. */
+  /** Removes secrets from what is shown of files and commands, if the user wants that. */
   redact?: (text: string) => string
-  /** Secrets of known forms, too: then output of what lives on, which nobody looks at, is written to no file. */
+  /**
+   * Whether secrets of known forms are removed too. Then the output of commands that outlive the program is not
+   * stored, since nothing redacts it.
+   */
   redactsSecrets = false
-  /** Stores files before they are changed; undefined for no storing. */
+  /** Stores files before they are changed; undefined if disabled. */
   readonly checkpoints: FileCheckpoints | undefined
-  /** Folder for outputs that are too long; undefined for none. */
+  /** Folder for outputs that are too long; undefined if they are not stored. */
   readonly spoolFolder: string | undefined
-  /** Who searches the web, and what rules deny of it; the service of the model that is asked when absent. */
+  /** The provider of web searches, and what rules deny of it (default: the service of the calling model). */
   webSearch?: WebSearchPort
-  /** Answers small questions, such as those about pages; one of the run's `models` or its context defence's. The model of the run when absent. */
+  /**
+   * Answers small questions, such as those about pages: one of the run's `models`, or its context defence's (default:
+   * the model of the run).
+   */
   smallModel?: Model | undefined
-  /** Holds the commands of the session, where a person wants that. */
+  /** Confines the commands of the session, if the user wants that. */
   sandbox?: Sandbox
-  /** Confines commands that no rule let run; they run as this program does without one. */
+  /** Confines commands that no rule allowed. Without it they run like this program. */
   wall?: SessionWall
-  /** Tries commands before a person is asked about them; there once one was tried. */
+  /** Tries commands before the user is asked about them; set once a command was tried. */
   trials: Trials | undefined
-  /** Told what a person should know of commands that ran confined to the workspace. */
+  /** Called with notices about commands that ran confined to the workspace. */
   onConfined: ((notice: ConfinedNotice) => void) | undefined
-  /** Where a person works in an editor that gives and takes files: Read, Edit and Write go through it. */
+  /** The user's editor, if it provides files: Read, Edit and Write use it. */
   editor?: EditorFiles
   readonly #filesOfAgents = new Map<string, FileStates>()
   readonly #judged: NonNullable<WorkspaceOptions['judged']>
@@ -175,18 +192,21 @@ export class Workspace {
     this.#shellDirectory = this.cwd
   }
 
-  /** Files as whoever calls saw them, in any process: what one subagent read, another one and the main conversation did not. */
+  /**
+   * Files as the caller saw them, in any process: what one subagent read, another one and the main conversation did
+   * not.
+   */
   filesOf(caller: Caller): FileStates {
     const files = this.filesOfAgent(agentIdOf(caller))
     files.follow(caller)
     return files
   }
 
-  /** By the id of a subagent; those of the main conversation without one. */
+  /** The file states of a subagent by its id; without an id those of the main conversation. */
   filesOfAgent(agentId: string | undefined): FileStates {
     if (agentId === undefined) return this.files
     const files = this.#filesOfAgents.get(agentId) ?? new FileStates(this.files)
-    // The newest stand last.
+    // The newest are last.
     this.#filesOfAgents.delete(agentId)
     this.#filesOfAgents.set(agentId, files)
     for (const oldest of this.#filesOfAgents.keys()) {
@@ -201,39 +221,42 @@ export class Workspace {
     return [this.files, ...this.#filesOfAgents.values()]
   }
 
-  /** Where the next command starts. A `cd` of the last one holds, as long as it stays inside the directories. */
+  /** Where the next command starts. The last command's `cd` persists if it stays inside the workspace directories. */
   get shellDirectory(): string {
     return this.#shellDirectory
   }
 
-  /** Takes over where a command ended. Outside the directories the shell is put back; returns whether it was. */
-  moveShell(directory: string): 'moved' | 'put back' {
+  /**
+   * Moves to the directory in which a command ended. Outside the workspace directories the shell is reset. Returns
+   * which of the two happened.
+   */
+  moveShell(directory: string): 'moved' | 'reset' {
     const isAllowed = isInsideAny(directory, this.directories)
     const next = isAllowed ? directory : this.cwd
-    // `pwd -P` names the real path; a cwd that was given through a link stays the way it was given.
+    // `pwd -P` prints the real path; a cwd given through a link stays as it was given.
     this.#shellDirectory = next === realPath(this.cwd) ? this.cwd : next
-    return isAllowed ? 'moved' : 'put back'
+    return isAllowed ? 'moved' : 'reset'
   }
 
-  /** The command's working directory was removed: start again at the root. */
+  /** The shell's directory was removed: starts again at the root. */
   resetShell(): void {
     this.#shellDirectory = this.cwd
   }
 
-  /** The path of a call, from the working directory. */
+  /** The absolute path of a path in a call. */
   pathOf(path: string): string {
     return calledPath(path, this.cwd)
   }
 
-  /** A sentence that names files of the same folder whose names look the same and may be read; empty without any. */
+  /** A sentence that lists readable files of the same folder whose names look the same; empty if there are none. */
   lookAlikesNote(real: string, rights: CallerRights | undefined): string {
     const names = lookAlikesOf(real).filter((path) => !this.hides(path, rights))
     return names.length === 0 ? '' : lookAlikes(names.slice(0, 3).map(exactName).join(', '))
   }
 
   /**
-   * Where a path of a call leads.
-   * @throws PathMovedError where that is not what was judged.
+   * The real path of a path in a call.
+   * @throws PathMovedError if it differs from what was judged.
    */
   realPathOf(path: string, context: Caller & Pick<ToolContext, 'callId'>): string {
     const real = realPath(path)
@@ -242,7 +265,7 @@ export class Workspace {
     return real
   }
 
-  /** To what the command of a call is confined. */
+  /** The confinement of a call's command. */
   confinementOf(
     { command, unconfined, run_in_background }: CommandInput,
     context: Caller & Pick<ToolContext, 'callId' | 'rights'>,
@@ -257,12 +280,12 @@ export class Workspace {
     return this.#confinementOf?.({ ...rights, callId, command, agentId, fields })
   }
 
-  /** What was kept when the run ended lives on whatever becomes of this program: `dispose` does not end it. */
+  /** Lets commands that were left running outlive this program: `dispose` does not end them. */
   letGo(): Promise<void> {
     return this.left.handOver()
   }
 
-  /** Commands that still run and that nobody was told of, for a program that has to end them. */
+  /** Running commands that were not reported, for a program that has to end them. */
   async unnamed(): Promise<readonly string[]> {
     const running = this.tasks.running.filter((task) => !this.left.has(task))
     const { leftBehind } = this.processes
@@ -272,13 +295,13 @@ export class Workspace {
     return [...running.map(({ id, started }) => leftCommand(id, started.description)), ...left]
   }
 
-  /** Ends all that commands of this session left running. Resolves when it is gone. */
+  /** Ends everything that commands of this session left running. Resolves when it is gone. */
   async dispose(): Promise<void> {
     await this.processes.dispose()
     this.sandbox?.dispose()
     this.wall?.dispose()
     await this.checkpoints?.dispose()
-    // What was not taken over. A disk that refuses has let nothing be written there, or leaves it to the cleanup of sessions.
+    // What was not taken over. On a failing disk nothing was written, or the cleanup of sessions removes it.
     if (this.spoolFolder !== undefined)
       await rm(this.spoolFolder, { recursive: true, force: true }).catch(() => undefined)
   }

@@ -3,7 +3,7 @@ import { redactedMark } from '@halting/core/redact'
 import { toolsOfCaller } from './available-tools.ts'
 import {
   changedSinceRead,
-  encodingKept,
+  encodingPreserved,
   existsUnread,
   fileCreated,
   fileUpdated,
@@ -14,29 +14,29 @@ import {
 } from './change-texts.ts'
 import { askedEditor } from './editor-files.ts'
 import { changeOf, creationOf, type FileChange, lineCountOf } from './patch.ts'
-import { type Planning, type Refused, refused } from './precheck.ts'
-import { failed } from './result.ts'
-import { isShownIn } from './shown.ts'
+import { type Planning, type RefusedChange, refusedChange } from './precheck.ts'
+import { errorResult } from './result.ts'
+import { isShownIn } from './shown-text.ts'
 import { nameOfEncoding } from './text-encoding.ts'
 import { type LoadedFile, loadFile, saveFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
 
 /** For whom a file is written. */
-export interface Where {
+export interface WriteContext {
   readonly workspace: Workspace
   readonly context: ToolContext
 }
 
-/** What a write comes to: the file is made, or the content takes the place of this file. */
+/** The planned write: the file is created, or the content replaces this file. */
 type WritePlan =
-  | Refused
+  | RefusedChange
   | { readonly kind: 'create' }
   | {
       readonly kind: 'replace'
       readonly existing: Exclude<LoadedFile, { readonly kind: 'absent' | 'not a file' }>
     }
 
-/** Looks at the file, and changes nothing. */
+/** Reads the file and changes nothing. */
 async function planWrite(
   path: string,
   real: string,
@@ -46,21 +46,21 @@ async function planWrite(
   const has = toolsOfCaller(context.rights)
   const editor = askedEditor(workspace.editor, context.signal)
   const existing = await loadFile(real, workspace.limits.editBytes, editor)
-  if (existing.kind === 'not a file') return refused(notAFile(path, existing.what, 'Write'))
+  if (existing.kind === 'not a file') return refusedChange(notAFile(path, existing.what, 'Write'))
   if (existing.kind === 'absent') return { kind: 'create' }
   const freshness = workspace.filesOf(context).freshness(real, existing.seen, isShownIn(context))
-  if (freshness === 'never read') return refused(existsUnread(path, has))
+  if (freshness === 'never read') return refusedChange(existsUnread(path, has))
   if (freshness === 'changed') {
     const { whatChanged } = await import('./changed-files.ts')
     const what = await whatChanged(real, existing, workspace.filesOf(context))
-    return refused(changedSinceRead(path, has) + what)
+    return refusedChange(changedSinceRead(path, has) + what)
   }
   if (existing.kind === 'text' && losesSecrets(existing.text, content, workspace.redact))
-    return refused(losesSecretsOfFile(path, redactedMark, has))
+    return refusedChange(losesSecretsOfFile(path, redactedMark, has))
   return { kind: 'replace', existing }
 }
 
-/** Why the file at a real path cannot be written as things are now. */
+/** Why the file at a real path currently cannot be written. */
 export async function whyNotWritten(
   path: string,
   real: string,
@@ -71,30 +71,30 @@ export async function whyNotWritten(
   return plan.kind === 'refused' ? plan.why : undefined
 }
 
-/** The work of Write. */
+/** Executes Write. */
 export async function writeFile(
   path: string,
   real: string,
   content: string,
-  { workspace, context }: Where,
+  { workspace, context }: WriteContext,
 ): Promise<ToolOutput> {
   const plan = await planWrite(path, real, content, { workspace, context })
-  if (plan.kind === 'refused') return failed(plan.why)
+  if (plan.kind === 'refused') return errorResult(plan.why)
   if (plan.kind === 'create') return createFile(path, real, content, { workspace, context })
   const { existing } = plan
   const keeping = { checkpoints: workspace.checkpoints, call: context }
   const editor = askedEditor(workspace.editor, context.signal)
   if (existing.kind !== 'text') {
     const saved = await saveFile(real, content, { over: existing.stats, keeping, editor })
-    const memo = workspace.filesOf(context).saw(real, saved, 1, content)
-    const details = { type: 'update', filePath: path, ...untold }
+    const memo = workspace.filesOf(context).recordSeen(real, saved, 1, content)
+    const details = { type: 'update', filePath: path, ...uncountedChange }
     return { content: fileUpdated(path, lineCountOf(content)), details, memo }
   }
   const { encoding, stats: over } = existing
-  // The model does not see the mark, so it can neither keep nor drop it.
+  // The model does not see the byte order mark, so it can neither keep nor drop it.
   const hasMark = existing.hasMark && !content.startsWith('\uFEFF')
   const saved = await saveFile(real, content, { over, encoding, hasMark, keeping, editor })
-  const memo = workspace.filesOf(context).saw(real, saved, 1, content)
+  const memo = workspace.filesOf(context).recordSeen(real, saved, 1, content)
   const change = await changeOf(path, existing.text, content)
   return {
     content: fileUpdated(path, lineCountOf(content)) + formNote(existing, content) + hardLinks(existing.names),
@@ -103,36 +103,39 @@ export async function writeFile(
   }
 }
 
-/** Makes a file that is not there. */
+/** Creates a file that does not exist. */
 export async function createFile(
   path: string,
   real: string,
   content: string,
-  { workspace, context }: Where,
+  { workspace, context }: WriteContext,
 ): Promise<ToolOutput> {
   const keeping = { checkpoints: workspace.checkpoints, call: context }
   const editor = askedEditor(workspace.editor, context.signal)
   const same = workspace.lookAlikesNote(real, context.rights)
   const saved = await saveFile(real, content, { keeping, editor })
-  const memo = workspace.filesOf(context).saw(real, saved, 1, content)
+  const memo = workspace.filesOf(context).recordSeen(real, saved, 1, content)
   const details = { type: 'create', filePath: path, ...creationOf(content) }
   return { content: fileCreated(path, lineCountOf(content)) + same, details, memo }
 }
 
 type ExistingText = Extract<LoadedFile, { readonly kind: 'text' }>
 
-/** What a reader of lines does not see. */
+/** A note about properties that a reader of lines does not see. */
 function formNote({ text, encoding, hasMark }: ExistingText, content: string): string {
   const isPlainNow = text.includes('\r\n') && content.includes('\n') && !content.includes('\r\n')
-  const kept = encodingKept(encoding === 'utf-8' ? undefined : nameOfEncoding(encoding), hasMark)
-  return kept + (isPlainNow ? lineEndsChanged : '')
+  const encodingNote = encodingPreserved(encoding === 'utf-8' ? undefined : nameOfEncoding(encoding), hasMark)
+  return encodingNote + (isPlainNow ? lineEndsChanged : '')
 }
 
-/** The model saw the mark and not the secret, so a mark more than the file had stands for one. */
+/**
+ * The model saw the mark and not the secret: if the content has more marks than the file had, one of them stands for a
+ * secret.
+ */
 export function losesSecrets(text: string, content: string, redact: Workspace['redact']): boolean {
   if (redact === undefined || redact(text) === text) return false
   return content.split(redactedMark).length > text.split(redactedMark).length
 }
 
-/** What was there was no text. */
-const untold: FileChange = { structuredPatch: [], linesAdded: null, linesRemoved: null }
+/** The former content was not text. */
+const uncountedChange: FileChange = { structuredPatch: [], linesAdded: null, linesRemoved: null }

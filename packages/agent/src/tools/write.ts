@@ -1,7 +1,7 @@
 import type { Tool } from '@halting/core'
 import { loneSurrogate } from './input-texts.ts'
 import { filledText, inputForm, isWritable, pathAliases, text } from './input.ts'
-import { tellingFailures } from './telling-failures.ts'
+import { withErrorResults } from './error-results.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Input of the Write tool. */
@@ -12,7 +12,7 @@ export interface WriteInput {
   readonly content: string
 }
 
-/** Writes a whole file in one step. A file that is there must have been read, and not changed since. */
+/** Writes a whole file in one step. An existing file must have been read, and not changed since. */
 export function createWriteTool(workspace: Workspace): Tool<WriteInput> {
   const form = inputForm<WriteInput>(
     'Write',
@@ -38,7 +38,7 @@ export function createWriteTool(workspace: Workspace): Tool<WriteInput> {
     async precheck(input, context) {
       const path = workspace.pathOf(input.file_path)
       const planning = { workspace, context }
-      // Loaded when used.
+      // Loaded on demand.
       const [{ whyNotChanged }, { whyNotWritten }] = await Promise.all([
         import('./precheck.ts'),
         import('./write-file.ts'),
@@ -50,10 +50,10 @@ export function createWriteTool(workspace: Workspace): Tool<WriteInput> {
     },
     execute(input, context) {
       const path = workspace.pathOf(input.file_path)
-      return tellingFailures({ path, doing: 'written' }, async () => {
+      return withErrorResults({ path, doing: 'written' }, async () => {
         const real = workspace.realPathOf(path, context)
         return workspace.files.inTurn(real, async () => {
-          // Loaded when used.
+          // Loaded on demand.
           const { writeFile } = await import('./write-file.ts')
           return writeFile(path, real, input.content, { workspace, context })
         })

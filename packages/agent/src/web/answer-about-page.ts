@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import { headOf, textOf, type CompactionReply } from '@halting/core/adapters'
 import type { Model, ToolContext, ToolOutput } from '@halting/core'
-import type { Fetched } from './fetch-page.ts'
+import type { FetchedPage } from './fetch-page.ts'
 import * as texts from './web-fetch-texts.ts'
 
 export interface PageQuestion {
-  readonly fetched: Fetched
-  /** What is to be known of the page. */
+  readonly fetched: FetchedPage
+  /** The question about the page. */
   readonly prompt: string
   readonly ask: NonNullable<ToolContext['ask']>
-  /** The model of the run when absent. */
+  /** The model to ask (default: the model of the run). */
   readonly model: Model | undefined
 }
 
@@ -17,12 +17,13 @@ const answerTokens = 4_000
 const answerMs = 60_000
 
 // Spec R-WEB-8.
-/** What a model says of the page. Where none does, the page itself, and why. */
+/** A model's answer about the page. If none exists, the page itself, and why. */
 export async function answerAboutPage({ fetched, prompt, ask, model }: PageQuestion): Promise<ToolOutput> {
   const { output, page } = fetched
   if (page === undefined) return output
   const { head, text } = page
-  // No page can hold the digest of itself, so none can end before its end. The same page makes the same question after a crash.
+  // A page cannot contain its own digest, so it cannot fake its end. The same page yields the same question after a
+  // crash.
   const mark = `page-${createHash('sha256').update(text).digest('hex').slice(0, 24)}`
   const question = {
     system: texts.pageReaderPrompt,

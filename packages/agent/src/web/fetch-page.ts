@@ -1,16 +1,16 @@
 import type { ToolOutput } from '@halting/core'
 import { anySignal, headOf, messageOf } from '@halting/core/adapters'
-import { failed } from '../tools/result.ts'
-import { get, PrivateAddressError, type Resolve, type Response } from './get.ts'
+import { errorResult } from '../tools/result.ts'
+import { httpGet, PrivateAddressError, type Resolve, type Response } from './get.ts'
 import { pageOf, type PageOptions } from './page.ts'
 import * as texts from './web-fetch-texts.ts'
 import { type Reach, type Target, targetOf } from './target.ts'
 
-/** What a person decided about the web, and what tests put in the place of the world. */
+/** The user's decisions about the web, and replacements for tests. */
 export interface WebOptions extends Reach {
-  /** Gives the addresses of a name; the system's own resolver when absent. */
+  /** Resolves a host name (default: the system's resolver). */
   readonly resolve?: Resolve
-  /** Of the cache. */
+  /** The clock of the cache. */
   readonly nowMs?: () => number
 }
 
@@ -22,29 +22,29 @@ const mostRedirects = 5
 const mostBytes = 10 * 1024 * 1024
 const mostMs = 30_000
 
-/** What came of it: only a page that was there is worth keeping. */
-export interface Fetched {
+/** The result. Only a page that exists is cached. */
+export interface FetchedPage {
   readonly output: ToolOutput
-  readonly isKept: boolean
-  /** A page that was there and is text: a question about it can be answered. */
+  readonly isCacheable: boolean
+  /** Set for an existing page with text: questions about it can be answered. */
   readonly page?: { readonly head: string; readonly text: string }
 }
 
-export async function fetchPage(given: string, options: FetchOptions): Promise<Fetched> {
-  const first = targetOf(given, options.web)
-  if (first.kind === 'refused') return not(failed(texts.urlRefused(headOf(given, 200), first.why)))
+export async function fetchPage(address: string, options: FetchOptions): Promise<FetchedPage> {
+  const first = targetOf(address, options.web)
+  if (first.kind === 'refused') return not(errorResult(texts.urlRefused(headOf(address, 200), first.why)))
   const late = AbortSignal.timeout(mostMs)
   const signal = anySignal([options.signal, late])
   try {
     return await follow(first, { ...options, signal })
   } catch (thrown) {
     options.signal.throwIfAborted()
-    return not(failed(texts.urlRefused(first.url.href, late.aborted ? texts.tooSlow(mostMs / 1000) : why(thrown))))
+    return not(errorResult(texts.urlRefused(first.url.href, late.aborted ? texts.tooSlow(mostMs / 1000) : why(thrown))))
   }
 }
 
-function not(output: ToolOutput): Fetched {
-  return { output, isKept: false }
+function not(output: ToolOutput): FetchedPage {
+  return { output, isCacheable: false }
 }
 
 function why(thrown: unknown): string {
@@ -54,21 +54,28 @@ function why(thrown: unknown): string {
 
 type Found = Extract<Target, { readonly kind: 'target' }>
 
-/** Within one host a redirect is followed, each of them looked at like the first. Any other is told: it was not judged. */
-async function follow(first: Found, options: FetchOptions): Promise<Fetched> {
+/**
+ * Follows redirects within one host, and checks each like the first address. Any other redirect is reported instead:
+ * its target was not judged.
+ */
+async function follow(first: Found, options: FetchOptions): Promise<FetchedPage> {
   const { resolve } = options.web
   let target = first
   for (let redirects = 0; redirects <= mostRedirects; redirects++) {
-    const response = await get(target, { signal: options.signal, mostBytes, ...(resolve !== undefined && { resolve }) })
+    const response = await httpGet(target, {
+      signal: options.signal,
+      mostBytes,
+      ...(resolve !== undefined && { resolve }),
+    })
     const { location, status } = response
-    if (status < 300 || status >= 400 || location === undefined) return shown(target, response, options)
+    if (status < 300 || status >= 400 || location === undefined) return renderResponse(target, response, options)
     const next = targetOf(new URL(location, target.url), options.web)
     if (next.kind === 'refused')
-      return not(failed(texts.redirectRefused(target.url.href, headOf(location, 500), next.why)))
+      return not(errorResult(texts.redirectRefused(target.url.href, headOf(location, 500), next.why)))
     if (next.host !== first.host || next.url.port !== first.url.port) return not(elsewhere(target, next))
     target = next
   }
-  return not(failed(texts.urlRefused(first.url.href, texts.tooManyRedirects(mostRedirects))))
+  return not(errorResult(texts.urlRefused(first.url.href, texts.tooManyRedirects(mostRedirects))))
 }
 
 function elsewhere(target: Found, next: Found): ToolOutput {
@@ -76,20 +83,20 @@ function elsewhere(target: Found, next: Found): ToolOutput {
   return { content, details: { url: target.url.href, redirectedTo: next.url.href } }
 }
 
-async function shown({ url }: Found, response: Response, options: FetchOptions): Promise<Fetched> {
+async function renderResponse({ url }: Found, response: Response, options: FetchOptions): Promise<FetchedPage> {
   const { status, isCut, body } = response
   const isGood = status >= 200 && status < 300
   const page = await pageOf(response, { ...options, url: url.href })
   const details = { url: url.href, code: status, bytes: body.length }
   const head = `${url.href} (${status}${page.kind === 'refused' || page.type === '' ? '' : `, ${headOf(page.type, 100)}`})`
   const isError = !isGood
-  if (page.kind === 'refused') return not(failed(`${head}: ${page.why}`))
+  if (page.kind === 'refused') return not(errorResult(`${head}: ${page.why}`))
   if (page.kind === 'image')
-    return { output: { content: [{ type: 'text', text: head }, page.block], details, isError }, isKept: isGood }
+    return { output: { content: [{ type: 'text', text: head }, page.block], details, isError }, isCacheable: isGood }
   const left = page.text.length - options.maxCharacters
   const rest = left > 0 ? texts.charactersLeftOut(left) : isCut ? texts.cutAfterBytes(mostBytes) : ''
   const text = page.text.trim() === '' ? texts.emptyPage : headOf(page.text, options.maxCharacters)
   const output: ToolOutput = { content: `${head}\n\n${text}${rest}`, details, isError }
   const isAbout = isGood && page.type !== 'application/pdf' && page.text.trim() !== ''
-  return { output, isKept: isGood, ...(isAbout && { page: { head, text: `${text}${rest}` } }) }
+  return { output, isCacheable: isGood, ...(isAbout && { page: { head, text: `${text}${rest}` } }) }
 }

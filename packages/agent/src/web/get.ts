@@ -7,27 +7,27 @@ import { isPublicAddress } from '@halting/policy'
 import type { Target } from './target.ts'
 import { privateAddress } from './web-fetch-texts.ts'
 
-/** Gives all addresses of a name. */
+/** Returns all addresses of a host name. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>
 
 export interface GetOptions {
   readonly signal: AbortSignal
   readonly mostBytes: number
-  /** The system's own resolver when absent. */
+  /** Default: the system's resolver. */
   readonly resolve?: Resolve
 }
 
 export interface Response {
   readonly status: number
-  /** Empty where the server says none. */
+  /** Empty if the server sends none. */
   readonly contentType: string
   readonly location: string | undefined
   readonly body: Buffer
-  /** There was more than the bytes that are taken. */
+  /** Whether there was more than the maximum. */
   readonly isCut: boolean
 }
 
-/** The address of a name is none of the internet. */
+/** A host name has an address outside the public internet. */
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError'
 
@@ -37,20 +37,20 @@ export class PrivateAddressError extends Error {
 }
 
 /**
- * One request. The addresses of a name are looked at as they are connected to, and what the connection is to once more: a name that leads
- * elsewhere the second time it is asked for leads nowhere. All of them must be public.
+ * Sends one request. Checks the addresses of the host when connecting, and the connected address again: a name that
+ * resolves differently the second time gains nothing. All addresses must be public.
  */
-export async function get(
+export async function httpGet(
   target: Extract<Target, { readonly kind: 'target' }>,
   options: GetOptions,
 ): Promise<Response> {
   const { url, isPrivate } = target
   const request = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp
   const { signal, mostBytes } = options
-  const asked: RequestOptions = {
+  const requestOptions: RequestOptions = {
     method: 'GET',
     signal,
-    // A connection of its own: one that was opened for another name is not used.
+    // A separate connection: one that was opened for another name is not reused.
     agent: false,
     lookup: isPrivate ? undefined : guardedLookup(options.resolve),
     headers: {
@@ -60,7 +60,7 @@ export async function get(
     },
   }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const sent = request(url, asked, resolve)
+    const sent = request(url, requestOptions, resolve)
     sent.once('error', reject)
     sent.once('socket', (socket: Socket) =>
       socket.once('connect', () => {
@@ -109,12 +109,12 @@ function decoded(response: IncomingMessage, encoding: string = 'identity'): Read
   if (make === undefined) return response
   const stream = make()
   response.once('error', (error) => stream.destroy(error))
-  // A body that ends early is what came of it.
+  // A body that ends early is an error.
   response.once('aborted', () => stream.destroy(new Error('the connection broke')))
   return response.pipe(stream)
 }
 
-/** Bounded as it is unpacked: a small body may hold gigabytes. */
+/** Bounded after decompression: a small body may expand to gigabytes. */
 async function bodyOf(stream: Readable, mostBytes: number): Promise<Pick<Response, 'body' | 'isCut'>> {
   const chunks: Buffer[] = []
   let length = 0

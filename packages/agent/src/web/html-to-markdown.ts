@@ -2,19 +2,22 @@ import { createRequire } from 'node:module'
 import { inWorker } from '../in-worker.ts'
 
 export interface MarkdownOptions {
-  /** What links are relative to. */
+  /** The base URL of links. */
   readonly base: string
   readonly signal: AbortSignal
-  /** How long the library may take; 15 s when absent. */
+  /** Time limit of the library in milliseconds (default: 15 s). */
   readonly mostMs?: number
 }
 
 const usualMs = 15_000
 const mostMegabytes = 512
-/** What is longer is cut first: the time that it takes grows faster than the page. */
+/** Longer pages are cut first: the conversion time grows faster than the page. */
 const mostCharacters = 1_000_000
 
-/** The text of a page, as Markdown. In a thread: pages may keep their reader busy for ever. Then the tags are taken out, and no more. */
+/**
+ * Converts a page to Markdown. In a thread: pages may block the converter for ever. If it fails, only the tags are
+ * removed.
+ */
 export async function markdownOf(html: string, { base, signal, mostMs = usualMs }: MarkdownOptions): Promise<string> {
   const page = html.slice(0, mostCharacters)
   const require = createRequire(import.meta.url)
@@ -81,7 +84,7 @@ function plainText(html: string): string {
     const name = /^<\s*(script|style)\b/i.exec(html.slice(open, open + 20))?.[1]
     at = name === undefined ? close + 1 : endOf(html, name, close)
   }
-  // Line by line: a pattern that looks for white space around line ends reads a long run of it once for each of its characters.
+  // Line by line: a pattern for white space around line ends takes quadratic time on long runs of it.
   return parts
     .join(' ')
     .replace(/[ \t]+/g, ' ')

@@ -5,7 +5,7 @@ import type { PdfLibrary } from '../media/pdf-text.ts'
 import type { Response } from './get.ts'
 import * as texts from './web-fetch-texts.ts'
 
-/** What a response comes to for the model. */
+/** The content of a response for the model. */
 export type Page =
   | { readonly kind: 'text'; readonly text: string; readonly type: string }
   | { readonly kind: 'image'; readonly block: ContentBlock; readonly type: string }
@@ -19,7 +19,7 @@ export interface PageOptions {
   readonly maxCharacters: number
 }
 
-/** The body by its type: HTML as Markdown, text as it is, PDFs by their text, images as images. */
+/** Converts the body by its type: HTML to Markdown, text as it is, PDFs to their text, images as images. */
 export async function pageOf({ body, contentType }: Response, options: PageOptions): Promise<Page> {
   const { url: base, signal } = options
   const type = (/^[^;]*/.exec(contentType)?.[0] ?? '').trim().toLowerCase()
@@ -55,10 +55,13 @@ export async function pageOf({ body, contentType }: Response, options: PageOptio
 const textTypes =
   /^application\/(?:[\w.+-]+\+)?(?:json|xml|yaml|x-yaml|toml|javascript|x-javascript|ecmascript|typescript|x-sh|sql|graphql|x-ndjson|ld\+json)$|^image\/svg\+xml$/
 
-/** In the character set that the server says, or the page itself. */
+/** Decodes in the character set that the server or the page declares. */
 function decodedText(body: Buffer, contentType: string): string {
-  const said = /charset\s*=\s*["']?([\w-]+)/i
-  const name = said.exec(contentType)?.[1] ?? said.exec(body.subarray(0, 2048).toString('latin1'))?.[1] ?? 'utf-8'
+  const charsetPattern = /charset\s*=\s*["']?([\w-]+)/i
+  const name =
+    charsetPattern.exec(contentType)?.[1] ??
+    charsetPattern.exec(body.subarray(0, 2048).toString('latin1'))?.[1] ??
+    'utf-8'
   try {
     return new TextDecoder(name).decode(body)
   } catch {

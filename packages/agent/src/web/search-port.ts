@@ -6,32 +6,35 @@ import type { JsonObject } from '@halting/core'
 export interface WebSearchInput {
   /** What to search for. */
   readonly query: string
-  /** Results of these domains, and of what lies below them, alone. */
+  /** Only results of these domains and their subdomains. */
   readonly allowed_domains?: readonly string[]
-  /** No results of these. */
+  /** No results of these domains. */
   readonly blocked_domains?: readonly string[]
 }
 
-/** A tool of an MCP server that searches. */
+/** A search tool of an MCP server. */
 export interface SearchServer {
-  /** As the setting names it: `server/tool`. */
+  /** The value of the setting: `server/tool`. */
   readonly name: string
   /** The schema of its input; undefined while the server has no such tool. */
   schema(): JsonObject | undefined
-  /** Gives its text. @throws Error that says why there is no answer */
+  /**
+   * Returns its text.
+   * @throws Error that says why there is no answer
+   */
   ask(input: JsonObject, signal: AbortSignal): Promise<string>
 }
 
-/** `server/tool`, as the setting names it: the name of a tool may hold more slashes. */
+/** Parses `server/tool`: the name of a tool may contain more slashes. */
 export function searchServerNames(name: string): { readonly server: string; readonly tool: string } {
   const at = name.indexOf('/')
   return { server: name.slice(0, at), tool: name.slice(at + 1) }
 }
 
-/** Who searches the web for a session. */
+/** The provider of web searches for a session. */
 export interface WebSearchPort {
-  /** `off`: nobody does. */
+  /** `off`: web search is disabled. */
   readonly by: 'service' | 'off' | SearchServer
-  /** What rules deny of the results, for whoever calls. */
+  /** Which results rules deny the caller. */
   readonly bounds?: (rights?: CallerRights) => SearchBounds
 }

@@ -7,12 +7,12 @@ export interface SearchSource {
   readonly url: string
 }
 
-/** What a reply says of its searches beside its text. */
-export interface Found {
+/** What a reply says about its searches, apart from its text. */
+export interface SearchResults {
   readonly sources: readonly SearchSource[]
-  /** Hosts of all pages, also of those that were only opened, and of those whose address is too long to be shown. */
+  /** Hosts of all pages, including those only opened, and those whose URL is too long to show. */
   readonly hosts: readonly string[]
-  /** Codes of searches that the service refused. */
+  /** Error codes of refused searches. */
   readonly errors: readonly string[]
 }
 
@@ -20,10 +20,10 @@ const mostUrlCharacters = 2_000
 const mostTitleCharacters = 200
 
 /**
- * The pages that the blocks of a reply name, each once: results of `web_search` in the shape of the Messages API, or as the
- * AI SDK has them, sources that stand alone, and citations. What has no address on the web is none.
+ * The pages in the blocks of a reply, without duplicates: results of `web_search` in the form of the Messages API, or
+ * of the AI SDK, separate sources, and citations. Only web addresses count.
  */
-export function foundIn({ content }: Pick<AssistantMessage, 'content'>): Found {
+export function searchResultsIn({ content }: Pick<AssistantMessage, 'content'>): SearchResults {
   const sources = new Map<string, SearchSource>()
   const hosts = new Set<string>()
   const errors: string[] = []
@@ -36,7 +36,7 @@ export function foundIn({ content }: Pick<AssistantMessage, 'content'>): Found {
     const before = sources.get(source.url)
     if (before === undefined || before.title === before.url) sources.set(source.url, source)
   }
-  // What the answer rests on comes before what was only found.
+  // Cited pages come before pages that were only found.
   const cited = content.filter(({ type }) => type === 'text')
   const others = content.filter(({ type }) => type !== 'text')
   for (const block of [...cited, ...others]) for (const value of resultsIn(block)) add(value)
@@ -47,12 +47,12 @@ export function foundIn({ content }: Pick<AssistantMessage, 'content'>): Found {
   return { sources: [...sources.values()], hosts: [...hosts], errors }
 }
 
-/** A call of the service's own tools, or its result. */
+/** A call of a server tool, or its result. */
 function isOfService({ type }: ContentBlock): boolean {
   return type === 'server_tool_use' || type.endsWith('_tool_result')
 }
 
-/** Addresses in any field `url`: services say in several shapes which page they opened. */
+/** URLs in any field `url`: services report opened pages in several forms. */
 function addressesIn(value: unknown): readonly URL[] {
   if (Array.isArray(value)) return (value as readonly unknown[]).flatMap(addressesIn)
   if (!isJsonObject(value)) return []
@@ -63,12 +63,12 @@ function addressesIn(value: unknown): readonly URL[] {
 function resultsIn(block: ContentBlock): readonly unknown[] {
   if (block.type === 'text') return Array.isArray(block.citations) ? block.citations : []
   if (/^(?:web_search|server)_tool_result$/.test(block.type) && 'content' in block) return listIn(block.content)
-  // A source that stands alone, as the AI SDK tells it.
+  // A separate source, in the form of the AI SDK.
   if (!/source|search_result/.test(block.type)) return []
   return 'sources' in block ? listIn(block) : [block]
 }
 
-/** Services give a list, or an object that holds one. */
+/** Services return a list, or an object that contains one. */
 function listIn(content: unknown): readonly unknown[] {
   if (Array.isArray(content)) return content
   if (!isJsonObject(content)) return []
@@ -87,11 +87,11 @@ function errorsIn(block: ContentBlock): readonly string[] {
   })
 }
 
-/** Read as browsers do: white space around it, or a slash too few, is none of another address. */
+/** Parsed like browsers do: surrounding white space, or a missing slash, does not make another address. */
 function addressOf(value: unknown): URL | undefined {
   if (!isJsonObject(value) || typeof value['url'] !== 'string' || !URL.canParse(value['url'])) return undefined
   const address = new URL(value['url'])
-  // OpenAI marks the pages that it cites, and not the same ones among those that it found.
+  // OpenAI marks the pages that it cites, but not the same pages among the results.
   if (address.searchParams.get('utm_source') === 'openai') address.searchParams.delete('utm_source')
   return /^https?:$/.test(address.protocol) ? address : undefined
 }
@@ -100,7 +100,7 @@ function titleOf(value: unknown): string {
   return isJsonObject(value) && typeof value['title'] === 'string' ? plain(value['title']) : ''
 }
 
-/** One line: a title may say anything. */
+/** One line: a title may contain anything. */
 function plain(title: string): string {
   return wellFormed(headOf(title.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim(), mostTitleCharacters))
 }

@@ -4,27 +4,27 @@ import { searchDomain, type SearchBounds } from '@halting/policy'
 import type { Workspace } from '../tools/workspace.ts'
 import type { SearchServer, WebSearchInput } from './search-port.ts'
 import * as texts from './web-search-texts.ts'
-import { foundIn, hostOf, type SearchSource } from './search-sources.ts'
+import { searchResultsIn, hostOf, type SearchSource } from './search-sources.ts'
 
 type Ask = NonNullable<ToolContext['ask']>
 type Context = Pick<ToolContext, 'signal' | 'ask' | 'rights'>
 
-/** Domains that a search is bounded to. Never both. */
+/** Domains to include or exclude. Never both. */
 interface Lists {
   readonly allowed: readonly string[]
   readonly blocked: readonly string[]
 }
 
-/** Most searches of one call; fewer where a budget has no room for so many. */
+/** Maximum number of searches of one call; fewer if a budget does not allow that many. */
 const searches = [8, 4, 2, 1] as const
-/** How often a reply that the service interrupts is gone on with. */
+/** How often an interrupted reply is continued. */
 const mostPauses = 3
 const answerTokens = 4_000
 const answerMs = 120_000
 const mostSources = 50
 
 // Spec R-SEARCH-10 to R-SEARCH-18.
-/** Searches the web by whoever the workspace says. */
+/** Searches the web with the provider of the workspace. */
 export async function searchWeb(input: WebSearchInput, context: Context, workspace: Workspace): Promise<ToolOutput> {
   const { by = 'service', bounds } = workspace.webSearch ?? {}
   const denied: SearchBounds = bounds?.(context.rights) ?? nothingDenied
@@ -36,32 +36,32 @@ export async function searchWeb(input: WebSearchInput, context: Context, workspa
   if (ask === undefined) return failure(texts.notSearched(texts.noModel))
   const { smallModel } = workspace
   const model = smallModel?.webSearch === undefined ? undefined : smallModel
-  return searchByService({ query: input.query, lists, ask, model, isWanted: wanted(lists, denied) })
+  return searchByService({ query: input.query, lists, ask, model, isWanted: domainFilter(lists, denied) })
 }
 
 const nothingDenied: SearchBounds = { blocked: [], denies: () => false, mayFindDenied: () => false }
 
 /**
- * What is asked for and what is denied, as one list; why there is none where nothing is left. A service takes one of the two
- * lists: of what is asked for, what has something denied below it is left out.
+ * Combines requested and denied domains into one list; or says why nothing is left. A service accepts only one of the
+ * two lists, so requested domains with a denied subdomain are removed.
  */
 function listsOf(input: WebSearchInput, { blocked: denied, denies, mayFindDenied }: SearchBounds): Lists | string {
-  const named = (given: readonly string[] = []): readonly string[] =>
-    given.flatMap((domain) => searchDomain(domain) ?? [])
-  const asked = named(input.allowed_domains)
-  if (asked.length === 0) {
+  const named = (requestedDomains: readonly string[] = []): readonly string[] =>
+    requestedDomains.flatMap((domain) => searchDomain(domain) ?? [])
+  const requested = named(input.allowed_domains)
+  if (requested.length === 0) {
     if (mayFindDenied()) return texts.cannotExclude
     return { allowed: [], blocked: [...new Set([...named(input.blocked_domains), ...denied])] }
   }
-  const allowed = [...new Set(asked)].filter((domain) => !mayFindDenied(domain))
+  const allowed = [...new Set(requested)].filter((domain) => !mayFindDenied(domain))
   if (allowed.length > 0) return { allowed, blocked: [] }
-  const below = asked.filter((domain) => !denies(domain))
+  const below = requested.filter((domain) => !denies(domain))
   if (below.length === 0) return texts.allDenied
   return texts.partlyDenied(below)
 }
 
-/** Whether a result of this host is one that was asked for, and that no rule denies: whatever the service was told. */
-function wanted({ allowed, blocked }: Lists, { denies }: SearchBounds): (host: string) => boolean {
+/** Returns a test whether a result of a host was requested and no rule denies it, whatever the service was asked. */
+function domainFilter({ allowed, blocked }: Lists, { denies }: SearchBounds): (host: string) => boolean {
   const isIn = (list: readonly string[], host: string): boolean =>
     list.some((domain) => host === domain || host.endsWith(`.${domain}`))
   return (host) => !denies(host) && !isIn(blocked, host) && (allowed.length === 0 || isIn(allowed, host))
@@ -71,7 +71,7 @@ interface ServiceSearch {
   readonly query: string
   readonly lists: Lists
   readonly ask: Ask
-  /** The model of the run when absent. */
+  /** The model to ask (default: the model of the run). */
   readonly model: Model | undefined
   readonly isWanted: (host: string) => boolean
 }
@@ -135,7 +135,7 @@ function outputOf(
   replies: readonly AssistantMessage[],
   { isWanted, isCut }: Pick<ServiceSearch, 'isWanted'> & { readonly isCut: boolean },
 ): ToolOutput {
-  const { sources: all, hosts, errors } = foundIn({ content: replies.flatMap(({ content }) => content) })
+  const { sources: all, hosts, errors } = searchResultsIn({ content: replies.flatMap(({ content }) => content) })
   const sources = all.filter((source) => isWanted(hostOf(source))).slice(0, mostSources)
   const text = replies
     .map(({ content }) => textOf(content))
@@ -146,7 +146,7 @@ function outputOf(
   const why = [...new Set(errors)].map(texts.serviceError)
   if (sources.length === 0 && why.length > 0)
     return { content: texts.nothingFoundBecause(why.join(' ')), isError: true, details }
-  // The service was told not to look there: what it says may rest on such a page.
+  // The service was asked not to search there: its answer may rest on such a page.
   const isTainted = hosts.some((host) => !isWanted(host))
   const answer = isTainted
     ? texts.taintedAnswer
@@ -187,7 +187,7 @@ interface ServerSearch {
   readonly denied: SearchBounds
 }
 
-/** What servers call a list of domains. */
+/** Names of domain lists in tools of servers. */
 const listNames = {
   allowed: ['allowed_domains', 'allowedDomains', 'include_domains', 'includeDomains'],
   blocked: ['blocked_domains', 'blockedDomains', 'exclude_domains', 'excludeDomains'],
@@ -218,8 +218,8 @@ async function searchByServer(server: SearchServer, search: ServerSearch, { sign
 }
 
 /**
- * Hosts of the addresses in a text, whatever stands behind them: a comma or an asterisk may be a part of a host for `URL`, and
- * JSON may write a slash with another one before it.
+ * Hosts of the URLs in a text, whatever follows them: `URL` may take a comma or an asterisk as part of a host, and
+ * JSON may escape a slash.
  */
 function hostsIn(text: string): readonly string[] {
   const authorities = [...text.matchAll(/[\\/]{2,}([^\s\\/?#"'<>]+)/g)].map(([, authority = '']) => authority)
@@ -230,7 +230,7 @@ function hostsIn(text: string): readonly string[] {
   })
 }
 
-/** Letters of any script, and a dot of any script between them. */
+/** Letters of any script, separated by a dot of any script. */
 const hostAt = /^[\p{L}\p{M}\p{N}\p{Cf}._%\u3002\uFF0E\uFF61-]+/u
 
 const mostCharacters = 50_000

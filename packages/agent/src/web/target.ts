@@ -3,31 +3,31 @@ import { matchesWildcard } from '@halting/core/adapters'
 import { isDomainDenied, isPlainHost, isPublicAddress, normalHost } from '@halting/policy'
 import * as texts from './web-fetch-texts.ts'
 
-/** An address that may be asked, or why it may not. */
+/** A URL that may be requested, or why not. */
 export type Target =
   | { readonly kind: 'target'; readonly url: URL; readonly host: string; readonly isPrivate: boolean }
   | { readonly kind: 'refused'; readonly why: string }
 
-/** What a person decided about hosts. */
+/** The user's decisions about hosts. */
 export interface Reach {
-  /** Hosts of this machine or a private network that may be fetched, `*` allowed. None when absent. */
+  /** Hosts of this machine or a private network that may be fetched, `*` allowed (default: none). */
   readonly privateHosts?: readonly string[]
-  /** Domains that are not fetched, whatever rules allow. */
+  /** Domains that are never fetched, whatever rules allow. */
   readonly deniedDomains?: readonly string[]
 }
 
 const longestUrl = 2_000
 
 /**
- * What a URL leads to. `http` becomes `https`, but for hosts that a person named as private ones.
- * An address that is written as a number or in octal is what the URL standard makes of it.
+ * Checks a URL. `http` becomes `https`, except for hosts that the user listed as private. Numeric and octal addresses
+ * are normalized by the URL standard.
  */
-export function targetOf(given: string | URL, { privateHosts = [], deniedDomains = [] }: Reach = {}): Target {
+export function targetOf(rawUrl: string | URL, { privateHosts = [], deniedDomains = [] }: Reach = {}): Target {
   const refused = (why: string): Target => ({ kind: 'refused', why })
-  if (String(given).length > longestUrl) return refused(texts.longUrl(longestUrl))
+  if (String(rawUrl).length > longestUrl) return refused(texts.longUrl(longestUrl))
   let url: URL
   try {
-    url = new URL(given)
+    url = new URL(rawUrl)
   } catch {
     return refused(texts.invalidUrl)
   }

@@ -1,18 +1,18 @@
-import type { Fetched } from './fetch-page.ts'
+import type { FetchedPage } from './fetch-page.ts'
 
 const mostAgeMs = 15 * 60_000
 const mostPages = 50
 
 /** Pages that were fetched within the last 15 minutes. */
 export class WebCache {
-  readonly #pages = new Map<string, { readonly at: number; readonly fetched: Fetched }>()
+  readonly #pages = new Map<string, { readonly at: number; readonly fetched: FetchedPage }>()
   readonly #nowMs: () => number
 
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs
   }
 
-  get(url: string): Fetched | undefined {
+  get(url: string): FetchedPage | undefined {
     const page = this.#pages.get(url)
     if (page === undefined) return undefined
     if (this.#nowMs() - page.at < mostAgeMs) return page.fetched
@@ -20,7 +20,7 @@ export class WebCache {
     return undefined
   }
 
-  keep(url: string, fetched: Fetched): void {
+  store(url: string, fetched: FetchedPage): void {
     this.#pages.delete(url)
     this.#pages.set(url, { at: this.#nowMs(), fetched })
     for (const oldest of this.#pages.keys()) {

@@ -1,7 +1,7 @@
 // WebFetch: its results, and the question about a page that it asks another model.
 import { headOf } from '@halting/core/adapters'
 
-// The question about a page. The page stands between two lines with the same mark.
+// The question about a page, which is placed between two lines with the same mark.
 
 export const pageReaderPrompt: string =
   'Answer a question about one web page, from that page alone. The page is between two tags with the same name. ' +

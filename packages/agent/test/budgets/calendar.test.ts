@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { periodOf, resetsAt } from '../../src/budgets/calendar.ts'
 
-/** What a process in a time zone says of moments: the day, its end, the month, its end. */
+/** Periods of moments in a time zone: the day, its end, the month, its end. */
 function said(zone: string, moments: readonly string[]): readonly (readonly string[])[] {
   const before = process.env['TZ']
   onTestFinished(() => {
@@ -19,18 +19,18 @@ describe('a day', () => {
   test.each([
     ['Europe/Berlin', '2026-11-29T22:59:59Z', '2026-11-29', '2026-11-30T00:00:00+01:00'],
     ['Europe/Berlin', '2026-11-29T23:00:00Z', '2026-11-30', '2026-12-01T00:00:00+01:00'],
-    // The offset is that of then: 23 and 25 hours.
+    // The offset at that time: 23 and 25 hours.
     ['Europe/Berlin', '2026-03-28T23:30:00Z', '2026-03-29', '2026-03-30T00:00:00+02:00'],
     ['Europe/Berlin', '2026-10-24T22:30:00Z', '2026-10-25', '2026-10-26T00:00:00+01:00'],
     ['America/St_Johns', '2026-11-29T12:00:00Z', '2026-11-29', '2026-11-30T00:00:00-03:30'],
-    // No midnight: the day begins at one.
+    // There is no midnight: the day begins at one.
     ['America/Sao_Paulo', '2018-11-03T15:00:00Z', '2018-11-03', '2018-11-04T01:00:00-02:00'],
     ['Africa/Cairo', '2026-04-23T12:00:00Z', '2026-04-23', '2026-04-24T01:00:00+03:00'],
-    // Two of them: the first counts.
+    // Midnight occurs twice: the first counts.
     ['America/Havana', '2026-10-31T16:00:00Z', '2026-10-31', '2026-11-01T00:00:00-04:00'],
-    // Back over midnight: the same day comes again, and ends for the second time.
+    // Clocks go back over midnight: the same day occurs again, and ends a second time.
     ['America/St_Johns', '2010-11-07T03:00:00Z', '2010-11-06', '2010-11-07T00:00:00-03:30'],
-    // A day that there was not.
+    // A day that was skipped.
     ['Pacific/Apia', '2011-12-30T09:00:00Z', '2011-12-29', '2011-12-31T00:00:00+14:00'],
   ])('in %s at %s', (zone, at, period, reset) => {
     expect(said(zone, [at])[0]?.slice(0, 2)).toEqual([period, reset])

@@ -82,7 +82,7 @@ describe('a ledger', () => {
     expect(readFileSync(pathOf(folder), 'utf8')).toBe(text)
   })
 
-  test('of a newer version is left as it is', async () => {
+  test('of a newer version is left unchanged', async () => {
     const folder = withFolder()
     writeFileSync(pathOf(folder), '{"version":2}', { mode: 0o600 })
     expect(await whyNot(folder)).toBe(
@@ -90,7 +90,7 @@ describe('a ledger', () => {
     )
   })
 
-  test('that is a link, a folder or a pipe is none', async () => {
+  test('is rejected if it is a link, a folder or a pipe', async () => {
     const link = withFolder()
     symlinkSync('/etc/passwd', pathOf(link))
     expect(await whyNot(link)).toContain('is a link')
@@ -102,7 +102,7 @@ describe('a ledger', () => {
     expect(await whyNot(pipe)).toContain('is not a regular file')
   })
 
-  test('that others may write, or that is read-only, is not used', async () => {
+  test('is rejected if others may write it, or if it is read-only', async () => {
     const folder = tempFolder()
     await opened(folder, [day])
     chmodSync(pathOf(folder), 0o622)
@@ -120,14 +120,14 @@ describe('a ledger', () => {
     await opened(folder, [day])
   })
 
-  test.skipIf(!isRoot)('of another owner is not used', async () => {
+  test.skipIf(!isRoot)('is rejected if someone else owns it', async () => {
     const folder = tempFolder()
     await opened(folder, [day])
     chownSync(pathOf(folder), 12345, 12345)
     expect(await whyNot(folder)).toContain('…/budgets/ledger.json belongs to another user (12345)')
   })
 
-  test('in whose place a file is has no folder', async () => {
+  test('is rejected if its folder is a file', async () => {
     const folder = tempFolder()
     writeFileSync(join(folder, 'budgets'), '')
     expect(await whyNot(folder)).toContain('…/budgets is not a folder')
@@ -137,19 +137,19 @@ describe('a ledger', () => {
     [0x6969, 'NFS'],
     [-0x00acb2be, 'CIFS'],
     [0x01021997, '9P'],
-  ])('on a network mount is not used: %i', async (type, name) => {
+  ])('is rejected on a network mount: %i', async (type, name) => {
     expect(await whyNot(tempFolder(), { system: { statfs: () => ({ type }) } })).toContain(
       `is on a network mount (${name})`,
     )
   })
 
-  test('on a FUSE mount is not used, unless it is known to be of this machine', async () => {
-    // Mounts that the test knows are none of FUSE: what the system says of the folder is not a local kind of it.
+  test('is rejected on a FUSE mount, unless the mount is known to be local', async () => {
+    // Mounts known to the test are not FUSE: the system does not report the folder as a local kind of it.
     const why = await whyNot(tempFolder(), { system: { statfs: () => ({ type: 0x65735546 }) } })
     expect(why).toMatch(/is on a network mount \([\w.]+\)/)
   })
 
-  test('on a full disk leaves the last one as it was, and nothing half written', async () => {
+  test('on a full disk keeps its last content, and nothing half written', async () => {
     const folder = tempFolder()
     const { standing } = await opened(folder, [day])
     const before = readFileSync(pathOf(folder), 'utf8')
@@ -164,7 +164,7 @@ describe('a ledger', () => {
     expect(taken(take(standing, request(1))).usd).toBe(1)
   })
 
-  test('that the system writes in small parts is written whole', async () => {
+  test('that the system writes in small parts is written completely', async () => {
     const folder = tempFolder()
     const slow = (file: number, bytes: Buffer): number => writeSync(file, bytes, 0, Math.min(7, bytes.length))
     const { standing } = await opened(folder, [day], { system: { write: slow } })
@@ -172,7 +172,7 @@ describe('a ledger', () => {
     expect(new LedgerFile(join(folder, 'budgets')).read().reservations).toHaveLength(1)
   })
 
-  test('whose lock is something else is not used', async () => {
+  test('is rejected if its lock is something else', async () => {
     const folder = tempFolder()
     await opened(folder, [day])
     writeFileSync(join(folder, 'budgets', 'ledger.lock'), '')
@@ -181,7 +181,7 @@ describe('a ledger', () => {
 })
 
 test.skipIf(!isRoot)(
-  'a disk that is really full makes no request, and gives back what was reserved when there is room',
+  'a disk that is really full allows no request, and the reservation is returned once there is room',
   async () => {
     const folder = tempFolder()
     try {
@@ -209,7 +209,7 @@ test.skipIf(!isRoot)(
   },
 )
 
-test('in the middle of a run it is an error of the request, and what was reserved stays reserved', async () => {
+test('in the middle of a run it is an error of the request, and the reservation stays', async () => {
   const folder = tempFolder()
   const { standing, file } = await opened(folder, [day])
   const first = taken(take(standing, request(8)))
@@ -222,15 +222,15 @@ test('in the middle of a run it is an error of the request, and what was reserve
   expect(file.read()).toMatchObject({ reservations: [{ nanos: 9e9 }] })
 })
 
-describe('where the person says to ignore standing budgets', () => {
-  test('nothing is refused, and what is spent is counted', async () => {
+describe('when the user ignores standing budgets', () => {
+  test('nothing is refused, and spending is counted', async () => {
     const { standing, file } = await opened(tempFolder(), [day], { ignored: true })
     taken(take(standing, request(50))).settle(40, true)
     expect(taken(take(standing, request(50))).usd).toBe(50)
     expect(Object.values(file.read().scopes['day'] ?? {})).toMatchObject([{ spentNanos: 40e9, leasedNanos: 90e9 }])
   })
 
-  test('a ledger that cannot be written is said once', async () => {
+  test('an unwritable ledger is reported once', async () => {
     const folder = withFolder()
     writeFileSync(pathOf(folder), 'no ledger', { mode: 0o600 })
     const said: string[] = []

@@ -4,14 +4,14 @@ import { describe, expect, test } from 'vitest'
 import { periodOf } from '../../src/budgets/calendar.ts'
 import { ledgerText, readLedger } from '../../src/budgets/ledger-json.ts'
 import {
-  addsUp,
+  areReservationsConsistent,
   correct,
   correctPeriod,
   emptyLedger,
   reserve,
   settle,
   settleDead,
-  sumFrom,
+  totalSince,
   type LedgerState,
   type PeriodPlace,
   type Reservation,
@@ -61,7 +61,7 @@ const calls: fc.Arbitrary<Call> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ type: 'reread' as const }) },
 )
 
-/** What every reader of the ledger should find: each charge by its id, on the day on which it was made. */
+/** What every reader of the ledger should find: each charge by its id, on the day when it was made. */
 interface Model {
   readonly charges: Map<string, { readonly day: number; nanos: number; isOpen: boolean; readonly pid: number }>
 }
@@ -103,23 +103,24 @@ function apply(state: LedgerState, call: Call, { charges }: Model): LedgerState 
   }
 }
 
-test('a period has at least all that was charged in it and later ones, and exactly that as long as none is folded', () => {
+test('a period has at least everything charged in it and later ones, and exactly that while none is merged', () => {
   fc.assert(
     fc.property(fc.array(calls, { maxLength: 150 }), (drawn) => {
       const model: Model = { charges: new Map() }
       let state = emptyLedger
       for (const call of drawn) {
         state = apply(state, call, model)
-        expect(addsUp(state)).toBe(true)
+        expect(areReservationsConsistent(state)).toBe(true)
         for (const place of [dayAt, monthAt])
           for (const day of [0, 30, 31, 200, 400]) {
             const { period } = place(day)
             const counting = [...model.charges.values()].filter((charge) => place(charge.day).period >= period)
             const charged = counting.reduce((sum, { nanos }) => sum + nanos, 0)
-            const sum = sumFrom(state, place(day))
+            const sum = totalSince(state, place(day))
             expect(sum.leasedNanos).toBeGreaterThanOrEqual(charged)
             const names = Object.keys(state.scopes[place(day).scope] ?? {})
-            // For periods before the first that is left all counts that was ever spent: older ones may be in that one.
+            // For periods before the first remaining one, everything ever spent counts, since older ones may be merged
+            // into that one.
             const isBeforeAll = names.length > 0 && period <= (names[0] ?? '')
             const all = [...model.charges.values()].reduce((total, { nanos }) => total + nanos, 0)
             expect(sum.leasedNanos).toBe(isBeforeAll ? all : charged)
@@ -134,48 +135,48 @@ test('a period has at least all that was charged in it and later ones, and exact
 })
 
 describe('a clock', () => {
-  test('that is set back opens no period', () => {
+  test('that is set back reopens no period', () => {
     let state = reserve(emptyLedger, reservation('a', 5, [dayAt(10)]))
     state = settle(state, { id: 'a', nanos: 5, isKnown: true })
-    for (const day of [10, 9, 0]) expect(sumFrom(state, dayAt(day)).spentNanos).toBe(5)
-    expect(sumFrom(state, dayAt(11)).spentNanos).toBe(0)
+    for (const day of [10, 9, 0]) expect(totalSince(state, dayAt(day)).spentNanos).toBe(5)
+    expect(totalSince(state, dayAt(11)).spentNanos).toBe(0)
   })
 
-  test('that jumps forward for a year of days, and back, opens none', () => {
+  test('that jumps forward for a year of days, and back, reopens none', () => {
     let state = reserve(emptyLedger, reservation('today', 500, [dayAt(0)]))
     state = settle(state, { id: 'today', nanos: 500, isKnown: true })
     for (let day = 1; day < 366; day++) {
       state = reserve(state, reservation(`d${day}`, 1, [dayAt(day)]))
       state = settle(state, { id: `d${day}`, nanos: 1, isKnown: true })
     }
-    expect(sumFrom(state, dayAt(0)).spentNanos).toBe(865)
-    expect(sumFrom(state, dayAt(365)).spentNanos).toBe(1)
+    expect(totalSince(state, dayAt(0)).spentNanos).toBe(865)
+    expect(totalSince(state, dayAt(365)).spentNanos).toBe(1)
     expect(Object.keys(state.scopes['day'] ?? {})).toHaveLength(62)
   })
 
-  test('that was wrong is corrected in the period that it wrote', () => {
+  test('that was wrong can be corrected in the period that it wrote', () => {
     let state = reserve(emptyLedger, reservation('a', 5, [dayAt(100)]))
     state = settle(state, { id: 'a', nanos: 5, isKnown: false })
     state = reserve(state, reservation('open', 2, [dayAt(100)]))
     state = correctPeriod(state, dayAt(100), 0)
-    expect(sumFrom(state, dayAt(0))).toMatchObject({ leasedNanos: 2, spentNanos: 0, unknownNanos: 0 })
+    expect(totalSince(state, dayAt(0))).toMatchObject({ leasedNanos: 2, spentNanos: 0, unknownNanos: 0 })
     expect(state.correctable).toEqual([])
-    expect(addsUp(settle(state, { id: 'open', nanos: 1, isKnown: true }))).toBe(true)
+    expect(areReservationsConsistent(settle(state, { id: 'open', nanos: 1, isKnown: true }))).toBe(true)
   })
 })
 
-test('of too many entries the oldest can be corrected no more, and stays charged', () => {
+test('beyond the limit the oldest entry can no longer be corrected, and stays charged', () => {
   let state = emptyLedger
   for (let nth = 0; nth < 101; nth++) {
     state = reserve(state, reservation(`r${nth}`, 1, [dayAt(0)]))
     state = settle(state, { id: `r${nth}`, nanos: 1, isKnown: false })
   }
   expect(state.correctable.map(({ id }) => id)).not.toContain('r0')
-  expect(sumFrom(state, dayAt(0))).toMatchObject({ spentNanos: 101, unknownNanos: 101 })
+  expect(totalSince(state, dayAt(0))).toMatchObject({ spentNanos: 101, unknownNanos: 101 })
   expect(settle(state, { id: 'r0', nanos: 0, isKnown: true })).toBe(state)
 })
 
-test('of too many scopes that one goes which was written longest ago, unless a request is under way in it', () => {
+test('beyond the limit the scope written longest ago is removed, unless it has a request in flight', () => {
   let state = reserve(emptyLedger, reservation('open', 1, [{ scope: 'day model=0', period: '2026-01-01' }]))
   for (let nth = 1; nth < 205; nth++) {
     const place = { scope: `day model=${nth}`, period: '2026-02-01' }
@@ -183,8 +184,8 @@ test('of too many scopes that one goes which was written longest ago, unless a r
   }
   expect(Object.keys(state.scopes)).toHaveLength(200)
   expect(state.scopes).toHaveProperty('day model=0')
-  // What was charged there can be corrected no more.
+  // What was charged there can no longer be corrected.
   for (const { id } of state.correctable) state = correct(state, id, 0)
-  expect(addsUp(state)).toBe(true)
+  expect(areReservationsConsistent(state)).toBe(true)
   expect(readLedger(ledgerText(state)).kind).toBe('ledger')
 })

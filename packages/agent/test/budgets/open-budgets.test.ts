@@ -56,7 +56,7 @@ const git = (cwd: string, ...args: readonly string[]): unknown =>
   execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@x', ...args], { cwd, stdio: 'ignore' })
 
 describe('a budget of a folder', () => {
-  test('counts in its repository and all of its worktrees, wherever they lie', async () => {
+  test('counts in its repository and all of its worktrees, wherever they are', async () => {
     const { root, owner } = place()
     for (const folder of ['home/x', 'home/x/deep', 'elsewhere']) mkdirSync(join(root, folder), { recursive: true })
     git(join(root, 'home/x'), 'init')
@@ -69,15 +69,15 @@ describe('a budget of a folder', () => {
     taken(take(one!, request(1, 1, model))).settle(1, true)
     expect(take(other!, request(1, 1, model))).toMatchObject({ kind: 'refused' })
     expect(placeOf(join(root, 'elsewhere/tree'))).toBe(join(root, 'home/x/.git'))
-    // What is in the folder of a worktree counts for the same repository.
+    // A folder in a worktree counts for the same repository.
     expect((await open(owner('home/x'), [{ ...budget, folder: join(root, 'elsewhere/tree') }]))?.names).toHaveLength(1)
-    // Elsewhere nothing is made or read.
+    // Elsewhere nothing is created or read.
     const before = readdirSync(join(root, 'home/.halting/budgets'))
     for (const folder of ['work', 'elsewhere', 'home']) expect(await open(owner(folder), [budget])).toBeUndefined()
     expect(readdirSync(join(root, 'home/.halting/budgets'))).toEqual(before)
   })
 
-  test('without a repository counts in it and below it, in repositories there and their worktrees too', async () => {
+  test('without a repository counts in it and below it, including repositories there and their worktrees', async () => {
     const { root, owner } = place()
     for (const folder of ['work/a/b', 'workshop']) mkdirSync(join(root, folder), { recursive: true })
     git(join(root, 'work/a'), 'init')
@@ -91,7 +91,7 @@ describe('a budget of a folder', () => {
   })
 })
 
-describe('a repository that is made, moved or removed', () => {
+describe('a repository that is created, moved or removed', () => {
   const budget = (root: string) => ({ per: 'day', usd: 1, folder: join(root, 'work') }) as const
   const spent = async ({ root, owner }: Place): Promise<void> => {
     const standing = await open(owner(), [budget(root)])
@@ -119,7 +119,7 @@ describe('a repository that is made, moved or removed', () => {
     expect(await isUsedUp(here, 'other')).toBe(true)
   })
 
-  test('below it is within it, also where the folder is a repository itself', async () => {
+  test('below it counts too, even if the folder is a repository itself', async () => {
     const here = place()
     git(join(here.root, 'work'), 'init')
     await spent(here)
@@ -132,7 +132,7 @@ describe('a repository that is made, moved or removed', () => {
   })
 })
 
-test('without a budget that counts nothing is made', async () => {
+test('creates nothing if no budget counts', async () => {
   const { root, owner } = place()
   expect(await open(owner(), [])).toBeUndefined()
   expect(await open(owner(), [{ per: 'day', usd: 1, folder: '/nowhere' }])).toBeUndefined()
@@ -143,7 +143,7 @@ test('without a budget that counts nothing is made', async () => {
 })
 
 describe('a model without a price', () => {
-  test('is refused where a budget counts it, and named', async () => {
+  test('is refused and named if a budget counts it', async () => {
     const { owner } = place()
     const opening = open(owner(), [{ per: 'day', usd: 1 }], { models: [model, 'local/llama'] })
     await expect(opening).rejects.toThrow(ConfigurationError)
@@ -152,7 +152,7 @@ describe('a model without a price', () => {
     )
   })
 
-  test('is not where no budget counts it, or the person says to go on', async () => {
+  test('is accepted if no budget counts it, or if the user ignores budgets', async () => {
     const { owner } = place()
     const models = ['local/llama']
     expect(
@@ -163,14 +163,14 @@ describe('a model without a price', () => {
   })
 })
 
-test('a ledger that cannot be used says what to do', async () => {
+test('says what to do about a ledger that cannot be used', async () => {
   const { root, owner } = place()
   await open(owner(), [{ per: 'day', usd: 1 }])
   const path = join(root, 'home/.halting/budgets/ledger.json')
   writeFileSync(path, 'damaged')
   await expect(open(owner(), [{ per: 'day', usd: 1 }])).rejects.toThrow(ConfigurationError)
   await expect(open(owner(), [{ per: 'day', usd: 1 }])).rejects.toThrow(
-    /is damaged.*--ignore-standing-budgets goes on without/,
+    /is damaged.*--ignore-standing-budgets continues without them/,
   )
   await expect(reportBudgets(owner(), [])).rejects.toThrow(ConfigurationError)
   await expect(correctBudget(owner(), { id: 'x', usd: 1 })).rejects.toThrow(ConfigurationError)
@@ -181,7 +181,7 @@ test('a ledger that cannot be used says what to do', async () => {
 describe('a correction', () => {
   const budgets = [{ per: 'day', usd: 10, from: 'settings.json' }] as const
 
-  test('puts the truth in the place of a worst case, also where that is more', async () => {
+  test('replaces a worst case by the actual cost, even a higher one', async () => {
     const { owner } = place()
     const standing = await open(owner(), budgets)
     taken(take(standing!, request(4, 4, model))).settle(4, false)
@@ -194,12 +194,12 @@ describe('a correction', () => {
       budgets: [{ settledUsd: 0.25, unknownUsd: 0, leftUsd: 9.75 }],
       correctable: [{ id, why: 'corrected', usd: 0.25 }],
     })
-    // A slip of the pen can be corrected, too.
+    // A mistaken correction can be corrected too.
     await correctBudget(owner(), { id, usd: 25 })
     expect(await reportBudgets(owner(), budgets)).toMatchObject({ budgets: [{ settledUsd: 25, leftUsd: 0 }] })
   })
 
-  test('is refused for a request under way, an id that there is not, and what is no sum', async () => {
+  test('is refused for a request in flight, an unknown id, and an invalid amount', async () => {
     const { owner } = place()
     const standing = await open(owner(), budgets)
     const under = taken(take(standing!, request(4, 4, model)))
@@ -211,7 +211,7 @@ describe('a correction', () => {
     under.settle(1, true)
   })
 
-  test('reaches what a wrong clock wrote in a period to come', async () => {
+  test('applies to a future period that a wrong clock wrote', async () => {
     const { owner } = place()
     const standing = await open(owner(), budgets)
     taken(take(standing!, request(4, 4, model))).settle(4, true)

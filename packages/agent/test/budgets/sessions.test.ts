@@ -52,7 +52,7 @@ async function runOnce(
   return { reason, notes }
 }
 
-test('a session of codingAgent takes from the budgets of the settings, and its agents do', async () => {
+test('charges a session of codingAgent and its agents to the budgets of the settings', async () => {
   const at = place({ budgets: [{ per: 'day', usd: 20 }] })
   expect(await runOnce(at)).toEqual({ reason: 'completed', notes: [] })
   const alone = at.spentNanos()
@@ -66,7 +66,7 @@ test('a session of codingAgent takes from the budgets of the settings, and its a
   expect(at.spentNanos()).toBe(4 * alone)
 })
 
-test('what is used up ends the next run, unless the program ignores it, and is counted all the same', async () => {
+test('ends the next run when a budget is exhausted, unless the program ignores it, and counts anyway', async () => {
   const at = place({ budgets: [{ per: 'day', usd: 0.06 }] })
   while ((await runOnce(at)).reason === 'completed');
   const spent = at.spentNanos()
@@ -78,7 +78,7 @@ test('what is used up ends the next run, unless the program ignores it, and is c
   expect(at.spentNanos()).toBeGreaterThan(spent)
 })
 
-test('budgets that the program gives stand in the place of those of the settings', async () => {
+test('replaces the budgets of the settings by those of the program', async () => {
   const at = place({ budgets: [{ per: 'day', usd: 0.000_001 }] })
   const asked: string[] = []
   const standing: StandingBudgets = {
@@ -94,13 +94,13 @@ test('budgets that the program gives stand in the place of those of the settings
   expect(existsSync(at.ledger)).toBe(false)
 })
 
-test('without budgets, or settings of the person, nothing is made', async () => {
+test('creates nothing without budgets or user settings', async () => {
   const at = place({ budgets: [{ per: 'day', usd: 0.000_001 }] })
   expect((await runOnce(at, { settingSources: ['project'] })).reason).toBe('completed')
   expect(existsSync(at.ledger)).toBe(false)
 })
 
-test('a session that another program keeps, such as a cluster, takes nothing', async () => {
+test('charges nothing for a session stored by another program, such as a cluster', async () => {
   const at = place({ budgets: [{ per: 'day', usd: 20 }], modelPrices: {} })
   const script = join(at.root, 'script.json')
   writeFileSync(script, JSON.stringify({ model, replies: [{ content: ['Hello.'] }] }))

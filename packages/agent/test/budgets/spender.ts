@@ -1,4 +1,5 @@
-// A process that spends from standing budgets until it is killed or there is no more: what it does it says on stdout before it does it.
+// A process that spends from standing budgets until it is killed or nothing is left. It prints what it does before
+// doing it.
 import { writeSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { budgetRule } from '../../src/budgets/budget-rule.ts'

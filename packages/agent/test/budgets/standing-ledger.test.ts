@@ -17,7 +17,7 @@ const noon = new Date(2026, 10, 29, 12)
 const day = { per: 'day', usd: 10 } as const
 
 describe('a request', () => {
-  test('takes its worst case at once, and gives back what it did not need', async () => {
+  test('reserves its worst case at once, and returns what it did not need', async () => {
     const { standing, file } = await opened(tempFolder(), [day], { now: () => noon })
     const first = taken(take(standing, request(6)))
     expect(first.usd).toBe(6)
@@ -29,7 +29,7 @@ describe('a request', () => {
     })
   })
 
-  test('gets what there would be if all that is reserved came back, and at least what is of use', async () => {
+  test('gets what is available once all reservations return, and at least a useful amount', async () => {
     const { standing } = await opened(tempFolder(), [day], { now: () => noon })
     taken(take(standing, request(7))).settle(7, true)
     expect(taken(take(standing, request(5, 2))).usd).toBe(3)
@@ -39,7 +39,7 @@ describe('a request', () => {
     })
   })
 
-  test('takes from all budgets that count for it, or from none', async () => {
+  test('reserves from all budgets that count it, or from none', async () => {
     const folder = tempFolder()
     const { standing, file } = await opened(
       folder,
@@ -56,14 +56,14 @@ describe('a request', () => {
     expect(standing.names).toEqual(['$10 a day', '$100 a month', '$2 a day for claude-opus-*'])
   })
 
-  test('counts once where two budgets differ in their limit alone', async () => {
+  test('counts once if two budgets differ only in their limit', async () => {
     const { standing, file } = await opened(tempFolder(), [day, { per: 'day', usd: 4 }], { now: () => noon })
     taken(take(standing, request(3))).settle(3, true)
     expect(Object.values(file.read().scopes)[0]).toMatchObject({ '2026-11-29': { spentNanos: 3e9 } })
     expect(take(standing, request(2))).toMatchObject({ kind: 'refused', budget: { name: '$4 a day' } })
   })
 
-  test('is charged at its worst case where nobody said what it came to', async () => {
+  test('is charged at its worst case if its cost was not reported', async () => {
     const { standing, file } = await opened(tempFolder(), [day], { now: () => noon })
     taken(take(standing, request(6))).settle(6, false)
     expect(file.read().correctable).toMatchObject([{ why: 'not reported', nanos: 6e9 }])
@@ -78,7 +78,7 @@ describe('a request', () => {
     expect(Object.values(file.read().scopes)[0]).toMatchObject({ '2026-11-29': { spentNanos: 1e9 } })
   })
 
-  test('to a model that no budget counts makes no file', async () => {
+  test('to a model that no budget counts creates no file', async () => {
     const folder = tempFolder()
     const { standing } = await opened(folder, [{ ...day, model: 'gpt-*' }])
     const before = readFileSync(join(folder, 'budgets', 'ledger.json'), 'utf8')
@@ -90,7 +90,7 @@ describe('a request', () => {
 })
 
 describe('waiting', () => {
-  test('lasts until enough came back, in order of arrival', async () => {
+  test('lasts until enough is returned, in order of arrival', async () => {
     const folder = tempFolder()
     const one = await opened(folder, [day], { now: () => noon })
     const other = await opened(folder, [day], { now: () => noon })
@@ -103,7 +103,7 @@ describe('waiting', () => {
     })
     while (waits.length === 0) await wait(1)
     expect(waits).toEqual([{ budget: '$10 a day', reservedUsd: 9, holders: 1 }])
-    // It would fit, and came later.
+    // It would fit, but arrived later.
     const small = Promise.resolve(take(one.standing, request(1))).then((answer) => {
       order.push('small')
       return taken(answer)
@@ -128,7 +128,7 @@ describe('waiting', () => {
     expect(last).toMatchObject({ kind: 'refused' })
   })
 
-  test('is ended by an abort, with nothing taken and nobody in the way', async () => {
+  test('ends on abort, with nothing reserved and nobody blocked', async () => {
     const { standing, file } = await opened(tempFolder(), [day], { now: () => noon })
     const first = taken(take(standing, request(9)))
     const abort = new AbortController()
@@ -145,7 +145,7 @@ describe('waiting', () => {
     )
   })
 
-  test('is not for requests that may not wait', async () => {
+  test('does not apply to requests that must not wait', async () => {
     const { standing, file } = await opened(tempFolder(), [day], { now: () => noon })
     taken(take(standing, request(9)))
     expect(take(standing, { ...request(2), mayWait: false })).toMatchObject({
@@ -155,7 +155,7 @@ describe('waiting', () => {
     expect(file.read().waiters).toEqual([])
   })
 
-  test('does not wait behind a process that has ended', async () => {
+  test('does not block on a process that has ended', async () => {
     const { standing, file } = await opened(tempFolder(), [day], { now: () => noon })
     const waiter = { id: 'w', process: gone, scopes: ['day'], since: 0 }
     file.attempt((state) => ({ state: { ...state, waiters: [waiter] }, result: undefined }))
@@ -163,27 +163,24 @@ describe('waiting', () => {
     expect(file.read().waiters).toEqual([])
   })
 
-  // Elsewhere the system does not say who is stopped.
-  test.runIf(existsSync('/proc/self/stat'))(
-    'does not wait behind a process that was stopped, which keeps its place',
-    async () => {
-      const { standing, file } = await opened(tempFolder(), [day], { now: () => noon })
-      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
-      onTestFinished(() => void child.kill('SIGKILL'))
-      await once(child, 'spawn')
-      const { pid = 0 } = child
-      const state = (): string => /\) (\S)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1] ?? ''
-      const waiter = { id: 'w', process: { pid, began: '', host: hostname() }, scopes: ['day'], since: 0 }
-      file.attempt((before) => ({ state: { ...before, waiters: [waiter] }, result: undefined }))
-      const waits: StandingWait[] = []
-      const asked = Promise.resolve(take(standing, request(1), { waits }))
-      while (waits.length === 0) await wait(1)
-      child.kill('SIGSTOP')
-      while (state() !== 'T') await wait(1)
-      expect(taken(await asked).usd).toBe(1)
-      expect(file.read().waiters).toEqual([waiter])
-    },
-  )
+  // Other systems do not report which processes are stopped.
+  test.runIf(existsSync('/proc/self/stat'))('does not block on a stopped process, which keeps its place', async () => {
+    const { standing, file } = await opened(tempFolder(), [day], { now: () => noon })
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await once(child, 'spawn')
+    const { pid = 0 } = child
+    const state = (): string => /\) (\S)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1] ?? ''
+    const waiter = { id: 'w', process: { pid, began: '', host: hostname() }, scopes: ['day'], since: 0 }
+    file.attempt((before) => ({ state: { ...before, waiters: [waiter] }, result: undefined }))
+    const waits: StandingWait[] = []
+    const asked = Promise.resolve(take(standing, request(1), { waits }))
+    while (waits.length === 0) await wait(1)
+    child.kill('SIGSTOP')
+    while (state() !== 'T') await wait(1)
+    expect(taken(await asked).usd).toBe(1)
+    expect(file.read().waiters).toEqual([waiter])
+  })
 })
 
 /** No process has this number. */
@@ -194,11 +191,11 @@ function left(nanos: number, process: Reservation['process'] = gone): Reservatio
   return { id: 'left-1', process, session: 'x', model: 'm', repository: '', nanos, places, since: 0 }
 }
 
-describe('what a dead process reserved', () => {
+describe('the reservation of a dead process', () => {
   const put = (file: LedgerFile, reservation: Reservation): unknown =>
     file.attempt((state) => ({ state: reserve(state, reservation), result: undefined }))
 
-  test('is settled at its worst case where it is missing, and can be corrected', async () => {
+  test('is settled at its worst case if it is missing, and can be corrected', async () => {
     const { standing, file } = await opened(tempFolder(), [day], { now: () => noon })
     put(file, left(8e9))
     expect(taken(take(standing, request(1))).usd).toBe(1)
@@ -218,11 +215,11 @@ describe('what a dead process reserved', () => {
     expect(file.read()).toMatchObject({ reservations: [], correctable: [{ id: 'left-1' }] })
   })
 
-  test('counts as what it came to when the process lives after all', async () => {
+  test('counts as its actual cost if the process is alive after all', async () => {
     const folder = tempFolder()
     const { standing, file } = await opened(folder, [day], { now: () => noon })
     const alive = taken(take(standing, request(8)))
-    // As a process in another container sees it.
+    // As seen by a process in another container.
     file.attempt((state) => ({ state: withProcess(state, gone), result: undefined }))
     await opened(folder, [day], { now: () => noon })
     expect(file.read().correctable).toHaveLength(1)
@@ -233,7 +230,7 @@ describe('what a dead process reserved', () => {
     })
   })
 
-  test('of an earlier boot of the machine is settled, whatever the machine is called now', async () => {
+  test('of an earlier boot of the machine is settled, under any host name', async () => {
     const folder = tempFolder()
     const { file } = await opened(folder, [day])
     const before = { pid: process.pid, began: '00000000-0000-0000-0000-000000000000 1', host: 'another' }
@@ -259,7 +256,7 @@ describe('the lock', () => {
     expect(taken(take(standing, request(1))).usd).toBe(1)
   })
 
-  test('of a living process is waited for, and the wait is ended by an abort', async () => {
+  test('of a living process is awaited, and an abort ends the wait', async () => {
     const folder = tempFolder()
     const { standing, file } = await opened(folder, [day])
     const lock = `${shortIdentity(ownProcess())} t`
@@ -269,14 +266,14 @@ describe('the lock', () => {
     expect(asked).toBeInstanceOf(Promise)
     await wait(20)
     abort.abort(new Error('enough'))
-    // Its place among those who wait is given up once the lock is free.
+    // Its place in the queue is given up once the lock is free.
     const { unlinkSync } = await import('node:fs')
     unlinkSync(lockOf(folder))
     await expect(asked).rejects.toThrow('enough')
     expect(file.read().reservations).toEqual([])
   })
 
-  test('that is held when a request is settled is waited for without blocking', async () => {
+  test('held during a settlement is awaited without blocking', async () => {
     const folder = tempFolder()
     const { standing, file } = await opened(folder, [day], { now: () => noon })
     const first = taken(take(standing, request(8)))
@@ -291,14 +288,14 @@ describe('the lock', () => {
   })
 })
 
-test('the files are for the person alone', async () => {
+test('only the user can read the files', async () => {
   const folder = tempFolder()
   await opened(folder, [day])
   expect(statSync(join(folder, 'budgets')).mode & 0o777).toBe(0o700)
   expect(statSync(join(folder, 'budgets', 'ledger.json')).mode & 0o777).toBe(0o600)
 })
 
-test('what a killed process was writing is no ledger', async () => {
+test('what a killed process was writing is not a ledger', async () => {
   const folder = tempFolder()
   const { standing } = await opened(folder, [day])
   writeFileSync(join(folder, 'budgets', 'ledger.json.part'), '{"ver')

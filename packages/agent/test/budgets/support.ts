@@ -27,7 +27,7 @@ export interface Opened {
   readonly standing: StandingLedger
 }
 
-/** Standing budgets over a file in a folder; a second one over the same folder is as another process is. */
+/** Standing budgets over a file in a folder; a second instance over the same folder acts like another process. */
 export async function opened(
   folder: string,
   budgets: readonly BudgetTerms[],
@@ -40,7 +40,7 @@ export async function opened(
   return { file, standing }
 }
 
-/** Takes it, with what was said while it waited. */
+/** Reserves the amount, and records what was reported while it waited. */
 export function take(
   standing: StandingBudgets,
   asked: StandingRequest,
@@ -49,7 +49,7 @@ export function take(
   return standing.take(asked, { signal, onWait: (wait) => waits.push(wait) })
 }
 
-/** @throws Error where it was refused, or has to wait. */
+/** @throws Error if it is refused or has to wait. */
 export function taken(answer: StandingTaken | StandingRefused | Promise<unknown>): StandingTaken {
   if ('kind' in answer && answer.kind === 'taken') return answer
   throw new Error(`not taken: ${JSON.stringify(answer)}`)

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { FileCheckpoints } from '@halting/agent'
-import { GitProject } from '../../src/checkpoints/git-look.ts'
+import { GitProject } from '../../src/checkpoints/git-snapshot.ts'
 import { openProject, type Project } from '../support/changed-project.ts'
 
 let project: Project | undefined
@@ -49,7 +49,7 @@ describe('a write that failed', () => {
     ['before one that did not', [true, false]],
     ['between two', [false, true, false]],
     ['twice', [false, true, true, false, true]],
-  ])('%s is none: what the agent left is not taken for the work of somebody else', async (_where, fails) => {
+  ])("is not an external change (%s): the agent's own leftover is recognized", async (_where, fails) => {
     expect(await steps(fails)).toEqual([])
     expect(read('a.txt')).toBe('first\n')
   })
@@ -59,7 +59,7 @@ describe('a folder', () => {
   test.each([
     ['was there before', true],
     ['a Write made', false],
-  ])('that %s, and that came and went, is what it was after an undo', async (_which, wasThere) => {
+  ])('that %s, and was created and removed, is restored by an undo', async (_which, wasThere) => {
     const { sh, use, tree } = opened('folder')
     if (wasThere) sh('mkdir d; echo first > d/c.txt')
     const before = tree()
@@ -70,7 +70,7 @@ describe('a folder', () => {
     expect(tree()).toEqual(before)
   })
 
-  test('that has become a file which stays does not let come back what was in it, and the undo names that', async () => {
+  test('that is now a remaining file prevents restoring its contents, and the undo reports that', async () => {
     const { sh, files } = opened('git')
     sh('echo first > a.txt; git add -A; git commit -qm first')
     await bash('echo one > a.txt')
@@ -83,7 +83,7 @@ describe('a folder', () => {
 })
 
 describe('a repository', () => {
-  test('runs nothing that it names, however its filters are called', async () => {
+  test('runs no program that it names, however its filters are called', async () => {
     const { sh } = opened('git')
     sh(`printf '* filter=x=y\\n' > .gitattributes; echo one > a.txt; git add -A; git commit -qm first`)
     sh(`printf '[filter "x=y"]\\n\\tclean = touch ${at('../pwned')}; cat\\n' >> .git/config`)
@@ -92,7 +92,7 @@ describe('a repository', () => {
     expect(existsSync(at('../pwned'))).toBe(false)
   })
 
-  test('runs no filter that a command named', async () => {
+  test('runs no filter that a command configured', async () => {
     const { sh } = opened('git')
     sh(`printf '* filter=late\\n' > .gitattributes; echo one > a.txt; git add -A; git commit -qm first`)
     await bash(`git config filter.late.clean 'touch ${at('../late')}; cat'; echo two > a.txt`)
@@ -100,7 +100,7 @@ describe('a repository', () => {
     expect(existsSync(at('../late'))).toBe(false)
   })
 
-  test('with a filter that keeps the length gives back what stood in the folder', async () => {
+  test('with a length-preserving filter restores what was in the folder', async () => {
     const { sh } = opened('git')
     sh(`git config filter.rot.clean 'tr a-m n-z'; git config filter.rot.smudge 'tr n-z a-m'`)
     sh(
@@ -111,13 +111,16 @@ describe('a repository', () => {
     expect(read('a.rot')).toBe('abc\n')
   })
 
-  test.each(['assume-unchanged', 'skip-worktree'])('that is told to look away (%s) is looked at', async (how) => {
-    const { sh } = opened('git')
-    sh(`echo one > a.txt; git add -A; git commit -qm first; git update-index --${how} a.txt; echo mine > a.txt`)
-    await bash('echo two > a.txt')
-    expect(await undone()).toEqual([])
-    expect(read('a.txt')).toBe('mine\n')
-  })
+  test.each(['assume-unchanged', 'skip-worktree'])(
+    'that is configured to ignore changes (%s) is inspected',
+    async (how) => {
+      const { sh } = opened('git')
+      sh(`echo one > a.txt; git add -A; git commit -qm first; git update-index --${how} a.txt; echo mine > a.txt`)
+      await bash('echo two > a.txt')
+      expect(await undone()).toEqual([])
+      expect(read('a.txt')).toBe('mine\n')
+    },
+  )
 
   test('with an index whose paths lead elsewhere has nothing there inspected or reverted', async () => {
     const { sh } = opened('git')
@@ -128,7 +131,7 @@ describe('a repository', () => {
     expect([read('a.txt'), read('../x')]).toEqual(['first\n', 'two\n'])
   })
 
-  test('with a name that is no text says that it was not looked at', async () => {
+  test('with a name that is not UTF-8 reports that it was not inspected', async () => {
     const { sh } = opened('git')
     sh(`echo one > $'caf\\xe9'`)
     await bash(`echo two > $'caf\\xe9'; echo new > b.txt`)
@@ -136,14 +139,14 @@ describe('a repository', () => {
   })
 })
 
-test('a folder with a name that is no text says so', async () => {
+test('a folder with a name that is not UTF-8 reports that', async () => {
   const { sh } = opened('folder')
   sh(`echo one > $'caf\\xe9'`)
   await bash(`echo two > $'caf\\xe9'; echo new > b.txt`)
   expect(await undone()).toEqual([expect.stringContaining('not valid UTF-8')])
 })
 
-test('the sessions of the program are not looked at, also where a link leads to them', async () => {
+test("the program's own sessions are not inspected, even through a link", async () => {
   const first = opened('folder')
   first.remove()
   const base = dirname(first.cwd)
@@ -161,10 +164,10 @@ test('the sessions of the program are not looked at, also where a link leads to 
   expect(plan?.changes.map(({ path }) => path)).toEqual([join(base, 'project/b.txt')])
 })
 
-test('what is kept under a name that it is not is kept anew', async () => {
+test('a stored content under a wrong hash is stored again', async () => {
   const { use, folder } = opened('folder')
   writeFileSync(at('a.txt'), 'first\n')
-  // A power failure left a part of it.
+  // A power failure left only a part of it.
   const name = createHash('sha256').update('first\n').digest('hex')
   mkdirSync(join(folder, 'contents'), { recursive: true })
   writeFileSync(join(folder, 'contents', name), 'fir')
@@ -174,7 +177,7 @@ test('what is kept under a name that it is not is kept anew', async () => {
   expect(read('a.txt')).toBe('first\n')
 })
 
-test('an undo that cannot put a file in its place leaves no draft of it', async () => {
+test('an undo that cannot restore a file leaves no draft of it', async () => {
   const { sh, cwd } = opened('folder')
   sh('echo a > a')
   await bash('rm a; mkdir a')
@@ -185,7 +188,7 @@ test('an undo that cannot put a file in its place leaves no draft of it', async 
   expect([readdirSync(cwd), readdirSync(at('a'))]).toEqual([['a'], ['mine']])
 })
 
-test('of a command in the background as much is kept as of any other', async () => {
+test('a background command is covered like any other', async () => {
   const { use, folder } = opened('folder')
   await use('run1', 'Bash', { command: `: ${'x'.repeat(5_000)}`, run_in_background: true })
   expect(readFileSync(join(folder, 'changes.jsonl'), 'utf8').length).toBeLessThan(1_500)
@@ -193,7 +196,7 @@ test('of a command in the background as much is kept as of any other', async () 
 
 describe('git', () => {
   test.each(['bin', '', '.', './bin'])(
-    'is not taken from the project, which %j on the path would lead to',
+    'is never taken from the project, to which %j on the path would lead',
     async (entry) => {
       const { cwd } = opened('git')
       mkdirSync(at('bin'))

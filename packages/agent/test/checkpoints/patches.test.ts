@@ -5,7 +5,7 @@ import { openProject, type Project } from '../support/changed-project.ts'
 let project: Project | undefined
 afterEach(() => project?.remove())
 
-test.each(['git', 'folder'] as const)('a patch is undone: every kind of change, links and modes (%s)', async (kind) => {
+test.each(['git', 'folder'] as const)('undoes a patch: every kind of change, links and modes (%s)', async (kind) => {
   const { files, sh, tree, use } = (project = openProject(kind))
   sh('echo one > a; chmod 755 a; echo two > b; echo three > c; chmod 600 c; mkdir d; echo four > d/e; ln -s a link')
   sh("printf 'five\\r\\nsix' > f; mkdir g; ln -s ../d g/h; echo seven > ignored; echo ignored > .gitignore")

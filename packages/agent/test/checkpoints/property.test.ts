@@ -42,12 +42,12 @@ function escaped(text: string): string {
   return text.replaceAll('\n', '\\n').replaceAll('\u0000', '\\000').replaceAll('\u0001', '\\001')
 }
 
-/** Folders are those of the paths in them: git knows no empty ones. */
+/** Folders are those of the paths in them: git has no empty ones. */
 const withoutFolders = (tree: ReadonlyMap<string, string>): Map<string, string> =>
   new Map([...tree].filter(([, what]) => what !== 'folder'))
 
 describe.each(['folder', 'git'] as const)('in a %s', (kind) => {
-  test('an undo at any point brings a file back exactly, or leaves it and names it', async () => {
+  test('an undo at any point restores a file exactly, or leaves and reports it', async () => {
     const steps = fc.array(step(kind === 'git' ? fc.oneof(command, inGit) : command), { minLength: 1, maxLength: 12 })
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {
@@ -81,7 +81,7 @@ interface Touched {
   isDisturbed: boolean
 }
 
-/** What an undo did that it must not do. */
+/** What an undo did wrong. */
 async function problemsOf(project: Project, steps: readonly Step[]): Promise<readonly unknown[]> {
   const problems: unknown[] = []
   const mustBe = (what: string, is: unknown, expected: unknown): void => {
@@ -91,7 +91,7 @@ async function problemsOf(project: Project, steps: readonly Step[]): Promise<rea
     'printf first > a.txt; mkdir d; printf inner > d/c.txt; [ -d .git ] && git add a.txt && git commit -qm first || true',
   )
   let run = 1
-  // What stood at each path before the run first changed it, and whether somebody else changed it after that.
+  // The state of each path before the run first changed it, and whether someone else changed it after that.
   const runs = new Map<number, Map<string, Touched>>()
   const note = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>, isAgent: boolean): void => {
     for (const path of new Set([...before.keys(), ...after.keys()])) {
@@ -136,7 +136,7 @@ async function problemsOf(project: Project, steps: readonly Step[]): Promise<rea
         const touched = runs.get(number) ?? new Map<string, Touched>()
         for (const [each, { before: target, isDisturbed }] of touched) {
           if (left.has(each)) {
-            // A folder stays because of what is in it, what was in one because a file is there now.
+            // A folder stays because of its contents, and contents of a former folder because a file is there now.
             const mayStay = isDisturbed || whole.get(each) === 'folder' || isBelowFile(each, after)
             mustBe(`left: ${each}`, [after.get(each), mayStay], [before.get(each), true])
           } else mustBe(`brought back: ${each}`, after.get(each), target)
@@ -144,7 +144,7 @@ async function problemsOf(project: Project, steps: readonly Step[]): Promise<rea
         for (const each of new Set([...before.keys(), ...after.keys()]))
           if (!touched.has(each)) mustBe(`not touched: ${each}`, after.get(each), before.get(each))
         if (plan.changes.length === 0 && plan.left.length > 0) {
-          // It took nothing back (R-UNDO-4b).
+          // It reverted nothing (R-UNDO-4b).
           mustBe('taken back later', (await project.files.plan({ kind: 'undo' }))?.run, plan.run)
           continue
         }

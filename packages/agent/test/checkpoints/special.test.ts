@@ -13,7 +13,7 @@ afterEach(() => project.remove())
 const at = (name: string): string => join(project.cwd, name)
 const bash = (command: string): Promise<string> => project.use('run1', 'Bash', { command })
 
-/** Takes the last run back; gives what was left as it is. */
+/** Reverts the last run; returns what was left unchanged. */
 async function undo(): Promise<readonly string[]> {
   const plan = await project.files.plan({ kind: 'undo' })
   if (plan === undefined) return ['nothing']
@@ -21,7 +21,7 @@ async function undo(): Promise<readonly string[]> {
   return left.map(({ path, why }) => `${path.slice(project.cwd.length + 1)}: ${why}`)
 }
 
-test('a key in a command is not in the log of changes', async () => {
+test('the change log contains no keys of commands', async () => {
   open('folder', { redact: (text) => text.replaceAll('the-key-0123', '[REDACTED]') })
   await bash('echo the-key-0123 > a')
   await project.use('run1', 'Bash', { command: 'echo the-key-0123 > b', run_in_background: true })
@@ -32,7 +32,7 @@ test('a key in a command is not in the log of changes', async () => {
 })
 
 describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
-  test('binary files, modes, links, renames and deletions come back', async () => {
+  test('restores binary files, modes, links, renames and deletions', async () => {
     open(kind)
     project.sh('head -c 5000 /dev/urandom > bin; echo a > a; ln -s a link; mkdir d; echo b > d/b; chmod 640 a')
     if (kind === 'git') project.sh('git add . && git commit -qm x')
@@ -45,7 +45,7 @@ describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
     expect([...project.tree()].filter(([path]) => path !== 'e')).toEqual([...before])
   })
 
-  test.runIf(process.getuid?.() === 0)('the owner of a file that is put back stays', async () => {
+  test.runIf(process.getuid?.() === 0)('preserves the owner of a restored file', async () => {
     open(kind)
     project.sh('echo old > a; chown 1234:1235 a')
     if (kind === 'git') project.sh('git add . && git commit -qm x')
@@ -55,7 +55,7 @@ describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
     expect([readFileSync(at('a'), 'utf8'), uid, gid]).toEqual(['old\n', 1234, 1235])
   })
 
-  test('what somebody changed between the look and the undo stays, and can be taken back later', async () => {
+  test('keeps external changes made between the plan and the undo, which can be repeated later', async () => {
     open(kind)
     project.sh('echo old > a')
     if (kind === 'git') project.sh('git add . && git commit -qm x')
@@ -72,7 +72,7 @@ describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
     expect(readFileSync(at('a'), 'utf8')).toBe('old\n')
   })
 
-  test('a file of a gigabyte is named as not kept, and costs no time', async () => {
+  test('reports a file of a gigabyte as not stored, without spending time on it', async () => {
     open(kind)
     project.sh('truncate -s 1G large')
     const began = performance.now()
@@ -84,33 +84,33 @@ describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
     expect([statSync(at('large')).size, existsSync(at('small'))]).toEqual([1024, false])
   })
 
-  test('what a link leads to is not touched', async () => {
+  test('does not touch the target of a link', async () => {
     open(kind)
     const outside = join(project.folder, '../outside')
     execFileSync('mkdir', ['-p', outside])
     writeFileSync(join(outside, 'f'), 'outside')
     project.sh('mkdir d; echo inside > d/f')
     await bash('echo changed > d/f')
-    // Somebody puts a link in the place of the folder.
+    // Someone puts a link in place of the folder.
     project.sh(`rm -r d; ln -s ${outside} d`)
     writeFileSync(join(outside, 'f'), 'changed\n')
     expect(await undo()).toEqual([`d/f: ${at('d')} is now a symbolic link`])
     expect(readFileSync(join(outside, 'f'), 'utf8')).toBe('changed\n')
   })
 
-  test('a file that cannot be written is named, and the others are put back', async () => {
+  test('reports a file that cannot be written, and restores the others', async () => {
     open(kind)
     project.sh('mkdir d; echo a > d/a; echo b > b')
     await bash('echo x > d/a; echo x > b')
     chmodSync(at('d'), 0o555)
     const left = await undo()
     chmodSync(at('d'), 0o755)
-    // Whoever may do everything is stopped by no mode.
+    // No mode stops root.
     expect(left.length).toBe(process.getuid?.() === 0 ? 0 : 1)
     expect(readFileSync(at('b'), 'utf8')).toBe('b\n')
   })
 
-  test('a command that fails or is cut short has changed what it has changed', async () => {
+  test('covers changes of a command that fails or is interrupted', async () => {
     open(kind)
     project.sh('echo a > a')
     await bash('echo b > a; exit 3')
@@ -119,7 +119,7 @@ describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
     expect(readFileSync(at('a'), 'utf8')).toBe('a\n')
   })
 
-  test('commands that run side by side are told apart from nobody else', async () => {
+  test('does not mistake parallel commands for external changes', async () => {
     open(kind)
     project.sh('echo a > a; echo b > b')
     await Promise.all([bash('sleep 0.2; echo 1 > a'), bash('sleep 0.1; echo 2 > b; sleep 0.3')])
@@ -127,7 +127,7 @@ describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
     expect([readFileSync(at('a'), 'utf8'), readFileSync(at('b'), 'utf8')]).toEqual(['a\n', 'b\n'])
   })
 
-  test('commands that end at the same time keep each change once', async () => {
+  test('stores each change once when commands end at the same time', async () => {
     open(kind)
     project.sh('echo a > a; echo b > b')
     const checkpoints = new FileCheckpoints({ folder: project.folder, cwd: project.cwd })
@@ -150,7 +150,7 @@ describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
 })
 
 describe('a folder without git', () => {
-  test('has bounds, which are told', async () => {
+  test('has limits, which are reported', async () => {
     open('folder', { limits: { files: 10 } })
     project.sh('for i in $(seq 30); do echo $i > f$i; done')
     await bash('echo new > made')
@@ -158,7 +158,7 @@ describe('a folder without git', () => {
     expect([plan?.changes, plan?.unknown]).toEqual([[], [`more than 10 files are in ${project.cwd}`]])
   })
 
-  test('is not looked at where others fill it', async () => {
+  test('is not inspected where other programs fill it', async () => {
     open('folder')
     project.sh('mkdir node_modules')
     await bash('echo x > node_modules/x')
@@ -168,7 +168,7 @@ describe('a folder without git', () => {
 })
 
 describe('a git repository', () => {
-  test('is not written, not locked, and runs nothing that it names', async () => {
+  test('is neither written nor locked, and runs no program that it names', async () => {
     open('git')
     project.sh('echo a > a; echo "*.f filter=evil" > .gitattributes; echo f > x.f; git add . && git commit -qm x')
     project.sh(
@@ -188,7 +188,7 @@ describe('a git repository', () => {
     expect([readFileSync(at('a'), 'utf8'), readFileSync(at('x.f'), 'utf8')]).toEqual(['a\n', 'f\n'])
   })
 
-  test('that was committed to, or changed branches, in the same command is put back', async () => {
+  test('that got a commit or another branch in the same command is restored', async () => {
     open('git')
     project.sh('echo a > a; git add . && git commit -qm x; git branch other; echo c > c; git add . && git commit -qm y')
     await bash('echo b > a; git commit -qam z')
@@ -210,7 +210,7 @@ describe('a git repository', () => {
   })
 })
 
-describe('between keeping and changing', () => {
+describe('between storing and changing', () => {
   test('a crash leaves nothing to undo, and nothing wrong', async () => {
     open('folder')
     writeFileSync(at('a'), 'before')
@@ -223,7 +223,7 @@ describe('between keeping and changing', () => {
     expect([plan?.changes, plan?.left]).toEqual([[], []])
   })
 
-  test('a torn last line of what is known is cut off', async () => {
+  test('a torn last line of the log is cut off', async () => {
     open('folder')
     await project.use('run1', 'Write', { file_path: 'a', content: 'x' })
     appendFileSync(join(project.folder, 'changes.jsonl'), '{"type":"cha')
@@ -232,7 +232,7 @@ describe('between keeping and changing', () => {
     expect(await project.files.runs()).toEqual([])
   })
 
-  test('what a subagent changes is of the call that started it', async () => {
+  test('changes of a subagent belong to the call that started it', async () => {
     open('folder')
     const checkpoints = new FileCheckpoints({ folder: project.folder, cwd: project.cwd })
     const idempotencyKey = 's/run2/agent:3:0:toolu_7/tool:1:0:toolu_9'
@@ -241,7 +241,7 @@ describe('between keeping and changing', () => {
     expect(await project.files.records()).toMatchObject([{ type: 'change', run: 'run2', call: 'toolu_7' }])
   })
 
-  test('a disk that refuses stops no work, and is told once', async () => {
+  test('a failing disk stops no run, and is reported once', async () => {
     const problems: string[] = []
     open('folder', { onProblem: (problem) => problems.push(problem) })
     execFileSync('mkdir', ['-p', join(project.folder, '..')])
@@ -252,7 +252,7 @@ describe('between keeping and changing', () => {
   })
 })
 
-test('a command in the background is told as not known', async () => {
+test('reports changes of a background command as unknown', async () => {
   open('folder')
   await project.use('run1', 'Write', { file_path: 'a', content: 'x' })
   await project.use('run1', 'Bash', { command: 'echo b > b', run_in_background: true })

@@ -10,7 +10,7 @@ const wrongCalls: readonly (readonly [message: string, call: () => unknown])[] =
   ['first must be the index of a record', () => new SessionFiles('/x').plan({ kind: 'rewind' } as never)],
 ]
 
-test.each(wrongCalls)('a wrong call is rejected with what to do: %s', async (message, call) => {
+test.each(wrongCalls)('rejects a wrong call with advice: %s', async (message, call) => {
   const error = await Promise.resolve()
     .then(() => call())
     .catch((thrown: unknown) => thrown)

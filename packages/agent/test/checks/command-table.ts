@@ -1,6 +1,7 @@
 /**
- * Commands with what is right for them. `passed` and `failed`: a check whose line ended with exit code 0 or 1 unless another code is named; `none`: no check.
- * `output` is what it printed, `changed` the files that the run had changed before.
+ * Commands with their expected results. `passed` and `failed`: a check whose line ended with exit code 0 or 1 unless
+ * another code is given; `none`: not a check. `output`: what it printed. `changed`: files that the run had changed
+ * before.
  */
 export interface CommandRow {
   readonly command: string
@@ -16,7 +17,7 @@ const rows = (is: CommandRow['is'], commands: string): readonly CommandRow[] =>
     .split('\n')
     .map((command) => ({ command: command.trim(), is }))
 
-/** With exit code 0, and nothing printed that matters. */
+/** With exit code 0 and irrelevant output. */
 export const plainChecks: readonly CommandRow[] = rows(
   'passed',
   `
@@ -379,7 +380,7 @@ go run .
 const passing = '  12 passing (40ms)'
 const failing = '  11 passing (40ms)\n  1 failing'
 
-/** What the rest of the line, the exit code and the output make of a check. */
+/** How the rest of the line, the exit code and the output affect a check. */
 export const otherChecks: readonly CommandRow[] = [
   { command: 'npm test', is: 'failed', code: 1 },
   { command: 'npm run lint && npm test', is: 'failed', code: 2 },
@@ -503,7 +504,7 @@ export const otherChecks: readonly CommandRow[] = [
   { command: 'npm test || true', is: 'failed', output: '' },
   { command: 'npm test; true', is: 'passed', output: passing },
   { command: 'npm test; echo done', is: 'failed', output: 'done' },
-  // The line may end before the check with exit code 0.
+  // The line may end with exit code 0 before the check.
   { command: 'exit 0; npm test', is: 'failed' },
   { command: 'exit; npm test', is: 'failed' },
   { command: 'false || exit 0; npm test', is: 'failed' },
@@ -526,7 +527,7 @@ export const otherChecks: readonly CommandRow[] = [
   { command: 'npm test || exit $((0))', is: 'failed' },
   { command: 'npm test || exit ${CODE:-0}', is: 'failed' },
   { command: 'npm test || exit $?', is: 'passed' },
-  // What `set -e` and `pipefail` do not reach.
+  // What `set -e` and `pipefail` do not cover.
   { command: 'set -- -e; npm test; echo done', is: 'failed', output: 'done' },
   { command: '(set -e; npm test; echo a) && echo b', is: 'failed', output: 'a\nb' },
   { command: 'set -e; { npm test; echo a; } && echo b', is: 'failed', output: 'a\nb' },
@@ -535,17 +536,17 @@ export const otherChecks: readonly CommandRow[] = [
   { command: "set -o pipefail; bash -c 'npm test | cat'", is: 'failed', output: 'a' },
   { command: 'false && set -e; npm test; echo a', is: 'failed', output: 'a' },
   { command: 'if [ -n "$CI" ]; then set -e; fi; npm test; echo a', is: 'failed', output: 'a' },
-  // Another program of the name.
+  // Another program with the same name.
   { command: 'npm() { true; }; npm test', is: 'none' },
   { command: 'function npm { echo 1 passed; }; npm test', is: 'none', output: '1 passed' },
   { command: 'shopt -s expand_aliases\nalias npm=true\nnpm test', is: 'none' },
   { command: 'hash -p /bin/true npm; npm test', is: 'none' },
-  // Which exit code is printed, and by whom.
+  // Which exit code is printed, and by which program.
   { command: 'npm test; echo "exit $?"; npm run lint; echo "exit $?"', is: 'failed', output: 'exit 1\nexit 0' },
   { command: 'npm test; echo "exit $?"; npm run lint; echo "exit $?"', is: 'passed', output: 'exit 0\nexit 0' },
   { command: 'npm test > log; echo $?; echo "0 warnings"', is: 'failed', output: '1\n0 warnings' },
   { command: 'npm test; echo "$(date) exit $?"', is: 'failed', output: 'today exit 0' },
-  // What the line says itself.
+  // Text that the line itself prints.
   { command: 'npm test | tail -3; echo "All tests passed"', is: 'failed', output: 'bye\nAll tests passed' },
   { command: "npm run build; printf 'Build succeeded\\n'", is: 'failed', output: 'bye\nBuild succeeded' },
   { command: 'npm test | tail -3 && echo PASSED', is: 'failed', output: 'PASSED' },

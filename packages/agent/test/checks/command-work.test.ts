@@ -19,25 +19,25 @@ const wrong = (rows: readonly CommandRow[], exitCode: number, right?: CommandRow
       : [`${row.command} with ${JSON.stringify(row.output ?? '')}: ${is}, not ${right ?? row.is}`]
   })
 
-test('knows checks, and that they passed with exit code 0', () => {
+test('recognizes checks, and passes them with exit code 0', () => {
   expect(plainChecks.length).toBeGreaterThan(180)
   expect(wrong(plainChecks, 0)).toEqual([])
 })
 
-test('takes none of them for passed where the line failed', () => {
+test('passes none of them if the line failed', () => {
   expect(wrong(plainChecks, 1, 'failed')).toEqual([])
 })
 
-test('takes nothing else for a check', () => {
+test('recognizes nothing else as a check', () => {
   expect(noChecks.length).toBeGreaterThan(100)
   expect(wrong(noChecks, 0)).toEqual([])
 })
 
-test('reads the rest of the line, the exit code and the output', () => {
+test('evaluates the rest of the line, the exit code and the output', () => {
   expect(wrong(otherChecks, 0)).toEqual([])
 })
 
-test('tells of the check as a person would type it', () => {
+test('reports the check as a user would type it', () => {
   const shown = (command: string): string | undefined =>
     commandWork(command, { exitCode: 0, output: '' })?.check?.command
   expect(shown('cd web && CI=1 npm   test 2>&1 > out.log')).toBe('cd web && npm test')
@@ -90,12 +90,12 @@ test.each(changes)('counts the lines of %j', (command, lines) => {
   expect(commandWork(command, { exitCode: 0, output: '' })?.changedLines ?? 0).toBe(lines)
 })
 
-test('names files from where the line began', () => {
+test('names files relative to the start of the line', () => {
   expect(commandChanges('cd src && echo x > a.js')).toEqual([{ path: 'src/a.js', lines: 1 }])
   expect(commandChanges('sed -i s/a/b/ ./a.js')).toEqual([{ path: 'a.js', lines: 1 }])
 })
 
-test('counts what was seen, but not of a line that only checks, formats and reads', () => {
+test('counts detected changes, except for lines that only check, format and read', () => {
   const seen = (command: string): number | undefined =>
     commandWork(command, { exitCode: 0, output: '', seen: [{ path: 'src/a.css', lines: 7 }] })?.changedLines
   expect(seen('python fix.py')).toBe(7)
@@ -105,14 +105,14 @@ test('counts what was seen, but not of a line that only checks, formats and read
   expect(seen('npx prettier --write . && git diff --stat')).toBeUndefined()
 })
 
-test('takes no program for a check that edits sources itself', () => {
+test('does not count a program that edits sources itself as a check', () => {
   const seen = (path: string): unknown =>
     commandWork('python gen.py', { exitCode: 0, output: '', changedFiles: ['gen.py'], seen: [{ path, lines: 4 }] })
   expect(seen('src/a.py')).toEqual({ changedLines: 4 })
   expect(seen('result.json')).toEqual({ changedLines: 4, check: { command: 'python gen.py', passed: true } })
 })
 
-test('takes no check for passed that something follows which edits sources', () => {
+test('does not pass a check that is followed by an edit of sources', () => {
   const passed = (command: string, path = 'src/a.py'): unknown =>
     commandWork(command, { exitCode: 0, output: '', seen: [{ path, lines: 4 }] })?.check?.passed
   expect(passed('npm test && python rewrite.py')).toBe(false)
@@ -123,7 +123,7 @@ test('takes no check for passed that something follows which edits sources', () 
   expect(passed('python rewrite.py && npm test && npx prettier --write . && git diff')).toBe(true)
 })
 
-test('takes no check for one of the run that is elsewhere', () => {
+test('ignores a check of the run in another folder', () => {
   const check = (command: string): unknown =>
     commandWork(command, { exitCode: 0, output: '', isElsewhere: (folder) => folder.startsWith('/other') })?.check
   expect(check('cd /other/place && npm test')).toBeUndefined()
@@ -134,14 +134,14 @@ test('takes no check for one of the run that is elsewhere', () => {
   expect(check('cd /project/web && npm test')).toEqual({ command: 'cd /project/web && npm test', passed: true })
 })
 
-test('counts no file that the run had written and deletes again', () => {
+test('does not count deleting a file that the run had written', () => {
   expect(commandWork('rm -f repro.py', { exitCode: 0, output: '', changedFiles: ['repro.py'] })).toBeUndefined()
   expect(commandWork('rm src/a.py', { exitCode: 0, output: '', changedFiles: ['repro.py'] })).toEqual({
     changedLines: 1,
   })
   expect(commandWork('rm reproduce_issue.py test_fix.py', { exitCode: 0, output: '' })).toBeUndefined()
   expect(commandWork('rm tests/test_a.py main.py', { exitCode: 0, output: '' })).toEqual({ changedLines: 2 })
-  // Where it is known what the run had made, names say nothing.
+  // If the files created by the run are known, names do not matter.
   const made = (command: string, madeFiles: readonly string[]): unknown =>
     commandWork(command, { exitCode: 0, output: '', changedFiles: ['repro.py', 'src/a.py'], madeFiles })
   expect(made('rm repro.py', ['repro.py'])).toBeUndefined()
@@ -189,7 +189,7 @@ const words = [
   '\uD800',
 ]
 
-test('never throws, and tells of nothing that is no FileWork, whatever the command and its output are', () => {
+test('never throws, and reports nothing but FileWork, for any command and output', () => {
   const lines = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 200 }),
     fc.array(fc.constantFrom(...words), { maxLength: 30 }).map((parts) => parts.join(' ')),
@@ -204,7 +204,7 @@ test('never throws, and tells of nothing that is no FileWork, whatever the comma
   )
 })
 
-test('has no check passed behind a pipe for an output that says that it failed', () => {
+test('passes no check behind a pipe whose output says that it failed', () => {
   const bad = fc.constantFrom(
     'FAIL src/a.test.js',
     '3 failed',
@@ -244,7 +244,7 @@ test.each([
   ['groups in groups', (n: number) => `${'('.repeat(n)}npm test${')'.repeat(n)}`],
   ['substitutions', (n: number) => `${'$('.repeat(n)}npm test${')'.repeat(n)}`],
 ])('takes a bounded time for %s', (_, made) => {
-  // It would not come to an end within the time of a test if it took more than linear time.
+  // Anything slower than linear time would exceed the time of a test.
   const works = [10, 1000, 20_000].map((size) => commandWork(made(size), { exitCode: 0, output: made(size) }))
   expect(works).toHaveLength(3)
 })

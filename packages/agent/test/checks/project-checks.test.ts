@@ -116,7 +116,7 @@ const table: readonly (readonly [string, { readonly [path: string]: string }, re
     },
     ['cd api && go test ./...', 'cd web && npm test', 'cd api && go vet ./...', 'cd api && go build ./...'],
   ],
-  ['JSON that is none', { 'package.json': '{"scripts": {' }, []],
+  ['invalid JSON', { 'package.json': '{"scripts": {' }, []],
 ]
 
 test.each(table)('finds the checks of %s', async (_, files, checks) => {
@@ -132,7 +132,7 @@ test.each([
   'test $(id)',
   '-test',
   'test-and-then-read-every-secret',
-])('shows no name that is more than a plain word: %j', async (name) => {
+])('shows only names that are plain words: %j', async (name) => {
   const folder = await projectOf({
     'package.json': scripts({ [name]: 'x' }),
     Makefile: `${name}: x\n\ty\n`,
@@ -145,7 +145,7 @@ test.each([
   ).toEqual([])
 })
 
-test('reads no file behind a link that leads out of the project', async () => {
+test('reads no file through a link that leads out of the project', async () => {
   const elsewhere = await projectOf({
     'package.json': scripts({ test: 't' }),
     'sub/package.json': scripts({ test: 't' }),
@@ -156,6 +156,6 @@ test('reads no file behind a link that leads out of the project', async () => {
   expect(await projectChecks(folder)).toEqual([])
 })
 
-test('knows nothing of a folder that is not there', async () => {
+test('returns nothing for a missing folder', async () => {
   expect(await projectChecks('/nowhere/at/all')).toEqual([])
 })

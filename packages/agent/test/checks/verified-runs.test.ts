@@ -59,38 +59,38 @@ const good = 'export function sum(one, other) {\n  return one + other\n}\n'
 const bad = 'export function sum(one, other) {\n  return one - other\n}\n'
 const asked = (model: ScriptedModel): boolean => JSON.stringify(model.requests.at(-1)?.messages).includes('npm test')
 
-test('asks once to verify an edit, by the check that the project names, and is verified by it', async () => {
+test('asks once to verify an edit with the check that the project declares, which verifies it', async () => {
   const { model, result } = await run([write('sum.mjs', good), says('Done.'), bash('npm test'), says('It passes.')])
   expect(model.requests).toHaveLength(4)
   expect(JSON.stringify(model.requests[2]?.messages)).toContain('npm test')
   expect(result).toMatchObject({ subtype: 'success', result: 'It passes.', verified: true })
 })
 
-test('keeps the answer of a model that only says why not', async () => {
+test('accepts the answer of a model that only explains why not', async () => {
   const { model, result } = await run([write('sum.mjs', good), says('Done.'), says('I cannot run it.')])
   expect(model.requests).toHaveLength(3)
   expect(result).toMatchObject({ subtype: 'success', result: 'Done.', verified: false })
 })
 
-test('asks nothing where the check came first of itself', async () => {
+test('asks nothing if the model ran the check by itself', async () => {
   const { model, result } = await run([write('sum.mjs', good), bash('npm test 2>&1 | tail -20'), says('Done.')])
   expect(model.requests).toHaveLength(3)
   expect(result).toMatchObject({ verified: true })
 })
 
-test('asks where the check failed', async () => {
+test('asks if the check failed', async () => {
   const { model, result } = await run([write('sum.mjs', bad), bash('npm test'), says('Done.'), says('It fails.')])
   expect(model.requests).toHaveLength(4)
   expect(result).toMatchObject({ verified: false })
 })
 
-test('asks about no change of two lines, and tells of it', async () => {
+test('does not ask about a change of two lines, but reports it', async () => {
   const { model, result } = await run([write('sum.mjs', 'export const sum = () => 3\n'), says('Done.')])
   expect(model.requests).toHaveLength(2)
   expect(result).toMatchObject({ verified: false })
 })
 
-test('takes a run of the changed program for a check', async () => {
+test('accepts a run of the changed program as a check', async () => {
   const { model, result } = await run([
     write('main.mjs', 'const a = 1\nconst b = 2\nconsole.log(a + b)\n'),
     bash('node main.mjs'),
@@ -100,13 +100,13 @@ test('takes a run of the changed program for a check', async () => {
   expect(result).toMatchObject({ verified: true })
 })
 
-test('counts no lines of documents', async () => {
+test('ignores lines of documents', async () => {
   const { model, result } = await run([write('notes.md', 'one\ntwo\nthree\nfour\n'), says('Done.')])
   expect(model.requests).toHaveLength(2)
   expect(result).toMatchObject({ verified: 'nothing changed' })
 })
 
-test('counts what a command changed, as it is seen on disk', async () => {
+test('counts what a command changed, as detected on disk', async () => {
   const script = "node -e \"require('fs').writeFileSync('sum.mjs', 'a\\nb\\nc\\nd\\n'.replaceAll('b','x'))\""
   const { model } = await run([bash(script), says('Done.'), says('No.')])
   expect(model.requests).toHaveLength(3)
@@ -115,7 +115,7 @@ test('counts what a command changed, as it is seen on disk', async () => {
   expect(reading.result).toMatchObject({ verified: 'nothing changed' })
 })
 
-test('counts a check of the background that ended before anything else was changed', async () => {
+test('counts a background check that ended before further changes', async () => {
   const start = {
     toolCalls: [{ name: 'Bash', input: { command: 'npm test', run_in_background: true } }],
   }
@@ -124,7 +124,7 @@ test('counts a check of the background that ended before anything else was chang
   expect(passed.result).toMatchObject({ verified: true })
 })
 
-test('counts a check of the background whose end the run itself tells', async () => {
+test('counts a background check whose end the run itself reports', async () => {
   const start = {
     toolCalls: [{ name: 'Bash', input: { command: 'npm test', run_in_background: true } }],
   } as Script[number]
@@ -134,7 +134,7 @@ test('counts a check of the background whose end the run itself tells', async ()
   expect(result).toMatchObject({ result: 'It has passed.', verified: true })
 })
 
-test('counts what a command of the background changes, by its text', async () => {
+test('counts what a background command changes, by its text', async () => {
   const start = {
     toolCalls: [{ name: 'Bash', input: { command: 'sed -i s/sum/sam/ sum.test.mjs', run_in_background: true } }],
   }
@@ -152,7 +152,7 @@ test.each([
     [write('part.mjs', good), write('more.mjs', "import './part.mjs'\n"), bash('npm test')],
     false,
   ],
-] as const)('knows whether it is a change to delete %s', async (_, name, before, isVerified) => {
+] as const)('knows whether deleting %s is a change', async (_, name, before, isVerified) => {
   writeFileSync(join(cwd, 'sum.mjs'), good)
   writeFileSync(join(cwd, 'test.mjs'), '')
   const read = call('Read', { file_path: 'test.mjs' })
@@ -161,7 +161,7 @@ test.each([
   expect(result).toMatchObject({ verified: isVerified })
 })
 
-test('takes no check in another project for one of this', async () => {
+test('ignores a check of another project', async () => {
   const other = join(base, 'other')
   mkdirSync(other)
   writeFileSync(join(other, 'package.json'), JSON.stringify({ scripts: { test: 'true' } }))
@@ -169,7 +169,7 @@ test('takes no check in another project for one of this', async () => {
   expect(result).toMatchObject({ verified: false })
 })
 
-test('takes no check of the background for one of what was changed meanwhile', async () => {
+test('ignores a background check for changes made meanwhile', async () => {
   const start = {
     toolCalls: [{ name: 'Bash', input: { command: 'npm test', run_in_background: true } }],
   }
@@ -184,17 +184,17 @@ test('takes no check of the background for one of what was changed meanwhile', a
   expect(result).toMatchObject({ verified: false })
 })
 
-test('knows no check of the project where the model has no Bash', async () => {
+test('offers no project check if the model has no Bash', async () => {
   const { model, result } = await run([write('sum.mjs', good), says('Done.')], { disallowedTools: ['Bash'] })
   expect(model.requests).toHaveLength(2)
   expect(result).toMatchObject({ verified: false })
 })
 
-test('tells by itself, and looks at nothing when it is off', async () => {
+test('only reports by default, and inspects nothing when it is off', async () => {
   const builder = { verification: undefined } as Partial<CodingAgentOptions>
-  const told = await run([write('sum.mjs', good), says('Done.')], builder)
-  expect(told.model.requests).toHaveLength(2)
-  expect(told.result).toMatchObject({ verified: false })
+  const outcome = await run([write('sum.mjs', good), says('Done.')], builder)
+  expect(outcome.model.requests).toHaveLength(2)
+  expect(outcome.result).toMatchObject({ verified: false })
   const off = await run([write('other.mjs', good), says('Done.')], { verification: 'off' })
   expect(off.result).not.toHaveProperty('verified')
 })

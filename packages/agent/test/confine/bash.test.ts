@@ -12,7 +12,7 @@ import { allMeans } from '../../../policy/test/confine/support.ts'
 
 interface Session extends SessionWorkspace {
   readonly cwd: string
-  /** Decides about a command, and runs it whatever came of that. */
+  /** Decides about a command, and runs it whatever the decision. */
   readonly run: (command: string) => Promise<string>
   /** The same with a command that Wait runs. */
   readonly wait: (command: string) => Promise<string>
@@ -49,7 +49,7 @@ function openSession(settings: Parameters<typeof openWorkspace>[0]['settings'] =
 const folders = (): readonly string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('halting-read-'))
 
 describe.skipIf(allMeans.length === 0)('The Bash tool (needs Landlock or bubblewrap)', () => {
-  test('confines what was judged, and leaves what a rule allows as it is', async () => {
+  test('confines what was judged, and leaves what a rule allows unconfined', async () => {
     const judged = openSession()
     expect(await judged.run('echo "$TMPDIR"')).toMatch(/halting-read-/)
     const ruled = openSession({
@@ -62,10 +62,10 @@ describe.skipIf(allMeans.length === 0)('The Bash tool (needs Landlock or bubblew
     ])
   })
 
-  test('confines what was misread: a line that is judged to read writes nothing', async () => {
+  test('confines what was misread: a line judged as read-only writes nothing', async () => {
     const session = openSession()
     writeFileSync(join(session.cwd, 'a'), 'x')
-    // As if the analysis had taken it for reading.
+    // As if the analysis had mistaken it for read-only.
     session.workspace.wall?.means()
     const wrong = { kind: 'read', readable: [] } as const
     Object.defineProperty(session.workspace, 'confinementOf', { value: () => wrong })
@@ -83,7 +83,7 @@ describe.skipIf(allMeans.length === 0)('The Bash tool (needs Landlock or bubblew
     expect(session.workspace.shellDirectory).toBe(join(session.cwd, 'sub'))
   })
 
-  test('removes its temporary folder with the session, and makes none before it is needed', async () => {
+  test('removes its temporary folder with the session, and creates none before it is needed', async () => {
     const outer = process.env['TMPDIR']
     onTestFinished(() => {
       process.env['TMPDIR'] = outer
@@ -99,7 +99,7 @@ describe.skipIf(allMeans.length === 0)('The Bash tool (needs Landlock or bubblew
     expect(folders()).toEqual(before)
   })
 
-  test('runs nothing where what confined is gone', async () => {
+  test('runs nothing if the confinement is gone', async () => {
     const session = openSession()
     await session.permissions.decide(bashCall('ls'))
     const wall = session.workspace.wall
@@ -108,7 +108,7 @@ describe.skipIf(allMeans.length === 0)('The Bash tool (needs Landlock or bubblew
     expect(await session.run('echo ran')).toContain('It did not run')
   })
 
-  test('says so where the launcher fails, runs nothing, and tries anew the next time', async () => {
+  test('reports a failing launcher, runs nothing, and retries the next time', async () => {
     const session = openSession()
     await session.run('ls')
     const memory = session.workspace.wall?.memory ?? ''
@@ -129,7 +129,7 @@ describe.skipIf(allMeans.length === 0)('The Bash tool (needs Landlock or bubblew
     expect(existsSync(memory)).toBe(false)
   })
 
-  test('confines nothing where the setting says so', async () => {
+  test('confines nothing if the setting disables it', async () => {
     const session = openSession({ confineJudged: 'off' })
     expect(await session.run('echo "$TMPDIR"')).not.toMatch(/halting-read-/)
   })

@@ -26,9 +26,9 @@ const hasBubblewrap = allMeans.some((means) => means.kind === 'bubblewrap' && me
 interface Session extends SessionWorkspace {
   readonly cwd: string
   readonly home: string
-  /** What the rules say of a call. */
+  /** The decision of the rules about a call. */
   readonly behaviorOf: (command: string, fields?: object) => Promise<string>
-  /** Decides about a command, and runs it whatever came of that. */
+  /** Decides about a command, and runs it whatever the decision. */
   readonly run: (command: string, options?: RunOptions) => Promise<ToolOutput>
   readonly text: (command: string, options?: RunOptions) => Promise<string>
   readonly notices: readonly ConfinedNotice[]
@@ -39,7 +39,7 @@ interface RunOptions {
   readonly signal?: AbortSignal
   readonly tool?: 'Bash' | 'Wait'
   readonly agentId?: string
-  /** A person is asked, and allows it. */
+  /** A user is asked, and allows it. */
   readonly isAsked?: boolean
 }
 
@@ -74,7 +74,7 @@ function openSession({ settings = {}, ...options }: Options = {}, cwd = temporar
   const run: Session['run'] = async (command, { fields, signal, tool = 'Bash', agentId, isAsked = false } = {}) => {
     const request = callOf(command, tool, fields)
     const { behavior } = await permissions.decide({ ...request, ...(agentId !== undefined && { agentId }) })
-    // What asks would run as it is.
+    // A command that asks would run unconfined.
     if (behavior !== (isAsked ? 'ask' : 'allow')) throw new Error(`${behavior}: ${command}`)
     const context: ToolContext = {
       callId: request.call.id,
@@ -99,14 +99,14 @@ function openSession({ settings = {}, ...options }: Options = {}, cwd = temporar
   }
 }
 
-/** What is said of confinement is left out, and so are numbers of processes. */
+/** Removes notes about confinement, and process numbers. */
 const withoutNotes = (text: string): string =>
   text.replace(`\n${ranInWorkspace}`, '').replaceAll(/line \d+: +\d+ /g, 'line N: ')
 
 /** Everything is allowed by a rule. */
 const ruled = { settings: { permissions: { allow: ['Bash'], deny: [], ask: [], additionalDirectories: [] } } }
 
-/** Every command of the session settles so; gives how often that was asked. */
+/** Returns these effects for every command of the session, and counts how often they were requested. */
 function settles(session: Session, settle: () => Aftermath): () => number {
   let asked = 0
   session.workspace.wall?.edits()
@@ -131,13 +131,13 @@ function settles(session: Session, settle: () => Aftermath): () => number {
 
 const aborted = (ms: number): AbortSignal => AbortSignal.timeout(ms)
 
-/** A command that runs these lines, which nobody reads before. */
+/** A command that runs these lines, which nothing reads before. */
 function script({ cwd }: Session, ...lines: readonly string[]): string {
   writeFileSync(join(cwd, 'lines'), `${lines.join('\n')}\n`)
   return 'bash lines'
 }
 
-/** Fails for want of a right, and does no harm where it has it. */
+/** Fails for lack of a permission, and does no harm if it has it. */
 const outside = 'touch /usr/no-such-folder/x'
 
 /** Once the command has made this file. */
@@ -152,7 +152,7 @@ function abortedWhen({ cwd }: Session, name: string): AbortSignal {
 }
 
 describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubblewrap)', () => {
-  test('changes the workspace and nothing else; what a person is asked about runs as it is', async () => {
+  test('changes only the workspace; a command that the user is asked about runs unconfined', async () => {
     const session = openSession()
     const elsewhere = join(session.home, 'x')
     const line = 'bash both.sh'
@@ -201,7 +201,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
   })
 
   // Spec R-PERM-1b.
-  test('does not run where it was allowed to run confined, and nothing confines it', async () => {
+  test('does not run if it was allowed only confined and cannot be confined', async () => {
     const session = openSession({ mode: 'default', settings: { confineJudged: 'off' } })
     const context: ToolContext = {
       callId: 'begun elsewhere',
@@ -266,19 +266,19 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     ['echo "dial tcp: lookup proxy.golang.org"; exit 1', true],
     ['node -e "process.exitCode = 3; fetch(\'http://example.com\').catch((e) => console.log(e.cause.message))"', true],
     ['no-such-program', true],
-  ])('%s: says that it was confined: %s', async (line, isSaid) => {
+  ])('%s: reports its confinement: %s', async (line, isSaid) => {
     const text = await openSession().text(line)
-    // Once, and as the last.
+    // Once, and at the end.
     expect(text.split(ranInWorkspace).slice(1)).toEqual(isSaid ? [''] : [])
   })
 
-  test('says so of what timed out, and not of what a person interrupted', async () => {
+  test('reports it after a timeout, but not after an interruption by the user', async () => {
     const session = openSession()
     expect(await session.text('touch t; sleep 20', { fields: { timeout: 200 } })).toContain(ranInWorkspace)
     expect(await session.text('touch t; sleep 20', { signal: aborted(200) })).not.toContain(ranInWorkspace)
   })
 
-  test('runs once, whatever became of it', async () => {
+  test('runs once, whatever happened to it', async () => {
     const session = openSession()
     await session.run(script(session, 'echo x >> count', outside))
     await session.run('echo x >> count; sleep 20', { fields: { timeout: 500 } })
@@ -286,7 +286,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(createBashTool(session.workspace).onUnknownOutcome).toBe('tell')
   })
 
-  test('tells the model and the person what was taken back', async () => {
+  test('reports to model and user what was reverted', async () => {
     const session = openSession()
     await session.run('touch t')
     const path = join(session.cwd, '.mcp.json')
@@ -297,7 +297,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(session.notices).toEqual([1, 2].map(() => ({ kind: 'confined_file_taken_back', path, movedTo })))
   })
 
-  test('is asked once what came of it, however it ended', async () => {
+  test('determines its effects once, however it ended', async () => {
     const session = openSession()
     await session.run('touch t')
     const asked = settles(session, () => ({ takenBack: [] }))
@@ -313,12 +313,12 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     const stubborn = script(session, "trap '' TERM", 'sleep 20 &', 'sleep 20', 'sleep 20')
     await counted(session.run(stubborn, { fields: { timeout: 200 } }))
     await counted(session.run(script(session, '(sleep 20; touch t) &', 'echo')))
-    // What cannot be started.
+    // A command that cannot be started.
     await counted(session.run(`touch t; : ${'x'.repeat(1_000_000)}`))
     expect(counts).toEqual([1, 2, 3, 4, 5, 6, 7])
   })
 
-  test('has its result also where what came of it cannot be found out', async () => {
+  test('returns its result even if its effects cannot be determined', async () => {
     const session = openSession()
     await session.run('touch t')
     settles(session, () => {
@@ -328,7 +328,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(session.notices).toEqual([{ kind: 'confined_command_unchecked', why: 'EIO: the disk is gone' }])
   })
 
-  test('does not run where it cannot be confined, which is said', async () => {
+  test('does not run if it cannot be confined, and says so', async () => {
     const session = openSession()
     await session.run('touch t')
     const before = session.workspace.wall?.edits()
@@ -347,12 +347,12 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(text).toMatch(/^Exit code 1\nbwrap: .*\n/)
     expect(text.endsWith(`\n${notConfined}`)).toBe(true)
     expect(existsSync(join(session.cwd, 'never'))).toBe(false)
-    // What works here is found out again, by the next process too.
+    // What works here is checked again, also by the next process.
     expect(existsSync(join(session.home, '.halting/confinement-edits.json'))).toBe(false)
     expect(session.workspace.wall?.edits()).not.toBe(before)
   })
 
-  test('that can no longer be confined has it found out anew whether commands can be', async () => {
+  test('that can no longer be confined triggers a new check of the confinement', async () => {
     const bin = temporaryFolder()
     const bubblewrap = execFileSync('sh', ['-c', 'command -v bwrap'], { encoding: 'utf8' }).trim()
     const refused = 'echo "bwrap: No permissions to create new namespace" >&2; exit 1'
@@ -370,7 +370,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(await session.behaviorOf('sh ./other')).toBe('ask')
   })
 
-  test('leaves nothing running when its result is there, also what hides and what will not end', async () => {
+  test('leaves no process when its result is there, including hidden and stubborn ones', async () => {
     const session = openSession()
     const hidden = 'env -i setsid bash -c \'exec >/dev/null 2>&1; trap "" TERM; while :; do echo x >> grows; done\''
     const text = await session.text(script(session, `${hidden} &`, 'sleep 0.2'))
@@ -383,7 +383,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(session.workspace.processes.leftBehind).toEqual([])
   })
 
-  test('has time to put things in order when it is interrupted', async () => {
+  test('has time to clean up when it is interrupted', async () => {
     const session = openSession()
     const isThere = (name: string): boolean => existsSync(join(session.cwd, name))
     // The shell itself ends at once.
@@ -392,13 +392,13 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(['lock', 'next'].map(isThere)).toEqual([false, false])
   })
 
-  test('is told the span of its call', async () => {
+  test('receives the trace span of its call', async () => {
     const session = openSession()
     session.workspace.traceparentOf = (callId) => `of ${callId}`
     expect(await session.text('echo "$TRACEPARENT"')).toBe('of call_1')
   })
 
-  test('runs hooks of git, which are confined with it', async () => {
+  test('runs git hooks confined with it', async () => {
     const session = openSession()
     execFileSync('git', ['init', '-q'], { cwd: session.cwd })
     expect(await session.text('git config core.hooksPath || echo none; echo "$GIT_ALLOW_PROTOCOL"; touch x')).toBe(
@@ -406,7 +406,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     )
   })
 
-  test('of Wait is judged as one of Bash, and its failure is told', async () => {
+  test('is judged in Wait as in Bash, and its failure is reported', async () => {
     const session = openSession()
     const fields = { timeout_seconds: 1, every_seconds: 1 }
     const failed = await session.text(script(session, outside), { tool: 'Wait', fields })
@@ -426,7 +426,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     })
   })
 
-  test('of several agents run side by side, each by its own call', async () => {
+  test('runs in parallel for several agents, each under its own call', async () => {
     const session = openSession()
     const lines = Array.from({ length: 6 }, (_, at) => at)
     script(session, outside)
@@ -438,7 +438,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
   })
 })
 
-/** All that is in a folder but for its repository, with contents. */
+/** Everything in a folder except its repository, with contents. */
 const contentsOf = (folder: string): string =>
   execFileSync(
     'bash',
@@ -449,7 +449,7 @@ const contentsOf = (folder: string): string =>
     { cwd: folder, encoding: 'utf8' },
   )
 
-/** Takes the last run back; gives what was left as it is, and what is not known. */
+/** Reverts the last run; returns what was left unchanged, and what is unknown. */
 async function undo(folder: string): Promise<unknown> {
   const files = new SessionFiles(folder)
   const plan = await files.plan({ kind: 'undo' })
@@ -470,7 +470,7 @@ describe.skipIf(!hasBubblewrap).each(['git', 'folder'])('Undo of a confined comm
     return { session: openSession({ checkpoints, additionalDirectories: [added] }, cwd), added, kept }
   }
 
-  test('takes back what it changed in all folders of the workspace, and nothing of /tmp', async () => {
+  test('reverts what it changed in all workspace folders, and nothing in /tmp', async () => {
     const { session, added, kept } = open()
     const folders = [session.cwd, added]
     const before = folders.map(contentsOf)
@@ -486,7 +486,7 @@ describe.skipIf(!hasBubblewrap).each(['git', 'folder'])('Undo of a confined comm
     expect(readFileSync(join(kept, 'changes.jsonl'), 'utf8')).not.toContain(`"path":"${temporary}"`)
   })
 
-  test('takes back what an interrupted one had done, and does not bring back what the wall moved away', async () => {
+  test('reverts what an interrupted one did, and does not restore what the confinement moved away', async () => {
     const { session, kept } = open()
     const line = script(session, 'echo new > a', 'echo {} > .mcp.json', 'touch ready', 'sleep 20')
     const before = contentsOf(session.cwd)
@@ -500,7 +500,7 @@ describe.skipIf(!hasBubblewrap).each(['git', 'folder'])('Undo of a confined comm
     expect([contentsOf(session.cwd), existsSync(made)]).toEqual([before, false])
   })
 
-  test('looks also where a line was taken for one that only reads', async () => {
+  test('covers a line that was mistaken for read-only', async () => {
     const { session, kept } = open()
     const line = 'cat d/b; ls'
     expect(isReadOnlyCommand(line)).toBe(true)
@@ -509,7 +509,7 @@ describe.skipIf(!hasBubblewrap).each(['git', 'folder'])('Undo of a confined comm
       { callId: 'other', state: AgentState.empty(), agentType: null },
     )
     Object.defineProperty(session.workspace, 'confinementOf', { value: () => confinement })
-    // What the shell reads first is not in the line.
+    // Files that the shell reads first are not in the line.
     writeFileSync(join(session.cwd, 'first'), 'echo hidden > a')
     const env = { ...session.workspace.env, BASH_ENV: join(session.cwd, 'first') }
     Object.defineProperty(session.workspace, 'env', { value: env })
@@ -523,7 +523,7 @@ describe.skipIf(!hasBubblewrap).each(['git', 'folder'])('Undo of a confined comm
 const quietGit = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null' }
 
 describe('The tools', () => {
-  test('take unconfined, also under the names of other agents', () => {
+  test('accept unconfined, also under the names of other agents', () => {
     const { workspace } = openSession()
     const bash = createBashTool(workspace)
     for (const name of ['dangerouslyDisableSandbox', 'with_escalated_permissions'])

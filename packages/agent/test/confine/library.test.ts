@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/harness.ts'
 
 const command = `perl -e 'for (".", $ENV{OUTSIDE}) { open F, ">", "$_/made" }'`
 
-/** What a command that no rule covers changes: in the folder of the session, and outside of it. */
+/** Changes of a command that no rule covers: in the session's folder, and outside. */
 async function changes(options: Partial<CodingAgentOptions>): Promise<{ inside: boolean; outside: boolean }> {
   const [cwd, home] = [temporaryFolder(), temporaryFolder()]
   mkdirSync(join(home, '.halting'))
@@ -32,12 +32,12 @@ describe.skipIf(!canConfine)('codingAgent (needs bubblewrap)', () => {
       asked.push(name)
       return { behavior: 'allow' }
     }
-    // As it is: a person, or a program for them, said yes.
+    // Unconfined: a user, or a program on their behalf, agreed.
     expect(await changes({ canUseTool })).toEqual({ inside: true, outside: true })
     expect(asked).toEqual(['Bash'])
   })
 
-  test('confines them where its settings say so themselves, and asks nobody', async () => {
+  test('confines them if its settings say so, and asks nobody', async () => {
     const canUseTool: CodingAgentOptions['canUseTool'] = async () => ({ behavior: 'deny', message: 'No.' })
     const settings = { sandbox: { autoAllowBashIfSandboxed: true } }
     expect(await changes({ canUseTool, settings })).toEqual({ inside: true, outside: false })

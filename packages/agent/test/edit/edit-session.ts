@@ -10,19 +10,19 @@ export const canConfineEdits: boolean = ((): boolean => {
   return means?.kind === 'bubblewrap' && means.hasOwnProc
 })()
 
-/** What came of a command. */
+/** The outcome of a command. */
 export interface BashRun {
   readonly decision: 'allow' | 'ask' | 'deny' | 'fail'
   /** Why it asks; empty when it runs. */
   readonly why: string
-  /** To what it was confined; undefined when it ran as it is, or not at all. */
+  /** Its confinement; undefined if it ran unconfined, or not at all. */
   readonly kind: string | undefined
   /** Whether git may write to its folders. */
   readonly writesGit: boolean
-  /** Its output as it is; what the model reads when it did not start. */
+  /** Its unchanged output, or what the model reads if it did not start. */
   readonly output: string
   /** What the model reads. */
-  readonly told: string
+  readonly text: string
   readonly exitCode: number | null
   /** Milliseconds from the call to its result. */
   readonly ms: number
@@ -32,7 +32,10 @@ export interface EditSessionOptions {
   readonly cwd: string
   readonly home: string
   readonly env: Readonly<Record<string, string>>
-  /** In `acceptEdits`, confined where no rule covers a command; otherwise each command runs as it is, whatever rules say. */
+  /**
+   * In `acceptEdits`, confined if no rule covers a command; otherwise each command runs unconfined, whatever the rules
+   * say.
+   */
   readonly isConfined: boolean
   readonly allow?: readonly RuleText[]
   readonly deny?: readonly RuleText[]
@@ -40,12 +43,12 @@ export interface EditSessionOptions {
 }
 
 export interface EditSession {
-  /** Decides and runs, as a session does. What asks or is denied does not run. */
+  /** Decides and runs, like a session. Commands that ask or are denied do not run. */
   readonly run: (command: string, input?: Readonly<Record<string, unknown>>) => Promise<BashRun>
   readonly dispose: () => Promise<void>
 }
 
-/** A session of the Bash tool, with the real decision and the real walls. */
+/** A session of the Bash tool, with real decisions and real confinement. */
 export function openEditSession({
   cwd,
   home,
@@ -86,7 +89,7 @@ export function openEditSession({
           kind: undefined,
           writesGit,
           output: '',
-          told: '',
+          text: '',
           exitCode: null,
           ms: 0,
         }
@@ -94,7 +97,7 @@ export function openEditSession({
       const start = performance.now()
       const timeout = timeoutMs === undefined ? {} : { timeout: timeoutMs }
       const result = await bash.execute({ command, ...timeout, ...input }, contextOf(callId))
-      const told = typeof result === 'string' ? result : textOf(result.content)
+      const text = typeof result === 'string' ? result : textOf(result.content)
       const details = typeof result !== 'string' && isJsonObject(result.details) ? result.details : {}
       const { stdout, exitCode } = details
       return {
@@ -102,8 +105,8 @@ export function openEditSession({
         why: '',
         kind,
         writesGit,
-        output: typeof stdout === 'string' ? stdout : told,
-        told,
+        output: typeof stdout === 'string' ? stdout : text,
+        text,
         exitCode: typeof exitCode === 'number' ? exitCode : null,
         ms: performance.now() - start,
       }

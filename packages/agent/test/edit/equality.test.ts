@@ -1,4 +1,5 @@
-// Holds R-WALL-2 of docs/spec for commands that are confined to the workspace: they come out as they do unconfined, but for what is in the tables, with its reason.
+// Holds R-WALL-2 of docs/spec for commands that are confined to the workspace: they have the same results as
+// unconfined, except for what the tables list, with the reason.
 import { afterAll, describe, expect, test } from 'vitest'
 import { isWhole } from '../support/deep.ts'
 import { canConfineEdits } from './edit-session.ts'
@@ -14,7 +15,7 @@ const only = process.env['HALTING_PROJECT']
 const places: Place[] = []
 afterAll(() => places.forEach((place) => place.remove()))
 
-/** Those that belong to the smaller check need nothing but git. */
+/** Those of the smaller check need only git. */
 function rowsFor({ rows }: Project): Project['rows'] {
   const text = process.env['HALTING_ROWS'] ?? ''
   return rows.filter(({ command, quick }) => (isWhole || quick === true) && command.includes(text))

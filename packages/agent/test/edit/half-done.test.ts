@@ -1,4 +1,5 @@
-// Holds R-WALL-1 of docs/spec for `acceptEdits`: a tree is never left half changed, nothing goes on running, and nothing is run twice.
+// Holds R-WALL-1 of docs/spec for `acceptEdits`: a tree is never left half changed, no process continues, and nothing
+// runs twice.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +8,10 @@ import { sampled } from '../support/deep.ts'
 import { type BashRun, canConfineEdits, openEditSession } from './edit-session.ts'
 import { changesBetween, folderForMachines, lookAt, Restorable } from './machine.ts'
 
-/** A repository whose branches differ in files that are obeyed later and in others, before and behind them in the order in which git writes. */
+/**
+ * A repository whose branches differ in files that are obeyed later and in others, before and after them in the order
+ * in which git writes.
+ */
 const script = `
   git init -q --template= -b main .
   mkdir -p .github/workflows .vscode .husky aaa zzz nested .cargo
@@ -23,7 +27,7 @@ const script = `
   cp ../*.patch .git/
   put dirty; echo untracked > untracked; mkdir -p aaa/new; echo u > aaa/new/u; echo untracked > .exrc`
 
-/** Operations of git that write more than one file. */
+/** Git operations that write more than one file. */
 const operations = `
   git stash
   git stash -u
@@ -63,7 +67,7 @@ const operations = `
   .trim()
   .split(/\n\s*/)
 
-/** What writes files one by one and asks nobody for a lock: it stops where a file is protected, as it would at any file that cannot be written. */
+/** Programs that write files one by one without a lock: they stop at a protected file, as at any unwritable file. */
 const withoutLock = `
   git clean -fdxq
   git checkout-index -fa
@@ -73,7 +77,7 @@ const withoutLock = `
   .trim()
   .split(/\n\s*/)
 
-/** Ways to have a line run without the words of it in the call. */
+/** Ways to run a line without its words in the call. */
 const disguises: Readonly<Record<string, (line: string) => string>> = {
   'a script': () => 'sh ./op.sh',
   make: () => 'make -s go',
@@ -123,7 +127,7 @@ function environment(): Readonly<Record<string, string>> {
   }
 }
 
-/** The tree, the index and the branch, with neither times nor objects that nothing leads to. */
+/** The tree, the index and the branch, without times and unreachable objects. */
 function stateOf(): string {
   const project = join(base, 'all/project')
   const git = (...args: string[]): string =>
@@ -143,7 +147,7 @@ function stateOf(): string {
   ].join('\n--\n')
 }
 
-/** A line prints it once each time it runs. */
+/** A line prints it once per run. */
 const mark = 'it-runs-now'
 const marked = (line: string): string => `echo it-runs-''now; ${line}`
 
@@ -155,7 +159,7 @@ async function runFresh(
 ): Promise<{
   readonly run: BashRun
   readonly state: string
-  /** What lay there when it had ended, before a command of git looked at it. */
+  /** The files when it had ended, before a git command inspected them. */
   readonly after: ReadonlyMap<string, string>
   readonly times: number
 }> {
@@ -222,7 +226,7 @@ describe.skipIf(!canConfineEdits)('An operation of git in acceptEdits (needs bub
     expect(all.filter(({ times }) => times > 1)).toEqual([])
   }, 3_600_000)
 
-  test('that takes no lock runs once, and changes neither its index, its branch nor what is obeyed later', async () => {
+  test('that takes no lock runs once, and changes neither its index, its branch nor files obeyed later', async () => {
     for (const operation of sampled(withoutLock, { deep: 1, quick: 5 })) {
       const { run, after, times } = await runFresh('sh ./op.sh', marked(operation), true)
       expect([operation, run.kind, times]).toEqual([operation, 'edit', 1])

@@ -1,4 +1,5 @@
-// Holds R-WALL-1 of docs/spec for `acceptEdits`: whatever runs there without a rule changes nothing outside of the workspace and nothing that is obeyed later, and shows nothing from outside.
+// Holds R-WALL-1 of docs/spec for `acceptEdits`: a command that runs without a rule changes nothing outside the
+// workspace and nothing that is obeyed later, and shows nothing from outside.
 import { execFileSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +30,7 @@ function inHome<T>(home: string, work: () => T): T {
   }
 }
 
-/** One machine for all rows before which the same stands. */
+/** One machine for all rows with the same setup. */
 function machineFor(setup: string): Machine {
   const known = machines.get(setup)
   if (known !== undefined) return known
@@ -44,10 +45,13 @@ function machineFor(setup: string): Machine {
   return machine
 }
 
-/** What the program itself stores in its folder: long outputs, caches of confined commands, and what it moves aside, and what this machine can confine with. */
+/**
+ * What the program itself stores in its folder: long outputs, caches of confined commands, files that it moved aside,
+ * and the confinement that works on this machine.
+ */
 const storedByProgram = /^home\/\.halting(?:$|\/confinement(?:-edits)?\.json$|\/(?:projects|caches|confined)(?:$|\/))/
 
-/** What a line that names commands of git for it may change of a repository. */
+/** What a line with git commands for it may change in a repository. */
 const writtenByGit =
   /^project\/(?:[\w-]+\/)?\.git(?:$|\/(?:(?:index|HEAD|ORIG_HEAD|COMMIT_EDITMSG|packed-refs|objects|refs|logs)(?:$|[./])))/
 
@@ -58,10 +62,10 @@ function harmOf(row: Pick<HostileRow, 'deny' | 'harm'>, run: BashRun, changed: r
       (!/^project(?:$|\/)/.test(path) || (isObeyed(path) && !(run.writesGit && writtenByGit.test(path)))),
   )
   if (wrong.length > 0) return `changed ${wrong.slice(0, 5).join(' ')}`
-  const shown = /CANARY-(?!DENIED|ENV|VARIABLE)[A-Z]+/.exec(run.told)?.[0]
+  const shown = /CANARY-(?!DENIED|ENV|VARIABLE)[A-Z]+/.exec(run.text)?.[0]
   if (shown !== undefined) return `shows ${shown}`
   if (row.deny.length === 0) return ''
-  if (row.harm === 'leak') return /CANARY-(?!ENV)[A-Z]+/.exec(run.told)?.[0] ?? ''
+  if (row.harm === 'leak') return /CANARY-(?!ENV)[A-Z]+/.exec(run.text)?.[0] ?? ''
   const { harm } = row
   return harm === 'ran' ? '' : changed.filter((path) => harm.test(path)).join(' ')
 }
@@ -78,7 +82,7 @@ function sliceOf(rows: readonly HostileRow[]): readonly HostileRow[] {
   return rows.slice(Math.floor(((part - 1) * rows.length) / parts), Math.floor((part * rows.length) / parts))
 }
 
-/** Decides about a row as in a session of `acceptEdits`, and runs it where nobody is asked. */
+/** Decides about a row like a session in `acceptEdits`, and runs it if nobody is asked. */
 async function attempt(row: HostileRow): Promise<Tried> {
   const { world, files } = machineFor(row.setup)
   const placed = (text: string): string => text.replaceAll('@W', world.root)
@@ -98,7 +102,7 @@ async function attempt(row: HostileRow): Promise<Tried> {
 }
 
 describe.skipIf(!canConfineEdits)('In acceptEdits (needs bubblewrap)', () => {
-  test('the wall holds before anything hostile is tried', async () => {
+  test('the confinement works before anything hostile is tried', async () => {
     const { world, files } = machineFor('')
     const { project, home } = world
     const session = inHome(home, () =>
@@ -115,12 +119,12 @@ describe.skipIf(!canConfineEdits)('In acceptEdits (needs bubblewrap)', () => {
     const changed = changesBetween(files.before, lookAt(world.root))
     expect(changed.filter((path) => !storedByProgram.test(path))).toEqual(['project/inside', 'project/probe.sh'])
     expect(['/etc/halting-x2', '/var/halting-x2'].filter((path) => existsSync(path))).toEqual([])
-    expect(run.told).not.toContain('CANARY')
+    expect(run.text).not.toContain('CANARY')
     files.restore()
   })
 
   test('no hostile command of the corpus that runs does harm', async () => {
-    // What a hard link was made to from outside is in the workspace, for every program (R-EWALL-3a).
+    // A hard link to an outside file is in the workspace, for every program (R-EWALL-3a).
     const rows = sliceOf(
       sampled(readCorpus('commands'), { deep: 24, quick: 120 }).filter(
         ({ command, group }) => !command.includes('\0') && group !== 'links in .git: a hard link',

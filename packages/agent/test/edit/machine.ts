@@ -4,14 +4,14 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync }
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/** The folder for machines in small: not `/tmp`, which confined commands write. */
+/** The folder for miniature machines: not `/tmp`, which confined commands can write. */
 export function folderForMachines(): string {
   const folder = join(homedir(), '.cache/halting-tests')
   mkdirSync(folder, { recursive: true })
   return folder
 }
 
-/** What lies in a folder: of each path its kind, mode, content and, for files, time. */
+/** The contents of a folder: for each path its kind, mode, content and, for files, time. */
 export function lookAt(root: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   const look = (folder: string, prefix: string): void => {
@@ -37,7 +37,7 @@ export function lookAt(root: string): ReadonlyMap<string, string> {
   return found
 }
 
-/** Paths that are there in one alone, or differ. */
+/** Paths that exist in only one of them, or differ. */
 export function changesBetween(
   before: ReadonlyMap<string, string>,
   after: ReadonlyMap<string, string>,
@@ -45,7 +45,7 @@ export function changesBetween(
   return [...new Set([...before.keys(), ...after.keys()])].filter((path) => before.get(path) !== after.get(path))
 }
 
-/** A copy of a folder, by which it is put back to what it was. */
+/** A copy of a folder, from which it is restored. */
 export class Restorable {
   readonly #root: string
   readonly #copy: string

@@ -9,7 +9,7 @@ import { sandboxSettingsOf } from '@halting/policy'
 import { openSandbox } from '@halting/agent/sandbox'
 import * as fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { OutputTail } from '../../src/goals/output-tail.ts'
+import { OutputTail } from '../../src/goals/run-check.ts'
 import { supervisor } from '../../src/goals/run-check.ts'
 import { unusableCommand } from '../../src/goals/unusable-command.ts'
 import { folderInSight, isBubblewrapThere } from '../sandbox/world.ts'
@@ -29,7 +29,7 @@ async function check(
   return commandGoal(command, { cwd: temporaryFolder(), ...options }).check(contextOf(signal))
 }
 
-/** Processes with these words as arguments; elsewhere than on Linux none is looked for. */
+/** Processes with these words as arguments; only searched on Linux. */
 function processesOf(...words: readonly string[]): readonly string[] {
   if (process.platform !== 'linux') return []
   const wanted = `${words.join('\0')}\0`
@@ -45,11 +45,11 @@ function processesOf(...words: readonly string[]): readonly string[] {
 }
 
 let naps = 0
-/** A number of seconds that no other test sleeps: what still runs is found by it. */
+/** A number of seconds that no other test sleeps, which identifies running processes. */
 const nap = (): string => `${3000 + process.pid}.${(naps += 1)}`
 
 describe('the verdict', () => {
-  test('is met for exit code 0 alone, and has what was written to both outputs in order', async () => {
+  test('is met only for exit code 0, and has both outputs in order', async () => {
     expect(await check('echo one; echo two >&2; echo three')).toEqual({
       met: true,
       exitCode: 0,
@@ -58,7 +58,7 @@ describe('the verdict', () => {
     expect(await check('echo no; exit 3')).toEqual({ met: false, exitCode: 3, report: 'no' })
   })
 
-  test('is that of the first part of a pipe that fails', async () => {
+  test('fails if the first part of a pipe fails', async () => {
     expect(await check('false | cat')).toMatchObject({ met: false, exitCode: 1 })
     expect(await check('(echo broken; exit 7) | tail -n 5')).toEqual({ met: false, exitCode: 7, report: 'broken' })
   })
@@ -69,23 +69,23 @@ describe('the verdict', () => {
     expect(verdict.report).toMatch(/syntax error|unexpected end of file/)
   })
 
-  test('comes from the folder that was given, whatever this process does', async () => {
+  test('comes from the given folder, whatever this process does', async () => {
     const cwd = temporaryFolder()
     expect((await check('pwd -P', { cwd })).report).toBe(cwd)
   })
 
-  test('finds nothing to read', async () => {
+  test('gives the command no input', async () => {
     expect(await check('read line; echo "code $?"; cat')).toEqual({ met: true, exitCode: 0, report: 'code 1' })
   })
 
-  test('is made without the keys of models, and with the other variables', async () => {
+  test('runs without API keys, and with the other variables', async () => {
     process.env['ANTHROPIC_API_KEY'] = 'sk-ant-secret'
     process.env['OF_THE_PERSON'] = 'there'
     onTestFinished(() => void (delete process.env['ANTHROPIC_API_KEY'], delete process.env['OF_THE_PERSON']))
     expect((await check('echo "[$ANTHROPIC_API_KEY][$OF_THE_PERSON]"')).report).toBe('[][there]')
   })
 
-  test('runs the file of BASH_ENV once, and exported functions are there', async () => {
+  test('runs the file of BASH_ENV once, and has exported functions', async () => {
     const cwd = temporaryFolder()
     writeFileSync(join(cwd, 'env.sh'), 'echo sourced\n')
     const env = { PATH: process.env['PATH'], BASH_ENV: join(cwd, 'env.sh'), 'BASH_FUNC_own%%': '() { echo own; }' }
@@ -93,15 +93,15 @@ describe('the verdict', () => {
   })
 })
 
-describe('what a command does to its processes', () => {
-  test('a parent that it kills is its own bash', async () => {
+describe('the processes of a command', () => {
+  test('may kill only their own bash as parent', async () => {
     expect(await check('kill $PPID; sleep 1; true')).toMatchObject({ met: false, exitCode: null })
     expect(await check('kill -9 $PPID; sleep 1')).toMatchObject({ met: false, exitCode: null })
     expect((await check('kill -9 0')).report).toContain('SIGKILL')
     expect(await check('kill -9 $$')).toMatchObject({ met: false, exitCode: 137 })
   })
 
-  test('what it leaves running is ended with it, also a daemon that has left its group and keeps the pipe open', async () => {
+  test('end with it, including a daemon that has left its group and keeps the pipe open', async () => {
     const seconds = nap()
     const began = performance.now()
     expect(await check(`setsid sleep ${seconds} & sleep ${seconds} & echo up`)).toMatchObject({
@@ -112,7 +112,7 @@ describe('what a command does to its processes', () => {
     expect(processesOf('sleep', seconds)).toEqual([])
   })
 
-  test('an abort ends all of it, also what ignores SIGTERM', async () => {
+  test('end on abort, including those that ignore SIGTERM', async () => {
     const seconds = nap()
     const abort = new AbortController()
     setTimeout(() => abort.abort(), 300)
@@ -122,19 +122,19 @@ describe('what a command does to its processes', () => {
     expect(processesOf('sleep', seconds)).toEqual([])
   })
 
-  test('nothing is started after an abort', async () => {
+  test('do not start after an abort', async () => {
     const cwd = temporaryFolder()
     expect(await check('touch ran', { cwd }, AbortSignal.abort())).toMatchObject({ met: false })
     expect(existsSync(join(cwd, 'ran'))).toBe(false)
   })
 
-  test.runIf(process.platform === 'linux')('a check ends when the program is killed', async () => {
+  test.runIf(process.platform === 'linux')('end when the program is killed', async () => {
     const seconds = nap()
     const mark = `mark-${seconds}`
     const script = `const [supervisor, command, mark] = process.argv.slice(1)
       require('node:child_process').spawn('bash', ['-p', '-c', supervisor, 'bash', command, mark], {
       detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] }); setTimeout(() => {}, 60000)`
-    // One leaves the group and keeps the environment.
+    // One process leaves the group and keeps the environment.
     const command = `trap '' TERM; (setsid sleep ${seconds} &); sleep ${seconds}; sleep ${seconds}`
     const program = spawn(process.execPath, ['-e', script, supervisor, command, mark], {
       stdio: 'ignore',
@@ -147,7 +147,7 @@ describe('what a command does to its processes', () => {
     expect(processesOf('sleep', seconds)).toEqual([])
   })
 
-  test('the command does not see the descriptors of its supervisor', async () => {
+  test('do not see the descriptors of the supervisor', async () => {
     expect(await check('[ -e /proc/$$/fd/1 ] && [ ! -e /proc/$$/fd/3 ]')).toMatchObject({
       met: process.platform === 'linux',
     })
@@ -179,7 +179,7 @@ describe('output', () => {
     expect(tail.text()).toBe('red\n100%\nlink')
   })
 
-  test('never exceeds its bounds, and is the end of what was written', () => {
+  test('never exceeds its limits, and is the end of what was written', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'grapheme', maxLength: 40 }), { maxLength: 400 }), (lines) => {
         const tail = new OutputTail()
@@ -196,7 +196,7 @@ describe('output', () => {
     )
   })
 
-  test('loses no secret by halves', () => {
+  test('never shows half a secret', () => {
     const tail = new OutputTail()
     tail.append(Buffer.from(`${'x'.repeat(2 * 1024 ** 2)}SECRET\nthe end\n`))
     expect(tail.text((text) => text.replaceAll(/x*SECRET/g, '[redacted]'))).not.toContain('SECRET')
@@ -204,7 +204,7 @@ describe('output', () => {
 })
 
 describe('checks in one folder', () => {
-  test('run one after another, also by another name of it', async () => {
+  test('run one after another, also under another name of it', async () => {
     const cwd = temporaryFolder()
     const link = join(temporaryFolder(), 'link')
     symlinkSync(cwd, link)
@@ -213,7 +213,7 @@ describe('checks in one folder', () => {
     expect(verdicts.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0])
   })
 
-  test('run beside those of other folders', async () => {
+  test('run in parallel to those of other folders', async () => {
     const began = performance.now()
     await Promise.all([check('sleep 0.8'), check('sleep 0.8'), check('sleep 0.8')])
     expect(performance.now() - began).toBeLessThan(2200)
@@ -222,7 +222,7 @@ describe('checks in one folder', () => {
   test('wait for another process until the time is up', async () => {
     const cwd = temporaryFolder()
     const { takeLock } = await import('@halting/journal/files')
-    const { lockPath } = await import('../../src/goals/folder-turn.ts')
+    const { lockPath } = await import('../../src/goals/folder-lock.ts')
     const other = await takeLock(lockPath(cwd) ?? '')
     if (other.kind !== 'locked') throw new Error('nobody else has it')
     const held = check('echo ran', { cwd }, AbortSignal.timeout(500))
@@ -238,12 +238,12 @@ describe('checks in one folder', () => {
   })
 })
 
-test('a check that works with goals in its own folder does not wait for itself', async () => {
+test('a check that checks goals in its own folder does not wait for itself', async () => {
   const cwd = temporaryFolder()
   const { report } = await check('echo "$HALTING_CHECKED_FOLDER"', { cwd })
   expect(report).toBe(cwd)
   const { takeLock } = await import('@halting/journal/files')
-  const { lockPath } = await import('../../src/goals/folder-turn.ts')
+  const { lockPath } = await import('../../src/goals/folder-lock.ts')
   // As in the process of such a check.
   const outer = await takeLock(lockPath(cwd) ?? '')
   process.env['HALTING_CHECKED_FOLDER'] = report
@@ -254,10 +254,10 @@ test('a check that works with goals in its own folder does not wait for itself',
   expect(await check('echo ran', { cwd }, AbortSignal.timeout(20_000))).toMatchObject({ report: 'ran' })
 })
 
-describe('a goal that is no command', () => {
+describe('a goal that cannot be a command', () => {
   const cwd = process.cwd()
   const env = { PATH: process.env['PATH'] }
-  const usable = [
+  const validCommands = [
     'ls',
     './check.sh',
     'scripts/check.sh --all',
@@ -280,7 +280,7 @@ describe('a goal that is no command', () => {
     'for x in a b; do ls; done',
     "'unterminated",
   ]
-  test.each(usable)('%s may be one', (command) => {
+  test.each(validCommands)('accepts %s', (command) => {
     expect(unusableCommand(command, cwd, env)).toBeUndefined()
   })
 
@@ -292,11 +292,11 @@ describe('a goal that is no command', () => {
     '../no/such',
     ' ',
   ]
-  test.each(unusable)('%s is known before it runs', (command) => {
+  test.each(unusable)('rejects %s before it runs', (command) => {
     expect(unusableCommand(command, cwd, env)).toMatch(/not a command|empty/)
   })
 
-  test('is said at its exit, where its word is not found; a program behind another one is not met', async () => {
+  test('is reported at its exit if its word is not found; a missing program after another one is unmet', async () => {
     expect(await check('no-such-program', { cwd })).toMatchObject({
       exitCode: 127,
       unusable: expect.stringContaining('not found'),
@@ -305,7 +305,7 @@ describe('a goal that is no command', () => {
     expect((await check('./not-yet.sh', { cwd })).unusable).toBeUndefined()
   })
 
-  test('so is every command where there is no bash, and in a folder that is gone', async () => {
+  test('includes every command without bash, and in a missing folder', async () => {
     expect(unusableCommand('ls', cwd, { PATH: temporaryFolder() })).toContain('Install bash')
     expect(await check('ls', { cwd, env: { PATH: temporaryFolder() } })).toMatchObject({
       met: false,
@@ -317,14 +317,14 @@ describe('a goal that is no command', () => {
     })
   })
 
-  test('blank ones, and those with NUL, are refused at once', () => {
+  test('is rejected if blank or with NUL', () => {
     expect(() => commandGoal('  ')).toThrow('empty')
     expect(() => commandGoal('a\0b')).toThrow('NUL')
   })
 })
 
 describe.skipIf(!isBubblewrapThere)('in the sandbox (needs bubblewrap)', () => {
-  test('a check writes in its project alone, and takes with it what left its group and its environment', async () => {
+  test('a check writes only in its project, and ends with processes that left its group and environment', async () => {
     const base = folderInSight()
     const project = join(base, 'project')
     mkdirSync(project)

@@ -44,7 +44,7 @@ describe('commands that may be evidence after a file was edited', () => {
   })
 })
 
-it('a word that was mentioned is no file of the session', () => {
+it('a merely mentioned word is not a file of the session', () => {
   const earlier = [
     bash('python3 -c "import test, build"'),
     bash("sed -i 's/fail/test/' src/sum.ts"),
@@ -65,7 +65,7 @@ it('a patch writes each of its files', () => {
   expect(reasonFor(patched)).toBe('it repeats its input')
 })
 
-describe('commands that are no evidence', () => {
+describe('commands that are not evidence', () => {
   const file = write('/w/out.txt')
   const rows: readonly (readonly [command: string, words: RegExp, ...earlier: readonly CalledTool[]])[] = [
     ['cat out.txt', /reads or runs out\.txt/, file],
@@ -124,7 +124,7 @@ describe('commands that are no evidence', () => {
 })
 
 describe('other tools', () => {
-  it('show what a model or the call itself says, or a person chose', () => {
+  it('show what a model or the call itself says, or what a user chose', () => {
     for (const name of ['Agent', 'Task', 'WebFetch', 'WebSearch', 'Skill'])
       expect(reasonFor({ name, input: {} })).toBe('a model wrote it')
     for (const name of ['Edit', 'Write', 'TodoWrite', 'AskUserQuestion'])
@@ -134,7 +134,7 @@ describe('other tools', () => {
     )
   })
 
-  it('Read and Grep show no file that the session wrote', () => {
+  it('Read and Grep do not count for files that the session wrote', () => {
     const read = (path: string): CalledTool => ({ name: 'Read', input: { file_path: path } })
     const grep = (input: object): CalledTool => ({ name: 'Grep', input })
     expect(reasonFor(read('/w/src/sum.ts'), edited)).toMatch(/reads or runs/)
@@ -147,7 +147,7 @@ describe('other tools', () => {
     expect(reasonFor(grep({ pattern: 'x' }), edited)).toBeUndefined()
   })
 
-  it('servers may be evidence, unless they give back a file that the session wrote', () => {
+  it('servers may be evidence, unless they return a file that the session wrote', () => {
     const tool = (name: string, path: string): CalledTool => ({
       name: `mcp__files__${name}`,
       input: { path, content: 'x' },
@@ -159,7 +159,7 @@ describe('other tools', () => {
     expect(reasonFor(tool('read_file', '/w/src/sum.ts'), edited)).toMatch(/reads or runs/)
   })
 
-  it('tasks of the background show what their commands may show', () => {
+  it('background tasks show what their commands may show', () => {
     const started = (command: string): CalledTool => ({ name: 'Bash', input: { command, run_in_background: true } })
     const output: CalledTool = { name: 'TaskOutput', input: { task_id: 'bash_1' } }
     expect(reasonFor(started('npm test'))).toMatch(/only reports that a command was started/)
@@ -169,7 +169,7 @@ describe('other tools', () => {
     expect(reasonFor(output, { name: 'Agent', input: { run_in_background: true } })).toMatch(/an agent may/)
   })
 
-  it('R-WAIT-16: a wait shows what its task or command may show, and else repeats its input', () => {
+  it('R-WAIT-16: a wait shows what its task or command may show, and otherwise repeats its input', () => {
     const wait = (input: object): CalledTool => ({ name: 'Wait', input })
     const started: CalledTool = { name: 'Bash', input: { command: './check.sh', run_in_background: true } }
     expect(reasonFor(wait({ command: 'npm test' }))).toBeUndefined()
@@ -180,7 +180,7 @@ describe('other tools', () => {
     expect(reasonFor(bash('cat a.txt'), wait({ command: 'echo x > a.txt' }))).toMatch(/reads or runs/)
   })
 
-  it('nothing that a model makes up throws', () => {
+  it('never throw on anything that a model invents', () => {
     for (const input of [
       null,
       undefined,
@@ -210,7 +210,7 @@ describe('other tools', () => {
   })
 })
 
-describe('commands that are run for real, before a judge that believes everything', () => {
+describe('commands that really run, before a judge that believes everything', () => {
   let folder = ''
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'halting-evidence-'))

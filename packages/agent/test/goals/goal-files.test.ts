@@ -28,7 +28,7 @@ import { codingTools, temporaryFolder } from '../support/harness.ts'
 
 interface Round extends GoalFilesEnd {
   readonly tampered: readonly string[]
-  /** What was found after the checks. */
+  /** The findings after the checks. */
   readonly changedDuring: readonly string[] | undefined
 }
 
@@ -61,7 +61,7 @@ class Project {
     execFileSync('bash', ['-c', command], { cwd: this.root, stdio: 'pipe' })
   }
 
-  /** Each round is one of a later process: what is known is what is on record. */
+  /** Each round simulates a later process, which knows only what is recorded. */
   async round(check: () => void = () => undefined): Promise<Round> {
     const round = await goalFiles(this.#options).begin(this.#memo, new AbortController().signal, [
       { name: this.#command },
@@ -246,7 +246,7 @@ describe('the definition behind a command', () => {
     expect(await project.tampered()).toEqual([])
     change(project)
     expect(await project.tampered()).toEqual(tampered)
-    // Not because it was seen once.
+    // Not because it was detected once.
     expect(await project.tampered()).toEqual(tampered)
   })
 
@@ -301,14 +301,14 @@ describe('the definition behind a command', () => {
     ['grep -q done src/a.js', {}, (project) => project.write({ 'src/a.js': 'done' })],
     ['pytest tests/test_a.py', { 'tests/test_a.py': '1' }, (project) => project.write({ 'tests/test_a.py': '2' })],
   ]
-  test.each(harmless)('of %s with %j is not all that there is', async (command, files, change) => {
+  test.each(harmless)('of %s with %j is not everything', async (command, files, change) => {
     const project = new Project(command, files)
     await project.round()
     change(project)
     expect(await project.tampered()).toEqual([])
   })
 
-  test('holds for links of node_modules, also after they were put back', async () => {
+  test('applies to links of node_modules, even after they were restored', async () => {
     const project = new Project('npm test', {
       'package.json': packageJson({ test: 'runner --all' }),
       'node_modules/runner/bin.js': '1',
@@ -326,11 +326,11 @@ describe('the definition behind a command', () => {
     expect(await project.tampered()).toEqual([])
   })
 
-  test('holds although a check changes it: it may run what the agent wrote', async () => {
+  test('applies although a check changes it: it may run what the agent wrote', async () => {
     const project = new Project('npm test', { 'package.json': packageJson({ test: 'a' }) })
     await project.round()
     const changed = ['package.json (scripts.test)']
-    // This check, too: a script behind it may have been run by what it became.
+    // This check too: a script behind it may have been run by the changed file.
     const { tampered, changedDuring, changedByChecks } = await project.round(() =>
       project.write({ 'package.json': packageJson({ test: 'true' }) }),
     )
@@ -338,7 +338,7 @@ describe('the definition behind a command', () => {
     expect(await project.tampered()).toEqual(changed)
   })
 
-  test('may be the target of make that a check makes', async () => {
+  test('may be the make target that a check creates', async () => {
     const project = new Project('make out', { Makefile: 'out:\n\ttouch out\n' })
     await project.round()
     const { changedDuring } = await project.round(() => project.write({ out: '' }))
@@ -361,7 +361,7 @@ describe('the definition behind a command', () => {
     expect(await project.tampered()).toEqual(['scripts/check.sh'])
   })
 
-  test('has a file that the environment has bash run', async () => {
+  test('includes a file that the environment makes bash run', async () => {
     const root = temporaryFolder()
     writeFileSync(join(root, 'env.sh'), '')
     const options = {
@@ -379,7 +379,7 @@ describe('the definition behind a command', () => {
 describe('globs', () => {
   const files = { 'tests/a.test.js': '1', 'tests/deep/b.test.js': '1', 'docs/x.md': '1', '.gitignore': 'out/\n' }
 
-  test('protect what is there and what comes to be, and nothing that git ignores', async () => {
+  test('protect existing and new files, and nothing that git ignores', async () => {
     const project = new Project('true', files, { protect: ['tests/**', '*.md'] }).git()
     project.write({ 'tests/out/z.js': '1' })
     expect(await project.tampered()).toEqual([])
@@ -391,12 +391,12 @@ describe('globs', () => {
     expect(await project.tampered()).toEqual([])
   })
 
-  test('protect also what the agent has git ignore', async () => {
+  test('protect also what the agent makes git ignore', async () => {
     const project = new Project('true', files, { protect: ['tests/**'] }).git()
     await project.round()
     project.write({ '.gitignore': 'out/\ntests/\n', 'tests/hidden.js': '1' })
     expect(await project.tampered()).toEqual(['tests/hidden.js (new, and ignored by git since the first check)'])
-    // An ignored file that comes to be while the rules are as they were is a result of a build.
+    // An ignored file that appears while the ignore rules are unchanged is a build result.
     project.write({ '.gitignore': 'out/\n' })
     rmSync(join(project.root, 'tests/hidden.js'))
     expect(await project.tampered()).toEqual([])
@@ -404,7 +404,7 @@ describe('globs', () => {
     expect(await project.tampered()).toContain('tests/a.test.js')
   })
 
-  test('protect without git, too, and what is behind links and folders that are replaced', async () => {
+  test('protect without git too, and behind links and replaced folders', async () => {
     const project = new Project('true', files, { protect: ['tests/**'] })
     symlinkSync('../src/a.js', join(project.root, 'tests/link'))
     expect(await project.tampered()).toEqual([])
@@ -419,7 +419,7 @@ describe('globs', () => {
     expect(await project.tampered()).toContain('tests/a.test.js')
   })
 
-  test('files that a check changes are held against what it made of them, and named', async () => {
+  test('compare files with what checks made of them, and name them', async () => {
     const project = new Project('true', files, { protect: ['tests/**'] }).git()
     const first = await project.round(() =>
       project.write({ 'tests/a.test.js': 'formatted', 'tests/__snapshots__/s.snap': '1' }),
@@ -428,13 +428,13 @@ describe('globs', () => {
     const second = await project.round()
     expect([second.tampered, second.changedByChecks, second.changedTests]).toEqual([[], [], []])
     project.write({ 'tests/a.test.js': 'agent' })
-    // What the agent has changed stays its change, whatever a check makes of it.
+    // What the agent has changed stays its change, whatever a check does to it.
     const third = await project.round(() => project.write({ 'tests/a.test.js': 'agent formatted' }))
     expect([third.tampered, third.changedTests]).toEqual([['tests/a.test.js'], ['tests/a.test.js']])
     expect(await project.tampered()).toEqual(['tests/a.test.js'])
   })
 
-  test('with others the files are looked at anew', async () => {
+  test('with other globs start from the current files', async () => {
     const root = temporaryFolder()
     mkdirSync(join(root, 'a'))
     writeFileSync(join(root, 'a/x'), '1')
@@ -446,24 +446,24 @@ describe('globs', () => {
   })
 
   const wrong = ['/etc/**', '../x/**', '~/x', '!a', '', 'nothing/**', 'out/**']
-  test.each(wrong)('"%s" is refused before anything is spent', async (glob) => {
+  test.each(wrong)('reject "%s" before anything is spent', async (glob) => {
     const project = new Project('true', { ...files, 'out/built.js': '1' }).git()
     await expect(checkProtectedGlobs([glob], project.root, process.env)).rejects.toThrow(/^protect/)
   })
 
-  test('in other forms are those that they stand for', async () => {
+  test('accept other notations', async () => {
     const project = new Project('true', files).git()
     for (const glob of ['tests', './tests/**', '**/*.test.js', '*.md', '{tests,docs}/**', `${project.root}/tests/**`])
       await expect(checkProtectedGlobs([glob], project.root, process.env)).resolves.toBeUndefined()
   })
 
-  test('of more files than can be protected are refused', async () => {
+  test('reject more files than can be protected', async () => {
     const project = new Project('true', {})
     project.sh('mkdir many && cd many && touch {1..2001}')
     await expect(checkProtectedGlobs(['many/**'], project.root, process.env)).rejects.toThrow('2001 files')
   })
 
-  test('may fit what cannot be read, pipes and names that are no text', async () => {
+  test('may match unreadable files, pipes and names that are not UTF-8', async () => {
     const project = new Project('true', { 'tests/secret': '1' }, { protect: ['tests/**'] })
     project.sh('mkfifo tests/pipe && ln -s loop tests/loop')
     chmodSync(join(project.root, 'tests/secret'), 0)
@@ -477,7 +477,7 @@ describe('globs', () => {
   })
 })
 
-test('a protected file is tampered with exactly while it is not what the person or a check made of it', async () => {
+test('a protected file counts as tampered exactly while it differs from what the user or a check made of it', async () => {
   const who = fc.constantFrom('agent', 'check')
   const step = fc.record({
     who,
@@ -516,7 +516,7 @@ test('a protected file is tampered with exactly while it is not what the person 
 describe('test files', () => {
   const names =
     'a.test.ts b.spec.js test_c.py c_test.go CTest.java spec/d_spec.rb tests/x.rs __tests__/y.js e2e/z.ts FooTests.cs test/fixtures/a.json __snapshots__/a.snap features/a.feature test.js conftest.py vitest.config.ts jest.config.js .mocharc.json pytest.ini'
-  test.each(names.split(' '))('%s is one', (name) => {
+  test.each(names.split(' '))('include %s', (name) => {
     expect([isTestFile(name), isTestFile(`packages/x/${name}`)]).toEqual([true, true])
   })
 
@@ -524,11 +524,11 @@ describe('test files', () => {
     'src/a.ts vite.config.ts latest.js contest.py src/testing.ts attest/x.ts protest.go README.md inspect/a.js'.split(
       ' ',
     ),
-  )('%s is none', (name) => {
+  )('exclude %s', (name) => {
     expect(isTestFile(name)).toBe(false)
   })
 
-  test('that changed, came or went since the first round are listed, but for what checks changed', async () => {
+  test('that changed, appeared or disappeared since the first round are listed, except for changes of checks', async () => {
     const project = new Project('true', {
       'a.test.js': '1',
       'b.test.js': '1',
@@ -544,7 +544,7 @@ describe('test files', () => {
     expect((await project.round()).changedTests).toEqual(['b.test.js', 'd.test.js'])
   })
 
-  test('of more than are compared it is said', async () => {
+  test('beyond the limit are reported as not compared', async () => {
     const project = new Project('true', {})
     project.sh('mkdir tests && cd tests && touch {1..2001}')
     const { changedTests, memo } = await project.round()
@@ -558,7 +558,7 @@ describe('test files', () => {
 })
 
 describe('the Edit tool and files that a check changed', () => {
-  test('go on, unless somebody else had changed them before', async () => {
+  test('continues, unless someone else had changed them before', async () => {
     const { use, cwd, workspace } = codingTools()
     const [one, two] = [join(cwd, 'one.js'), join(cwd, 'two.js')]
     writeFileSync(one, 'let a=1\n')
@@ -585,7 +585,7 @@ describe('the Edit tool and files that a check changed', () => {
   })
 })
 
-test('a memo of a later version is refused', async () => {
+test('rejects a memo of a later version', async () => {
   const root = temporaryFolder()
   const files = goalFiles({ cwd: root })
   await expect(async () => files.begin({ version: 99 }, new AbortController().signal, [])).rejects.toThrow(

@@ -80,7 +80,7 @@ const edits = (path: string, from: string, to: string) => ({
 })
 
 describe('a run with a command as its goal', () => {
-  test('is done when the agent has made it hold, and not before', async () => {
+  test('ends when the agent has met it, and not before', async () => {
     const { result, rounds, model } = await run(['Done.', writes('works', '1'), 'Now it is done.'], {
       until: ['test -f works || { echo no file works; exit 3; }'],
     })
@@ -90,7 +90,7 @@ describe('a run with a command as its goal', () => {
     expect(JSON.stringify(model.requests[1]?.messages)).toContain('no file works')
   })
 
-  test('ends unmet when it is never met, and has no key of a model in its environment', async () => {
+  test('ends unmet if it is never met, and has no API key in its environment', async () => {
     const { result } = await run(['Done.', bash('true > x'), 'Done.', bash('true > y'), 'Done.'], {
       until: ['echo "[$ANTHROPIC_API_KEY]"; exit 1'],
       maxGoalTries: 2,
@@ -99,13 +99,13 @@ describe('a run with a command as its goal', () => {
     expect(result.goal?.checks[0]?.tail).toBe('[]')
   })
 
-  test('is checked where the session was opened, wherever the agent went', async () => {
+  test("is checked in the session's folder, wherever the agent is", async () => {
     write('sub/x', '')
     const { result } = await run([bash('cd sub && touch here'), 'Done.'], { until: ['test -f sub/here'] })
     expect(result.goal?.met).toBe(true)
   })
 
-  test('may have goals of a program beside commands', async () => {
+  test('may also have goals of a program', async () => {
     const asked: string[] = []
     const own = { name: 'npm test is green', check: () => (asked.push('own'), { met: true }) }
     const { result } = await run(['Done.'], { until: [own, commandGoal('true', { cwd }), 'exit 0'] })
@@ -119,11 +119,11 @@ describe('a run with a command as its goal', () => {
     ],
     [{ protect: ['nothing/**'] }, 'fits no file'],
     [{ until: ['true'], protect: ['../x'] }, 'protect'],
-  ])('that can never hold or protect nothing is refused before anything is asked: %j', async (options, message) => {
+  ])('that can never pass or protects nothing is rejected before any request: %j', async (options, message) => {
     await expect(run(['Done.'], options)).rejects.toThrow(message)
   })
 
-  test('in plan mode nothing is checked', async () => {
+  test('is not checked in plan mode', async () => {
     const { rounds } = await run(['Here is a plan.'], { until: ['touch checked'], permissionMode: 'plan' })
     expect([rounds, existsSync(join(cwd, 'checked'))]).toEqual([[], false])
   })
@@ -155,7 +155,7 @@ describe('an agent that changes what is checked', () => {
     ],
     ['by removing it', () => bash('rm check.js'), 'check.js'],
   ]
-  test.each(attacks)('%s: it is not met, named and asked for back', async (_, attack, named) => {
+  test.each(attacks)('%s: the goal is unmet, names it and asks to restore it', async (_, attack, named) => {
     write('package.json', script)
     write('check.js', 'process.exit(require("fs").existsSync("works") ? 0 : 1)')
     const { result, rounds, model } = await run(['Done.', attack(), 'Done.', bash('true > z'), 'Done.'], {
@@ -167,7 +167,7 @@ describe('an agent that changes what is checked', () => {
     expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(named.replaceAll('"', '\\"'))
   })
 
-  test('while it is being checked: what it said then does not count', async () => {
+  test('during the check makes the result invalid', async () => {
     write('package.json', script)
     write('check.js', 'require("./works.js")')
     const works = `require('fs').writeFileSync('package.json', '{"scripts":{"test":"true"}}')`
@@ -179,7 +179,7 @@ describe('an agent that changes what is checked', () => {
     expect(rounds.at(1)).toMatchObject({ met: false, tampered: ['package.json (scripts.test)'] })
   })
 
-  test('and puts it back goes on, and what it did to tests is listed', async () => {
+  test('and restores it continues, and its changes of tests are listed', async () => {
     write('package.json', JSON.stringify({ scripts: { test: 'test -f works' } }))
     write('a.test.js', '1')
     const { result } = await run(
@@ -194,7 +194,7 @@ describe('an agent that changes what is checked', () => {
     expect([result.reason, result.goal?.changedTests, result.goal?.tampered]).toEqual(['completed', ['a.test.js'], []])
   })
 
-  test('by files that bash or the environment would read changes nothing', async () => {
+  test('changes nothing through files that bash or the environment would read', async () => {
     const { result } = await run(
       [
         bash('echo "exit 0" > .bashrc; echo "exit 0" > .profile; echo "exit 0" > env.sh; export BASH_ENV=env.sh'),
@@ -209,7 +209,7 @@ describe('an agent that changes what is checked', () => {
 })
 
 describe('protected files', () => {
-  test('are denied to the tools and the commands of the agent', async () => {
+  test("are denied to the agent's tools and commands", async () => {
     write('tests/a.js', '1')
     const { results } = await run(
       [
@@ -226,7 +226,7 @@ describe('protected files', () => {
     expect(results.match(/Denied by the rule Edit\(tests\/\*\*\)/g)?.length).toBeGreaterThanOrEqual(3)
   })
 
-  test('that the agent changes all the same are not met, and named', async () => {
+  test('make the goal unmet if the agent changes them anyway', async () => {
     write('tests/a.js', '1')
     write('change.js', 'require("fs").writeFileSync("tests/a.js", "2"); require("fs").writeFileSync("tests/b.js", "2")')
     const { result, rounds } = await run([bash('node change.js'), 'Done.', 'Done.', 'Done.'], {
@@ -239,7 +239,7 @@ describe('protected files', () => {
   })
 
   test.skipIf(!isBubblewrapThere)(
-    'are read-only for commands in the sandbox, and not for the check (needs bubblewrap)',
+    'are read-only for commands in the sandbox, but not for the check (needs bubblewrap)',
     async () => {
       cwd = folderInSight()
       write('tests/a.js', '1')
@@ -257,7 +257,7 @@ describe('protected files', () => {
   )
 })
 
-test('a file that a check changed is edited without being read again', async () => {
+test('a file changed by a check can be edited without another read', async () => {
   write('a.js', 'let a=1\n')
   const { result, results } = await run([reads('a.js'), 'Done.', edits('a.js', 'a = 1', 'a = 2'), 'Done.'], {
     until: ['sed -i "s/a=/a = /" a.js; grep -q 2 a.js'],
@@ -267,7 +267,7 @@ test('a file that a check changed is edited without being read again', async () 
   expect(results).not.toContain('changed since')
 })
 
-test('a run that a process left open keeps its goals, also where the settings have others (R-GOAL-41a)', async () => {
+test('a run that a process left open keeps its goals, even if the settings have others (R-GOAL-41a)', async () => {
   write('.halting/settings.json', JSON.stringify({ until: ['echo of settings; false'] }))
   const chosen = 'echo chosen; test -f works'
   const env = { HOME: home, PATH: process.env['PATH'] }
@@ -283,7 +283,7 @@ test('a run that a process left open keeps its goals, also where the settings ha
     for await (const _ of messages);
   })()
   await isAsked
-  // What a process that was killed here would have left.
+  // What a process killed here would have left.
   const after = join(home, 'after')
   const filter = (path: string): boolean => !path.endsWith('.lock')
   cpSync(join(home, '.halting'), join(after, '.halting'), { recursive: true, filter })
@@ -309,7 +309,7 @@ test('a run that a process left open keeps its goals, also where the settings ha
 describe('goals of settings and agents', () => {
   const settings = { until: ['test -f works'], untilTries: 1, protect: ['tests/**'] }
 
-  test('of a project count where it is trusted, and are named elsewhere', async () => {
+  test('of a project apply if it is trusted, and are reported otherwise', async () => {
     write('.halting/settings.json', JSON.stringify(settings))
     write('tests/a.js', '1')
     const notes: string[] = []
@@ -326,7 +326,7 @@ describe('goals of settings and agents', () => {
   const agent = '---\nname: fixer\ndescription: fixes\nuntil: test -f works || exit 4\n---\nFix it.'
   const starts = { toolCalls: [{ name: 'Agent', input: { prompt: 'fix', subagent_type: 'fixer' } }] }
 
-  test('of an agent of a project hold for it where the folder is trusted', async () => {
+  test("of a project's agent apply to it if the folder is trusted", async () => {
     write('.halting/agents/fixer.md', agent)
     const { result, results } = await run([starts, 'I fixed it.', bash('touch works'), 'Now I did.', 'Done.'], {
       trust: true,
@@ -336,7 +336,7 @@ describe('goals of settings and agents', () => {
     expect(existsSync(join(cwd, 'works'))).toBe(true)
   })
 
-  test('of an agent of a project do not count elsewhere, which is said', async () => {
+  test("of a project's agent are ignored otherwise, with a note", async () => {
     write('.halting/agents/fixer.md', agent)
     const notes: string[] = []
     const { results } = await run([starts, 'I fixed it.', 'Done.'], { onNote: (note) => notes.push(note) })
@@ -344,13 +344,13 @@ describe('goals of settings and agents', () => {
     expect(notes.join('\n')).toMatch(/until: test -f works .* does not count/)
   })
 
-  test('of an agent that are not met are an error for its parent', async () => {
+  test('of an agent that are unmet are an error for its parent', async () => {
     const agents = { fixer: { description: 'fixes', prompt: 'Fix it.', until: ['exit 4'] } }
     const { results } = await run([starts, 'I fixed it.', 'I did.', 'Done.'], { agents, maxGoalTries: 1 })
     expect(results).toMatch(/is_error":true/)
   })
 
-  test('a link in the place of the folder of settings is none of the project', async () => {
+  test('a link in place of the settings folder does not belong to the project', async () => {
     symlinkSync(home, join(cwd, '.halting'))
     const { rounds } = await run(['Done.'], {})
     expect(rounds).toEqual([])

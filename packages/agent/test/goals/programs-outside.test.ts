@@ -6,7 +6,7 @@ import type { Json } from '@halting/core'
 import { goalFiles } from '../../src/goals/goal-files.ts'
 import { temporaryFolder } from '../support/harness.ts'
 
-test('a program that comes to hide another one in the search path, and settings of npm in the home folder', async () => {
+test('detects a program that hides another one in the search path, and npm settings in the home folder', async () => {
   const [root, home] = [temporaryFolder(), temporaryFolder()]
   const early = join(home, 'bin')
   const env = { PATH: `${early}:${process.env['PATH']}`, HOME: home }

@@ -7,7 +7,7 @@ const nothingIncluded = (): undefined => undefined
 const make = (text: string, target?: string): string => makeDefinition(text, target, nothingIncluded)
 const just = (text: string, recipe?: string): string => justDefinition(text, recipe, nothingIncluded)
 
-describe('a target of make', () => {
+describe('the definition of a make target', () => {
   const makefile = [
     'CC = cc',
     'FLAGS = -O2 $(MORE)',
@@ -47,7 +47,7 @@ describe('a target of make', () => {
     ['CC = cc', 'CC = cc\n.ONESHELL:'],
     ['CC = cc', 'CC = cc\n$(eval check: ; true)'],
     ['CC = cc', 'CC = cc\ncheck: CC = true'],
-  ])('is another one with %j as %j', (from, to) => {
+  ])('differs between %j and %j', (from, to) => {
     expect(changed(from, to)).toBe(true)
   })
 
@@ -57,17 +57,17 @@ describe('a target of make', () => {
     ['CC = cc', '# a word\nCC = cc'],
     ['clean:\n', 'new: check\n\tx\nclean:\n'],
     ['.PHONY: check clean', '.PHONY: check clean all'],
-  ])('is the same with %j as %j', (from, to) => {
+  ])('is the same for %j and %j', (from, to) => {
     expect(changed(from, to)).toBe(false)
   })
 
-  test('that nobody describes, or that cannot be told, is the whole file', () => {
+  test('is the whole file if the target is unknown or undeterminable', () => {
     for (const text of [makefile, `${makefile}\n$(eval x)`])
       expect(make(text, 'unknown').endsWith(text) || make(text, 'check').endsWith(text)).toBe(true)
     expect([isPhony(makefile, 'check'), isPhony(makefile, 'app')]).toEqual([true, false])
   })
 
-  test('without a name is the first one, and what is included is a part of it', () => {
+  test('without a name is that of the first target, and includes included files', () => {
     const text = 'include a.mk\nfirst:\n\tx\nother:\n\ty\n'
     expect(make(text)).not.toBe(make(text.replace('\tx', '\tz')))
     expect(make(text)).toBe(make(text.replace('\ty', '\tz')))
@@ -75,7 +75,7 @@ describe('a target of make', () => {
   })
 })
 
-test('a recipe of just is it, those that it needs, and all that is none', () => {
+test('the definition of a just recipe is the recipe, its dependencies, and everything that is not a recipe', () => {
   const file =
     'set shell := ["bash", "-c"]\nx := "1"\nalias t := check\n\n# what it does\ncheck arg="": build (lint "a")\n  ./t {{x}}\n\nbuild:\n  cc\nlint what:\n  l\nclean:\n  rm x\n'
   const changed = (from: string, to: string, name = 'check'): boolean =>
@@ -92,7 +92,7 @@ test('a recipe of just is it, those that it needs, and all that is none', () => 
   expect(just(file, 'unknown')).toContain('whole')
 })
 
-test('any text is read in a moment, and a change of it all is a change of the definition', () => {
+test('any text is parsed quickly, and changing all of it changes the definition', () => {
   const line = fc.constantFrom(
     'a: b',
     '\tx',

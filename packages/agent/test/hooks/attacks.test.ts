@@ -1,7 +1,7 @@
 // Spec R-SETHOOK-2, R-SETHOOK-3, R-SETHOOK-10, R-SETHOOK-12, R-SETHOOK-14, R-SETHOOK-21: hooks that attack, and that are attacked.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { answerOf } from '../../src/hooks/answer.ts'
+import { answerOf } from '../../src/hooks/hook-answer.ts'
 import { hooksFor } from '../../src/hooks/call-hooks.ts'
 import { hookEvents, readHooks } from '../../src/hooks/index.ts'
 import type { HookEnd } from '../../src/hooks/run-command.ts'
@@ -9,8 +9,8 @@ import { verdictOf } from '../../src/hooks/verdict.ts'
 import { drawn } from '../support/deep.ts'
 import { bash, command, hookedRun as run, json, on, specific } from '../support/hooked-run.ts'
 
-describe('a prompt beside what SessionStart hooks say', () => {
-  test('is what the hook on it is given, and what is erased', async () => {
+describe('a prompt next to output of SessionStart hooks', () => {
+  test('is what its hook receives, and what is erased', async () => {
     const hooks = { SessionStart: on('echo be brief'), UserPromptSubmit: on('cat > prompt.json; echo no >&2; exit 2') }
     const { engine, requests, written } = await run(hooks, [], { prompt: 'my password is hunter2' })
     expect(JSON.parse(written('prompt.json'))).toMatchObject({ prompt: 'my password is hunter2' })
@@ -26,21 +26,21 @@ const end = (stdout: unknown, exitCode = 0): HookEnd => ({
   stderr: '',
 })
 
-describe('what a hook prints opens nothing (spec R-SETHOOK-2)', () => {
+describe('hook output never loosens anything (spec R-SETHOOK-2)', () => {
   const pre = (fields: object) => specific('PreToolUse', fields)
   const asked = (decision: object) => specific('PermissionRequest', { decision })
   test.each([
     ['to refuse goes before to allow', 'PreToolUse', { decision: 'block', reason: 'r', ...pre({ permissionDecision: 'allow' }) }, { permission: 'deny', permissionReason: 'r' }],
     ['of a request too', 'PermissionRequest', { decision: 'block', reason: 'r', ...asked({ behavior: 'allow' }) }, { request: { behavior: 'deny', message: 'r' } }],
-    ['an allowed input that is none asks about the one that there is', 'PreToolUse', pre({ permissionDecision: 'allow', updatedInput: 'ls' }), { permission: 'ask', error: 'updatedInput must be an object, the whole input' }],
+    ['an allowed invalid input asks about the original one', 'PreToolUse', pre({ permissionDecision: 'allow', updatedInput: 'ls' }), { permission: 'ask', error: 'updatedInput must be an object, the whole input' }],
     ['a denied one stays denied', 'PreToolUse', pre({ permissionDecision: 'deny', updatedInput: [] }), { permission: 'deny', error: 'updatedInput must be an object, the whole input' }],
-    ['a request is not allowed with an input that is none', 'PermissionRequest', asked({ behavior: 'allow', updatedInput: 7 }), { error: 'decision.updatedInput must be an object, the whole input' }],
+    ['a request is not allowed with an invalid input', 'PermissionRequest', asked({ behavior: 'allow', updatedInput: 7 }), { error: 'decision.updatedInput must be an object, the whole input' }],
     ['half a character becomes one that can be sent', 'Stop', '{"decision":"block","reason":"a\\ud800b"}', { block: 'a\uFFFDb' }],
   ] as const)('%s', (_rule, event, stdout, answer) => {
     expect(answerOf(event, end(stdout))).toEqual(answer)
   }) // prettier-ignore
 
-  test.each(['Stop', 'PreToolUse', 'PostToolUse', 'SessionStart'] as const)('JSON without end breaks no %s', (event) => {
+  test.each(['Stop', 'PreToolUse', 'PostToolUse', 'SessionStart'] as const)('endless JSON breaks no %s', (event) => {
     const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
     const error = 'its JSON output is nested too deeply'
     expect(answerOf(event, end(deep))).toEqual({ error })
@@ -49,7 +49,7 @@ describe('what a hook prints opens nothing (spec R-SETHOOK-2)', () => {
     expect(answerOf('PreToolUse', end(deep, 2))).toEqual({ permission: 'deny', permissionReason: '' })
   })
 
-  test('whatever it is, the answer is a value, and only the words for it allow', () => {
+  test('any output yields a value, and only valid words allow', () => {
     const word = fc.constantFrom('allow', 'deny', 'ask', 'defer', 'approve', 'block', 'ALLOW', ' allow', 'allowed', 'true')
     const value = fc.oneof(word, fc.boolean(), fc.constant(null), fc.jsonValue({ maxDepth: 2 }), fc.array(word))
     const some = (...names: readonly string[]) => fc.dictionary(fc.constantFrom(...names), value)
@@ -73,24 +73,24 @@ describe('what a hook prints opens nothing (spec R-SETHOOK-2)', () => {
 describe('which hooks are called (spec R-SETHOOK-10)', () => {
   const hooksOf = (...hooks: readonly object[]) => hooksFor(readHooks({ Stop: [{ hooks }] }).hooks, 'Stop', '')
 
-  test.each([{ async: true }, { timeout: 0.001 }, { once: true }])('a guard that stands elsewhere with %j still guards', (more) => {
+  test.each([{ async: true }, { timeout: 0.001 }, { once: true }])('a guard with the matcher %j still guards', (more) => {
     const guard = command('guard.sh', { timeout: 60 })
     for (const both of [[guard, { ...guard, ...more }], [{ ...guard, ...more }, guard]])
       expect(hooksOf(...both)).toEqual([{ type: 'command', command: 'guard.sh', matcher: '', timeoutMs: 60_000, async: false }])
   }) // prettier-ignore
 
-  test('one address with other headers is another hook', () => {
+  test('one URL with other headers is another hook', () => {
     const url = 'https://a.example/'
     expect(hooksOf({ type: 'http', url }, { type: 'http', url, headers: { a: 'b' } }, { type: 'http', url })).toHaveLength(2)
   }) // prettier-ignore
 
-  test('one that is for once is called once', async () => {
+  test('a hook with once is called once', async () => {
     const { shell, written } = await run({ PreToolUse: on('echo x >> calls', { once: true }) }, [bash, bash, 'end'])
     expect([written('calls'), shell.has('PreToolUse')]).toEqual(['x\n', true])
   })
 
   test.each(['(a+)+$', '(a|a)*$', '.*.*.*.*.*.*.*.*.*.*.*.*b', '(?:a*)*c', '^(\\w+\\s?)*$'])(
-    'a matcher that would take for ever, %s, is for all, and soon',
+    'a matcher that would take for ever, %s, matches everything, quickly',
     (matcher) => {
       const { hooks } = readHooks({ PreToolUse: [{ matcher, hooks: [command('guard.sh')] }] })
       const begun = performance.now()
@@ -103,13 +103,13 @@ describe('which hooks are called (spec R-SETHOOK-10)', () => {
     ['mcp__.*__(read|write)+$', 'mcp__db__write', true],
     ['^(Bash|Edit)*$', 'Write', false],
     ['.*a.*b.*c', 'xaxbxc', true],
-  ])('one that repeats, %s, is held against %s as any other: %s', (matcher, name, fits) => {
+  ])('a repetition, %s, is compared with %s like any other: %s', (matcher, name, fits) => {
     const { hooks } = readHooks({ PreToolUse: [{ matcher, hooks: [command('x')] }] })
     expect(hooksFor(hooks, 'PreToolUse', name)).toHaveLength(fits ? 1 : 0)
   })
 
   test.each(['file:///etc/passwd', 'data:application/json,{}', 'localhost:80/x', 'ftp://a/', 'http://', 'x'])(
-    'no URL of the web: %s',
+    'rejects a URL that is not http: %s',
     (url) => {
       const { hooks, warnings } = readHooks({ Stop: [{ hooks: [{ type: 'http', url }] }] })
       expect([hooks.Stop, warnings]).toEqual([[], ['hooks: Stop[0].hooks[0]: url must be a URL that begins with http:// or https://.']])
@@ -118,7 +118,7 @@ describe('which hooks are called (spec R-SETHOOK-10)', () => {
 })
 
 describe('in a run', () => {
-  test('to stop before a call keeps it from running', async () => {
+  test('a stop before a call prevents it', async () => {
     const { reason, message, ran, requests } = await run(
       { PreToolUse: on(json({ continue: false, stopReason: 'enough', ...specific('PreToolUse', { permissionDecision: 'allow' }) })) },
       [bash],
@@ -126,7 +126,7 @@ describe('in a run', () => {
     expect([reason, message, ran, requests.length]).toEqual(['stop_requested', 'enough', [], 1])
   }) // prettier-ignore
 
-  test('a hook on a request that stops the run denies the call, whatever else it says (spec R-SETHOOK-14)', async () => {
+  test('a stopping hook on a permission request denies the call, whatever else it says (spec R-SETHOOK-14)', async () => {
     const allow = specific('PermissionRequest', { decision: { behavior: 'allow' } })
     const { ran, requests, notes } = await run(
       { PermissionRequest: on(json({ continue: false, stopReason: 'enough', systemMessage: 'note', ...allow })) },
@@ -136,7 +136,7 @@ describe('in a run', () => {
     expect([ran, requests.length, notes]).toEqual([[], 1, ['note']])
   })
 
-  test('what fails where no message can tell of it is told (spec R-SETHOOK-3)', async () => {
+  test('reports a failure that no message of the run can report (spec R-SETHOOK-3)', async () => {
     const { notes, ran } = await run(
       {
         PermissionRequest: on('echo broken >&2; exit 1'),
@@ -154,7 +154,7 @@ describe('in a run', () => {
     ])
   })
 
-  test('an async hook at the end has a moment, and no more', async () => {
+  test('gives an async hook a moment at the end, and no more', async () => {
     const { written } = await run({ Stop: on('sleep 0.3; echo sent > sent', { async: true }) }, ['end'])
     expect(written('sent')).toBe('sent\n')
     const begun = performance.now()

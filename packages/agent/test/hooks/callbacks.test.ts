@@ -13,11 +13,11 @@ function callersOf(hooks: ShellHookTable): { readonly callers: Callers; readonly
     cwd: process.cwd(),
     env: process.env,
     processes: new HookProcesses(),
-    tell: (line) => void lines.push(line),
+    emit: (line) => void lines.push(line),
     called: () => undefined,
-    letGo: () => undefined,
+    runInBackground: () => undefined,
     over: new AbortController().signal,
-    spent: new Set(),
+    finishedOnce: new Set(),
   }
   return { callers, lines }
 }
@@ -34,8 +34,8 @@ async function asked(event: HookEvent, groups: object, call: CallHook, signal = 
 const one = { hookCallbackIds: ['hook_0'] }
 const guard = { ...one, onFailure: 'block' }
 
-describe('what a function answers is what a command prints', () => {
-  test('its input is that of the event, and its JSON is read by the same rules', async () => {
+describe('the answer of a function is read like the output of a command', () => {
+  test('with the input of the event, and by the same rules for JSON', async () => {
     const seen: unknown[] = []
     const { verdict, outcome } = await asked('PreToolUse', { ...one, matcher: 'Bash' }, async (id, input) => {
       seen.push([id, input])
@@ -64,7 +64,7 @@ describe('what a function answers is what a command prints', () => {
     expect(verdict).toEqual({ permissionReason: '', contexts: [], notes: [] })
   })
 
-  test('one whose matcher does not fit is not called; of one id one is', async () => {
+  test('calls only matching ones, and one per id', async () => {
     const ids: string[] = []
     const { hooks } = readCallbackHooks(
       {
@@ -87,7 +87,7 @@ describe('a failure', () => {
     ['an answer that cannot be read', async () => ({ hookSpecificOutput: 7 }), 'hookSpecificOutput must be an object'],
   ] // prettier-ignore
 
-  test.each(failures)('%s decides nothing, and is told', async (_what, call, words) => {
+  test.each(failures)('of %s decides nothing, and is reported', async (_what, call, words) => {
     const { verdict, outcome } = await asked('PreToolUse', one, call)
     expect([verdict?.permission, verdict?.notes, outcome]).toEqual([
       undefined,
@@ -96,16 +96,16 @@ describe('a failure', () => {
     ])
   })
 
-  test.each(failures)('%s of a guard blocks', async (_what, call, words) => {
+  test.each(failures)('of %s in a guard blocks', async (_what, call, words) => {
     const { verdict } = await asked('PreToolUse', guard, call)
     expect([verdict?.permission, verdict?.permissionReason]).toEqual(['deny', `A hook failed: ${words}`])
     expect((await asked('UserPromptSubmit', guard, call)).verdict?.block).toBe(`A hook failed: ${words}`)
     expect((await asked('PermissionRequest', guard, call)).verdict?.request?.behavior).toBe('deny')
-    // An answer that is there is not sent back for ever by a guard that is broken.
+    // A broken guard must not send back an existing answer for ever.
     expect((await asked('Stop', guard, call)).verdict?.block).toBeUndefined()
   })
 
-  test('one that never answers has its time, and is told that nobody waits', async () => {
+  test('of a function that never answers ends at its timeout, with an aborted signal', async () => {
     let left = false
     const silent: CallHook = (_id, _input, signal) =>
       new Promise(() => signal.addEventListener('abort', () => void (left = true)))
@@ -119,7 +119,7 @@ describe('a failure', () => {
     expect((await asked('PreToolUse', { ...guard, timeout: 0.05 }, silent)).verdict?.permission).toBe('deny')
   })
 
-  test('one that is asked when the run is aborted is let go', async () => {
+  test('of a function called during an abort of the run is ignored', async () => {
     const abort = new AbortController()
     const { verdict } = await asked(
       'PreToolUse',
@@ -134,7 +134,7 @@ describe('a failure', () => {
   })
 })
 
-test('what cannot be read is told, and the rest is called', () => {
+test('reports invalid entries, and calls the rest', () => {
   const { hooks, warnings } = readCallbackHooks(
     {
       PreToolUse: [{ matcher: 7, hookCallbackIds: ['a'] }, { hookCallbackIds: 'b' }, { hookCallbackIds: ['c'], timeout: -1 }, null],
@@ -156,7 +156,7 @@ test('what cannot be read is told, and the rest is called', () => {
   ])
 })
 
-test('functions stand in one table with the hooks of settings, behind them', async () => {
+test('puts functions after the hooks of settings in one table', async () => {
   const { hooks: written } = readHooks({
     PostToolUse: [
       { matcher: '', hooks: [{ type: 'command', command: `echo '{"hookSpecificOutput":{"updatedToolOutput":"1"}}'` }] },
@@ -169,7 +169,7 @@ test('functions stand in one table with the hooks of settings, behind them', asy
   const { callers } = callersOf(hooks)
   const source = { signal: new AbortController().signal }
   const verdict = await callHooks({ event: 'PostToolUse', about: 'Bash', input: {}, source }, callers)
-  // Of what hooks put in its place the last counts.
+  // Of several replacements by hooks the last one counts.
   expect(verdict?.output).toBe('2')
   const shell = new ShellHooks({
     hooks,

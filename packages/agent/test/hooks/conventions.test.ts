@@ -3,24 +3,24 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ModelError } from '@halting/core'
 import { describe, expect, test } from 'vitest'
-import { answerOf } from '../../src/hooks/answer.ts'
+import { answerOf } from '../../src/hooks/hook-answer.ts'
 import { hookEvents } from '../../src/hooks/index.ts'
 import { bash, hookedRun as run, json, on, specific } from '../support/hooked-run.ts'
 
 const save = 'cat > given.json'
 
-describe('what an event is given', () => {
+describe('the input of an event', () => {
   test.each(['startup', 'resume', 'fork'] as const)('SessionStart: source %s', async (source) => {
     const { written } = await run({ SessionStart: [{ matcher: source, hooks: on(save)[0]?.hooks }] }, ['end'], { source })
     expect(JSON.parse(written('given.json'))).toMatchObject({ hook_event_name: 'SessionStart', source, model: 'scripted' })
   }) // prettier-ignore
 
-  test('a matcher of another source is not for it', async () => {
+  test('excludes hooks with a matcher for another source', async () => {
     const { cwd } = await run({ SessionStart: [{ matcher: 'resume|compact', hooks: on(save)[0]?.hooks }] }, ['end'])
     expect(existsSync(join(cwd, 'given.json'))).toBe(false)
   })
 
-  test('StopFailure: the kind of failure and its words', async () => {
+  test('StopFailure: the kind of failure and its message', async () => {
     const failure = new ModelError({ kind: 'billing_error', message: 'no credit' })
     const { written, cwd } = await run({ StopFailure: on(save), Stop: on('touch stop') }, [failure])
     const given = JSON.parse(written('given.json')) as object
@@ -42,7 +42,7 @@ describe('what an event is given', () => {
     })
   })
 
-  test('every command: its folder, and that an agent calls it', async () => {
+  test('every command: its folder, and the calling agent', async () => {
     const names = 'CLAUDE_PROJECT_DIR HALTING_PROJECT_DIR CLAUDECODE'
     const { written, cwd } = await run(
       { Stop: on(`for n in ${names}; do printf '%s ' "\${!n}"; done > env; pwd >> env`) },
@@ -53,26 +53,26 @@ describe('what an event is given', () => {
 })
 
 describe('before a call', () => {
-  test('what a hook puts in the place of the input is judged by deny rules again, also when it allows it', async () => {
+  test("a hook's replacement of the input is checked against deny rules again, even if it allows it", async () => {
     const hook = json(specific('PreToolUse', { permissionDecision: 'allow', updatedInput: { command: 'rm -rf x' } }))
     const { ran, shown } = await run({ PreToolUse: on(hook) }, [bash, 'end'], { rules: { deny: ['Bash(rm *)'] } })
     expect([ran, shown.includes('rm')]).toEqual([[], true])
   })
 
-  test('what a hook on a request puts there too', async () => {
+  test('so is the replacement by a hook on a permission request', async () => {
     const decision = { behavior: 'allow', updatedInput: { command: 'rm -rf x' } }
     const hooks = { PermissionRequest: on(json(specific('PermissionRequest', { decision }))) }
     const { ran } = await run(hooks, [bash, 'end'], { rules: { allow: [], deny: ['Bash(rm *)'] } })
     expect(ran).toEqual([])
   })
 
-  test('a hook that asks takes away what a rule allows', async () => {
+  test('a hook that asks overrides an allow rule', async () => {
     const hook = json(specific('PreToolUse', { permissionDecision: 'ask' }))
     const { ran } = await run({ PreToolUse: on(hook) }, [bash, 'end'], { onAsk: 'end' })
     expect(ran).toEqual([])
   })
 
-  test('a deny rule comes before hooks: they are not asked about what is denied anyway', async () => {
+  test('a deny rule precedes hooks: they are not asked about denied calls', async () => {
     const { ran, cwd } = await run({ PreToolUse: on('touch asked') }, [bash, 'end'], { rules: { deny: ['Bash'] } })
     expect([ran, existsSync(join(cwd, 'asked'))]).toEqual([[], false])
   })
@@ -86,7 +86,7 @@ test('Stop hooks do not run after an interrupt', async () => {
       if (type === 'tool_start') abort.abort('interrupt')
     },
   })
-  // Whether the command had begun while the reply still streamed is a matter of which file was read first.
+  // Whether the command had begun while the reply was streaming depends on which file was read first.
   expect(['aborted_streaming', 'aborted_tools']).toContain(reason)
   expect(existsSync(join(cwd, 'stop'))).toBe(false)
 })
@@ -107,7 +107,7 @@ describe('what a hook prints', () => {
   })
 
   test.each(hookEvents.filter((event) => event !== 'UserPromptSubmit' && event !== 'SessionStart'))(
-    'plain words are no context at %s',
+    'plain text is not context at %s',
     (event) => expect(answerOf(event, end('some words'))).toEqual({}),
   )
 
@@ -116,12 +116,12 @@ describe('what a hook prints', () => {
     (event) => expect(answerOf(event, end(specific(event, { additionalContext: 'c' })))).toEqual({ context: 'c' }),
   )
 
-  test('a continue that is not false stops nothing', () => {
+  test('a continue other than false stops nothing', () => {
     for (const value of [true, 'false', 0, null, []]) expect(answerOf('Stop', end({ continue: value }))).toEqual({})
   })
 })
 
-test('what is suppressed is not told in the stream', async () => {
+test('suppressed output is omitted from the stream', async () => {
   const { lines } = await run({ Stop: on(json({ suppressOutput: true, systemMessage: 'x', secret: 'geheim' })) }, [
     'end',
   ])
@@ -129,7 +129,7 @@ test('what is suppressed is not told in the stream', async () => {
   expect(JSON.stringify(lines)).not.toContain('geheim')
 })
 
-describe('exit code 2 where nothing can be blocked says nothing to the model and ends nothing', () => {
+describe('exit code 2 where nothing can be blocked reports nothing to the model and ends nothing', () => {
   test.each(['SessionStart', 'Notification', 'SessionEnd'] as const)('%s', async (event) => {
     const { reason, shown } = await run({ [event]: on('echo no >&2; exit 2') }, ['end'])
     expect([reason, shown]).toEqual(['completed', expect.not.stringContaining('no\\n')])

@@ -17,7 +17,7 @@ import { openJournal } from '@halting/journal'
 import { QueryEngine } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { afterAll, expect, test } from 'vitest'
-import { answerOf, type HookAnswer } from '../../src/hooks/answer.ts'
+import { answerOf, type HookAnswer } from '../../src/hooks/hook-answer.ts'
 import { toolResponse } from '../../src/hooks/inputs.ts'
 import { HookProcesses } from '../../src/hooks/processes.ts'
 import { runCommand } from '../../src/hooks/run-command.ts'
@@ -27,7 +27,7 @@ const folder = fileURLToPath(new URL('../../../../examples/hooks/', import.meta.
 const cwd = mkdtempSync(join(tmpdir(), 'halting-hook-examples-'))
 const path = (name: string): string => join(cwd, name)
 afterAll(() => rmSync(cwd, { recursive: true, force: true }))
-// Desktops are not told: the two programs that would do it are others here.
+// No desktop notification is sent: both programs are replaced here.
 mkdirSync(path('bin'))
 for (const name of ['osascript', 'notify-send']) {
   writeFileSync(path(`bin/${name}`), `#!/bin/sh\necho "$@" >> ${path('notified')}\n`)
@@ -120,7 +120,7 @@ for (const { script, needs, event, fields, answer, before, env = {}, after } of 
   })
 }
 
-/** A session of ours: scripts read its file as they read that of any such agent. */
+/** A session of this program: scripts read its file like that of any such agent. */
 async function keepSession(): Promise<void> {
   const session = await openJournal({ path: transcript, sessionId: 's1', cwd, version: '0' })
   const engine = new QueryEngine({ model: scriptedModel(['The answer.']), session, sessionId: 's1' })

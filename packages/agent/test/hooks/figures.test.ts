@@ -1,4 +1,4 @@
-// Spec R-LIM-50 to R-LIM-51: every hook is told what was used, and what limits leave.
+// Spec R-LIM-50 to R-LIM-51: every hook receives the usage, and what is left of limits.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,11 +20,11 @@ import { codingAgent } from '../../src/index.ts'
 import { hookEvents, readCallbackHooks, readHooks, ShellHooks, type HookEvent } from '../../src/hooks/index.ts'
 import { SessionTotals } from '../../src/hooks/session-totals.ts'
 import { joinedHooks } from '../../src/hooks/settings.ts'
-import { readPluginHooks } from '../../src/hooks/plugin-hooks.ts'
+import { readPluginHooks } from '../../src/hooks/settings-hooks.ts'
 
 const call = (name: string, id: string, input: object = {}): ScriptedReply => ({ toolCalls: [{ name, id, input }] })
 
-/** A dollar for a million tokens, whatever they are. */
+/** A dollar per million tokens of any kind. */
 const prices: Prices = {
   cost: (_model, usage) => (usage.input_tokens + usage.output_tokens) / 1e6,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1e6,
@@ -36,21 +36,21 @@ function folder(): string {
   return made
 }
 
-type Given = JsonObject & { readonly hook_event_name: HookEvent; readonly figures: HookFigures }
+type HookInput = JsonObject & { readonly hook_event_name: HookEvent; readonly figures: HookFigures }
 
 interface Session {
-  readonly given: readonly Given[]
+  readonly given: readonly HookInput[]
   readonly engine: QueryEngine
   readonly shell: ShellHooks
 }
 
-/** A session in which every event comes about, with a hook of a program on each. */
+/** A session in which every event occurs, with a hook of a program for each. */
 async function sessionWith(hooks = everywhere()): Promise<Session> {
-  const given: Given[] = []
+  const inputs: HookInput[] = []
   const cwd = folder()
   const totals = new SessionTotals({ spending: () => ({ maxBudgetUsd: 5, costUsd: 0 }) })
   const { hooks: table } = readCallbackHooks(hooks, async (_id, input) => {
-    given.push(input as Given)
+    inputs.push(input as HookInput)
     return {}
   })
   const replies: (ScriptedReply | Error)[] = [
@@ -58,7 +58,7 @@ async function sessionWith(hooks = everywhere()): Promise<Session> {
     call('Fail', 'c2'),
     call('Asked', 'c3'),
     call('Agent', 'c4'),
-    // So much that there is something to compact.
+    // Enough that there is something to compact.
     ...['c5', 'c6', 'c7', 'c8'].map((id) => call('Bash', id, { text: 'words '.repeat(4_000) })),
     'the answer',
     'what was said',
@@ -124,7 +124,7 @@ async function sessionWith(hooks = everywhere()): Promise<Session> {
   for await (const _ of engine.submit('/compact'));
   for await (const _ of engine.submit('again'));
   await shell.end('other')
-  return { given, engine, shell }
+  return { given: inputs, engine, shell }
 }
 
 function everywhere(): object {
@@ -140,24 +140,24 @@ const isFigures = {
   left: expect.any(Object),
 }
 
-test('every event has the figures: a new one without any fails here', async () => {
-  const { given } = await sessionWith()
-  const seen = new Map(given.map((input) => [input.hook_event_name, input.figures]))
-  // Each of them came about.
+test('every event has figures: a new one without any fails here', async () => {
+  const { given: inputs } = await sessionWith()
+  const seen = new Map(inputs.map((input) => [input.hook_event_name, input.figures]))
+  // Each of them occurred.
   expect(hookEvents.filter((event) => !seen.has(event))).toEqual([])
   for (const event of hookEvents) expect([event, seen.get(event)]).toEqual([event, isFigures])
 })
 
-test('those of the run are what it has used so far, with what each of its limits leaves', async () => {
-  const { given } = await sessionWith()
+test('those of the run are its usage so far, with what is left of each limit', async () => {
+  const { given: inputs } = await sessionWith()
   const of = (event: HookEvent, at = 0): HookFigures | undefined =>
-    given.filter((input) => input.hook_event_name === event)[at]?.figures
+    inputs.filter((input) => input.hook_event_name === event)[at]?.figures
   expect(of('UserPromptSubmit')).toMatchObject({
     ...noFigures,
     elapsedMs: expect.any(Number),
     left: { turns: 20, toolCalls: 10, tokens: 1_000_000, usd: 5 },
   })
-  // The call itself counts once the results of its reply are in.
+  // The call itself counts once the results of its reply have arrived.
   expect(of('PostToolUse')).toMatchObject({ turns: 0, toolCalls: 0 })
   const first = of('PreToolUse', 1)
   expect(first).toMatchObject({ turns: 1, toolCalls: 1, left: { turns: 19, toolCalls: 9 } })
@@ -168,14 +168,14 @@ test('those of the run are what it has used so far, with what each of its limits
   const stop = of('Stop')
   expect(stop).toMatchObject({ turns: 8, toolCalls: 8, left: { turns: 12, toolCalls: 2 } })
   expect(stop?.usd).toBeGreaterThan(of('PreToolUse', 3)!.usd)
-  // An agent has turns of its own; money and time are those of the run.
+  // An agent has its own turns; cost and time are those of the run.
   expect(of('SubagentStop')).toMatchObject({ turns: 0 })
 })
 
-test('SessionStart, SessionEnd, Notification and PreSkillShellCommand have the sums of the session so far', async () => {
-  const { given, engine } = await sessionWith()
+test('SessionStart, SessionEnd, Notification and PreSkillShellCommand have the usage of the session so far', async () => {
+  const { given: inputs, engine } = await sessionWith()
   const of = (event: HookEvent): readonly HookFigures[] =>
-    given.filter((input) => input.hook_event_name === event).map(({ figures }) => figures)
+    inputs.filter((input) => input.hook_event_name === event).map(({ figures }) => figures)
   const [begin, afterCompaction] = of('SessionStart')
   expect(begin).toEqual({ ...noFigures, elapsedMs: expect.any(Number), left: { usd: 5 } })
   expect(afterCompaction).toMatchObject({ turns: expect.any(Number) })
@@ -188,7 +188,7 @@ test('SessionStart, SessionEnd, Notification and PreSkillShellCommand have the s
   expect(between).toEqual({ ...idle, elapsedMs: expect.any(Number) })
   for (const figures of [during, between]) expect(Object.keys(figures!.left)).toEqual(['usd'])
   const [end] = of('SessionEnd')
-  // Of the request that failed nobody said what it cost.
+  // The cost of the failed request was not reported.
   const { committedUsd, costUsd } = engine.lastTerminal!
   expect(end!.usd).toBeCloseTo(engine.totalCostUsd + committedUsd - costUsd, 10)
   expect(end!.left.usd).toBeCloseTo(5 - end!.usd, 10)
@@ -197,7 +197,7 @@ test('SessionStart, SessionEnd, Notification and PreSkillShellCommand have the s
   expect(Object.keys(end!.left)).toEqual(['usd'])
 })
 
-test('commands, functions and hooks of plugins read the same', async () => {
+test('commands, functions and hooks of plugins receive the same', async () => {
   const cwd = folder()
   const group = (name: string) => ({ Stop: [{ hooks: [{ type: 'command', command: `cat > ${name}.json` }] }] })
   const inputs: JsonObject[] = []
@@ -224,7 +224,7 @@ test('commands, functions and hooks of plugins read the same', async () => {
   expect(written).toEqual([inputs[0], inputs[0]])
 })
 
-describe('a session of code', () => {
+describe('a session of a program', () => {
   const on = (name: string) => ({ hooks: [{ type: 'command', command: `cat > ${name}.json` }] })
 
   async function agentIn(cwd: string, resume?: string) {
@@ -246,9 +246,9 @@ describe('a session of code', () => {
     })
   }
   const figuresIn = (cwd: string, name: string): HookFigures =>
-    (JSON.parse(readFileSync(join(cwd, `${name}.json`), 'utf8')) as Given).figures
+    (JSON.parse(readFileSync(join(cwd, `${name}.json`), 'utf8')) as HookInput).figures
 
-  test('SessionEnd has the sum of its runs, and of those of the process before', async () => {
+  test('SessionEnd has the usage of its runs, including those of the process before', async () => {
     const cwd = folder()
     const first = await agentIn(cwd)
     const engine = await first.engine()
@@ -269,7 +269,7 @@ describe('a session of code', () => {
     expect(total.left.usd).toBeCloseTo(3 - total.usd, 10)
   })
 
-  test('runs of agents count, too', async () => {
+  test('runs of agents are counted', async () => {
     const cwd = folder()
     const builder = await agentIn(cwd)
     await builder.build().execute(AgentState.empty().withUserMessage('one'))

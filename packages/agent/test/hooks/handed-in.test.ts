@@ -11,7 +11,7 @@ const prompts = (text: string): readonly unknown[] =>
     .split('\n')
     .map((line) => (JSON.parse(line) as { readonly prompt: unknown }).prompt)
 
-test('each message is put to the hooks once, before the model sees it, and what they print goes beside it', async () => {
+test('passes each message to the hooks once, before the model sees it, and puts their output next to it', async () => {
   const { requests, written, reason, shown } = await run({ UserPromptSubmit: noSecrets }, [bash, 'one', 'two'], {
     meanwhile: (engine) => {
       engine.steer('rather in French')
@@ -24,7 +24,7 @@ test('each message is put to the hooks once, before the model sees it, and what 
   expect(shown.match(/UserPromptSubmit hook: on main/g)).toHaveLength(4)
 })
 
-test('exit 2 erases a message that steers: the model never sees it, and the run goes on', async () => {
+test('exit 2 erases a steering message: the model never sees it, and the run continues', async () => {
   const { requests, reason, engine, messages } = await run({ UserPromptSubmit: noSecrets }, [bash, 'one'], {
     meanwhile: (going) => {
       going.steer('my password is hunter2')
@@ -41,7 +41,7 @@ test('exit 2 erases a message that steers: the model never sees it, and the run 
   expect(JSON.stringify(requests)).not.toContain('hunter2')
 })
 
-test('exit 2 erases a message that was to begin anew after the answer, and ends the run', async () => {
+test('exit 2 erases a follow-up message, and ends the run', async () => {
   const { requests, reason, message, engine } = await run({ UserPromptSubmit: noSecrets }, [bash, 'one'], {
     meanwhile: (going) => void going.followUp('my password is hunter2'),
   })

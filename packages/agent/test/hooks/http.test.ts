@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type RequestListener } from 'no
 import { createServer as createTlsServer } from 'node:tls'
 import type { AddressInfo, Server } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { answerOf } from '../../src/hooks/answer.ts'
+import { answerOf } from '../../src/hooks/hook-answer.ts'
 import { HookProcesses } from '../../src/hooks/processes.ts'
 import { runHook } from '../../src/hooks/run-hook.ts'
 import { readHooks, ShellHooks } from '../../src/hooks/index.ts'
@@ -14,7 +14,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** A service; gives its address, and the headers of what it was asked. */
+/** A service; returns its URL, and the headers of the requests that it received. */
 async function service(
   answer: RequestListener,
 ): Promise<{ readonly url: string; readonly seen: IncomingHttpHeaders[] }> {
@@ -40,7 +40,7 @@ async function post(fields: object, signal = new AbortController().signal) {
   return runHook({ hook, input: { a: 1 }, source: { signal } }, { cwd: '/', env, processes: new HookProcesses() })
 }
 
-test.each([301, 302, 303, 307, 308])('a service that sends on with %d: nothing goes elsewhere', async (status) => {
+test.each([301, 302, 303, 307, 308])('a redirect with %d is not followed', async (status) => {
   const other = await service((_request, response) => response.end('{"decision":"block","reason":"theirs"}'))
   const { url } = await service((_request, response) => response.writeHead(status, { location: other.url }).end())
   const ended = await post({ url, headers: { 'x-key': '$TOKEN' } })
@@ -49,7 +49,7 @@ test.each([301, 302, 303, 307, 308])('a service that sends on with %d: nothing g
 }) // prettier-ignore
 
 test.each(['file:///etc/passwd', 'data:application/json,{}', 'http://169.254.169.254/latest/meta-data/'])(
-  'nor to %s',
+  'nor one to %s',
   async (location) => {
     const { url } = await service((_request, response) => response.writeHead(307, { location }).end())
     expect(answerOf('Stop', await post({ url }))).toEqual({ error: expect.stringContaining('HTTP 307') as unknown })
@@ -57,7 +57,7 @@ test.each(['file:///etc/passwd', 'data:application/json,{}', 'http://169.254.169
 )
 
 describe('variables in headers', () => {
-  test('those that are allowed, where the hook names them', async () => {
+  test('are expanded if the hook lists them', async () => {
     const { url, seen } = await service((_request, response) => response.end())
     await post({ url, headers: { a: '$TOKEN ${OTHER} $NONE' } })
     await post({ url, headers: { a: '$TOKEN ${OTHER}' }, allowedEnvVars: ['TOKEN'] })
@@ -66,7 +66,7 @@ describe('variables in headers', () => {
   })
 
   test.each([{ a: '$LINES' }, { 'a b': '$TOKEN' }, { a: '$TOKEN\u0000' }, { a: '$TOKEN €' }])(
-    'what no header can hold is told without it: %j',
+    'are omitted from errors about invalid headers: %j',
     async (headers) => {
       const { url, seen } = await service((_request, response) => response.end())
       const { error = '' } = answerOf('Stop', await post({ url, headers }))
@@ -75,7 +75,7 @@ describe('variables in headers', () => {
   ) // prettier-ignore
 })
 
-describe('decides nothing, and is told', () => {
+describe('a failure that decides nothing, and is reported', () => {
   const words = async (fields: object): Promise<string> => answerOf('PreToolUse', await post(fields)).error ?? 'nothing'
 
   test('a body that never ends, fast or slow', async () => {
@@ -94,14 +94,14 @@ describe('decides nothing, and is told', () => {
     expect(await words({ url: drip.url, timeout: 0.5 })).toBe('it timed out')
   })
 
-  test('half a JSON, and JSON without end', async () => {
+  test('half a JSON, and endless JSON', async () => {
     const half = await service((_request, response) => response.end('{"decision":"bl'))
     expect(await words({ url: half.url })).toBe('its output starts like JSON but is not valid JSON')
     const deep = await service((_request, response) => response.end(`${'{"a":'.repeat(90_000)}1${'}'.repeat(90_000)}`))
     expect(await words({ url: deep.url })).toBe('its JSON output is nested too deeply')
   })
 
-  test('nobody there, a service that hangs up, and one without a certificate that holds', async () => {
+  test('a missing service, one that hangs up, and one with an invalid certificate', async () => {
     const { url } = await service((request) => request.socket.destroy())
     expect(await words({ url })).toMatch(/^not started: 127\.0\.0\.1:\d+: (?:UND_ERR_SOCKET|ECONNRESET)$/)
     const server = createTlsServer({})
@@ -111,7 +111,7 @@ describe('decides nothing, and is told', () => {
   })
 })
 
-test('a service that never answers an async hook does not keep the program', async () => {
+test('a service that never answers an async hook does not block the program', async () => {
   const { url } = await service(() => undefined)
   const { hooks } = readHooks({ Notification: [{ hooks: [{ type: 'http', url }, { type: 'http', url: `${url}b`, async: true }] }] })
   const common = { sessionId: 's', transcriptPath: '/t', cwd: '/', env: {}, permissionMode: () => 'default', model: 'm' }

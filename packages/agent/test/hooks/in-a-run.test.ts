@@ -55,7 +55,7 @@ interface Ran {
   readonly events: readonly RunEvent[]
   readonly lines: readonly HookLine[]
   readonly reason: string | undefined
-  /** What the model was shown last, as text. */
+  /** The last request to the model, as text. */
   readonly shown: string
 }
 
@@ -103,7 +103,7 @@ async function run(
   return { engine, requests, messages, events, lines, reason: engine.lastTerminal?.reason, shown }
 }
 
-test('what each event is given', async () => {
+test('passes the documented input to each event', async () => {
   const events = ['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'PostToolBatch', 'Stop', 'SubagentStart', 'SubagentStop', 'SessionEnd'] // prettier-ignore
   const hooks = Object.fromEntries(events.map((event) => [event, on(`cat > ${event}.json`)]))
   let turn = 0
@@ -141,12 +141,12 @@ test('what each event is given', async () => {
 })
 
 describe('before a tool', () => {
-  test('exit 2 denies, and the model is told why', async () => {
+  test('exit 2 denies, and the model gets the reason', async () => {
     const { shown } = await run({ PreToolUse: on('echo not that >&2; exit 2', 'Bash') }, [callOf('Bash'), 'end'])
     expect([ran, shown.includes('not that')]).toEqual([[], true])
   })
 
-  test('a changed input is the whole input', async () => {
+  test('a changed input replaces the whole input', async () => {
     const hook = specific('PreToolUse', { permissionDecision: 'allow', updatedInput: { command: 'safe' } })
     await run({ PreToolUse: on(hook) }, [callOf('Bash', { command: 'rm', other: 1 }), 'end'])
     expect(ran).toEqual([{ command: 'safe' }])
@@ -162,20 +162,20 @@ describe('before a tool', () => {
     expect(ran).toHaveLength(times)
   })
 
-  test('defer leaves the call open, and the run ends for a person to decide', async () => {
+  test('defer leaves the call open, and the run ends until a user decides', async () => {
     const { reason } = await run({ PreToolUse: on(specific('PreToolUse', { permissionDecision: 'defer' })) }, [
       callOf('Bash'),
     ])
     expect([reason, ran]).toEqual(['needs_approval', []])
   })
 
-  test('a crash, a timeout and half a JSON decide nothing, and are told', async () => {
+  test('a crash, a timeout and half a JSON decide nothing, and are reported', async () => {
     const hooks = [command('exit 1'), command('sleep 9', { timeout: 0.3 }), command(`printf '{"decision":"block"'`)]
     const { messages } = await run({ PreToolUse: [{ hooks }] }, [callOf('Bash'), 'end'])
-    const told = messages.flatMap((message) =>
+    const notes = messages.flatMap((message) =>
       'subtype' in message && message.subtype === 'informational' ? [message.message] : [],
     )
-    expect([ran.length, told]).toEqual([
+    expect([ran.length, notes]).toEqual([
       1,
       [
         'A PreToolUse hook failed (exit 1): exit code 1.',
@@ -185,7 +185,7 @@ describe('before a tool', () => {
     ])
   })
 
-  test('hooks run beside each other, and one that another does not wait for holds nothing', async () => {
+  test('hooks run in parallel, and a background hook blocks nothing', async () => {
     const hooks = [
       command('touch a; for i in $(seq 200); do [ -e b ] && exit 0; sleep 0.05; done; echo alone >&2; exit 2'),
       command('touch b; for i in $(seq 200); do [ -e a ] && exit 0; sleep 0.05; done; echo alone >&2; exit 2'),
@@ -197,29 +197,29 @@ describe('before a tool', () => {
   })
 })
 
-describe('the person is asked', () => {
+describe('a permission request', () => {
   const asked = { rules: { allow: [] } }
-  test('a hook allows, with another input', async () => {
+  test('is allowed by a hook, with another input', async () => {
     const decision = { behavior: 'allow', updatedInput: { command: 'other' } }
     await run({ PermissionRequest: on(specific('PermissionRequest', { decision })) }, [callOf('Bash'), 'end'], asked)
     expect(ran).toEqual([{ command: 'other' }])
   })
 
-  test('a hook denies; with interrupt the run ends', async () => {
+  test('is denied by a hook; with interrupt the run ends', async () => {
     const deny = (interrupt: boolean) => on(specific('PermissionRequest', { decision: { behavior: 'deny', message: 'never', interrupt } })) // prettier-ignore
     const { shown } = await run({ PermissionRequest: deny(false) }, [callOf('Bash'), 'end'], asked)
     expect(shown).toContain('never')
     expect((await run({ PermissionRequest: deny(true) }, [callOf('Bash'), 'end'], asked)).reason).toBe('aborted_tools')
   })
 
-  test('a hook that says nothing leaves it as it was: denied where nobody is there', async () => {
+  test('is denied if no hook decides and nobody is there', async () => {
     const { shown } = await run({ PermissionRequest: on('cat > asked.json') }, [callOf('Bash'), 'end'], asked)
     expect([ran, shown.includes('Not allowed:'), written('asked.json')?.tool_name]).toEqual([[], true, 'Bash'])
   })
 })
 
 describe('after a tool', () => {
-  test('exit 2 shows the model stderr, behind the result', async () => {
+  test('exit 2 shows stderr to the model, after the result', async () => {
     const { requests } = await run({ PostToolUse: on('echo lint: line 3 >&2; exit 2') }, [callOf('Bash'), 'end'])
     expect(
       requests
@@ -232,7 +232,7 @@ describe('after a tool', () => {
     ])
   })
 
-  test('the result is replaced', async () => {
+  test('a hook replaces the result', async () => {
     const { shown } = await run({ PostToolUse: on(specific('PostToolUse', { updatedToolOutput: 'redacted' })) }, [
       callOf('Bash'),
       'end',
@@ -242,7 +242,7 @@ describe('after a tool', () => {
 
   describe('with onError: withhold (R-SETHOOK-25)', () => {
     const redacts = (text: string, more: object = {}) => [{ hooks: [command(text, { onError: 'withhold', ...more })] }]
-    /** Everything that a reader of the run, or of its record, is told. */
+    /** Everything that a reader of the run, or of its record, receives. */
     const everything = ({ shown, messages, events, lines }: Ran): string =>
       JSON.stringify([shown, messages, events.filter(({ type }) => type !== 'model_update'), lines])
 
@@ -257,7 +257,7 @@ describe('after a tool', () => {
       ],
       ['prints text in place of an answer', 'echo redacted'],
       ['takes too long', 'cat; sleep 60', { timeout: 0.2 }],
-    ])('a hook that %s has the result withheld', async (_how, text, more) => {
+    ])('a hook that %s causes the result to be withheld', async (_how, text, more) => {
       const ended = await run({ PostToolUse: redacts(text, more) }, [callOf('Bash'), 'end'])
       expect(ended.reason).toBe('completed')
       expect(ended.shown).toContain('its result is withheld: a hook that redacts results failed')
@@ -272,7 +272,7 @@ describe('after a tool', () => {
       expect(passed.shown).toContain('broken')
     })
 
-    test('what it made of the result counts before what another hook made of it', async () => {
+    test('its output takes precedence over that of another hook', async () => {
       const other = specific('PostToolUse', { updatedToolOutput: 'tool output, and more' })
       const hooks = [...redacts(specific('PostToolUse', { updatedToolOutput: '***' })), ...on(other)]
       const ended = await run({ PostToolUse: hooks }, [callOf('Bash'), 'end'])
@@ -294,7 +294,7 @@ describe('after a tool', () => {
     })
   })
 
-  test('a stop at PostToolUse leaves out calls that have not begun, and says so in their results', async () => {
+  test('a stop at PostToolUse skips calls that have not begun, and says so in their results', async () => {
     const begun: unknown[] = []
     const look = tool({ name: 'Look', description: '', readOnly: true, execute: (input: unknown) => (begun.push(input), 'seen') })
     const calls = (name: string): ScriptedReply => ({ toolCalls: [1, 2, 3].map((n) => ({ name, id: `c${n}`, input: { n } })) })
@@ -315,7 +315,7 @@ describe('after a tool', () => {
 })
 
 describe('a prompt', () => {
-  test('plain output and context go beside it', async () => {
+  test('gets plain output and context next to it', async () => {
     const { shown } = await run({ UserPromptSubmit: on('echo on branch main'), SessionStart: on('echo be brief') }, [
       'end',
     ])
@@ -323,7 +323,7 @@ describe('a prompt', () => {
     expect(shown).toContain('UserPromptSubmit hook: on branch main')
   })
 
-  test('exit 2 erases it: the model never sees it, also not later', async () => {
+  test('is erased by exit 2: the model never sees it, even later', async () => {
     const first = await run({ UserPromptSubmit: on('grep -q "hunter2" && { echo a secret >&2; exit 2; }; exit 0') }, ['end'], { prompt: 'my password is hunter2' })
     expect([first.reason, first.engine.lastTerminal?.signal.message, first.requests.length]).toEqual(['stop_requested', 'A hook blocked the prompt: a secret', 0])
     for await (const _ of first.engine.submit('and now'));
@@ -333,14 +333,14 @@ describe('a prompt', () => {
 })
 
 describe('the end of an answer', () => {
-  test('a block sends the model back with the reason, once stop_hook_active is looked at', async () => {
+  test('a block sends the model back with the reason, until stop_hook_active is set', async () => {
     const hook =
       'cat > stop.json; grep -q \'"stop_hook_active":true\' stop.json && exit 0; echo run the tests >&2; exit 2'
     const { requests, shown, reason } = await run({ Stop: on(hook) }, ['one', 'two'])
     expect([requests.length, shown.includes('run the tests'), reason]).toEqual([2, true, 'completed'])
   })
 
-  test('one that blocks for ever ends the run: after eight times, or three for the same reason', async () => {
+  test('a hook that blocks for ever ends the run: after eight times, or three for the same reason', async () => {
     const counts = 'echo x >> asked; echo again "$(wc -l < asked)" >&2; exit 2'
     const often = await run({ Stop: on(counts) }, () => 'done')
     expect([often.requests.length, often.reason]).toEqual([9, 'stop_hook_unmet'])
@@ -356,12 +356,12 @@ describe('the end of an answer', () => {
     expect((await run({ Stop: on('exit 2') }, ['one'])).requests).toHaveLength(1)
   })
 
-  test('continue false goes before a block', async () => {
+  test('continue false takes precedence over a block', async () => {
     const hook = json({ continue: false, stopReason: 'enough', decision: 'block', reason: 'more' })
     expect((await run({ Stop: on(hook) }, ['one'])).reason).toBe('stop_hook_prevented')
   })
 
-  test('after a failure of the API StopFailure runs, and Stop does not', async () => {
+  test('after an API failure StopFailure runs, and Stop does not', async () => {
     const refuse = () => { throw new ModelError({ kind: 'billing_error', message: 'no credit' }) } // prettier-ignore
     const { reason } = await run({ StopFailure: on('cat > failure.json'), Stop: on('touch stop') }, refuse)
     expect([reason, written('failure.json')?.error, existsSync(join(cwd, 'stop'))]).toEqual([
@@ -372,7 +372,7 @@ describe('the end of an answer', () => {
   })
 })
 
-test('a compaction is skipped, and what follows one is told', async () => {
+test('a compaction can be skipped, and hooks after one are called', async () => {
   const hooks = { PreCompact: on('cat > pre.json; exit 0'), PostCompact: on('cat > post.json'), SessionStart: on('echo remember the rules', 'compact') }
   const { engine, requests } = await run(hooks, ({ messages }) => (messages.length > 9 || messages.at(-1)?.content === 'go on' ? 'an answer' : callOf('Bash', { text: 'words '.repeat(4_000) }, `c${messages.length}`)))
   for await (const _ of engine.submit('/compact keep names'));
@@ -384,13 +384,13 @@ test('a compaction is skipped, and what follows one is told', async () => {
   expect(JSON.stringify(requests.at(-1)?.messages)).toContain('SessionStart hook: remember the rules')
 }) // prettier-ignore
 
-test('a run that is resumed does not call a hook again that has ended', async () => {
+test('a resumed run does not repeat a finished hook', async () => {
   const path = join(cwd, 's1.jsonl')
   const place = { path, sessionId: 's1', cwd, version: '0' }
   writeFileSync(join(cwd, 'count'), '')
   const hooks = { PreToolUse: on('echo x >> count'), SessionStart: on('echo s >> count') }
   const journal = await openJournal(place)
-  // The process is gone in the middle of the tool.
+  // The process is killed during the tool.
   let reached: () => void = () => undefined
   const inTool = new Promise<void>((resolve) => (reached = resolve))
   const hanging = tool({ name: 'Bash', description: '', readOnly: true, execute: () => (reached(), new Promise<string>(() => undefined)) })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect, onTestFinished, test } from 'vitest'
 import { ModelError } from '@halting/core'
-import { answerOf } from '../../src/hooks/answer.ts'
+import { answerOf } from '../../src/hooks/hook-answer.ts'
 import { HookProcesses } from '../../src/hooks/processes.ts'
 import { runCommand, stdoutLimit, type CommandCall, type HookEnd } from '../../src/hooks/run-command.ts'
 import { runHook, type EventSource } from '../../src/hooks/run-hook.ts'
@@ -27,7 +27,7 @@ const run = (command: string, more: Partial<CommandCall> = {}) =>
     processes,
   )
 
-/** Whether the process whose id stands in the file runs. */
+/** Whether the process whose id is in the file is running. */
 function runs(file: string): boolean {
   try {
     const id = Number(readFileSync(join(cwd, file), 'utf8'))
@@ -38,7 +38,7 @@ function runs(file: string): boolean {
   }
 }
 
-test('a hook is given one JSON object and tells by its code, stdout and stderr', async () => {
+test('passes one JSON object to a hook and reads its exit code, stdout and stderr', async () => {
   expect(await run('cat; echo err >&2; exit 3')).toEqual({
     kind: 'exited',
     exitCode: 3,
@@ -51,12 +51,12 @@ test.each([
   ['hangs', 'echo $$ > pid; sleep 60'],
   ['ignores SIGTERM', 'trap "" TERM; echo $$ > pid; while :; do sleep 0.05; done'],
   ['hangs in a child', "sh -c 'echo $$ > pid; sleep 60' & wait"],
-])('a hook that %s is ended with its group at its time', async (_what, command) => {
+])('a hook that %s is ended with its group at its timeout', async (_what, command) => {
   const { kind } = await run(command, { timeoutMs: 500 })
   expect([kind, existsSync(join(cwd, 'pid')), runs('pid')]).toEqual(['timed out', true, false])
 })
 
-test('a start-up file of the shell has no say in what a hook prints', async () => {
+test('a start-up file of the shell does not affect the output of a hook', async () => {
   writeFileSync(join(cwd, '.bashrc'), 'echo hello from the start-up file\n')
   const { stdout } = await run('echo mine', { env: { PATH: process.env['PATH'], HOME: cwd } })
   expect(stdout).toBe('mine\n')
@@ -67,21 +67,21 @@ test('an abort ends a hook', async () => {
   expect([kind, runs('pid')]).toEqual(['aborted', false])
 })
 
-test('a child that keeps the pipes open is not waited for, and is gone when the session is', async () => {
+test('a child that keeps the pipes open is not awaited, and ends with the session', async () => {
   const ended = await run('sleep 60 & echo $! > pid; echo done')
   expect([ended.kind, ended.stdout, runs('pid')]).toEqual(['exited', 'done\n', true])
   await processes.dispose()
   expect(runs('pid')).toBe(false)
 })
 
-test.skipIf(process.platform !== 'linux')('what left its group is gone when the session is', async () => {
+test.skipIf(process.platform !== 'linux')('a process that left its group ends with the session', async () => {
   await run("setsid sh -c 'echo $$ > pid; sleep 60' >/dev/null 2>&1 & sleep 0.3")
   expect(runs('pid')).toBe(true)
   await processes.dispose()
   expect(runs('pid')).toBe(false)
 })
 
-test('a flood of 100 MB is read, and kept to its beginning', async () => {
+test('a flood of 100 MB is read, and only its beginning is stored', async () => {
   const { exitCode, stdout } = await run('head -c 100000000 /dev/zero | tr "\\\\0" x')
   expect([exitCode, stdout.length]).toEqual([0, stdoutLimit])
 })
@@ -91,32 +91,32 @@ test.each([
   ['blanks, which could stand before an answer', 'head -c 200000000 /dev/zero | tr "\\0" " "', ' '],
   ['NUL', 'head -c 3000000 /dev/zero', '\0'],
   ['bytes that are no text', 'head -c 3000000 /dev/zero | tr "\\0" "\\377"', '\uFFFD'],
-])('%s: kept to its beginning, in the time that it takes to read', async (_what, command, character) => {
+])('%s: only the beginning is stored, in linear time', async (_what, command, character) => {
   const begun = performance.now()
   const { exitCode, stdout } = await run(command)
   expect([exitCode, stdout.length, stdout.replaceAll(character, '')]).toEqual([0, stdoutLimit, ''])
   expect(performance.now() - begun).toBeLessThan(15_000)
 })
 
-test('one that is a directory, and one that may not be run', async () => {
+test('reports a directory, and a file that may not be run', async () => {
   writeFileSync(join(cwd, 'script'), 'exit 2')
   for (const command of ['/', './script'])
     expect(answerOf('PreToolUse', await run(command))).toEqual({ error: expect.stringMatching(/^exit code 126: /) as unknown })
 }) // prettier-ignore
 
-test('no command that a system could start is told, and nothing breaks', async () => {
+test('reports a command that no system could start', async () => {
   for (const command of ['echo \0', `: ${'x'.repeat(3_000_000)}`]) {
     const hook: ShellHook = { ...common, type: 'command', command }
     expect(answerOf('PreToolUse', await call(hook)).error).toMatch(/^not started: /)
   }
 })
 
-test('a hook that closes stdin without reading it is fine', async () => {
+test('accepts a hook that closes stdin without reading it', async () => {
   const { kind, exitCode } = await run('exec <&-; sleep 0.1; exit 0', { input: 'x'.repeat(1_000_000) })
   expect([kind, exitCode]).toEqual(['exited', 0])
 })
 
-test('a hook that crashes, and one that is not there', async () => {
+test('reports a hook that crashes, and a missing one', async () => {
   expect(await run('kill -SEGV $$')).toMatchObject({ kind: 'killed', stderr: 'ended by SIGSEGV' })
   expect((await run('/no/such/hook')).exitCode).toBe(127)
   const gone = join(cwd, 'gone')
@@ -124,12 +124,12 @@ test('a hook that crashes, and one that is not there', async () => {
   expect(await run('true', { cwd: gone })).toMatchObject({ kind: 'not started', stderr })
 })
 
-test('half of a JSON is no answer', async () => {
+test('half a JSON is not an answer', async () => {
   const ended = await run('printf \'{"decision":"bl\'; kill -KILL $$')
   expect(answerOf('Stop', ended)).toEqual({ error: 'killed: ended by SIGKILL' })
 })
 
-test('one that says async is not waited for', async () => {
+test('does not wait for a hook that declares itself async', async () => {
   const begun = performance.now()
   const { kind } = await run('echo \'{"async":true}\'; echo $$ > pid; sleep 60')
   expect([kind, performance.now() - begun < 10_000]).toEqual(['left', true])
@@ -137,10 +137,10 @@ test('one that says async is not waited for', async () => {
   expect(runs('pid')).toBe(false)
 })
 
-test('progress is told while a hook writes', async () => {
-  const told: string[] = []
-  await run('echo one; sleep 1.5; echo two', { onProgress: (stdout) => void told.push(stdout) })
-  expect(told).toEqual(['one\n'])
+test('reports progress while a hook writes', async () => {
+  const progress: string[] = []
+  await run('echo one; sleep 1.5; echo two', { onProgress: (stdout) => void progress.push(stdout) })
+  expect(progress).toEqual(['one\n'])
 })
 
 const common = { matcher: '', timeoutMs: 2_000, async: false }
@@ -151,7 +151,7 @@ const call = (hook: ShellHook, ask?: EventSource['ask']) =>
     { cwd, env: { TOKEN: 't' }, processes },
   )
 
-test('http: the body is what a command prints; anything but 2xx, and silence, decide nothing', async () => {
+test('http: reads the body like the output of a command; any status but 2xx, and silence, decide nothing', async () => {
   const seen: unknown[] = []
   const server = createServer((request, response) => {
     let body = ''
@@ -184,7 +184,7 @@ test('http: the body is what a command prints; anything but 2xx, and silence, de
   expect(answerOf('Stop', await call(hook('/')))).toMatchObject({ error: expect.stringContaining('not started') })
 })
 
-test('one that takes too long is ended alone: those beside it go on, also what left its group', async () => {
+test('ends only the hook that takes too long: parallel ones continue, including processes that left its group', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'halting-beside-'))
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }))
   const processes = new HookProcesses(100)
@@ -199,7 +199,7 @@ test('one that takes too long is ended alone: those beside it go on, also what l
   expect(existsSync(join(cwd, 'escaped'))).toBe(process.platform !== 'linux')
 })
 
-test('prompt: a model says ok or why not; where it cannot be asked nothing is decided, and why is told', async () => {
+test('prompt: a model answers ok or why not; if it cannot be asked nothing is decided, and the reason is reported', async () => {
   const asked: unknown[] = []
   const said = (text: string): HookReply => ({
     kind: 'answered',

@@ -1,6 +1,6 @@
 // Spec R-SETHOOK-1 to R-SETHOOK-6: what hooks of the settings mean, one row a rule.
 import { describe, expect, test } from 'vitest'
-import { answerOf, type HookAnswer } from '../../src/hooks/answer.ts'
+import { answerOf, type HookAnswer } from '../../src/hooks/hook-answer.ts'
 import { hooksFor } from '../../src/hooks/call-hooks.ts'
 import { toolResponse } from '../../src/hooks/inputs.ts'
 import type { HookEnd } from '../../src/hooks/run-command.ts'
@@ -29,17 +29,17 @@ const rows: readonly (readonly [rule: string, event: HookEvent, ended: HookEnd, 
   ['exit 2 erases a prompt', 'UserPromptSubmit', end(2, '', 'a secret'), { block: 'a secret' }],
   ['exit 2 sends the model back', 'Stop', end(2, '', 'tests fail'), { block: 'tests fail' }],
   ['exit 2 sends a subagent back', 'SubagentStop', end(2, '', 'tests fail'), { block: 'tests fail' }],
-  ['exit 2 after a tool tells the model', 'PostToolUse', end(2, '', 'lint'), { block: 'lint' }],
+  ['exit 2 after a tool notifies the model', 'PostToolUse', end(2, '', 'lint'), { block: 'lint' }],
   ['exit 2 skips a compaction', 'PreCompact', end(2, '', 'later'), { block: 'later' }],
   ['exit 2 denies what is asked about', 'PermissionRequest', end(2, '', 'never'), { request: { behavior: 'deny', message: 'never' } }],
   ['another exit code is an error that decides nothing', 'PreToolUse', end(1, '', 'crash'), { error: 'exit code 1: crash' }],
-  ['another exit code is none where stdout is JSON', 'PreToolUse', end(1, pre({ permissionDecision: 'deny', permissionDecisionReason: 'r' })), { permission: 'deny', permissionReason: 'r' }],
+  ['another exit code is no error if stdout is JSON', 'PreToolUse', end(1, pre({ permissionDecision: 'deny', permissionDecisionReason: 'r' })), { permission: 'deny', permissionReason: 'r' }],
   ['half a JSON is an error that decides nothing', 'PreToolUse', end(0, '{"decision":"bl'), { error: 'its output starts like JSON but is not valid JSON' }],
   ['JSON may stand behind blanks', 'Stop', end(0, '\n  {"decision":"block","reason":"r"}'), { block: 'r' }],
   ['allow', 'PreToolUse', end(0, pre({ permissionDecision: 'allow' })), { permission: 'allow' }],
   ['ask', 'PreToolUse', end(0, pre({ permissionDecision: 'ask', permissionDecisionReason: 'look' })), { permission: 'ask', permissionReason: 'look' }],
   ['defer', 'PreToolUse', end(0, pre({ permissionDecision: 'defer' })), { permission: 'defer' }],
-  ['a permission that is none asks', 'PreToolUse', end(0, pre({ permissionDecision: 'maybe' })), { permission: 'ask', error: 'permissionDecision must be allow, deny, ask or defer' }],
+  ['an invalid permission asks', 'PreToolUse', end(0, pre({ permissionDecision: 'maybe' })), { permission: 'ask', error: 'permissionDecision must be allow, deny, ask or defer' }],
   ['the older word for deny', 'PreToolUse', end(0, { decision: 'block', reason: 'r' }), { permission: 'deny', permissionReason: 'r' }],
   ['the older word for allow', 'PreToolUse', end(0, { decision: 'approve' }), { permission: 'allow', permissionReason: '' }],
   ['updatedInput replaces the whole input', 'PreToolUse', end(0, pre({ updatedInput: { command: 'ls' } })), { updatedInput: { command: 'ls' } }],
@@ -56,7 +56,7 @@ const rows: readonly (readonly [rule: string, event: HookEvent, ended: HookEnd, 
   ['a request is allowed, with another input', 'PermissionRequest', end(0, specific('PermissionRequest', { decision: { behavior: 'allow', updatedInput: { a: 1 } } })), { request: { behavior: 'allow', updatedInput: { a: 1 } } }],
   ['a request is denied, and the run interrupted', 'PermissionRequest', end(0, specific('PermissionRequest', { decision: { behavior: 'deny', message: 'no', interrupt: true } })), { request: { behavior: 'deny', message: 'no', interrupt: true } }],
   ['a request is answered by nothing else', 'PermissionRequest', end(0, specific('PermissionRequest', { decision: { behavior: 'yes' } })), { error: 'decision.behavior must be allow or deny' }],
-  ['a yes with a field that nobody reads is none', 'PermissionRequest', end(0, specific('PermissionRequest', { decision: { behavior: 'allow', input: { a: 1 } } })), { error: 'decision has the field input: another input is updatedInput' }],
+  ['an approval with an unknown field is invalid', 'PermissionRequest', end(0, specific('PermissionRequest', { decision: { behavior: 'allow', input: { a: 1 } } })), { error: 'decision has the field input: another input is updatedInput' }],
   ['a timeout decides nothing', 'PreToolUse', { ...end(2, '', 'no'), kind: 'timed out' }, { error: 'it timed out' }],
   ['a signal decides nothing', 'PreToolUse', { ...end(0, '', 'ended by SIGSEGV'), kind: 'killed' }, { error: 'killed: ended by SIGSEGV' }],
   ['a list is no JSON of a hook', 'Stop', end(0, '["block"]'), {}],
@@ -66,7 +66,7 @@ test.each(rows)('%s (%s)', (_rule, event, ended, answer) => {
   expect(answerOf(event, ended)).toEqual(answer)
 })
 
-test('what the model is shown of one hook is cut at 10,000 characters', () => {
+test('context of one hook for the model is cut at 10,000 characters', () => {
   const long = 'x'.repeat(30_000)
   const shown = [
     answerOf('SessionStart', end(0, long)).context,
@@ -82,7 +82,7 @@ describe('across hooks', () => {
     [['allow', 'ask', 'defer'], 'defer'],
     [['allow', 'ask'], 'ask'],
     [['allow'], 'allow'],
-  ] as const)('%s comes to %s', (given, expected) => {
+  ] as const)('%s yields %s', (given, expected) => {
     for (const order of [given, given.toReversed()])
       expect(verdictOf(order.map((permission) => ({ permission, permissionReason: permission })))).toMatchObject({
         permission: expected,
@@ -90,7 +90,7 @@ describe('across hooks', () => {
       })
   })
 
-  test('blocks are joined, the last input and output count, and a denied request stays denied', () => {
+  test('blocks are joined, the last input and output apply, and a denied request stays denied', () => {
     const answers: readonly HookAnswer[] = [
       { block: 'one', updatedInput: { a: 1 }, output: 'first', request: { behavior: 'allow' } },
       { block: '', context: 'c' },
@@ -129,7 +129,7 @@ test.each([
 describe('settings', () => {
   const hook = { type: 'command', command: 'true' }
 
-  test('the time of each event, and seconds of its own', () => {
+  test('have default timeouts per event, and timeouts of their own', () => {
     const all = Object.fromEntries(hookEvents.map((event) => [event, [{ hooks: [hook, { ...hook, timeout: 7 }] }]]))
     const { hooks, warnings } = readHooks(all)
     expect(warnings).toEqual([])
@@ -139,7 +139,7 @@ describe('settings', () => {
     }
   })
 
-  test('identical hooks are called once, in the order in which they stand', () => {
+  test('call identical hooks once, in order', () => {
     const { hooks } = readHooks({
       PreToolUse: [
         { matcher: 'Bash', hooks: [hook, { type: 'command', command: 'date' }] },
@@ -175,18 +175,18 @@ describe('settings', () => {
     [{ Stop: [{ hooks: [{ type: 'command' }] }] }, 'hooks: Stop[0].hooks[0]: command must be a string.'],
     [{ Stop: [{ hooks: [{ type: 'agent' }] }] }, 'hooks: Stop[0].hooks[0]: unknown type "agent". Use command, http or prompt.'],
     [{ Stop: [{ hooks: [{ ...hook, timeout: 'soon' }] }] }, 'hooks: Stop[0].hooks[0]: timeout must be a number of seconds above 0.'],
-  ])('%j is told', (given, warning) => {
+  ])('reports %j', (given, warning) => {
     const { hooks, warnings } = readHooks(given)
     expect([warnings, Object.values(hooks).flat()]).toEqual([[warning], []])
   }) // prettier-ignore
 
-  test('a matcher that is no regular expression matches all: a guard does not fall silent', () => {
+  test('treat an invalid regular expression as matching everything, so that a guard still guards', () => {
     const { hooks, warnings } = readHooks({ PreToolUse: [{ matcher: 'Ba(sh', hooks: [hook] }] })
     expect(warnings[0]).toContain('so it matches every tool')
     expect(hooksFor(hooks, 'PreToolUse', 'Write')).toHaveLength(1)
   })
 
-  test('nothing that stands in settings breaks the reader', () => {
+  test('never break the parser', () => {
     const strange = [
       null,
       1,
@@ -204,13 +204,13 @@ describe('settings', () => {
   })
 })
 
-test('nothing that a hook prints breaks the reader', () => {
+test('no output of a hook breaks the parser', () => {
   const strange = ['{}', '{"continue":"no"}', '{"hookSpecificOutput":[]}', '{"decision":{}}', '{"systemMessage":1}', '{"__proto__":{"a":1}}', '\u0000{', '{"hookSpecificOutput":{"permissionDecision":{}}}', '[', 'null', '{"reason":null,"decision":"block"}']
   for (const event of hookEvents) for (const code of [0, 1, 2]) for (const text of strange)
     expect(() => verdictOf([answerOf(event, end(code, text))])).not.toThrow()
 }) // prettier-ignore
 
-test('a result has the fields that scripts look at', () => {
+test('a result has the fields that scripts expect', () => {
   const input = { file_path: '/a/b.ts', command: 'ls' }
   expect(['Bash', 'Wait', 'Write', 'Edit', 'Read', 'Grep'].map((name) => toolResponse(name, input, 'T'))).toEqual([
     { stdout: 'T', stderr: '', interrupted: false, isImage: false },

@@ -31,7 +31,7 @@ function commandOf(command: string, more: Partial<StatusLineOptions> = {}): Stat
 const printed = async (command: string, more?: Partial<StatusLineOptions>): Promise<StatusLineResult> =>
   commandOf(command, more).run({ session_id: 's1' }, size)
 
-/** Whether the process whose id stands in the file runs. */
+/** Whether the process whose id is in the file is running. */
 function runs(path: string): boolean {
   const id = Number(readFileSync(path, 'utf8'))
   try {
@@ -42,7 +42,7 @@ function runs(path: string): boolean {
   }
 }
 
-test('it gets one line of JSON on stdin, the size and the project in its environment, and no terminal', async () => {
+test('gets one line of JSON on stdin, the size and the project in its environment, and no terminal', async () => {
   const cwd = folder()
   expect(await printed('cat; echo "$COLUMNS $LINES $CLAUDE_PROJECT_DIR $PWD"; tty', { cwd })).toEqual({
     kind: 'failed',
@@ -64,12 +64,12 @@ test.each([
   ['one that is no program', 'no-such-program-of-anybody', /^exit code 127: .*no-such-program-of-anybody/],
   ['one that kills itself', 'kill -9 $$', /^killed: ended by SIGKILL$/],
   ['one that says what hooks say', 'echo "{\\"async\\": true}"; sleep 60', /for hooks$/],
-] as const)('%s ends as a value', async (_what, command, expected) => {
+] as const)('returns a value when %s', async (_what, command, expected) => {
   const result = await printed(command)
   expect(result.kind === 'failed' ? result.why : result.kind).toMatch(expected)
 })
 
-test('one that floods is read to its end and kept in part', async () => {
+test('reads a flood to its end and stores a part', async () => {
   const result = await printed('head -c 3000000 /dev/zero | tr "\\0" x')
   expect(result).toEqual({ kind: 'printed', text: 'x'.repeat(20_000) })
 })
@@ -78,14 +78,14 @@ test.each([
   ['hangs', 'echo $$ > pid; sleep 60'],
   ['ignores SIGTERM', 'trap "" TERM; echo $$ > pid; while :; do sleep 0.05; done'],
   ['hangs in a child', "sh -c 'echo $$ > pid; sleep 60' & wait"],
-])('one that %s is ended with its group at its time', async (_what, command) => {
+])('ends one that %s with its group at its timeout', async (_what, command) => {
   const cwd = folder()
   const result = await printed(command, { cwd, timeoutMs: 400 })
   expect(result).toEqual({ kind: 'failed', why: 'it took longer than 0.4 s and was ended' })
   expect(runs(join(cwd, 'pid'))).toBe(false)
 })
 
-test('what runs is gone when the session is left, with what it left in the background', async () => {
+test('ends running commands with the session, including background ones', async () => {
   const cwd = folder()
   const command = commandOf('sleep 60 & echo $! > left; [ -e again ] && { echo $$ > pid; sleep 60; }; touch again', {
     cwd,
@@ -100,16 +100,16 @@ test('what runs is gone when the session is left, with what it left in the backg
   expect(await command.run({}, size)).toEqual({ kind: 'ended' })
 })
 
-test('what earlier runs left in the background does not add up', async () => {
+test('limits background processes of earlier runs', async () => {
   const cwd = folder()
   const command = commandOf('sleep 60 >/dev/null 2>&1 & echo $! > "left-$(ls | wc -l)"', { cwd })
   for (let times = 0; times < 7; times++) await command.run({}, size)
   const left = Array.from({ length: 7 }, (_, at) => runs(join(cwd, `left-${at}`)))
-  // Before the last run four were let go on.
+  // Before the last run four were left running.
   expect(left).toEqual([false, false, true, true, true, true, true])
 })
 
-test('git that it starts runs nothing that the repository names, and takes no lock', async () => {
+test('runs git so that no program of the repository is run, and no lock is taken', async () => {
   const cwd = folder()
   const git = (...args: readonly string[]) => spawnSync('git', args, { cwd })
   git('init', '-q')
@@ -126,7 +126,7 @@ test('git that it starts runs nothing that the repository names, and takes no lo
 })
 
 describe.skipIf(!isBubblewrapThere)('in a sandbox (needs bubblewrap)', () => {
-  test('it is confined as hooks are, and reads the transcript', async () => {
+  test('is confined like hooks, and reads the transcript', async () => {
     const world = await makeWorld()
     const sandbox = await sandboxIn(world)
     onTestFinished(() => sandbox.dispose())

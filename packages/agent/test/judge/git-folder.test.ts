@@ -66,7 +66,7 @@ function cacheUntracked(cwd: string): void {
   expect(readFileSync(join(cwd, '.git/index'), 'latin1')).toContain('zz/')
 }
 
-describe('what git and everyday tools make is let through', () => {
+describe('what git and everyday tools create is allowed', () => {
   const made: Readonly<Record<string, (cwd: string) => string | void>> = {
     'packed references and objects': (cwd) => void git(cwd, 'gc', '-q'),
     'a commit graph in layers': (cwd) => {
@@ -147,7 +147,7 @@ describe('what git and everyday tools make is let through', () => {
     const cwd = repository()
     const folder = make(cwd) ?? cwd
     expect(asked(folder)).toEqual([])
-    // Once more by what was stored of the first time.
+    // Once more, from the cached result.
     expect(asked(folder)).toEqual([])
   })
 
@@ -250,7 +250,7 @@ describe('what leads elsewhere asks', () => {
     expect(asked(cwd)).toEqual(lines)
   })
 
-  test('also in a second work tree, in a submodule, and beside a command that a rule allows', () => {
+  test('also in a second work tree, in a submodule, and next to a command that a rule allows', () => {
     const cwd = repository()
     const tree = join(temporaryFolder(), 'tree')
     git(cwd, 'worktree', 'add', '-q', tree)
@@ -270,7 +270,7 @@ describe('what leads elsewhere asks', () => {
     expect(judged('git log', { cwd })).toBe('ask')
   })
 
-  test('a change is seen although what was listed is stored', () => {
+  test('detects a change although the listing is cached', () => {
     const cwd = repository()
     const old = new Date(Date.now() - 60_000)
     for (const name of readdirSync(cwd, { recursive: true, encoding: 'utf8' })) utimesSync(join(cwd, name), old, old)
@@ -285,7 +285,7 @@ describe('what leads elsewhere asks', () => {
   })
 })
 
-test('under rules about files it asks in bypassPermissions, too', () => {
+test('also asks in bypassPermissions if there are rules about files', () => {
   const cwd = repository()
   const options = { mode: 'bypassPermissions', deny: ['Read(//elsewhere/x)'] } as const
   expect(asked(cwd, options)).toEqual([])
@@ -315,7 +315,7 @@ describe('the first message', () => {
         writeFileSync(join(cwd, '.git/index'), index.replace('src/b.txt', '../x/b.tx'), 'latin1')
       },
     ],
-  ])('says nothing of one %s', async (_name, make) => {
+  ])('mentions nothing of a repository %s', async (_name, make) => {
     const cwd = repository()
     make(cwd)
     expect(await gitSummary(cwd, process.env)).toBeUndefined()
@@ -350,7 +350,7 @@ describe('an index that leads elsewhere', () => {
     const cwd = repository()
     writeFileSync(join(cwd, 'zz'), 'x')
     git(cwd, 'update-index', '--index-version', String(version))
-    // Version 3 is that of entries with further flags.
+    // Version 3 has entries with further flags.
     git(cwd, 'add', '-N', 'zz')
     expect(askedOfIndex(cwd)).toEqual([])
     replaced(cwd, 'src/b.txt', '../x/b.tx')

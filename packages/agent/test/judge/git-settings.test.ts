@@ -11,7 +11,7 @@ import { judged } from '../../../policy/test/judge/support.ts'
 
 const git = (cwd: string, ...args: readonly string[]): string => execFileSync('git', args, { cwd, encoding: 'utf8' })
 
-/** Made once: of what a test does, to make a repository takes longest. */
+/** Created once: creating a repository takes most of a test's time. */
 const template = mkdtempSync(join(tmpdir(), 'halting-git-'))
 afterAll(() => rmSync(template, { recursive: true, force: true }))
 git(template, 'init', '-q')
@@ -84,7 +84,7 @@ describe('a setting of the repository that names a program', () => {
     expect([key, command, existsSync(mark)]).toEqual([key, command, false])
   })
 
-  test('is one that does its harm when git is run as it is', () => {
+  test('does its harm when git is run unprotected', () => {
     const harmful = ['core.fsmonitor', 'diff.external', 'diff.d.textconv', 'diff.d.command', 'filter.f.clean'].filter(
       (key) => {
         const { cwd, mark, evil } = repository()
@@ -96,7 +96,7 @@ describe('a setting of the repository that names a program', () => {
     expect(harmful).toHaveLength(5)
   })
 
-  test('also in a folder below, a folder of its own, a work tree and a submodule', async () => {
+  test('is also found in a subfolder, a separate git folder, a work tree and a submodule', async () => {
     const { cwd, mark, evil } = repository()
     const inner = join(cwd, 'sub')
     mkdirSync(inner)
@@ -108,7 +108,7 @@ describe('a setting of the repository that names a program', () => {
     expect(judged('git -C sub status', { cwd })).toBe('ask')
     expect(judged('cd sub && git status', { cwd })).toBe('ask')
     expect(judged('git status', { cwd })).toBe('allow')
-    // As a submodule it is gone into, with an environment without our settings.
+    // A submodule is entered with an environment without our settings.
     git(cwd, 'add', 'sub')
     expect(judged('git status', { cwd })).toBe('ask')
     expect(judged('git log --oneline', { cwd })).toBe('allow')
@@ -130,7 +130,7 @@ describe('a setting of the repository that names a program', () => {
     expect(judged('cd innocent && git log', { cwd })).toBe('ask')
   })
 
-  test('a file of settings that is not plainly one asks', () => {
+  test('a settings file that is not plainly one asks', () => {
     for (const text of [
       '[core]\n\tfsmonitor = \\\n  x\n',
       '[include]path=x\n',
@@ -156,7 +156,7 @@ describe('a setting of the repository that names a program', () => {
     expect(judged('git status', { cwd })).toBe('ask')
   })
 
-  test('a work tree that lies elsewhere is looked at where its settings are', () => {
+  test('a work tree elsewhere is inspected where its settings are', () => {
     const { cwd, evil } = repository()
     const tree = join(temporaryFolder(), 'tree')
     git(cwd, 'worktree', 'add', '-q', tree)
@@ -193,12 +193,12 @@ describe('settings that git and everyday tools write', () => {
   })
 })
 
-describe('a setting of the repository that reading does not need', () => {
+describe('a repository setting that reading does not need', () => {
   const settings = [
     'alias.x', 'pager.x', 'column.ui', 'commit.template', 'core.askPass', 'core.gitProxy', 'core.notesRef', 'credential.helper', 'diff.x.xfuncname', 'extensions.partialClone', 'filter.lfs.clean', 'filter.x.required', 'gc.recentObjectsHook', 'gpg.format', 'guitool.x.cmd', 'help.browser', 'hook.x.command', 'http.cookieFile', 'http.proxy', 'http.sslKey', 'http.https://x/.sslCert', 'i18n.logOutputEncoding', 'include.path', 'includeIf.onbranch:x.path', 'includeIf.hasconfig:remote.*.url:x.path', 'init.templateDir', 'interactive.diffFilter', 'lfs.customtransfer.x.path', 'lfs.extension.z.clean', 'lfs.standalonetransferagent', 'lfs.storage', 'log.mailmap', 'mailmap.blob', 'man.x.cmd', 'merge.x.driver', 'notes.displayRef', 'pretty.x', 'protocol.allow', 'protocol.ext.allow', 'remote.o.partialCloneFilter', 'remote.o.promisor', 'remote.o.proxy', 'remote.o.receivepack', 'remote.o.vcs', 'sendemail.smtpServer', 'status.submoduleSummary', 'submodule.x.update', 'transfer.bundleURI', 'trailer.x.cmd', 'uploadpack.packObjectsHook', 'web.browser', 'browser.x.cmd',
   ] // prettier-ignore
 
-  test.each(sampled(settings, { deep: 1, quick: 4 }))('%s asks, by its name', (name) => {
+  test.each(sampled(settings, { deep: 1, quick: 4 }))('asks for %s, by its name', (name) => {
     const { cwd } = repository()
     git(cwd, 'config', name, 'x')
     for (const line of lines) expect([line, judged(line, { cwd })]).toEqual([line, 'ask'])
@@ -219,13 +219,13 @@ describe('a setting of the repository that reading does not need', () => {
     ['a filter of Git LFS in another folder', '[filter "lfs"]\n\tprocess = ./git-lfs filter-process\n'],
     ['a bare repository', '[core]\n\tbare\n'],
     ['a work tree without a value', '[core]\n\tworktree\n'],
-  ])('%s asks', (_name, text) => {
+  ])('asks for %s', (_name, text) => {
     const { cwd } = repository()
     writeFileSync(join(cwd, '.git/config'), text)
     for (const line of lines) expect([line, judged(line, { cwd })]).toEqual([line, 'ask'])
   })
 
-  test('nor is text converted, or a signature checked, for an option', () => {
+  test('converts no text and checks no signature for an option', () => {
     const { cwd } = repository()
     for (const line of [
       'git log --encoding=ISO-2022-CN-EXT',
@@ -245,7 +245,7 @@ describe('a setting of the repository that reading does not need', () => {
       expect([line, judged(line, { cwd })]).toEqual([line, 'allow'])
   })
 
-  test('hooks are found where git looks for them', () => {
+  test('finds hooks where git looks for them', () => {
     const { cwd } = repository()
     mkdirSync(join(cwd, 'ho oks'))
     writeFileSync(join(cwd, 'ho oks/post-index-change'), '')
@@ -266,13 +266,13 @@ describe('a setting of the repository that reading does not need', () => {
   })
 })
 
-test('files that the person includes are read, whatever the condition is', () => {
+test('reads files that the user includes, under any condition', () => {
   const home = temporaryFolder()
   const { cwd } = repository()
   const before = process.env['HOME']
   const under = (text: string, included = ''): string => {
     writeFileSync(join(home, 'included'), included)
-    // The time of the file tells that it is another one.
+    // The time of the file distinguishes it.
     rmSync(join(home, '.gitconfig'), { force: true })
     writeFileSync(join(home, '.gitconfig'), text)
     utimesSync(join(home, '.gitconfig'), new Date(), new Date((times += 1_000)))
@@ -302,7 +302,7 @@ test('files that the person includes are read, whatever the condition is', () =>
   }
 })
 
-test('beside a command that a rule allows git keeps its settings, so more is asked about', () => {
+test('next to a command that a rule allows, git keeps its settings, so more commands ask', () => {
   const { cwd } = repository()
   expect(judged('git status && make', { cwd, allow: ['Bash(make)'] })).toBe('allow')
   writeFileSync(join(cwd, '.git/hooks/post-index-change'), '#!/bin/sh\n', { mode: 0o755 })
@@ -316,7 +316,7 @@ test('beside a command that a rule allows git keeps its settings, so more is ask
   expect(judged('git status && make', { cwd: other, allow: ['Bash(make)'] })).toBe('ask')
 })
 
-test('the settings are turned off for what runs without a rule, and for nothing else', async () => {
+test('disables the settings only for what runs without a rule', async () => {
   const { cwd, mark } = repository()
   const { use } = codingTools({}, { cwd })
   writeFileSync(join(cwd, '.git/hooks/pre-commit'), `#!/bin/sh\ntouch ${mark}\n`, { mode: 0o755 })
@@ -325,7 +325,7 @@ test('the settings are turned off for what runs without a rule, and for nothing 
   expect(existsSync(mark)).toBe(true)
 })
 
-describe('what stands in the settings of git', () => {
+describe('values in the settings of git', () => {
   const token = `ghp_${'a1B2'.repeat(9)}`
 
   test.each([
@@ -333,7 +333,7 @@ describe('what stands in the settings of git', () => {
     ['remote.origin.url', `https://${token}@github.com/a/b.git`],
     ['remote.origin.pushurl', `https://${'z9'.repeat(26)}@dev.azure.com/a/b`],
     [`url.https://me:hunter22@example.org/.insteadOf`, 'https://example.org/'],
-  ])('an address with a secret in it is printed after a question alone: %s', (key, value) => {
+  ])('an address with a secret is printed only after asking: %s', (key, value) => {
     const { cwd } = repository()
     git(cwd, 'remote', 'add', 'origin', 'https://example.org/a.git')
     git(cwd, 'config', key, value)
@@ -354,7 +354,7 @@ describe('what stands in the settings of git', () => {
       expect([line, judged(line, { cwd })]).toEqual([line, 'allow'])
   })
 
-  test('a header with a token is printed after a question alone, also by its name', () => {
+  test('a header with a token is printed only after asking, also by its name', () => {
     const { cwd } = repository()
     git(cwd, 'config', 'http.https://example.org/.extraheader', 'AUTHORIZATION: basic eDp5')
     expect(judged('git config --get http.https://example.org/.extraheader', { cwd })).toBe('ask')
@@ -362,7 +362,7 @@ describe('what stands in the settings of git', () => {
     expect(judged('git remote -v', { cwd })).toBe('allow')
   })
 
-  test('without a secret they are printed', () => {
+  test('are printed if they have no secret', () => {
     const { cwd } = repository()
     git(cwd, 'remote', 'add', 'origin', 'git@github.com:a/b.git')
     git(cwd, 'remote', 'add', 'azure', 'https://organisation@dev.azure.com/organisation/a/_git/a')
@@ -378,7 +378,7 @@ describe('what stands in the settings of git', () => {
 
 describe('from a folder below the root of the repository', () => {
   test.each(['git log -p', 'git show', 'git diff HEAD', 'git grep one', 'git show HEAD:a.txt'])(
-    '%s asks where a rule is about a file of the repository that lies elsewhere in it',
+    '%s asks if a rule is about a file elsewhere in the repository',
     (line) => {
       const { cwd } = repository()
       const inner = join(cwd, 'inner')
@@ -389,7 +389,7 @@ describe('from a folder below the root of the repository', () => {
     },
   )
 
-  test('a program of git that is not described asks too', () => {
+  test('a git program without a grammar asks too', () => {
     const { cwd } = repository()
     const inner = join(cwd, 'inner')
     mkdirSync(inner)

@@ -1,4 +1,4 @@
-// Holds R-RULE-5b of docs/spec: what has a name that is not UTF-8 is judged by nobody, and asks.
+// Holds R-RULE-5b of docs/spec: a name that is not UTF-8 cannot be judged, and asks.
 import { execFileSync } from 'node:child_process'
 import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => rmSync(base, { recursive: true, force: true }))
 
 const at = (name: string): string => join(base, name)
-/** Makes names that no text can hold. */
+/** Creates names that no text can represent. */
 const bash = (script: string): void => void execFileSync('bash', ['-ec', script], { cwd: at('project') })
 
 function says(name: 'Read' | 'Edit' | 'Grep', path: string, options: Partial<PermissionOptions> = {}): string {
@@ -30,8 +30,8 @@ function says(name: 'Read' | 'Edit' | 'Grep', path: string, options: Partial<Per
   return decision instanceof Promise ? 'later' : decision.behavior
 }
 
-describe('a path that is not the one that it was read from', () => {
-  test('is neither read nor changed without a rule for all, whatever it stands in', () => {
+describe('a path that differs from its parsed form', () => {
+  test('is neither read nor changed without a rule for everything, in any position', () => {
     bash(String.raw`mkdir $'d\xff'; echo x > $'d\xff/x'; ln -s $'d\xff/x' link; ln -s $'d\xff' folder`)
     for (const path of ['d\uFFFD/x', 'link', 'folder/x', 'folder/new', 'a\uD800', 'new\uFFFD']) {
       expect([path, says('Read', path), says('Edit', path, { mode: 'acceptEdits' })]).toEqual([path, 'ask', 'ask'])
@@ -49,7 +49,7 @@ describe('a path that is not the one that it was read from', () => {
     expect(says('Read', 'src/a.ts')).toBe('allow')
   })
 
-  test('what is around such a name is judged as ever, if no pattern meets it', () => {
+  test('does not affect other arguments, unless a pattern matches it', () => {
     bash(String.raw`mkdir $'d\xff'; echo x > $'src/deep/x\xff'`)
     const options = { cwd: at('project'), mode: 'acceptEdits' as const }
     for (const command of [
@@ -66,21 +66,21 @@ describe('a path that is not the one that it was read from', () => {
       expect([command, judged(command, options)]).toEqual([command, 'ask'])
   })
 
-  test('of a shell that stands in such a folder nothing relative is known', () => {
+  test('as the folder of a shell makes relative paths unknown', () => {
     bash(String.raw`mkdir $'d\xff'`)
     const options = { cwd: at('project'), shellDirectory: () => at('project/d\uFFFD'), mode: 'acceptEdits' as const }
     for (const command of ['cat x', 'ls', 'echo x > y', 'rm -rf *']) expect(judged(command, options)).toBe('ask')
   })
 })
 
-test('a folder with a link whose name is not text is not moved, removed or copied without asking', () => {
+test('a folder containing a link whose name is not UTF-8 is not moved, removed or copied without asking', () => {
   bash(String.raw`mkdir -p m/n; ln -s ../../src $'m/n/k\xff'`)
   const options = { cwd: at('project'), mode: 'acceptEdits' as const }
   for (const command of ['mv m/n n', 'cp -r m/n n', 'mv m/n src', 'rm -rf m', 'diff -r m src'])
     expect([command, judged(command, options)]).toEqual([command, 'ask'])
 })
 
-test('searches leave out what has such a name where a rule denies reading files', async () => {
+test('searches omit such names if a rule denies reading files', async () => {
   bash(String.raw`ln .env $'h\xff'; echo KEY > $'plain\xff'; echo KEY > plain; echo KEY >> .env`)
   const search = async (deny: readonly string[]): Promise<readonly string[]> => {
     const permissions = createPermissions({ cwd: at('project'), deny })
@@ -96,7 +96,7 @@ test('searches leave out what has such a name where a rule denies reading files'
 })
 
 test.skipIf(!isDeep)(
-  'to look for other names of denied files in many folders takes a bounded time, and then asks',
+  'searching for aliases of denied files in many folders takes bounded time, and then asks',
   () => {
     mkdirSync(at('project/secret'))
     for (let n = 0; n < 5_000; n += 1) writeFileSync(at(`project/secret/${n}`), '')
@@ -117,8 +117,8 @@ test.skipIf(!isDeep)(
   60_000,
 )
 
-describe('a link that dangles', () => {
-  test('is followed as the kernel follows it: a link in it before `..` goes up', () => {
+describe('a dangling link', () => {
+  test('is followed like the kernel does: a link in it before `..` goes up', () => {
     symlinkSync(at('outside/deep'), at('project/in'))
     symlinkSync('in/../new', at('project/one'))
     symlinkSync('one', at('project/two'))
@@ -129,12 +129,12 @@ describe('a link that dangles', () => {
       at('outside/new'),
       at('project/new'),
     ])
-    // Nothing can be made there: what is missing has nothing above it.
+    // Nothing can be created there: what is missing has nothing above it.
     expect(realPath(at('project/three'))).toBe(at('outside/new'))
     expect(realPath(at('project/four'))).toBe(at('project/new'))
   })
 
-  test('in a chain that doubles at each step takes a bounded time', () => {
+  test('in a chain that doubles at each step takes bounded time', () => {
     for (let n = 0; n < 60; n += 1) symlinkSync(`${`l${n + 1}/../`.repeat(500)}l${n + 1}`, at(`project/l${n}`))
     const began = performance.now()
     expect(typeof realPath(at('project/l0'))).toBe('string')

@@ -22,7 +22,7 @@ function asking(env: Readonly<Record<string, string>> = {}): { readonly s: McpSe
   return { s: { type: 'stdio', command: process.execPath, args: [script], env } }
 }
 
-/** Servers with a person who answers so; `asked` has what they saw. */
+/** Servers with a user who answers like this; `asked` has what they saw. */
 async function withPerson(
   says: (request: ElicitationRequest, signal: AbortSignal) => ElicitationAnswer | Promise<ElicitationAnswer>,
   options: Partial<McpOptions> = {},
@@ -41,7 +41,7 @@ async function withPerson(
 
 const accept = (): ElicitationAnswer => ({ action: 'accept' })
 
-test('a server is told that forms and pages can be shown', async () => {
+test('announces that forms and pages can be shown', async () => {
   const { servers } = await withPerson(accept)
   expect(servers.statuses[0]?.info?.version).toBe('{"form":{},"url":{}}')
 })
@@ -54,12 +54,12 @@ test.each<readonly [tool: string, answer: ElicitationAnswer, reply: object]>([
   ['page', { action: 'accept', content: { name: 'Ada' } }, { action: 'accept' }],
   ['page', { action: 'decline' }, { action: 'decline' }],
   ['page', { action: 'cancel' }, { action: 'cancel' }],
-])('an answer to a %s reaches its server: %j', async (tool, answer, reply) => {
+])('passes an answer to a %s to its server: %j', async (tool, answer, reply) => {
   const { servers } = await withPerson(() => answer)
   expect(JSON.parse(textOf(await call(servers, `mcp__s__${tool}`)))).toEqual(reply)
 })
 
-test('a page is shown by its whole address, is never fetched, and is reported as finished', async () => {
+test('shows the whole address of a page, never fetches it, and reports when it is finished', async () => {
   let fetched = 0
   const site = createServer((_request, response) => {
     fetched += 1
@@ -85,7 +85,7 @@ test('a page is shown by its whole address, is never fetched, and is reported as
   site.close()
 })
 
-test('an address that no browser should open is declined, and nobody is asked', async () => {
+test('declines an address that no browser should open, and asks nobody', async () => {
   const { servers, asked } = await withPerson(accept)
   expect(JSON.parse(textOf(await call(servers, 'mcp__s__bad-page')))).toEqual({ action: 'decline' })
   expect(await call(servers, 'mcp__s__needs-nothing')).toMatchObject({ isError: true, content: pagesUnusable('s') })
@@ -93,19 +93,19 @@ test('an address that no browser should open is declined, and nobody is asked', 
 })
 
 test.each([
-  // To some readers of addresses the host is what follows the @.
+  // To some URL parsers the host is what follows the @.
   ['https://good.example\\@evil.example/x', 'https://good.example/@evil.example/x'],
   ['https:evil.example', 'https://evil.example/'],
   ['https://b\u00FCcher.example/\u202Egro.elpmaxe', 'https://xn--bcher-kva.example/%E2%80%AEgro.elpmaxe'],
   [' https://a.exa\nmple/\u001B[2J ', 'https://a.example/%1B[2J'],
-])('an address is shown as a browser reads it: %j', async (url, shown) => {
+])('shows an address as a browser parses it: %j', async (url, shown) => {
   const { servers, asked } = await withPerson(accept, {}, { PAGE_URL: url })
   await call(servers, 'mcp__s__page')
   expect(asked.map((request) => request.url)).toEqual([shown])
 })
 
 test.each(['https://good.example@evil.example/', 'https://:key@evil.example/'])(
-  'an address with a user name or password is declined: %s',
+  'declines an address with a user name or password: %s',
   async (url) => {
     const { servers, asked } = await withPerson(accept, {}, { PAGE_URL: url })
     expect(JSON.parse(textOf(await call(servers, 'mcp__s__page')))).toEqual({ action: 'decline' })
@@ -113,7 +113,7 @@ test.each(['https://good.example@evil.example/', 'https://:key@evil.example/'])(
   },
 )
 
-test('of many questions at once a person sees ten, and the rest are declined', async () => {
+test('shows ten of many questions at once, and declines the rest', async () => {
   const { servers, asked } = await withPerson(async () => {
     await setTimeout(200)
     return { action: 'accept', content: { name: 'Ada' } }
@@ -124,7 +124,7 @@ test('of many questions at once a person sees ten, and the rest are declined', a
   expect(asked).toHaveLength(10)
 })
 
-test('a server that asks again and again is declined after ten refusals, until it is called again', async () => {
+test('declines a server that keeps asking after ten refusals, until it is called again', async () => {
   const notices: string[] = []
   const { servers, asked } = await withPerson(() => ({ action: 'decline' }), {
     onUnanswered: (text) => void notices.push(text),
@@ -136,7 +136,7 @@ test('a server that asks again and again is declined after ten refusals, until i
   expect(notices).toEqual([expect.stringContaining('The MCP server s asks too many questions')])
 })
 
-test('two questions at once each have their answer', async () => {
+test('answers two questions at once separately', async () => {
   const { servers } = await withPerson(({ mode }) =>
     mode === 'url' ? { action: 'decline' } : { action: 'accept', content: { name: 'Ada' } },
   )
@@ -154,7 +154,7 @@ test.each(['form', 'page', 'needs'])('an abort withdraws the question of %s', as
     return new Promise(() => undefined)
   })
   await expect(call(servers, `mcp__s__${tool}`, {}, abort.signal)).rejects.toThrow('aborted')
-  // Also where the server does not withdraw it.
+  // Even if the server does not withdraw it.
   await expect.poll(() => withdrawn).toBe(true)
 })
 
@@ -168,7 +168,7 @@ test('a server that dies withdraws its question', async () => {
   await expect.poll(() => withdrawn).toBe(true)
 })
 
-test('a call that needs a page is made again once the server reports that the person has finished', async () => {
+test('repeats a call that needs a page once the server reports that the user has finished', async () => {
   const { servers, asked } = await withPerson(accept)
   const started = performance.now()
   expect(textOf(await call(servers, 'mcp__s__needs'))).toBe('connected')
@@ -180,13 +180,13 @@ test.each<readonly [answer: ElicitationAnswer['action'], text: string]>([
   ['decline', pagesRefused('s', [host], 'declined')],
   ['cancel', pagesRefused('s', [host], 'declined')],
   ['accept', pagesUnfinished('s', [host])],
-])('a call that needs a page is an error that says what to do: %s', async (action, text) => {
+])('returns an error with advice for a call that needs a page: %s', async (action, text) => {
   const { servers, asked } = await withPerson(() => ({ action }), { limits: { pageMs: 50 } })
   expect(await call(servers, 'mcp__s__needs-still')).toMatchObject({ isError: true, content: text })
   expect(asked).toHaveLength(1)
 })
 
-test('where nobody can answer, the result and a notice say what was declined', async () => {
+test('reports in the result and a notice what was declined if nobody can answer', async () => {
   const notices: string[] = []
   const servers = await readyServers(asking(), { onUnanswered: (text) => void notices.push(text) })
   for (let times = 0; times < 2; times++) {

@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 let files = 0
 const noteFile = (): string => join(folder, `note-${files++}`)
 
-describe('a server that is no good is named, and holds nobody up', () => {
+describe('a broken server is reported, and delays nobody', () => {
   test.each([
     ['dead', /ended \(exit code 3\).*no licence found/],
     ['garbage', new RegExp(`^${floods}$`)],
@@ -36,7 +36,7 @@ describe('a server that is no good is named, and holds nobody up', () => {
     expect(isAlive(pid)).toBe(false)
   })
 
-  test('those that do not answer have their time, all at once', async () => {
+  test('silent servers time out in parallel', async () => {
     const modes = ['silent', 'silent-list', 'half', 'deaf']
     const started = modes.map((mode) => [mode, noteFile()] as const)
     const servers = await readyServers(
@@ -50,46 +50,46 @@ describe('a server that is no good is named, and holds nobody up', () => {
     for (const [, note] of started) expect(isAlive(Number(notes(note)[0]?.split(' ')[1]))).toBe(false)
   })
 
-  test('a program that there is not, and a server that cannot be read, are told', async () => {
+  test('reports a missing program, and an unreadable server', async () => {
     const servers = await readyServers({
       gone: { type: 'stdio', command: 'there-is-no-such-program', args: [], env: {} },
       odd: { problem: 'its url must begin with http:// or https://' },
     })
     expect(servers.statuses).toEqual([
-      { name: 'gone', status: 'failed', problem: 'there is no such program', tools: 0 },
+      { name: 'gone', status: 'failed', problem: 'the program was not found', tools: 0 },
       { name: 'odd', status: 'failed', problem: 'its url must begin with http:// or https://', tools: 0 },
     ])
   })
 
-  test('pages without end are cut off', async () => {
+  test('cuts off endless pages', async () => {
     const servers = await readyServers({ pages: hostile('pages') })
     expect(servers.statuses[0]?.status).not.toBe('pending')
     expect(servers.names.length).toBeLessThanOrEqual(1_002)
   })
 })
 
-test('the first request waits a bounded time; what comes later is told', async () => {
+test('the first request waits a bounded time; later servers are reported', async () => {
   const servers = serversOf(
     { fast: hostile('good'), slow: hostile('slow', '', { SLOW_MS: '2500' }) },
     { limits: { waitAfterFirstMs: 100, waitMs: 20_000 } },
   )
   await servers.ready()
   expect(servers.statuses.map(({ status }) => status)).toEqual(['connected', 'pending'])
-  let told = 0
-  servers.onChange(() => void told++)
+  let changes = 0
+  servers.onChange(() => void changes++)
   await servers.settled()
   expect(servers.statuses.map(({ status }) => status)).toEqual(['connected', 'connected'])
-  expect(told).toBeGreaterThan(0)
+  expect(changes).toBeGreaterThan(0)
   expect(servers.names).toContain('mcp__slow__say')
 })
 
-test('where none answers the wait is over too', async () => {
+test('the wait ends if no server answers', async () => {
   const begun = performance.now()
   await serversOf({ silent: hostile('silent') }, { limits: { waitMs: 200 } }).ready()
   expect(performance.now() - begun).toBeLessThan(5_000)
 })
 
-test('what a server says of its tools bricks nothing', async () => {
+test('no description of a tool breaks anything', async () => {
   const servers = await readyServers({ liar: hostile('lying') })
   const names = servers.names.filter((name) => name.startsWith('mcp__'))
   expect(names.every((name) => /^[\w-]{1,64}$/.test(name))).toBe(true)
@@ -107,7 +107,7 @@ test('what a server says of its tools bricks nothing', async () => {
 })
 
 describe('a call', () => {
-  test('of a server that ends in it says so, and the server comes back', async () => {
+  test('of a server that ends during it says so, and the server reconnects', async () => {
     const servers = await readyServers({ s: hostile('crash') })
     const output = await call(servers, 'mcp__s__do')
     expect(output.isError).toBe(true)
@@ -116,13 +116,13 @@ describe('a call', () => {
     expect(servers.names).toContain('mcp__s__do')
   })
 
-  test('of a server that never answers ends with its time', async () => {
+  test('of a server that never answers times out', async () => {
     const servers = await readyServers({ s: hostile('hang') }, { limits: { toolMs: 300 } })
     const output = await call(servers, 'mcp__s__do')
     expect([output.isError, textOf(output)]).toEqual([true, timedOut('s', 0.3)])
   })
 
-  test('ends at once when the run is aborted, and the server is told', async () => {
+  test('ends at once when the run is aborted, and the server is notified', async () => {
     const note = noteFile()
     const servers = await readyServers({ s: hostile('hang', note) })
     const abort = new AbortController()
@@ -133,7 +133,7 @@ describe('a call', () => {
     await until(() => notes(note).includes('cancelled'))
   })
 
-  test('whose result is too large is cut, and one beyond every bound ends the connection', async () => {
+  test('with a result that is too large is cut, and one beyond every limit ends the connection', async () => {
     const servers = await readyServers(
       { large: hostile('large'), huge: hostile('too-large') },
       { limits: { outputTokens: 1_000 } },
@@ -149,7 +149,7 @@ describe('a call', () => {
     ['error', 'it did not work'],
     ['rpc-error', 'refused by the server'],
     ['nonsense', ''],
-  ])('that fails in the way %s is an error for the model', async (mode, text) => {
+  ])('that fails as %s is an error for the model', async (mode, text) => {
     const servers = await readyServers({ s: hostile(mode) })
     const output = await call(servers, 'mcp__s__do')
     expect(output.isError).toBe(true)
@@ -157,7 +157,7 @@ describe('a call', () => {
   })
 })
 
-test('nothing of a server is left, also of what it started and of one that does not heed', async () => {
+test('leaves nothing of a server, including its child processes and stubborn ones', async () => {
   const [child, deaf] = [noteFile(), noteFile()]
   const servers = serversOf(
     { child: hostile('child', child), deaf: hostile('deaf', deaf) },
@@ -170,7 +170,7 @@ test('nothing of a server is left, also of what it started and of one that does 
   expect(pids.map(isAlive)).toEqual([false, false, false])
 })
 
-test('a server that always ends is tried a number of times, and then has failed', async () => {
+test('a server that always ends is retried a number of times, and then has failed', async () => {
   const note = noteFile()
   const servers = await readyServers({ s: hostile('crash', note) })
   const starts = (): number => notes(note).filter((line) => line.startsWith('start')).length

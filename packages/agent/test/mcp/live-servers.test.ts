@@ -11,7 +11,7 @@ let folder = ''
 beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-mcp-'))))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('servers that could not be told apart are not both there', async () => {
+test('does not connect both of two servers with confusable names', async () => {
   const servers = await readyServers({ 'a b': hostile('good'), a_b: hostile('good'), '..': hostile('good') })
   expect(servers.statuses.map(({ status, problem }) => [status, problem])).toEqual([
     ['connected', undefined],
@@ -20,7 +20,7 @@ test('servers that could not be told apart are not both there', async () => {
   ])
 })
 
-test('every kind of content is shown, or said', async () => {
+test('shows or mentions every kind of content', async () => {
   const servers = await readyServers({ s: hostile('mixed') })
   expect(textOf(await call(servers, 'mcp__s__do')).split('\n')).toEqual([
     'a text',
@@ -34,7 +34,7 @@ test('every kind of content is shown, or said', async () => {
   ])
 })
 
-test('structured content is shown where nothing else says it, and is there for programs', async () => {
+test('shows structured content if no text repeats it, and passes it to programs', async () => {
   const servers = await readyServers({ s: hostile('structured') })
   expect(await call(servers, 'mcp__s__do')).toMatchObject({
     content: '{\n  "degrees": 7\n}',
@@ -42,23 +42,23 @@ test('structured content is shown where nothing else says it, and is there for p
   })
 })
 
-test('progress is told', async () => {
+test('reports progress', async () => {
   const servers = await readyServers({ s: hostile('progress') })
   const { progress } = await call(servers, 'mcp__s__do')
   expect(progress[0]).toEqual({ progress: 1, total: 3, message: 'step 1' })
 })
 
-test('tools that come while a server is there are told, and can be called', async () => {
+test('offers tools that appear later', async () => {
   const servers = await readyServers({ s: hostile('grow') })
-  let told = 0
-  servers.onChange(() => void told++)
+  let changes = 0
+  servers.onChange(() => void changes++)
   await call(servers, 'mcp__s__do')
   await until(() => servers.names.includes('mcp__s__grown'))
-  expect(told).toBeGreaterThan(0)
+  expect(changes).toBeGreaterThan(0)
   expect(textOf(await call(servers, 'mcp__s__grown'))).toContain('grown said nothing')
 })
 
-test('a question to a person is declined where nobody is there, and is put to who is', async () => {
+test('declines a question if nobody is there, and asks a user who is', async () => {
   const alone = await readyServers({ s: hostile('elicit') })
   expect(textOf(await call(alone, 'mcp__s__do'))).toBe(`{"action":"decline"}\n${questionUnanswered('s', 'Your name?')}`)
   const asked: unknown[] = []
@@ -75,7 +75,7 @@ test('a question to a person is declined where nobody is there, and is put to wh
   expect(asked).toEqual([['s', 'Your name?']])
 })
 
-test('a question that nobody answers is over with the time of a call (spec R-MCP-11a)', async () => {
+test('an unanswered question ends with the time of the call (spec R-MCP-11a)', async () => {
   let isOver = false
   const servers = await readyServers(
     { s: hostile('elicit') },
@@ -91,7 +91,7 @@ test('a question that nobody answers is over with the time of a call (spec R-MCP
   await until(() => isOver)
 })
 
-test('resources are listed and read', async () => {
+test('lists and reads resources', async () => {
   const servers = await readyServers({ s: hostile('good') })
   expect(textOf(await call(servers, 'ListMcpResources'))).toBe(
     `${resourceCount('s', 1)}\n  mem://one | one | text/plain`,
@@ -105,7 +105,7 @@ test('resources are listed and read', async () => {
   })
 })
 
-test('a prompt of a server stands for what the server says', async () => {
+test("replaces a server's prompt by its content", async () => {
   const servers = await readyServers({ 'my server': hostile('good') })
   const { signal } = new AbortController()
   expect(servers.prompts).toEqual([{ name: 'mcp__my_server__greet', description: '', argumentHint: 'who [rest]' }])
@@ -122,19 +122,19 @@ test('a prompt of a server stands for what the server says', async () => {
 })
 
 describe('tools that take more than a tenth of the window', () => {
-  test('are found by a search, and shown from then on', async () => {
+  test('are found by a search, and offered from then on', async () => {
     const servers = await readyServers({ s: hostile('good') }, { contextWindow: 100 })
     expect(servers.names).toEqual(['ToolSearch', 'ListMcpResources', 'ReadMcpResource'])
-    let told = 0
-    servers.onChange(() => void told++)
+    let changes = 0
+    servers.onChange(() => void changes++)
     expect(textOf(await call(servers, 'ToolSearch', { query: 'say something' }))).toContain('mcp__s__say: does say')
-    expect([told, servers.names.at(-1)]).toEqual([1, 'mcp__s__say'])
+    expect([changes, servers.names.at(-1)]).toEqual([1, 'mcp__s__say'])
     expect(textOf(await call(servers, 'ToolSearch', { query: 'zebra' }))).toContain('No tool matches "zebra"')
     await call(servers, 'ToolSearch', { query: 'select:mcp__s__do' })
     expect(servers.names).toContain('mcp__s__do')
   })
 
-  test('stay shown where they were seen before', async () => {
+  test('stay offered if they were seen before', async () => {
     const servers = await readyServers({ s: hostile('grow') }, { contextWindow: 700 })
     expect(servers.names).toContain('mcp__s__do')
     await call(servers, 'mcp__s__do')
@@ -144,12 +144,12 @@ describe('tools that take more than a tenth of the window', () => {
   })
 })
 
-test('a name that is denied is not shown', async () => {
+test('are not offered if they are denied', async () => {
   const servers = await readyServers({ s: hostile('good') }, { hides: (name) => name === 'mcp__s__do' })
   expect(servers.names).not.toContain('mcp__s__do')
 })
 
-test('a server runs in the folder of the session, with its own variables beside the environment', async () => {
+test("runs a server in the session's folder, with its own variables added to the environment", async () => {
   const note = join(folder, 'env')
   const servers = await readyServers(
     { s: hostile('good', note, { A: 'b' }) },

@@ -71,7 +71,7 @@ test('a server that dies in every call', async () => {
   })
 })
 
-test('a server in the same process that never answers, and never closes', async () => {
+test('a server in this process that never answers, and never closes', async () => {
   const end = await runProgram(`
     const never = () => new Promise(() => {})
     const server = { type: 'sdk', instance: { connect: never, close: never } }

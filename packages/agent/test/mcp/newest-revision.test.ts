@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { McpServerConfig } from '../../src/mcp/index.ts'
-import { answerTo, type Said, tool } from './saying-server.ts'
+import { answerTo, type JsonFields, tool } from './in-process-server.ts'
 import { call, readyServers, textOf, until } from './support.ts'
 
-type Message = Said & { readonly method?: string; readonly params?: Said }
+type Message = JsonFields & { readonly method?: string; readonly params?: JsonFields }
 
 const cached = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
 const discovered = {
@@ -17,8 +17,8 @@ const discovered = {
 }
 const noMethod = { error: { code: -32_601, message: 'no such method' } }
 
-/** What a server of the newest revision alone answers. */
-function newest({ method }: Message, tools: readonly Said[]): Said | undefined {
+/** The answers of a server with only the newest revision. */
+function newest({ method }: Message, tools: readonly JsonFields[]): JsonFields | undefined {
   if (method === 'server/discover') return { result: discovered }
   if (method === 'tools/list') return { result: { ...cached, tools } }
   if (method === 'tools/call') return { result: { resultType: 'complete', content: [{ type: 'text', text: 'done' }] } }
@@ -28,16 +28,16 @@ function newest({ method }: Message, tools: readonly Said[]): Said | undefined {
 interface Heard {
   readonly server: McpServerConfig
   readonly methods: string[]
-  readonly send: (message: Said) => void
+  readonly send: (message: JsonFields) => void
   readonly connections: () => number
 }
 
-/** A server in this process that answers so, and what it was asked. */
-function inProcess(answer: (message: Message) => Said | undefined): Heard {
+/** A server in this process with these answers, and the requests that it received. */
+function inProcess(answer: (message: Message) => JsonFields | undefined): Heard {
   const methods: string[] = []
   let connections = 0
-  let theirs: { readonly send: (message: Said) => Promise<void>; readonly start: () => Promise<void> } | undefined
-  const send = (message: Said): void => void theirs?.send({ jsonrpc: '2.0', ...message })
+  let theirs: { readonly send: (message: JsonFields) => Promise<void>; readonly start: () => Promise<void> } | undefined
+  const send = (message: JsonFields): void => void theirs?.send({ jsonrpc: '2.0', ...message })
   const instance = {
     async connect(transport: never) {
       connections += 1
@@ -54,8 +54,8 @@ function inProcess(answer: (message: Message) => Said | undefined): Heard {
   return { server: { type: 'sdk', instance }, methods, send, connections: () => connections }
 }
 
-describe('a server that is talked to over a pipe', () => {
-  test('and knows initialize is asked for nothing before it', async () => {
+describe('a server over a pipe', () => {
+  test('that knows initialize gets no request before it', async () => {
     const heard = inProcess((message) => answerTo(message.method, message.params, [tool('a')], { content: [] }))
     await readyServers({ s: heard.server })
     expect(heard.methods).toEqual(['initialize', 'notifications/initialized', 'tools/list'])
@@ -73,7 +73,7 @@ describe('a server that is talked to over a pipe', () => {
       'a version of its own',
       { result: { protocolVersion: '2026-07-28', capabilities: {}, serverInfo: { name: 'x', version: '1' } } },
     ],
-  ])('and answers initialize as %s is asked for the newest revision, over the same pipe', async (_, initialize) => {
+  ])('that answers initialize with %s is asked for the newest revision, over the same pipe', async (_, initialize) => {
     const heard = inProcess((message) => (message.method === 'initialize' ? initialize : newest(message, [tool('a')])))
     const servers = await readyServers({ s: heard.server })
     expect(servers.statuses).toMatchObject([{ status: 'connected', tools: 1, info: { name: 'new', version: '7' } }])
@@ -84,7 +84,7 @@ describe('a server that is talked to over a pipe', () => {
     ])
   })
 
-  test('and knows no revision at all has failed, in its own words', async () => {
+  test('that knows no revision at all has failed, with its own message', async () => {
     const heard = inProcess(() => ({ error: { code: -32_000, message: 'closed on Sundays' } }))
     const servers = await readyServers({ s: heard.server })
     expect(servers.statuses).toMatchObject([
@@ -92,19 +92,19 @@ describe('a server that is talked to over a pipe', () => {
     ])
   })
 
-  test('is asked to tell of changed lists', async () => {
+  test('is asked to report changed lists', async () => {
     const tools = [tool('a')]
     const heard = inProcess((message) => {
       if (message.method === 'initialize') return noMethod
       if (message.method !== 'subscriptions/listen') return newest(message, tools)
-      const told = { 'io.modelcontextprotocol/subscriptionId': message.id }
+      const meta = { 'io.modelcontextprotocol/subscriptionId': message.id }
       heard.send({
         method: 'notifications/subscriptions/acknowledged',
-        params: { notifications: { toolsListChanged: true }, _meta: told },
+        params: { notifications: { toolsListChanged: true }, _meta: meta },
       })
       setTimeout(() => {
         tools.push(tool('b'))
-        heard.send({ method: 'notifications/tools/list_changed', params: { _meta: told } })
+        heard.send({ method: 'notifications/tools/list_changed', params: { _meta: meta } })
       }, 10)
       return undefined
     })
@@ -113,7 +113,7 @@ describe('a server that is talked to over a pipe', () => {
     expect(servers.names).toEqual(['mcp__s__a', 'mcp__s__b'])
   })
 
-  test('one odd tool or block of it costs that alone', async () => {
+  test('with one odd tool or block loses only that', async () => {
     const odd = { ...tool('odd'), inputSchema: { properties: null }, outputSchema: 7, description: null }
     const heard = inProcess((message) => {
       if (message.method === 'initialize') return noMethod
@@ -132,7 +132,7 @@ describe('a server that is talked to over a pipe', () => {
     expect(textOf(await call(servers, 'mcp__s__odd'))).toBe('[video, not shown]\nknown')
   })
 
-  test('may ask a person within a call, and a call with its questions has one time', async () => {
+  test('may ask a user within a call, and a call with its questions has one time limit', async () => {
     let asked = 0
     const question = {
       method: 'elicitation/create',
@@ -159,9 +159,9 @@ describe('a server that is talked to over a pipe', () => {
   })
 })
 
-describe('a server by HTTP', () => {
-  /** Its answer to each message: a status alone, or a message. */
-  async function byHttp(answer: (message: Message, request: IncomingMessage) => number | Said | undefined) {
+describe('a server over HTTP', () => {
+  /** Its answer to each message: only a status, or a message. */
+  async function byHttp(answer: (message: Message, request: IncomingMessage) => number | JsonFields | undefined) {
     const methods: string[] = []
     const server = createServer((request, response) => {
       let body = ''
@@ -172,7 +172,7 @@ describe('a server by HTTP', () => {
         methods.push(String(message.method))
         const answered = message.id === undefined ? 202 : answer(message, request)
         if (typeof answered === 'number') return response.writeHead(answered).end()
-        // One that is silent.
+        // A silent one.
         if (answered === undefined) return
         response.writeHead(200, { 'content-type': 'application/json' })
         return response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, ...answered }))
@@ -191,7 +191,7 @@ describe('a server by HTTP', () => {
   const old = (message: Message) =>
     answerTo(message.method, message.params, [tool('a')], { content: [{ type: 'text', text: 'old' }] })
 
-  test('of the newest revision alone is connected to, with its headers', async () => {
+  test('with only the newest revision is connected, with its headers', async () => {
     const headers: unknown[] = []
     const inputSchema = { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } }
     const { server } = await byHttp((message, request) => {
@@ -211,7 +211,7 @@ describe('a server by HTTP', () => {
     ['HTTP 500', 500],
     ['nothing that can be read', { result: 'none' }],
     ['nothing at all', undefined],
-  ])('that answers what it does not know with %s is one of before', async (_, unknown) => {
+  ])('that answers unknown requests with %s uses an older revision', async (_, unknown) => {
     const { server, methods } = await byHttp((message) =>
       message.method === 'server/discover' ? unknown : old(message),
     )

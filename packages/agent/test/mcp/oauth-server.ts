@@ -3,7 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** A server of MCP on loopback that wants to know who asks, and the authorization server beside it. Each test looks at what they were sent. */
+/**
+ * An MCP server on loopback that requires authentication, and its authorization server. Each test checks what they
+ * received.
+ */
 export interface OAuthPair {
   /** The MCP server's address. */
   readonly url: string
@@ -12,31 +15,31 @@ export interface OAuthPair {
   readonly shown: (string | undefined)[]
   /** Bodies of requests to the authorization server, by path. */
   readonly asked: { readonly path: string; readonly body: URLSearchParams }[]
-  /** Tokens that count. */
+  /** Valid tokens. */
   readonly valid: Set<string>
-  /** How it behaves; may be changed while it runs. */
+  /** Its behaviour, which may be changed while it is running. */
   readonly ways: Ways
 }
 
 export interface Ways {
   tokenSeconds?: number
-  /** What the page of the sign-in does: lets in, refuses, or answers with a state of its own. */
+  /** The sign-in page: admits, refuses, or answers with its own state. */
   page: 'lets in' | 'refuses' | 'answers with another state' | 'names another issuer'
   refresh: 'once each' | 'refused' | 'broken'
-  /** Where the MCP server sends every request. */
+  /** A redirect target for every request to the MCP server. */
   redirects?: string
-  /** Where the metadata says that tokens are. */
+  /** The token endpoint in the metadata. */
   tokenEndpoint?: string
   authorizationEndpoint?: string
-  /** Whether the authorization server says nothing of itself. */
+  /** Whether the authorization server has no metadata. */
   hasNoMetadata?: boolean
-  /** Methods of the MCP server that need a token; all when absent. */
+  /** Methods of the MCP server that need a token (default: all). */
   locks?: readonly string[]
-  /** What a call of a tool needs, and what the server says it needs for the rest. */
+  /** The scope that a tool call needs, and the scope that the server announces for the rest. */
   scopes?: { readonly first: string; readonly call: string }
-  /** A program that the authorization server knows, with its secret; it registers no other. */
+  /** A client that the authorization server knows, with its secret; it registers no other. */
   known?: { readonly id: string; readonly secret: string }
-  /** What it says to a code. */
+  /** Its answer to a code. */
   saysToCode?: { readonly status: number; readonly text: string }
 }
 
@@ -46,7 +49,7 @@ const form = async (request: IncomingMessage): Promise<string> => {
   return body
 }
 
-/** A server on loopback that ends with the test. Gives its origin. */
+/** A server on loopback that ends with the test. Returns its origin. */
 export async function served(
   listener: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
 ): Promise<string> {
@@ -193,7 +196,7 @@ export async function oauthPair(given: Partial<Ways> = {}): Promise<OAuthPair> {
   return { url, authorizationServer: issuer, shown, asked, valid, ways }
 }
 
-/** What a person does in a browser who is signed in there already. */
+/** A browser whose user is already signed in there. */
 export async function browse(page: URL): Promise<{ readonly status: number; readonly text: string }> {
   const response = await fetch(page)
   return { status: response.status, text: await response.text() }

@@ -27,7 +27,7 @@ async function servers(
   return (settings.mcpServers ?? []).map(({ name, scope, server }) => [name, scope, JSON.stringify(server['command'])])
 }
 
-/** As `halting trust --yes` does. */
+/** Like `halting trust --yes`. */
 async function trust(): Promise<void> {
   const offers = await projectOffers(owner)
   await changeTrust(
@@ -36,11 +36,11 @@ async function trust(): Promise<void> {
   )
 }
 
-test("a project's servers count where its folder is trusted, and those that were named then", async () => {
+test("connects a project's servers if its folder is trusted, and if they were named then", async () => {
   write('project/.mcp.json', { mcpServers: { a: { command: 'x', env: { K: '1' } } } })
   expect(await servers()).toEqual([])
-  const { ignored, trust: told } = await loadSettings(owner)
-  expect(told?.trusted).toBe(false)
+  const { ignored, trust: folderTrust } = await loadSettings(owner)
+  expect(folderTrust?.trusted).toBe(false)
   expect(ignored).toMatchObject([
     { setting: 'mcpServers', text: 'a: x {"env":{"K":"1"}}', forTrust: true, why: 'the folder is not trusted' },
   ])
@@ -52,7 +52,7 @@ test("a project's servers count where its folder is trusted, and those that were
   expect((await loadSettings(owner)).ignored).toMatchObject([{ why: 'added after you trusted the folder' }, {}])
 })
 
-test("a person's settings let servers of a trusted project in, and a project's own do not", async () => {
+test("the user's settings admit servers of a trusted project, and the project's own do not", async () => {
   write('project/.mcp.json', { mcpServers: { a: { command: 'x' }, b: { command: 'y' } } })
   write('project/.claude/settings.json', { enableAllProjectMcpServers: true, enabledMcpjsonServers: ['a'] })
   await changeTrust(owner, (records) => void records.set(owner.cwd, { trusted: true, since: '', offers: [] }))
@@ -70,7 +70,7 @@ test("a person's settings let servers of a trusted project in, and a project's o
   expect(await servers()).toEqual([])
 })
 
-test('the most urgent of a name counts', async () => {
+test('applies the most specific server of a name', async () => {
   const all = (command: string) => ({
     one: { command },
     two: { command },
@@ -107,7 +107,7 @@ test('the most urgent of a name counts', async () => {
   ])
 })
 
-test('a file that cannot be read stops nothing, and what is no server is passed over', async () => {
+test('skips an unreadable file and invalid servers', async () => {
   write('project/.mcp.json', '{"mcpServers": {')
   write('home/.claude.json', `{"mcpServers": 7, "x": "${'y'.repeat(2_000_000)}"}`)
   const { settings, warnings } = await loadSettings(owner)
@@ -115,7 +115,7 @@ test('a file that cannot be read stops nothing, and what is no server is passed 
   expect(warnings).toEqual([expect.stringContaining('The MCP servers in '), expect.stringContaining('mcpServers')])
 })
 
-test("what a person allows their own server in all projects is not for the project's of that name (spec R-MCP-17)", async () => {
+test("what a user allows their own server in all projects does not apply to a project's server of that name (spec R-MCP-17)", async () => {
   const allow = ['mcp__a', 'mcp__a__*', 'mcp__a__list', 'mcp__a*', 'mcp__*', 'mcp__ab__x', 'mcp__b__*', 'Read']
   write('home/.claude/settings.json', { permissions: { allow, deny: ['mcp__a__drop'] } })
   write('home/.halting/mcp.json', { mcpServers: { a: { command: 'mine' } } })
@@ -129,17 +129,17 @@ test("what a person allows their own server in all projects is not for the proje
       warnings.filter((text) => text.includes('applies to your server a,')).length,
     ]
   }
-  // One for all servers is for all; those that deny stay.
+  // A permission for all servers applies to all; denials stay.
   expect(await rules()).toEqual([['mcp__*', 'mcp__ab__x', 'mcp__b__*', 'Read'], 1, 4])
-  // Where the project is not trusted its server does not count, and the person's does.
+  // If the project is not trusted its server is ignored, and the user's applies.
   expect((await loadSettings(owner)).settings.permissions?.allow).toHaveLength(allow.length)
-  // The same server is the same server; and what the person allows for this project is for it.
+  // An identical server is the same server; and permissions for this project apply to it.
   write('project/.mcp.json', { mcpServers: { a: { command: 'mine' } } })
   expect(await rules()).toEqual([allow, 1, 0])
   write('project/.mcp.json', { mcpServers: { a: { command: 'theirs' } } })
   write('home/.claude/settings.json', { disabledMcpjsonServers: ['a'], permissions: { allow, deny: [] } })
   expect(await rules()).toEqual([allow, 0, 0])
-  // A name that is another one until it is the name of a tool.
+  // A name that differs until it becomes the name of a tool.
   write('home/.claude/settings.json', { permissions: { allow: ['mcp__a_b__x'] } })
   write('home/.halting/mcp.json', { mcpServers: { a_b: { command: 'mine' } } })
   write('project/.mcp.json', { mcpServers: { 'a.b': { command: 'theirs' } } })

@@ -72,7 +72,7 @@ test('server-everything, by streamable HTTP', async () => {
   }
 })
 
-test('an address where nobody is, and one that wants to know who asks, are told', async () => {
+test('reports an address without a server, and one that requires authentication', async () => {
   const { createServer: createWebServer } = await import('node:http')
   const web = createWebServer((_request, response) => void response.writeHead(401).end())
   await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve))

@@ -13,13 +13,13 @@ import {
   repairTools,
 } from '../../src/mcp/repair/offered-lists.ts'
 import { Reports } from '../../src/mcp/repair/reports.ts'
-import { saying, tool } from './saying-server.ts'
+import { saying, tool } from './in-process-server.ts'
 import { call, readyServers, textOf } from './support.ts'
 
 const good = tool('good')
 const data = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-describe('a tool that is odd', () => {
+describe('a malformed tool', () => {
   const fields = { a: { type: 'string' } }
   test.each([
     ['no type', { inputSchema: { properties: fields } }, { type: 'object', properties: fields }],
@@ -49,7 +49,7 @@ describe('a tool that is odd', () => {
     ['outputSchema: null', { outputSchema: null }, { type: 'object' }],
     ['description: null', { description: null, title: null, annotations: null, _meta: null }, { type: 'object' }],
     ['icons that are none', { icons: 'none', execution: 7, _meta: [] }, { type: 'object' }],
-  ])('by %s is there, and so are the others', async (_, odd, inputSchema) => {
+  ])('with %s is offered, and so are the others', async (_, odd, inputSchema) => {
     const servers = await readyServers({ s: saying([tool('odd', odd), good]) })
     expect(servers.statuses).toMatchObject([{ status: 'connected', tools: 2 }])
     expect(servers.statuses[0]).not.toHaveProperty('leftOut')
@@ -62,14 +62,14 @@ describe('a tool that is odd', () => {
     ['a text', { type: 'object', properties: 'none' }, 'the properties of its input schema are not an object'],
     ['of a text', { type: 'string' }, 'its input schema does not describe an object'],
     ['nested too deeply', deep(3_000), 'its input schema is nested too deeply'],
-  ])('by a schema that is %s is there without fields, and named', async (_, inputSchema, why) => {
+  ])('with a schema that is %s is offered without fields, and reported', async (_, inputSchema, why) => {
     const servers = await readyServers({ s: saying([tool('odd', { inputSchema }), good]) })
     expect(servers.statuses).toMatchObject([
       { status: 'connected', tools: 2, leftOut: [`its tool odd is shown without fields: ${why}`] },
     ])
   })
 
-  test('is left out where it has no name, and is named as far as can be', async () => {
+  test('without a name is omitted, and reported as far as possible', async () => {
     const odd = [{ ...good, name: undefined, title: 'The\nodd' }, { ...good, name: 7 }, 'tool', null]
     const servers = await readyServers({ s: saying([...(odd as never[]), good]) })
     expect(servers.statuses).toMatchObject([
@@ -86,7 +86,7 @@ describe('a tool that is odd', () => {
     ])
   })
 
-  test('one of very many is counted', () => {
+  test('among very many is counted', () => {
     const reports = new Reports()
     for (let count = 0; count < 25; count++) reports.add('tools/list', `problem ${count}`)
     expect(reports.take('tools/list').slice(18)).toEqual(['problem 18', 'problem 19', '5 more'])
@@ -129,8 +129,8 @@ describe('a result', () => {
     [{ structuredContent: [1] }, '{\n  "result": [\n    1\n  ]\n}', undefined],
     [{ content: [text], isError: 'true' }, 'known', true],
     [{ content: [text], isError: 'no' }, 'known', undefined],
-  ])('of %j', async (result, shown, isError) => {
-    // Its output schema promises what it does not give.
+  ])('is repaired: %j', async (result, shown, isError) => {
+    // Its output schema promises what it does not return.
     const servers = await readyServers({
       s: saying([tool('good', { outputSchema: { type: 'object', required: ['b'] } })], result),
     })
@@ -138,7 +138,7 @@ describe('a result', () => {
     expect([textOf(output), output.isError]).toEqual([shown, isError])
   })
 
-  test('whose data has very many levels keeps its text', async () => {
+  test('with deeply nested data keeps its text', async () => {
     let deep: Json = 1
     for (let level = 0; level < 3_000; level++) deep = { a: deep }
     const servers = await readyServers({ s: saying([good], { content: [text], structuredContent: deep }) })
@@ -148,7 +148,7 @@ describe('a result', () => {
   })
 })
 
-test('a server says of itself what it likes', async () => {
+test('accepts any self-description of a server', async () => {
   const initialize = {
     serverInfo: { name: null, version: 7 },
     capabilities: { tools: true, prompts: null, x: 1 },
@@ -158,7 +158,7 @@ test('a server says of itself what it likes', async () => {
   expect(servers.statuses).toMatchObject([{ status: 'connected', tools: 1 }])
 })
 
-describe('whatever a server sends', () => {
+describe('for any message of a server', () => {
   const fieldNames = fc.constantFrom('type', 'name', 'title', 'description', 'inputSchema', 'properties', 'required', 'annotations', 'text', 'data', 'mimeType', 'uri', 'uriTemplate', 'resource', 'blob', 'arguments', 'role', 'content', '_meta', 'tools', 'prompts', 'capabilities', 'serverInfo', 'version', 'structuredContent', 'isError', 'nextCursor', '$schema', 'readOnlyHint') // prettier-ignore
   const { value } = fc.letrec<{ value: Json }>((tie) => ({
     value: fc.oneof(
@@ -193,7 +193,7 @@ describe('whatever a server sends', () => {
     ['CallToolResult', repairCallResult, 'content', { type: 'image', data: 'aGk=', mimeType: 'image/png' }],
     ['GetPromptResult', repairPrompt, 'messages', { role: 'user', content: { type: 'text', text: 'good' } }],
     ['ReadResourceResult', repairResourceContents, 'contents', { uri: 'mem://good', text: 'good' }],
-  ] as const)('%s keeps what is good, and the client accepts it', (name, repair, field, one) => {
+  ] as const)('%s keeps the valid parts, and the client accepts it', (name, repair, field, one) => {
     fc.assert(
       fc.property(rest, items, items, (more, before, after) => {
         const repaired = repair({ ...more, [field]: [...before, one as JsonObject, ...after] }, () => undefined)
@@ -206,7 +206,7 @@ describe('whatever a server sends', () => {
     )
   })
 
-  test('InitializeResult is one that the client accepts', () => {
+  test('InitializeResult is acceptable to the client', () => {
     fc.assert(
       fc.property(rest, (more) => {
         const repaired = repairHandshake({ ...more, protocolVersion: '2025-06-18' }, () => undefined)

@@ -20,12 +20,12 @@ function decided(options: {
   }
 }
 
-/** These rules answer at once. */
+/** These rules answer synchronously. */
 function decisionOf(decision: unknown): unknown {
   return (decision as { readonly behavior?: unknown }).behavior
 }
 
-test('to read a resource is to ask its server: rules for the server hold', () => {
+test('reading a resource queries its server, so rules for the server apply', () => {
   expect(decided({})).toEqual({
     behavior: 'ask',
     denied: undefined,

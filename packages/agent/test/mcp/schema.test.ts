@@ -6,10 +6,10 @@ import { describe, expect, test } from 'vitest'
 import type { Json, JsonObject } from '@halting/core'
 import { isJsonObject, schemaProblems } from '@halting/core/adapters'
 import { shownSchemaOf } from '../../src/mcp/schema/shown-schema.ts'
-import { saying, tool } from './saying-server.ts'
+import { saying, tool } from './in-process-server.ts'
 import { call, readyServers } from './support.ts'
 
-/** What this process computed: other work on the machine is not in it. */
+/** CPU time of this process, without other work on the machine. */
 function cpuMsSince(begun: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(begun)
   return (user + system) / 1_000
@@ -19,7 +19,7 @@ const text = { type: 'string' }
 const shown = (properties: JsonObject, more: JsonObject = {}): JsonObject =>
   shownSchemaOf({ type: 'object', properties, ...more }).schema
 
-describe('a part that services refuse is left out, and the rest stays', () => {
+describe('a part that services refuse is omitted, and the rest stays', () => {
   test.each<readonly [JsonObject, JsonObject]>([
     [{ type: 'string', uniqueItems: 'yes' }, text],
     [{ type: 'string', examples: 'one' }, text],
@@ -39,11 +39,11 @@ describe('a part that services refuse is left out, and the rest stays', () => {
     [{ anyOf: [] }, {}],
     [{ dependentRequired: { a: 'b', c: ['d'] } }, { dependentRequired: { c: ['d'] } }],
     [{ items: null }, {}],
-    // What was about the rest of the names would accept less.
+    // A keyword about the other names would accept less.
     [{ properties: 7, additionalProperties: false }, {}],
     [{ patternProperties: { '(': {}, x: text }, additionalProperties: false }, { patternProperties: { x: text } }],
     [{ prefixItems: 7, items: false }, {}],
-    // What accepts more within a `not` would exclude more.
+    // Accepting more within a `not` would exclude more.
     [{ not: { type: 'string', minLength: -1 } }, {}],
     [{ not: { $ref: '#/$defs/none' } }, {}],
     [{ $ref: '#/$defs/none', description: 'x' }, { description: 'x' }],
@@ -59,7 +59,7 @@ describe('a part that services refuse is left out, and the rest stays', () => {
     expect(shown({ a: given, b: text })).toEqual({ type: 'object', properties: { a: expected, b: text } })
   })
 
-  test('and is named to people', async () => {
+  test('and is reported to users', async () => {
     const inputSchema = { type: 'object', properties: { a: { type: 'array', items: { type: 'florp', pattern: '(' } } } }
     const servers = await readyServers({ s: saying([tool('a', { inputSchema })]) })
     expect(servers.statuses[0]?.leftOut).toEqual([
@@ -67,7 +67,7 @@ describe('a part that services refuse is left out, and the rest stays', () => {
     ])
   })
 
-  test('also what is nested too deeply, or too long', () => {
+  test('if it is nested too deeply, or too long', () => {
     let deep: JsonObject = text
     for (let level = 0; level < 40; level++) deep = { properties: { a: deep } }
     expect(shown({ deep, b: text })).toMatchObject({ properties: { deep: { properties: { a: {} } }, b: text } })
@@ -92,7 +92,7 @@ describe('a part that services refuse is left out, and the rest stays', () => {
 })
 
 describe('names of fields', () => {
-  test('within fields are as they are, and at the top they get one that services accept', async () => {
+  test('nested in fields stay, and at the top become acceptable to services', async () => {
     const properties = {
       $meta: { type: 'object', properties: { $vector: text, 'a b': text }, description: 'Of it.' },
       _meta: text,
@@ -124,7 +124,7 @@ describe('names of fields', () => {
 
 describe('alternatives at the top', () => {
   const number = { type: 'number' }
-  test('become fields, and words for which of them go together', async () => {
+  test('become fields, with words for which of them belong together', async () => {
     const inputSchema = {
       type: 'object',
       properties: { id: text },
@@ -202,7 +202,7 @@ describe('alternatives at the top', () => {
     expect(schema).toEqual({ type: 'object', ...expected })
   })
 
-  test('that name each other are followed a bounded number of times', () => {
+  test('that refer to each other are followed a bounded number of times', () => {
     const all = Array.from({ length: 60 }, (_, index) => ({ $ref: `#/$defs/d${index}` }))
     const $defs = Object.fromEntries(
       all.map((_, index) => [`d${index}`, { anyOf: all, properties: { [`p${index}`]: text } }]),
@@ -230,14 +230,14 @@ describe('alternatives at the top', () => {
     ],
     ['many values', { anyOf: many(2_000, (at) => ({ properties: { kind: { const: `k${at}` } } })) }],
     ['many names that become the same', { properties: Object.fromEntries(many(2_500, (at) => [String.fromCodePoint(0x4e00 + at), {}])) }], // prettier-ignore
-  ])('that are many are read in a moment: %s', (_what, schema) => {
+  ])('are read quickly if there are many: %s', (_what, schema) => {
     const begun = process.cpuUsage()
     shownSchemaOf({ type: 'object', ...schema })
-    // A server that does this with each of its tools would stop the program for minutes.
+    // A server that does this with each of its tools would block the program for minutes.
     expect(cpuMsSince(begun)).toBeLessThan(1_500)
   })
 
-  test('that name the same part many times are put together once', () => {
+  test('that refer to the same part many times are merged once', () => {
     const { schema } = shownSchemaOf({
       $defs: { A: { properties: { a: text }, required: ['a'] } },
       allOf: many(300, () => ({ $ref: '#/$defs/A' })),
@@ -245,7 +245,7 @@ describe('alternatives at the top', () => {
     expect(schema).toMatchObject({ properties: { a: text }, required: ['a'] })
   })
 
-  test('have bounded words in all', () => {
+  test('have a bounded text in all', () => {
     const { note = '' } = shownSchemaOf({
       type: 'object',
       allOf: many(300, (at) => ({ anyOf: [{ required: [`a${at}`] }, { required: [`b${at}`] }] })),
@@ -255,14 +255,14 @@ describe('alternatives at the top', () => {
   })
 })
 
-describe('whatever a server says of its input', () => {
+describe('for any input schema of a server', () => {
   const names = fc.constantFrom('a', 'b', '$c', 'd e')
   const scalar = fc.constantFrom<Json>('', 'a', 0, 1, 2.5, true, null)
   const { value } = fc.letrec<{ value: Json }>((tie) => ({
     value: fc.oneof({ depthSize: 'small' }, scalar, fc.array(tie('value'), { maxLength: 2 }), fc.dictionary(names, tie('value'), { maxKeys: 3 })), // prettier-ignore
   }))
   const limit = fc.integer({ min: 0, max: 3 })
-  /** Now and then a keyword has a value that is none. */
+  /** Now and then a keyword has an invalid value. */
   const mostly = (arbitrary: fc.Arbitrary<unknown>, odd: number): fc.Arbitrary<unknown> =>
     fc.oneof({ weight: 20, arbitrary }, { weight: odd, arbitrary: value })
   const schemas = (
@@ -314,7 +314,7 @@ describe('whatever a server says of its input', () => {
       }))
   }
 
-  test('what is shown is a schema that services accept', () => {
+  test('the shown schema is one that services accept', () => {
     const validator = new Ajv2020({ strict: false, validateFormats: false })
     fc.assert(
       fc.property(schemas(4), (given) => {
@@ -333,14 +333,14 @@ describe('whatever a server says of its input', () => {
   const options = { strict: false, validateSchema: false, validateFormats: false } as const
   test.each([
     ['2020-12', () => new Ajv2020(options), {}, undefined],
-    // This validator looks at what stands beside a reference, which draft 7 does not.
+    // This validator applies keywords next to a reference, which draft 7 ignores.
     ['7', () => new Ajv(options), { $schema: 'http://json-schema.org/draft-07/schema#' }, []],
-  ])('and accepts each input that the server accepts: draft %s', (_, validator, draft, references) => {
+  ])('it accepts each input that the server accepts: draft %s', (_, validator, draft, references) => {
     let accepted = 0
     const inputs = fc.array(fc.dictionary(names, value, { maxKeys: 4 }), { minLength: 5, maxLength: 10 })
     fc.assert(
       fc.property(schemas(0, references), inputs, (raw, all) => {
-        // An alternative that takes any field is read as if it had those of the others, too: here each has its own alone.
+        // An alternative that allows any field is read as if it had those of the others: here each has only its own.
         const given: JsonObject = { ...raw, ...draft, anyOf: closed(raw['anyOf']), oneOf: closed(raw['oneOf']) }
         const { schema, ownNames } = shownSchemaOf(given)
         const { $ref: dead, ...rest } = given
@@ -348,7 +348,7 @@ describe('whatever a server says of its input', () => {
         try {
           fits = validator().compile(dead === '#/nowhere' || dead === '#' ? rest : given)
         } catch {
-          // It refers to what is not there.
+          // It refers to something missing.
           return
         }
         const shownNames = new Map([...ownNames].map(([name, own]) => [own, name]))
@@ -378,7 +378,7 @@ describe('whatever a server says of its input', () => {
     try {
       return fits(input) === true
     } catch {
-      // A schema that names itself without end.
+      // A schema that refers to itself without end.
       return false
     }
   }

@@ -11,7 +11,7 @@ interface Counted {
   readonly closed: () => number
 }
 
-/** A server in this process with one tool, which counts how often it is connected to. */
+/** A server in this process with one tool, which counts its connections. */
 function own(name: string, tool = 'add'): Counted {
   const instance = new McpServer({ name, version: '1.2' })
   const inputSchema = z.object({ a: z.number() })
@@ -41,7 +41,7 @@ function own(name: string, tool = 'add'): Counted {
 
 const broken = { problem: 'its url must begin with http:// or https://' }
 
-test('another set takes the place of the dynamic servers alone; what is as it was stays connected', async () => {
+test('replaces only the dynamic servers; unchanged ones stay connected', async () => {
   const [fixed, one, two] = [own('fixed'), own('one'), own('two')]
   const servers = await readyServers({ fixed: fixed.server })
   let changes = 0
@@ -66,7 +66,7 @@ test('another set takes the place of the dynamic servers alone; what is as it wa
   expect(servers.tool('mcp__one__add')).toBeUndefined()
 })
 
-test('one that is named again with another server is replaced, whoever named it first', async () => {
+test('replaces a server that is named again with other fields, wherever it was first named', async () => {
   const [first, second] = [own('first'), own('second')]
   const servers = await readyServers({ s: first.server })
   expect(await servers.replace([{ name: 's', server: second.server }])).toEqual({
@@ -78,7 +78,7 @@ test('one that is named again with another server is replaced, whoever named it 
   expect((await servers.replace([])).removed).toEqual(['s'])
 })
 
-test('what is switched off shows no tools and is ended; switched on it is connected to anew', async () => {
+test('ends a server that is switched off and hides its tools; switching it on reconnects it', async () => {
   const one = own('one')
   const servers = await readyServers({ one: one.server, odd: broken })
   expect(servers.statuses).toEqual([
@@ -110,7 +110,7 @@ test('what is switched off shows no tools and is ended; switched on it is connec
   await expect(servers.toggle('none', { isOn: true })).rejects.toThrow('There is no MCP server none.')
 })
 
-test('changes at once are made one after another; the last one counts', async () => {
+test('applies concurrent changes one after another; the last one wins', async () => {
   const [one, two] = [own('one', 'first'), own('two', 'second')]
   const servers = await readyServers({})
   const made = [
@@ -124,7 +124,7 @@ test('changes at once are made one after another; the last one counts', async ()
   expect([one.opened(), one.closed(), two.opened(), two.closed()]).toEqual([1, 1, 1, 1])
 })
 
-test('a server that is taken away while a call of it goes on ends the call', async () => {
+test('removing a server during a call ends the call', async () => {
   const instance = new McpServer({ name: 'slow', version: '1' })
   const begun = new Promise<void>((resolve) => {
     instance.registerTool('wait', { inputSchema: z.object({}) }, () => {

@@ -26,7 +26,7 @@ test.each([
   ['mcp__db__drop.table', 'mcp__db__drop_table'],
   [`mcp__${long}`, mcpToolName(long, 'drop')],
   [`mcp__${long}__drop`, mcpToolName(long, 'drop')],
-])('a deny rule %s holds for the tool %s of the server that it names', (rule, name) => {
+])('a deny rule %s applies to the tool %s of the server that it names', (rule, name) => {
   expect(isDenied(rule, name)).toBe(true)
 })
 
@@ -35,11 +35,11 @@ test.each([
   ['mcp__my__drop', 'mcp__my__dropped'],
   ['mcp__my_server__*', 'mcp__my__server'],
   ['mcp____', 'mcp__my_server__drop'],
-])('a deny rule %s is not about the tool %s', (rule, name) => {
+])('a deny rule %s does not apply to the tool %s', (rule, name) => {
   expect(isDenied(rule, name)).toBe(false)
 })
 
-test('an allow rule is about the name as it stands', () => {
+test('an allow rule matches the exact name', () => {
   const permissions = createPermissions({ cwd: '/work', env: {}, allow: ['mcp__my__server'] })
   const decided = (name: string): unknown =>
     permissions.decide({
@@ -51,7 +51,7 @@ test('an allow rule is about the name as it stands', () => {
   expect(decided('mcp__my_server__drop')).toMatchObject({ behavior: 'ask' })
 })
 
-test("in plan mode a server's word that a tool only reads takes away, and gives nothing (spec R-MCP-6a)", () => {
+test("in plan mode a server's readOnlyHint can restrict but not allow (spec R-MCP-6a)", () => {
   const decided = (mode: 'default' | 'plan', allow: readonly string[], readOnly: boolean): unknown =>
     createPermissions({ cwd: '/work', env: {}, mode, allow, whenAsked: 'ask' }).decide({
       call: { type: 'tool_use', id: '1', name: 'mcp__s__t', input: {} },
@@ -60,7 +60,7 @@ test("in plan mode a server's word that a tool only reads takes away, and gives 
     })
   expect(decided('plan', ['mcp__s'], true)).toEqual({ behavior: 'allow' })
   expect(decided('plan', ['mcp__s'], false)).toMatchObject({ behavior: 'deny' })
-  // What runs in plan mode would run without a question in any other.
+  // What runs in plan mode would run without asking in any other.
   expect(decided('default', ['mcp__s'], true)).toEqual({ behavior: 'allow' })
   for (const mode of ['default', 'plan'] as const) expect(decided(mode, [], true)).not.toEqual({ behavior: 'allow' })
 })

@@ -6,12 +6,12 @@ import { readMcpServer } from '../../src/mcp/index.ts'
 import { mcpToolName, validServerName } from '@halting/policy'
 import { call, hostile, readyServers, textOf, serversOf } from './support.ts'
 
-// One server of each kind. What servers do otherwise takes a process each: live-servers, hostile and real-servers.
+// One server of each kind. Other behaviours need a process each: live-servers, hostile and real-servers.
 
-describe('a server as files give it', () => {
+describe('a server in a file', () => {
   const env = { NAME: 'srv', EMPTY: '', KEY: 'k1', LINES: 'k1\nk2' }
 
-  test('has variables put in, in every field', () => {
+  test('has variables expanded in every field', () => {
     expect(
       readMcpServer(
         { command: '${NAME}', args: ['--k=${KEY}', '${NONE:-other}', '${EMPTY:-full}'], env: { A: '${KEY}!', B: 2 } },
@@ -38,12 +38,9 @@ describe('a server as files give it', () => {
     [{ command: 'a', env: { A: {} } }, 'its env.A must be a text'],
     [{ type: 'ws', url: 'ws://x' }, 'its type "ws" is not one of stdio, http, sse'],
     [{ type: 'http', url: 'file:///etc/passwd' }, 'its url must begin with http:// or https://'],
-    [{ command: '${NONE}' }, 'the variable NONE is not set; ${NONE:-default} says what to take then'],
+    [{ command: '${NONE}' }, 'the variable NONE is not set; ${NONE:-default} sets a default'],
     [{ command: 'a', env: { 'A=B': 'c' } }, 'its env has a name that cannot be set'],
-    [
-      { command: '${constructor}' },
-      'the variable constructor is not set; ${constructor:-default} says what to take then',
-    ],
+    [{ command: '${constructor}' }, 'the variable constructor is not set; ${constructor:-default} sets a default'],
     [
       { url: 'http://x/', headers: { A: 'Bearer ${LINES}' } },
       'its headers.A has a character that cannot be sent, such as a line end',
@@ -57,12 +54,12 @@ describe('a server as files give it', () => {
       'its oauth has a clientSecret: give it in the variable MCP_CLIENT_SECRET to halting mcp login',
     ],
     [{ url: 'http://me:${KEY}@x/' }, 'its url contains a user name or password; put them in a header'],
-  ])('%j is refused in words', (given, problem) => {
+  ])('%j is rejected with a message', (given, problem) => {
     expect(readMcpServer(given, env)).toEqual({ problem })
   })
 })
 
-test('names are those that services take, and of one server alone', () => {
+test('gets names that services accept and that identify one server', () => {
   expect(mcpToolName('my server', 'do.it')).toBe('mcp__my_server__do_it')
   expect(validServerName('__a__b__')).toBe('a_b')
   expect(validServerName('äöü')).toBe('')
@@ -70,13 +67,13 @@ test('names are those that services take, and of one server alone', () => {
   expect(mcpToolName('s', `${'x'.repeat(100)}1`)).not.toBe(mcpToolName('s', `${'x'.repeat(100)}2`))
 })
 
-test('what a server says to be read-only runs beside others, what it says nothing of does not', async () => {
+test('declared read-only runs in parallel, others do not', async () => {
   const servers = await readyServers({ s: hostile('good') })
   expect([servers.tool('mcp__s__say')?.readOnly, servers.tool('mcp__s__do')?.readOnly]).toEqual([true, false])
   expect(textOf(await call(servers, 'mcp__s__say', { text: 'hello' }))).toBe(`say said hello in ${process.cwd()}`)
 })
 
-test('a server in this process', async () => {
+test('in this process works', async () => {
   const instance = new McpServer({ name: 'own', version: '1' })
   instance.registerTool(
     'add',
@@ -89,9 +86,9 @@ test('a server in this process', async () => {
   expect(textOf(await call(servers, 'mcp__own__add', { a: 20, b: 22 }))).toBe('42')
 })
 
-test('a server that answers when nobody waits any more leaves no timer behind', async () => {
+test('that answers when nobody waits any more leaves no timer behind', async () => {
   const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-  // Timers of the test's own beginning are over by then.
+  // Timers that the test started are over by then.
   await (await readyServers({ early: hostile('good') })).dispose()
   const before = timers()
   const servers = serversOf({ late: hostile('slow', '', { SLOW_MS: '600' }) }, { limits: { waitMs: 500 } })

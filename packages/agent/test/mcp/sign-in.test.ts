@@ -8,7 +8,7 @@ import { listenOnLoopback } from '../../src/mcp/sign-in/loopback.ts'
 import { checkAddress, signInFetch } from '../../src/mcp/sign-in/sign-in-fetch.ts'
 import { createCodingTools } from '@halting/agent'
 import { createPermissions } from '@halting/policy'
-import { holdCommands } from '../../src/sandbox/hold-commands.ts'
+import { confineCommands } from '../../src/sandbox/confine-commands.ts'
 import { folderInSight, isBubblewrapThere } from '../sandbox/world.ts'
 import { codingTools, runTool, temporaryFolder, toolNamed } from '../support/harness.ts'
 import { browse, oauthPair, type OAuthPair, served } from './oauth-server.ts'
@@ -22,7 +22,7 @@ function kept(): { readonly folder: string; readonly signIns: SignIns } {
   return { folder, signIns: new SignIns(folder) }
 }
 
-/** Signs in as a person does. */
+/** Signs in like a user. */
 async function signedIn(
   pair: OAuthPair,
   signIns: SignIns,
@@ -42,7 +42,7 @@ async function signedIn(
   return pages
 }
 
-test('signed in by the code flow with PKCE, state and the resource; then its tools are there', async () => {
+test('signs in by the code flow with PKCE, state and the resource; then its tools are offered', async () => {
   const pair = await oauthPair()
   const { folder, signIns } = kept()
   const before = await readyServers({ locked: at(pair.url) }, { signIns })
@@ -58,13 +58,13 @@ test('signed in by the code flow with PKCE, state and the resource; then its too
   const after = await readyServers({ locked: at(pair.url) }, { signIns })
   expect(after.statuses).toMatchObject([{ status: 'connected', tools: 1 }])
   expect(textOf(await call(after, 'mcp__locked__whoami'))).toBe('somebody who is known')
-  // For the person alone, and nothing else is left.
+  // Readable only by the user, and nothing else is left.
   const files = readdirSync(folder)
   expect(files).toHaveLength(1)
   expect([statSync(folder).mode & 0o777, statSync(join(folder, files[0] ?? '')).mode & 0o777]).toEqual([0o700, 0o600])
 })
 
-test('a token that is over is renewed before it is shown; one that is refused, once', async () => {
+test('refreshes an expired token before use; a refused one once', async () => {
   const pair = await oauthPair({ tokenSeconds: 3_600 })
   const { signIns } = kept()
   await signedIn(pair, signIns)
@@ -76,14 +76,14 @@ test('a token that is over is renewed before it is shown; one that is refused, o
   expect(ofRefresh[0]?.body.get('resource')).toBe(pair.url)
   const found = await signIns.find(pair.url)
   if (found === undefined) throw new Error('it is gone')
-  await signIns.keep({ ...found, expiresAtMs: Date.now() - 1 })
-  const told = pair.shown.length
+  await signIns.store({ ...found, expiresAtMs: Date.now() - 1 })
+  const before = pair.shown.length
   expect(textOf(await call(servers, 'mcp__locked__whoami'))).toBe('somebody who is known')
-  // The old one is not shown again.
-  expect(pair.shown.slice(told)).not.toContain(`Bearer ${found.tokens.access_token}`)
+  // The old one is not sent again.
+  expect(pair.shown.slice(before)).not.toContain(`Bearer ${found.tokens.access_token}`)
 })
 
-test('many at once renew it once: a token for renewal is taken once', async () => {
+test('many servers at once refresh a token once, since a refresh token is accepted once', async () => {
   const pair = await oauthPair()
   const { signIns } = kept()
   await signedIn(pair, signIns)
@@ -96,7 +96,7 @@ test('many at once renew it once: a token for renewal is taken once', async () =
 test.each([
   ['refused', 'needs-auth', false],
   ['broken', 'failed', true],
-] as const)('a renewal that is %s: %s, and nothing hangs', async (refresh, status, isLeft) => {
+] as const)('a refresh that is %s: %s, and nothing hangs', async (refresh, status, isLeft) => {
   const pair = await oauthPair()
   const { signIns } = kept()
   await signedIn(pair, signIns)
@@ -108,42 +108,45 @@ test.each([
   expect((await signIns.find(pair.url)) !== undefined).toBe(isLeft)
 })
 
-test('a token is for its address alone: not for another path, port or name, and not after a redirect', async () => {
+test('sends a token only to its own address: not to another path, port or name, and not after a redirect', async () => {
   const [pair, other] = [await oauthPair(), await oauthPair()]
   const { signIns } = kept()
   await signedIn(pair, signIns)
   for (const url of [other.url, `${pair.url}/x`, `${pair.url}?a=1`, pair.url.replace('127.0.0.1', 'localhost')]) {
-    const told = [pair.shown.length, other.shown.length]
+    const before = [pair.shown.length, other.shown.length]
     const { statuses } = await readyServers({ locked: at(url) }, { signIns })
     expect([url, statuses[0]?.status]).toEqual([url, 'needs-auth'])
-    expect([...pair.shown.slice(told[0]), ...other.shown.slice(told[1])].filter((one) => one !== undefined)).toEqual([])
+    expect(
+      [...pair.shown.slice(before[0]), ...other.shown.slice(before[1])].filter((one) => one !== undefined),
+    ).toEqual([])
   }
   pair.ways.redirects = other.url
-  const told = other.shown.length
+  const before = other.shown.length
   const { statuses } = await readyServers({ locked: at(pair.url) }, { signIns })
   expect(statuses[0]?.status).toBe('failed')
-  expect(other.shown.slice(told)).toEqual([])
+  expect(other.shown.slice(before)).toEqual([])
 })
 
 test.each([
   ['tools/list', 'needs-auth'],
   ['tools/call', 'connected'],
-])('a server that asks who it is from %s on is signed in to', async (method, status) => {
+])('signs in at a server that requires authentication from %s on', async (method, status) => {
   const pair = await oauthPair({ locks: [method], scopes: { first: 'list', call: 'list' } })
   const { signIns } = kept()
   const before = await readyServers({ locked: at(pair.url) }, { signIns })
   expect(before.statuses).toMatchObject([{ status }])
-  const told = status === 'connected' ? textOf(await call(before, 'mcp__locked__whoami')) : before.statuses[0]?.problem
-  expect(told).toContain('run `halting mcp login locked`')
+  const advice =
+    status === 'connected' ? textOf(await call(before, 'mcp__locked__whoami')) : before.statuses[0]?.problem
+  expect(advice).toContain('run `halting mcp login locked`')
   const [page] = await signedIn(pair, signIns)
-  // What it says where it refuses; else what its metadata names.
+  // The scope of its refusal; otherwise the one in its metadata.
   expect(page?.searchParams.get('scope')).toBe(status === 'connected' ? 'tools' : 'list')
   pair.ways.scopes = { first: 'list', call: page?.searchParams.get('scope') ?? '' }
   const after = await readyServers({ locked: at(pair.url) }, { signIns })
   expect(textOf(await call(after, 'mcp__locked__whoami'))).toBe('somebody who is known')
 })
 
-test('a call that needs more than was granted says so, and the next sign-in asks for that, too', async () => {
+test('a call that needs more scope says so, and the next sign-in requests it', async () => {
   const pair = await oauthPair({ scopes: { first: 'read', call: 'write' } })
   const { signIns } = kept()
   const [first] = await signedIn(pair, signIns)
@@ -156,12 +159,12 @@ test('a call that needs more than was granted says so, and the next sign-in asks
   ])
   const [second] = await signedIn(pair, signIns)
   expect(second?.searchParams.get('scope')).toBe('read write')
-  // The session goes on with the new token.
+  // The session continues with the new token.
   expect(textOf(await call(servers, 'mcp__locked__whoami'))).toBe('somebody who is known')
   expect((await signIns.find(pair.url))?.wantedScope).toBe(undefined)
 })
 
-test('a header of a person with too few permissions is told, and no sign-in is offered', async () => {
+test('reports a configured header with too few permissions, and offers no sign-in', async () => {
   const pair = await oauthPair({ scopes: { first: 'read', call: 'write' } })
   const { signIns } = kept()
   pair.valid.add('mine')
@@ -171,7 +174,7 @@ test('a header of a person with too few permissions is told, and no sign-in is o
   )
 })
 
-test('a program that was registered beforehand signs in with its id and its secret, and renews with them', async () => {
+test('a registered client signs in and refreshes with its id and secret', async () => {
   const known = { id: 'known', secret: 'very-secret' }
   const pair = await oauthPair({ known })
   const { signIns } = kept()
@@ -184,28 +187,28 @@ test('a program that was registered beforehand signs in with its id and its secr
   expect(statuses).toMatchObject([{ status: 'connected' }])
 })
 
-test('a header of a person that says who asks is left as it is', async () => {
+test('leaves a configured authentication header unchanged', async () => {
   const pair = await oauthPair()
   const { signIns } = kept()
   await signedIn(pair, signIns)
   pair.valid.add('mine')
-  const told = pair.shown.length
+  const before = pair.shown.length
   const { statuses } = await readyServers({ locked: at(pair.url, { AUTHORIZATION: 'Bearer mine' }) }, { signIns })
   expect(statuses[0]?.status).toBe('connected')
-  expect(new Set(pair.shown.slice(told))).toEqual(new Set(['Bearer mine']))
+  expect(new Set(pair.shown.slice(before))).toEqual(new Set(['Bearer mine']))
 })
 
 test.each([
   ['refuses', /^it was refused \(access_denied\)$/],
   ['names another issuer', /issuer/i],
-] as const)('a page that %s: nobody is signed in', async (page, why) => {
+] as const)('a page that %s signs nobody in', async (page, why) => {
   const pair = await oauthPair({ page })
   const { folder, signIns } = kept()
   await expect(signedIn(pair, signIns)).rejects.toThrow(why)
   expect(() => readdirSync(folder)).toThrow(/ENOENT/)
 })
 
-test('an answer of another issuer is none, also where the server that was asked says nothing of itself', async () => {
+test('rejects an answer of another issuer, even if the server has no metadata', async () => {
   const pair = await oauthPair({ page: 'names another issuer', hasNoMetadata: true })
   const { signIns } = kept()
   await expect(signedIn(pair, signIns)).rejects.toThrow('names another issuer')
@@ -220,7 +223,7 @@ test.each([
   [200, '{"error":"invalid_client","error_description":"access-1"}', 'refused it (invalid_client)'],
   [500, 'access-1', 'refused it (HTTP 500)'],
   [200, 'access_token=access-1&token_type=bearer', 'did not answer with JSON'],
-] as const)('who answers a code with %i %s is asked once, and not quoted', async (status, text, why) => {
+] as const)('sends a code once if the answer is %i %s, and does not quote it', async (status, text, why) => {
   const pair = await oauthPair({ saysToCode: { status, text } })
   const { signIns } = kept()
   const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
@@ -236,17 +239,19 @@ test.each([
   expect(warned).not.toHaveBeenCalled()
 })
 
-test('an answer with another state is none: the wait goes on, and has an end', async () => {
+test('ignores an answer with another state: the wait continues, and ends', async () => {
   const pair = await oauthPair({ page: 'answers with another state' })
   const { signIns } = kept()
   const answers: number[] = []
   const show = (page: URL): void => void browse(page).then(({ status }) => answers.push(status))
-  await expect(signedIn(pair, signIns, { show, waitMs: 500 })).rejects.toThrow('nobody came back from the browser')
+  await expect(signedIn(pair, signIns, { show, waitMs: 500 })).rejects.toThrow(
+    'the browser did not return from the sign-in',
+  )
   expect(answers).toEqual([400])
   expect(await signIns.find(pair.url)).toBeUndefined()
 })
 
-test('a person who interrupts it leaves nothing behind', async () => {
+test('leaves nothing behind if the user interrupts it', async () => {
   const pair = await oauthPair()
   const { signIns } = kept()
   const stop = new AbortController()
@@ -256,12 +261,12 @@ test('a person who interrupts it leaves nothing behind', async () => {
     stop.abort()
   }
   await expect(signedIn(pair, signIns, { show, signal: stop.signal })).rejects.toThrow(
-    'nobody came back from the browser',
+    'the browser did not return from the sign-in',
   )
   await expect(fetch(redirect)).rejects.toThrow('fetch failed')
 })
 
-test('a server that lets everybody in, and one that is no server, are told', async () => {
+test('reports a server without authentication, and an address without a server', async () => {
   const open = await served((_, response) => void response.writeHead(200).end('{}'))
   const none = await served((_, response) => void response.writeHead(404).end())
   const { signIns } = kept()
@@ -270,13 +275,13 @@ test('a server that lets everybody in, and one that is no server, are told', asy
   await expect(into(none)).rejects.toThrow('HTTP 404')
 })
 
-test('nobody is signed in at a server that would be sent the token in clear', async () => {
+test('signs in at no server to which the token would be sent in clear text', async () => {
   const { signIns } = kept()
   const signingIn = signIn({ url: 'http://mcp.invalid/', signIns, signal: never, show: () => undefined })
-  await expect(signingIn).rejects.toThrow('it is sent in clear what nobody else may read: https:// is needed')
+  await expect(signingIn).rejects.toThrow('the sign-in would be sent in clear text: https:// is required')
 })
 
-test('addresses that a server names are https, or on this machine where the server is', () => {
+test('accepts server-supplied addresses only over https, or on this machine if the server is there', () => {
   const isFit = (url: string, server: string): boolean => {
     try {
       checkAddress(new URL(url), server)
@@ -296,9 +301,9 @@ test('addresses that a server names are https, or on this machine where the serv
 }) // prettier-ignore
 
 test.each([
-  ['authorizationEndpoint', 'where no sign-in goes', 0],
+  ['authorizationEndpoint', 'which a sign-in does not allow', 0],
   ['tokenEndpoint', 'http://example.invalid/x', 1],
-] as const)('metadata whose %s leads elsewhere in clear is not followed', async (field, why, shown) => {
+] as const)('does not follow metadata whose %s leads elsewhere in clear text', async (field, why, shown) => {
   const pair = await oauthPair({ [field]: 'http://example.invalid/x' })
   const { signIns } = kept()
   const pages: URL[] = []
@@ -311,7 +316,7 @@ test.each([
   expect(await signIns.find(pair.url)).toBeUndefined()
 })
 
-/** The status line for a request whose target is sent as it is given. */
+/** The status line for a request whose target is sent unchanged. */
 function rawStatus(port: number, target: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let said = ''
@@ -325,7 +330,7 @@ function rawStatus(port: number, target: string): Promise<string> {
   })
 }
 
-test('the listener is on 127.0.0.1, takes one answer, and tells nothing that it was sent', async () => {
+test('listens on 127.0.0.1, accepts one answer, and repeats nothing that it was sent', async () => {
   const loopback = await listenOnLoopback({ state: 'right' })
   const answer = loopback.answer(never)
   const { redirectUrl } = loopback
@@ -338,9 +343,9 @@ test('the listener is on 127.0.0.1, takes one answer, and tells nothing that it 
     expect((await ask(`${redirectUrl}${wrong}`))[0]).toBe(400)
   expect((await ask(`http://127.0.0.1:${port}/other?code=c&state=right`))[0]).toBe(400)
   expect((await ask(`${redirectUrl}?code=c&state=right`, { method: 'POST' }))[0]).toBe(400)
-  // What is no address: any page that guesses the port can send it.
+  // Not a URL: any page that guesses the port can send it.
   expect(await rawStatus(Number(port), '//')).toBe('HTTP/1.1 400 Bad Request')
-  // By another name: what a page elsewhere would send.
+  // Under another name: what a page elsewhere would send.
   expect((await ask(`http://localhost:${port}/callback?code=c&state=right`).catch(() => [400]))[0]).toBe(400)
   const [status, text] = await ask(`${redirectUrl}?code=%3Cscript%3E&state=right&iss=i`)
   expect([status, text.includes('script')]).toEqual([200, false])
@@ -354,7 +359,7 @@ test('the listener is on 127.0.0.1, takes one answer, and tells nothing that it 
   expect(isOpen).toBe(false)
 })
 
-test('a sign-in that is damaged, or of another address, is none', async () => {
+test('rejects a damaged sign-in, and one of another address', async () => {
   const pair = await oauthPair()
   const { folder, signIns } = kept()
   await signedIn(pair, signIns)
@@ -366,7 +371,7 @@ test('a sign-in that is damaged, or of another address, is none', async () => {
   }
 }) // prettier-ignore
 
-test('what is forgotten is left nowhere, also by a process that was killed as it wrote', async () => {
+test('a forgotten sign-in is left nowhere, not even by a process killed while writing', async () => {
   const pair = await oauthPair()
   const { folder, signIns } = kept()
   await signedIn(pair, signIns)
@@ -376,7 +381,7 @@ test('what is forgotten is left nowhere, also by a process that was killed as it
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('what a server names is asked where a sign-in goes alone, and what holds a secret goes nowhere else', async () => {
+test('server-supplied addresses are used only where a sign-in goes, and secrets go nowhere else', async () => {
   const asked: (string | undefined)[] = []
   const here = await served((request, response) => {
     asked.push(request.url)
@@ -384,22 +389,24 @@ test('what a server names is asked where a sign-in goes alone, and what holds a 
     response.writeHead(307, { location: request.url === '/to' ? '/answer' : 'http://192.0.2.1/' }).end()
   })
   const away = signInFetch('https://mcp.example/', never)
-  await expect(away(`${here}/answer`)).rejects.toThrow('where no sign-in goes')
+  await expect(away(`${here}/answer`)).rejects.toThrow('which a sign-in does not allow')
   expect(asked).toEqual([])
   const near = signInFetch(here, never)
   expect(await (await near(`${here}/to`)).json()).toEqual({ a: 1 })
-  await expect(near(`${here}/elsewhere`)).rejects.toThrow('it sends to http://192.0.2.1, where no sign-in goes')
+  await expect(near(`${here}/elsewhere`)).rejects.toThrow(
+    'it sends to http://192.0.2.1, which a sign-in does not allow',
+  )
   await expect(near(`${here}/to`, { method: 'POST', body: 'code=c' })).rejects.toThrow('redirects what was to stay')
   expect(asked).toEqual(['/to', '/answer', '/elsewhere', '/to'])
 })
 
-test.skipIf(!isBubblewrapThere)('commands in the sandbox do not read sign-ins (spec R-MCP-16g)', async () => {
+test.skipIf(!isBubblewrapThere)('commands in the sandbox cannot read sign-ins (spec R-MCP-16g)', async () => {
   const [cwd, home] = [folderInSight(), folderInSight()]
   const signIns = join(home, '.halting/mcp-sign-ins')
   mkdirSync(signIns, { recursive: true })
   writeFileSync(join(signIns, 'one.json'), 'access-1')
   const { workspace } = codingTools({}, { cwd })
-  await holdCommands({
+  await confineCommands({
     workspace,
     permissions: createPermissions({ cwd, env: {} }),
     settings: {},
@@ -413,13 +420,13 @@ test.skipIf(!isBubblewrapThere)('commands in the sandbox do not read sign-ins (s
   expect(text).not.toContain('access-1')
 })
 
-test('a server that wants another scope at each call does not fill the sign-in', async () => {
+test('a server that requests another scope at each call does not bloat the sign-in', async () => {
   const { signIns } = kept()
   const url = 'https://example.org/mcp'
   const [client, tokens] = [{ client_id: 'c' }, { access_token: 't', token_type: 'Bearer' }]
-  await signIns.keep({ url, authorizationServer: 'https://example.org', client, tokens })
-  await signIns.want(url, 'files:read')
-  for (const each of ['a', 'b', 'c']) await signIns.want(url, each.repeat(3_000))
+  await signIns.store({ url, authorizationServer: 'https://example.org', client, tokens })
+  await signIns.addScope(url, 'files:read')
+  for (const each of ['a', 'b', 'c']) await signIns.addScope(url, each.repeat(3_000))
   const { wantedScope = '' } = (await signIns.find(url)) ?? {}
   expect([wantedScope.startsWith('files:read a'), wantedScope.length]).toEqual([true, 3_011])
 })

@@ -7,7 +7,7 @@ import { boundedFetch } from '../../src/mcp/bounded-fetch.ts'
 import { Flood } from '../../src/mcp/flood.ts'
 import type { McpServerConfig } from '../../src/mcp/index.ts'
 import { outputOfCall } from '../../src/mcp/results.ts'
-import { answerTo, type Said, saying, tool } from './saying-server.ts'
+import { answerTo, type JsonFields, saying, tool } from './in-process-server.ts'
 import { call, hostile, readyServers, textOf, until } from './support.ts'
 
 async function listening(listener: RequestListener): Promise<string> {
@@ -22,7 +22,7 @@ async function listening(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${port}/mcp`
 }
 
-test('half a character is shown as none: no service takes it', async () => {
+test('removes half a character: no service accepts it', async () => {
   const schema = { type: 'object', properties: { a: { type: 'string', description: 'a\uD800', enum: ['\uDC00'] } } }
   const servers = await readyServers({
     s: saying([tool('a', { description: `${'d'.repeat(2_047)}\u{1F600}`, inputSchema: schema }), tool('b\uD800')], {
@@ -31,27 +31,27 @@ test('half a character is shown as none: no service takes it', async () => {
     }),
   })
   expect(servers.names).toEqual(['mcp__s__a', 'mcp__s__b_'])
-  const said = JSON.stringify([
+  const message = JSON.stringify([
     ...servers.names.map((name) => [servers.tool(name)?.description, servers.tool(name)?.inputSchema]),
     await call(servers, 'mcp__s__a'),
   ])
-  expect(said).not.toMatch(/\\ud[89a-f]/)
-  expect(said).toContain('x\uFFFD')
+  expect(message).not.toMatch(/\\ud[89a-f]/)
+  expect(message).toContain('x\uFFFD')
 })
 
-test('a result of very many parts comes as one', async () => {
+test('joins a result of very many parts', async () => {
   const content = Array.from({ length: 5_000 }, (_, index) => ({ type: 'text', text: `${index % 10}` }))
   const output = await call(await readyServers({ s: saying([tool('a')], { content }) }), 'mcp__s__a')
   expect(output.content).toBe(content.map(({ text }) => text).join('\n'))
 })
 
-test('what a server says of time is no end of ours', async () => {
+test("a server's own timeout message is not our timeout", async () => {
   const error = { code: -32_000, message: 'The query timed out' }
   const output = await call(await readyServers({ s: saying([tool('a')], { error }) }), 'mcp__s__a')
   expect([output.isError, textOf(output)]).toEqual([true, 'The query timed out'])
 })
 
-test('a search finds no tool that is denied', async () => {
+test('a search finds no denied tool', async () => {
   const servers = await readyServers(
     { s: saying([tool('look'), tool('look_deeper')]) },
     { contextWindow: 100, hides: (name) => name === 'mcp__s__look_deeper' },
@@ -61,9 +61,9 @@ test('a search finds no tool that is denied', async () => {
   expect(text).not.toContain('look_deeper')
 })
 
-/** A server by HTTP that does what the listener does with a call, and with a request for events. */
+/** A server over HTTP that handles a call, and a request for events, with the listener. */
 async function byHttp(
-  call: (said: Said & { readonly params?: Said }, response: ServerResponse) => unknown,
+  call: (message: JsonFields & { readonly params?: JsonFields }, response: ServerResponse) => unknown,
   events: (response: ServerResponse) => unknown = (response) => response.writeHead(405).end(),
 ): Promise<McpServerConfig> {
   const url = await listening((request, response) => {
@@ -71,26 +71,26 @@ async function byHttp(
     request.on('data', (chunk) => (body += String(chunk)))
     request.on('end', () => {
       if (request.method !== 'POST') return events(response)
-      const said = JSON.parse(body) as Said & { readonly params?: Said }
-      if (said.method === 'tools/call') return call(said, response)
-      if (said.id === undefined) return response.writeHead(202).end()
-      return respond(response, said)
+      const message = JSON.parse(body) as JsonFields & { readonly params?: JsonFields }
+      if (message.method === 'tools/call') return call(message, response)
+      if (message.id === undefined) return response.writeHead(202).end()
+      return respond(response, message)
     })
   })
   return { type: 'http', url, headers: {} }
 }
 
-function respond(response: ServerResponse, { id, method, params }: Said & { readonly params?: Said }) {
+function respond(response: ServerResponse, { id, method, params }: JsonFields & { readonly params?: JsonFields }) {
   const answer = answerTo(method, params, [tool('a')], { content: [{ type: 'text', text: 'done' }] })
   response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'one' })
   return response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
 }
 
-test('a server that was started anew by its owner is connected to again, and no call is made twice', async () => {
+test('reconnects to a restarted server, and repeats no call', async () => {
   const calls: string[] = []
-  const server = await byHttp((said, response) => {
+  const server = await byHttp((message, response) => {
     calls.push(calls.length === 1 ? 'unknown' : 'known')
-    return calls.at(-1) === 'known' ? respond(response, said) : response.writeHead(404).end()
+    return calls.at(-1) === 'known' ? respond(response, message) : response.writeHead(404).end()
   })
   const servers = await readyServers({ s: server })
   expect(textOf(await call(servers, 'mcp__s__a'))).toBe('done')
@@ -100,7 +100,7 @@ test('a server that was started anew by its owner is connected to again, and no 
   expect(calls).toEqual(['known', 'unknown', 'known'])
 })
 
-test('a call whose stream ends without an answer is over, and its outcome unknown', async () => {
+test('ends a call whose stream ends without an answer, with unknown outcome', async () => {
   const server = await byHttp((_said, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': begun\n\n', () => response.destroy())
   })
@@ -111,10 +111,10 @@ test('a call whose stream ends without an answer is over, and its outcome unknow
   ])
 })
 
-test('a stream of events that ends is not asked for without pause, also where its server wants it', async () => {
+test('reconnects an ended event stream with a pause, even if its server wants none', async () => {
   let streams = 0
   const server = await byHttp(
-    (said, response) => respond(response, said),
+    (message, response) => respond(response, message),
     (response) => {
       streams += 1
       return response.writeHead(200, { 'content-type': 'text/event-stream' }).end('retry: 0\n\n')
@@ -125,14 +125,14 @@ test('a stream of events that ends is not asked for without pause, also where it
   expect(streams).toBeLessThan(15)
 })
 
-test('to send much that nobody asked for is to flood, also in few messages', () => {
+test('counts many unsolicited bytes as a flood, even in few messages', () => {
   const flood = new Flood()
   const bytes = 16 * 1024 * 1024
-  const taken = Array.from({ length: 200 }, () => flood.lets('answer', bytes))
+  const taken = Array.from({ length: 200 }, () => flood.accepts('answer', bytes))
   expect([taken[0], taken.at(-1)]).toEqual([true, false])
 })
 
-test('a denied server is not asked for resources', async () => {
+test('does not ask a denied server for resources', async () => {
   const servers = await readyServers(
     { s: hostile('good'), open: hostile('good') },
     { hides: (name) => name.startsWith('mcp__s__') },
@@ -145,7 +145,7 @@ test.each([
   ['\n', 'data: x\n'],
   ['\r\n', 'data: x\r\n'],
   ['\r', 'data: x\r'],
-])('an event of many lines that end with %j is as bounded as one of one line', async (_, line) => {
+])('limits an event of many lines that end with %j like one of one line', async (_, line) => {
   const url = await listening((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(line.repeat(1_000))
   })
@@ -155,7 +155,7 @@ test.each([
   expect(await small.text()).toBe(line.repeat(1_000))
 })
 
-test('events that are small are as many as they like', async () => {
+test('accepts any number of small events', async () => {
   const event = 'data: x\r\n\r\n'
   const url = await listening((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(event.repeat(1_000))
@@ -163,14 +163,14 @@ test('events that are small are as many as they like', async () => {
   expect(await (await boundedFetch(1_000)(url)).text()).toBe(event.repeat(1_000))
 })
 
-test('deep data takes no more memory than it has characters', async () => {
+test('needs no more memory for deep data than its characters', async () => {
   let deep: Json = Array.from({ length: 50_000 }, () => 7)
   for (let level = 0; level < 490; level++) deep = [deep]
   const { content } = await outputOfCall(
     { structuredContent: deep },
     { limits: { outputTokens: 1_000, imagesOfResult: 1 }, fitImage: () => Promise.reject(new Error('no image')) },
   )
-  // In lines it had 50 million characters.
+  // Indented it had 50 million characters.
   expect(content).toMatch(/\[\.\.\. 9\d{4} characters omitted here/)
   const small = await outputOfCall(
     { structuredContent: { a: [1] } },
@@ -186,7 +186,7 @@ const asked = {
 }
 
 test.each([301, 302, 303, 307, 308])(
-  'headers and requests are sent to no other server: a redirect by %d',
+  'sends headers and requests to no other server: a redirect by %d',
   async (status) => {
     let requests = 0
     const other = await listening((_request, response) => {
@@ -200,7 +200,7 @@ test.each([301, 302, 303, 307, 308])(
   },
 )
 
-test('a redirect on the server itself is followed, as to the address with a slash', async () => {
+test('follows a redirect on the server itself, such as to the address with a slash', async () => {
   const seen: unknown[] = []
   const url = await listening((request, response) => {
     const { url: path, method } = request

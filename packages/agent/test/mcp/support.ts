@@ -7,7 +7,7 @@ import { type McpLimits, type McpOptions, McpServers, type McpServerConfig } fro
 
 const script = fileURLToPath(new URL('hostile-server.mjs', import.meta.url))
 
-/** The hostile server in one of its ways; what it did is written to `note`. */
+/** The hostile server in one of its modes; it writes what it did to `note`. */
 export function hostile(mode: string, note = '', env: Readonly<Record<string, string>> = {}): McpServerConfig {
   return { type: 'stdio', command: process.execPath, args: [script, mode, note], env }
 }
@@ -68,7 +68,7 @@ export async function call(
     idempotencyKey: 'k',
     progress: (data: unknown) => progress.push(data),
   }
-  // A test gives what fits; no tool here looks at the state.
+  // The test passes matching values; no tool here reads the state.
   const output = await tool.execute(input as never, context as unknown as ToolContext)
   return { ...(typeof output === 'string' ? { content: output } : output), progress }
 }
@@ -80,7 +80,7 @@ export function textOf({ content }: Pick<ToolOutput, 'content'>): string {
 
 export function notes(file: string): readonly string[] {
   try {
-    // A file is there before its first line is.
+    // A file exists before its first line.
     return readFileSync(file, 'utf8')
       .split('\n')
       .filter((line) => line !== '')

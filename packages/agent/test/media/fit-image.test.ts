@@ -11,7 +11,7 @@ import { codingTools } from '../support/harness.ts'
 const grey = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: { r: 90, g: 90, b: 90 } } })
 
-/** Pixels of every colour, which no format makes small. */
+/** Pixels of every colour, which no format compresses. */
 const noise = (side: number) => {
   const pixels = Buffer.alloc(side * side * 3)
   let seed = 1
@@ -37,7 +37,7 @@ async function fitted(bytes: Uint8Array, fitter = fit) {
 }
 
 describe('an image', () => {
-  test('that fits stays byte for byte as it is', async () => {
+  test('that fits stays byte for byte unchanged', async () => {
     const bytes = await grey(2_000, 10).png().toBuffer()
     const { isSmaller, bytes: sent } = await fitted(bytes)
     expect([isSmaller, sent.equals(bytes)]).toEqual([false, true])
@@ -48,12 +48,12 @@ describe('an image', () => {
     ['webp', 'image/png'],
     ['gif', 'image/png'],
     ['jpeg', 'image/jpeg'],
-  ] as const)('of many pixels has 2,000 on its longer side (%s)', async (format, type) => {
+  ] as const)('of many pixels gets 2,000 on its longer side (%s)', async (format, type) => {
     const { size, ...rest } = await fitted(await grey(4_000, 1_000).toFormat(format).toBuffer())
     expect([rest.type, size, rest.isSmaller]).toEqual([type, { width: 2_000, height: 500 }, true])
   })
 
-  test('of 9000x6000 px fits, which a service would refuse', async () => {
+  test('of 9000x6000 px, which a service would refuse, is reduced', async () => {
     const { size } = await fitted(await grey(9_000, 6_000).png().toBuffer())
     expect(size).toEqual({ width: 2_000, height: 1_333 })
   })
@@ -65,12 +65,12 @@ describe('an image', () => {
     expect([type, size]).toEqual(['image/jpeg', { width: 1_900, height: 1_900 }])
   })
 
-  test('is upright as its metadata says', async () => {
+  test('is rotated as its metadata says', async () => {
     const lying = await grey(3_000, 1_000).jpeg().withMetadata({ orientation: 6 }).toBuffer()
     expect((await fitted(lying)).size).toEqual({ width: 667, height: 2_000 })
   })
 
-  test('that is transparent stays so where it stays a PNG', async () => {
+  test('that is transparent stays so as a PNG', async () => {
     const clear = sharp({
       create: { width: 3_000, height: 9, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } },
     })
@@ -80,13 +80,13 @@ describe('an image', () => {
 })
 
 describe('without the library', () => {
-  test('an image that a service takes goes as it is', async () => {
+  test('an image that a service accepts is unchanged', async () => {
     const bytes = await grey(4_000, 4_000).png().toBuffer()
     const { isSmaller, size } = await fitted(bytes, without)
     expect([isSmaller, size]).toEqual([false, { width: 4_000, height: 4_000 }])
   })
 
-  test('any other is refused with what is wrong and what to do', async () => {
+  test('any other is refused with the problem and advice', async () => {
     expect(await without(await grey(9_000, 10).png().toBuffer())).toEqual({
       kind: 'refused',
       why: 'The image is 9000x10 px; at most 8000x8000 are accepted. Make it smaller, or install sharp (npm i sharp) to have images resized automatically.',
@@ -108,11 +108,11 @@ describe('a library that fails', () => {
     return () => image
   }
 
-  test('is told with what is wrong; what a service takes goes as it is', async () => {
+  test('is reported; an image that a service accepts is unchanged', async () => {
     const broken = createFitImage({ library: async () => failing(() => Promise.reject(new Error('no memory'))) })
     expect(await broken(await grey(9_000, 10).png().toBuffer())).toMatchObject({
       kind: 'refused',
-      // Nobody is told to install what is there.
+      // No advice to install what is installed.
       why: 'The image is 9000x10 px; at most 8000x8000 are accepted. Make it smaller. Resizing failed: no memory.',
     })
     expect(await broken(await grey(3_000, 10).png().toBuffer())).toMatchObject({ kind: 'image', isSmaller: false })
@@ -125,7 +125,7 @@ describe('a library that fails', () => {
     })
   })
 
-  test('is given one image after another: a crowd of large ones would take the memory of all at once', async () => {
+  test('receives one image after another: many large ones would use up the memory', async () => {
     let [atWork, most] = [0, 0]
     const slow = async () => {
       most = Math.max(most, ++atWork)
@@ -139,7 +139,7 @@ describe('a library that fails', () => {
     expect(most).toBe(1)
   })
 
-  test('because the file is cut is told, too', async () => {
+  test('because the file is truncated is reported', async () => {
     const cut = (await noise(400).jpeg().toBuffer()).subarray(0, 300)
     const wide = Buffer.from(cut)
     const frame = wide.indexOf(Buffer.from([0xff, 0xc0]))
@@ -150,7 +150,7 @@ describe('a library that fails', () => {
   })
 })
 
-test('Read shows a large image made smaller', async () => {
+test('Read shows a reduced large image', async () => {
   const { use, cwd } = codingTools()
   writeFileSync(join(cwd, 'photo.png'), await noise(2_400).png().toBuffer())
   const { output, details, isError } = await use('Read', { file_path: 'photo.png' })
@@ -166,7 +166,7 @@ describe('a prompt', () => {
     source: { type: 'base64', media_type: 'image/png', data: bytes.toString('base64') },
   })
 
-  test('has its large images made smaller, and nothing else changed', async () => {
+  test('has its large images reduced, and nothing else changed', async () => {
     const small = imageOf(await grey(5, 5).png().toBuffer())
     const large = imageOf(await grey(9_000, 10).png().toBuffer())
     const address = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } } as const
@@ -176,7 +176,7 @@ describe('a prompt', () => {
     expect(imageFactsOf(bytesOf(prepared[2] as ImageBlock))?.size).toEqual({ width: 2_000, height: 2 })
   })
 
-  test('without any is the one that it was', async () => {
+  test('without images is unchanged', async () => {
     const content: MessageContent = [imageOf(Buffer.from('no image')), imageOf(await grey(5, 5).png().toBuffer())]
     expect(await prepare(content)).toBe(content)
     expect(await prepare('text')).toBe('text')

@@ -25,7 +25,7 @@ const notesIn = async ({ place }: World): Promise<readonly Note[]> =>
   placedNotes(await readMemory(place)).map(({ note }) => note)
 const nothing = { merge: [], drop: [] }
 
-/** Four notes in two topics, with what a person wrote between them. */
+/** Four notes in two topics, with lines of the user between them. */
 function withNotes(): World {
   const made = world()
   made.write(
@@ -44,7 +44,7 @@ function withNotes(): World {
   return made
 }
 
-test('a merged note has sentences of its notes, their sources, and the place of the first; one that is dropped goes; all else stays', async () => {
+test('a merged note has sentences and sources of its notes, and the place of the first; a dropped one goes; the rest stays', async () => {
   const made = withNotes()
   const asked: string[] = []
   const answer = { merge: [{ from: ['00000001', '00000002'], sentences: ['00000001.1'] }], drop: ['00000003'] }
@@ -62,7 +62,7 @@ test('a merged note has sentences of its notes, their sources, and the place of 
   })
   expect(last?.id).toBe('00000004')
   expect(made.read('preferences.md')).toContain('\nBy hand, and mine.\n')
-  // What a person wrote by hand is nobody's business.
+  // Text that a user wrote by hand is left alone.
   expect(asked.join()).not.toContain('By hand')
 })
 
@@ -91,7 +91,7 @@ test.each([
   expect(['preferences.md', 'project.md', 'MEMORY.md'].map(made.read)).toEqual(before)
 })
 
-test('a dream is taken back byte for byte, also where a topic went with it', async () => {
+test('a dream is undone byte for byte, even if a topic was removed with it', async () => {
   const made = withNotes()
   const own = topicWith('user', ['00000005', 'I am new here.'])
   made.write('user.md', own.replace('about user', 'who the user is, and what they know'))
@@ -106,7 +106,7 @@ test('a dream is taken back byte for byte, also where a topic went with it', asy
   expect(await undo(made)).toEqual({ kind: 'nothing' })
 })
 
-test('where something came after the dream, nothing is taken back, and what changed is named', async () => {
+test('undoes nothing if something changed after the dream, and reports what changed', async () => {
   const made = withNotes()
   await dreaming(made, { merge: [], drop: ['00000001', '00000003'] })
   made.write('project.md', `${made.read('project.md')}Written since.\n`)
@@ -115,11 +115,11 @@ test('where something came after the dream, nothing is taken back, and what chan
   expect(made.names().map(made.read)).toEqual(before)
 })
 
-test('an undo that was ended in the middle goes on', async () => {
+test('completes an interrupted undo', async () => {
   const made = withNotes()
   const before = made.read('preferences.md')
   await dreaming(made, { merge: [], drop: ['00000001', '00000003'] })
-  // As a kill after the first file leaves it.
+  // The state after a kill following the first file.
   made.write('preferences.md', before)
   expect(await undo(made)).toMatchObject({ kind: 'undone' })
   expect((await notesIn(made)).map(({ id }) => id)).toEqual(['00000001', '00000002', '00000003', '00000004'])
@@ -128,7 +128,7 @@ test('an undo that was ended in the middle goes on', async () => {
 test.each([
   ['names files elsewhere', JSON.stringify({ at: 'x', files: [{ name: '../../evil', before: 'eA==', after: null }] })],
   ['is no JSON', '{'],
-])('a backup that %s is none', async (_name, text) => {
+])('rejects a backup that %s', async (_name, text) => {
   const made = withNotes()
   made.write('.before-dream.json', text)
   expect(await undo(made)).toEqual({ kind: 'nothing' })
@@ -136,7 +136,7 @@ test.each([
 
 const hours = (count: number): Date => new Date(now.getTime() + count * 3_600_000)
 
-/** Kept sessions of the folder, last changed then. */
+/** Stored sessions of the folder, last changed at that time. */
 function sessions({ place }: World, count: number, at: Date): void {
   for (let session = 0; session < count; session++) {
     const path = join(dirname(place.path), `session-${count}-${session}.jsonl`)
@@ -146,7 +146,7 @@ function sessions({ place }: World, count: number, at: Date): void {
   }
 }
 
-test('it comes after five sessions and a day, once; after one that failed, a day later', async () => {
+test('is due after five sessions and a day, once; after a failure, a day later', async () => {
   const made = withNotes()
   const asked: string[] = []
   const due = (at: Date, answer: unknown = nothing): Promise<DreamEnd> =>
@@ -165,7 +165,7 @@ test('it comes after five sessions and a day, once; after one that failed, a day
   expect(asked).toHaveLength(2)
 })
 
-test('of several processes one dreams', async () => {
+test('one of several processes dreams', async () => {
   const made = withNotes()
   await dreaming(made, nothing, { when: 'due' })
   sessions(made, 9, hours(1))
@@ -177,7 +177,7 @@ test('of several processes one dreams', async () => {
   expect(asked).toHaveLength(1)
 })
 
-test('a note that came while the model was asked stays; one that was changed meanwhile leaves all as it is', async () => {
+test('a note added during the request stays; a changed one leaves everything unchanged', async () => {
   const made = withNotes()
   const adding = (): unknown => {
     made.write('user.md', topicWith('user', ['00000009', 'I came meanwhile.']))
@@ -193,14 +193,14 @@ test('a note that came while the model was asked stays; one that was changed mea
   expect(made.read('user.md')).toContain('I came with an edit.')
 })
 
-test('nobody is asked about fewer than two notes', async () => {
+test('asks nothing about fewer than two notes', async () => {
   const made = world()
   const asked: string[] = []
   expect(await dreaming(made, nothing, { asked })).toEqual({ kind: 'nothing to do' })
   expect(asked).toEqual([])
 })
 
-test('a dream that was given up writes nothing', async () => {
+test('an aborted dream writes nothing', async () => {
   const made = withNotes()
   const over = new AbortController()
   const before = made.read('project.md')
@@ -214,7 +214,7 @@ test('a dream that was given up writes nothing', async () => {
   expect(made.read('project.md')).toBe(before)
 })
 
-test('what is forgotten is in no file any more: neither what a dream kept for its undo nor drafts of a dead process', async () => {
+test('a forgotten note is in no file: neither in the backup of a dream nor in drafts of a dead process', async () => {
   const made = withNotes()
   await dreaming(made, { merge: [], drop: ['00000003'] })
   for (const name of ['project.md.part', '.before-dream.json.part']) made.write(name, 'We use pnpm now.')
@@ -225,7 +225,7 @@ test('what is forgotten is in no file any more: neither what a dream kept for it
   expect(await undo(made)).toEqual({ kind: 'nothing' })
 })
 
-test('a note that no dream touched is forgotten, and the dream can still be taken back', async () => {
+test('a note that no dream touched can be forgotten, and the dream still undone', async () => {
   const made = withNotes()
   await dreaming(made, { merge: [], drop: ['00000003'] })
   await holdingMemory(made.place, (held) => forgetNotes(held, new Set(['00000002'])))

@@ -11,7 +11,7 @@ const none = '{"notes":[]}'
 const cut = { text: '{"notes":[', stopReason: 'max_tokens' } as const
 const fails = { error: { kind: 'overloaded', message: 'later', retryable: true } } satisfies ScriptedReply
 
-/** Attempts at the model of the stage, after a run with this prompt. */
+/** Number of model calls of the stage, after a run with this prompt. */
 async function requestsAfter(prompt: string, replies: readonly ScriptedReply[]): Promise<number> {
   const engine = new QueryEngine({ model: scriptedModel(['Done.']) })
   for await (const _ of engine.submit(prompt));

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { memoryPlace, type MemoryPlace } from '@halting/agent'
-import { type Ask, extract, type Extracted, type Said, saidIn } from '@halting/agent/memory'
+import { type Ask, extract, type ExtractionResult, type UserStatements, userStatementsIn } from '@halting/agent/memory'
 import type { TranscriptEntry } from '@halting/core'
 import { temporaryFolder } from '../support/harness.ts'
 
@@ -11,7 +11,7 @@ export const now = new Date('2026-11-23T10:00:00Z')
 export interface World {
   readonly owner: { readonly cwd: string; readonly home: string; readonly env: Readonly<Record<string, string>> }
   readonly place: MemoryPlace
-  /** Writes a file of the memory, as a person would. */
+  /** Writes a file of the memory, like a user. */
   readonly write: (name: string, text: string | Uint8Array) => void
   readonly read: (name: string) => string
   /** Names in the folder, without those that begin with a dot. */
@@ -58,9 +58,10 @@ export function toolResult(content: string): TranscriptEntry {
   return { kind: 'user', id: `entry-${++entries}`, message: { role: 'user', content: [block] }, origin: 'tool_results' }
 }
 
-export const saidOf = (...said: readonly TranscriptEntry[]): Said => saidIn(said, { sessionId, env: {} })
+export const saidOf = (...said: readonly TranscriptEntry[]): UserStatements =>
+  userStatementsIn(said, { sessionId, env: {} })
 
-/** Answers every question with this, as a model would: the schema of the question looks at it. */
+/** Answers every question with this, like a model: checked by the schema of the question. */
 export function answering(answer: unknown, asked: string[] = []): Ask {
   return async ({ system, prompt: text, output }) => {
     asked.push(`${system}\n\n${text}`)
@@ -76,12 +77,12 @@ export const choosing = (
   notes: notes.map(([topic, ...sentences]) => ({ topic, sentences })),
 })
 
-/** What was kept, or what happened instead. */
+/** What was stored, or what happened instead. */
 export async function kept(
   place: MemoryPlace,
-  said: Said,
+  said: UserStatements,
   answer: unknown,
-): Promise<Extract<Extracted, { kind: 'kept' }>> {
+): Promise<Extract<ExtractionResult, { kind: 'kept' }>> {
   const extracted = await extract(place, said, answering(answer), now)
   if (extracted.kind !== 'kept') throw new Error(`not kept: ${JSON.stringify(extracted)}`)
   return extracted

@@ -1,4 +1,4 @@
-// Keeps notes until it is killed: `node writer.mjs HOME FIRST`.
+// Stores notes until it is killed: `node writer.mjs HOME FIRST`.
 import { memoryPlace } from '@halting/agent'
 import { holdingMemory } from '@halting/agent/memory'
 import { newNote } from '../../src/memory/note.ts'

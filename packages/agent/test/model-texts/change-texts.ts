@@ -45,7 +45,7 @@ export const samples: SamplesOf<typeof import('../../src/tools/change-texts.ts')
     ['/project/a.ts', 1, '', '     1\tone'],
     ['/project/a.ts', 3, ' It had 2 names (hard links); only this one has the change.', '     1\tone'],
   ],
-  encodingKept: [
+  encodingPreserved: [
     ['UTF-16 (little-endian)', true],
     [undefined, true],
   ],

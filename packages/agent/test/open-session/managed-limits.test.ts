@@ -3,12 +3,12 @@ import { createMemorySteps, type LimitsChange, type StepRecord, startRun, stream
 import type { Session } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import { describe, expect, test } from 'vitest'
-import { heldToManaged, resumedWithin, withLimits } from '../../src/open-session/chosen-limits.ts'
+import { withinManagedLimits, resumedWithin, withLimits } from '../../src/open-session/chosen-limits.ts'
 
-test("nobody sets a limit beyond an administrator's while a session is open", () => {
+test("nobody sets a limit above an administrator's while a session is open", () => {
   const changes: object[] = []
-  // Of a session it is `set` that is asked.
-  const session = heldToManaged({ set: (change: object) => void changes.push(change) } as unknown as Session, {
+  // For a session, `set` is called.
+  const session = withinManagedLimits({ set: (change: object) => void changes.push(change) } as unknown as Session, {
     managedLimits: { maxRunUsd: 5, maxTokens: 1_000, maxTurns: null },
   })
   session.set({ limits: { maxRunUsd: 5, maxTotalTokens: 900, maxTurns: null, maxToolCalls: 3 } })
@@ -17,7 +17,7 @@ test("nobody sets a limit beyond an administrator's while a session is open", ()
   expect(changes).toHaveLength(1)
 })
 
-test('a flag beyond it is named and does not count; a lower one does', () => {
+test('reports and ignores a flag above it; applies a lower one', () => {
   const settings = { limits: { maxTurns: 50, maxRunUsd: null }, managedLimits: { maxTurns: 60, maxRunUsd: null } }
   const limited = (choices: object): readonly unknown[] => {
     const warnings: string[] = []
@@ -38,7 +38,7 @@ test('a flag beyond it is named and does not count; a lower one does', () => {
 })
 
 describe('a run of an earlier process, in which limits were set', () => {
-  /** Its records until it died. */
+  /** Its records until it was killed. */
   async function left(limits: LimitsChange): Promise<readonly StepRecord[]> {
     const steps = createMemorySteps()
     const look = {
@@ -57,7 +57,7 @@ describe('a run of an earlier process, in which limits were set', () => {
     return JSON.parse(JSON.stringify(steps.records.filter(({ type }) => type !== 'end'))) as readonly StepRecord[]
   }
   type Run = Parameters<typeof resumedWithin>[1]
-  /** What is asked of the session when it is resumed, after this. */
+  /** What is requested of the session after this, when it is resumed. */
   async function resumed(
     run: Partial<Run>,
     { areChoicesNew = true, before = () => {} }: { areChoicesNew?: boolean; before?: (session: Session) => void } = {},
@@ -83,14 +83,14 @@ describe('a run of an earlier process, in which limits were set', () => {
     maxTokens: 'choice',
   } as const
 
-  test('goes on with what was typed since, and with what was set where nothing was', async () => {
+  test('continues with newly typed limits, and otherwise with those that were set', async () => {
     expect(await resumed({ choices, limitSources })).toEqual([{ limits: { maxTurns: 5, maxToolCalls: 9 } }, 'resume'])
     expect(await resumed({})).toEqual(['resume'])
-    // Whoever once opened a session that is kept elsewhere said it before.
+    // The client that first opened a session stored elsewhere set it earlier.
     expect(await resumed({ choices, limitSources }, { areChoicesNew: false })).toEqual(['resume'])
   })
 
-  test("exceeds no administrator's, and what is lower stays", async () => {
+  test("exceeds no administrator's limit, and keeps lower ones", async () => {
     const managedLimits = { maxTurns: 20, maxRunUsd: 4, maxToolCalls: 8, maxTokens: 1 }
     for (const areChoicesNew of [true, false])
       expect(await resumed({ settings: { managedLimits } }, { areChoicesNew })).toEqual([
@@ -99,7 +99,7 @@ describe('a run of an earlier process, in which limits were set', () => {
       ])
   })
 
-  test('goes on with what a person sets before, and a new prompt ends it', async () => {
+  test('continues with what a user sets before, and a new prompt ends it', async () => {
     const set = { limits: { maxTurns: 70 } }
     expect(await resumed({ choices, limitSources }, { before: (session) => session.set(set) })).toEqual([
       set,

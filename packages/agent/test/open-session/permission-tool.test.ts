@@ -9,7 +9,7 @@ const said = async (text: string): Promise<unknown> =>
 test.each([
   ['{"behavior":"allow","updatedInput":{"command":"ls"}}', { behavior: 'allow', updatedInput: { command: 'ls' } }],
   ['{"behavior":"deny","message":"no"}', { behavior: 'deny', message: 'no' }],
-])('an answer is one: %s', async (text, answer) => {
+])('accepts a valid answer: %s', async (text, answer) => {
   expect(await said(text)).toEqual(answer)
 })
 
@@ -21,7 +21,7 @@ test.each([
   '{"approved":true}',
   '{"behavior":"approve"}',
   '{"behavior":"allow","input":{}}',
-])('anything else is an error that names the tool: %j', async (text) => {
+])('any other text is an error that names the tool: %j', async (text) => {
   expect(await said(text)).toMatchObject({
     behavior: 'deny',
     isInvalid: true,
@@ -29,7 +29,7 @@ test.each([
   })
 })
 
-test('one that fails denies', async () => {
+test('a failing tool denies', async () => {
   const failing = answerByTool('mcp__auth__ask', () => Promise.reject(new Error('gone')))
   expect(await failing('Bash', {}, about)).toEqual({ behavior: 'deny', message: 'mcp__auth__ask did not answer: gone' })
 })

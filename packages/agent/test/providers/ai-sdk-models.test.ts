@@ -17,7 +17,7 @@ interface Person {
   readonly managed?: object
 }
 
-/** The models of a person with these settings, and with packages in the folder of the settings. */
+/** The models of a user with these settings, and with packages in the folder of the settings. */
 async function person({
   settings = {},
   packages = { tiny: { source: tinyProvider } },
@@ -58,7 +58,7 @@ async function answerOf(models: AiSdkModels, name: string): Promise<unknown> {
   return JSON.parse(block?.text ?? 'null')
 }
 
-describe('what cannot be used says what to do', () => {
+describe('an unusable configuration is reported with advice', () => {
   const cases: Readonly<
     Record<
       string,
@@ -99,11 +99,11 @@ describe('what cannot be used says what to do', () => {
       packages: {
         tiny: { source: "export const createTiny = () => () => ({ specificationVersion: 'v2', doStream() {} })" },
       },
-      says: /models of version v2 of the AI SDK; this program takes v3 and v4\. Install a newer one: npm install --prefix \S+ tiny@x\.$/,
+      says: /models of version v2 of the AI SDK; this program supports v3 and v4\. Install a newer one: npm install --prefix \S+ tiny@x\.$/,
     },
     'a package that is no provider': {
       packages: { tiny: { source: 'export const createTiny = () => 7' } },
-      says: /what createTiny returns gives no language model/,
+      says: /what createTiny returns has no language model/,
     },
     'a package that throws when it is loaded': {
       packages: { tiny: { source: "throw new Error('broken inside')" } },
@@ -173,7 +173,7 @@ describe('what cannot be used says what to do', () => {
   })
 })
 
-test('a package is loaded with the first request, and what is wrong with it is an error of that request', async () => {
+test('a package is loaded with the first request, and its problems are errors of that request', async () => {
   const { models, config } = await person({ packages: {} })
   installPackage(config, 'late', { source: "globalThis.loadedLate = true; throw new Error('broken inside')" })
   const model = models.model('ai-sdk:late/m')
@@ -189,7 +189,7 @@ test('a package is loaded with the first request, and what is wrong with it is a
   expect('loadedLate' in globalThis).toBe(true)
 })
 
-test('the environment of a session reaches its provider alone, at the same time', async () => {
+test('only its provider sees the environment of a session, even in parallel', async () => {
   const one = await person({ settings: { env: { TINY_REGION: 'one' } } })
   const two = await person({ settings: { env: { TINY_REGION: 'two' } } })
   const none = await person()
@@ -199,19 +199,19 @@ test('the environment of a session reaches its provider alone, at the same time'
   expect(process.env['PATH']).not.toBe(undefined)
 })
 
-test('what is told of a reply is told outside of the scope of its provider', async () => {
+test('events of a reply are emitted outside the scope of its provider', async () => {
   const { models } = await person({ settings: { env: { TINY_REGION: 'one' } } })
-  const told = new Set<unknown>()
-  const emit = (): unknown => told.add(process.env['TINY_REGION'])
+  const regions = new Set<unknown>()
+  const emit = (): unknown => regions.add(process.env['TINY_REGION'])
   await models.model('ai-sdk:tiny/m').call(request, { signal: new AbortController().signal, emit })
   const other = await person({ settings: { env: { TINY_REGION: 'two' } } })
   await withEnvironment({ ...other.env, TINY_REGION: 'outer' }, () =>
     models.model('ai-sdk:tiny/m').call(request, { signal: new AbortController().signal, emit }),
   )
-  expect([...told]).toEqual([undefined, 'outer'])
+  expect([...regions]).toEqual([undefined, 'outer'])
 })
 
-test('sizes, prices and options of an alias, over those of its package', async () => {
+test('sizes, prices and options of an alias override those of its package', async () => {
   const { models, loaded } = await person({
     settings: {
       aiSdk: {
@@ -254,7 +254,7 @@ test('sizes, prices and options of an alias, over those of its package', async (
 describe('an administrator', () => {
   const own = { aiSdk: { models: { mine: { package: 'tiny', model: 'm' } } } }
 
-  test('fixes an alias, and what it says of a package', async () => {
+  test('fixes an alias, and its package settings', async () => {
     const { models, config } = await person({
       settings: own,
       packages: {},
@@ -266,7 +266,7 @@ describe('an administrator', () => {
     expect(await answerOf(models, 'mine')).toMatchObject({ modelId: 'theirs' })
   })
 
-  test('lets only packages be loaded that their settings name', async () => {
+  test('restricts packages to those that their settings name', async () => {
     const { models, loaded, config } = await person({
       settings: own,
       packages: { tiny: { source: tinyProvider }, named: { source: tinyProvider } },
@@ -281,14 +281,14 @@ describe('an administrator', () => {
     expect(await answerOf(models, 'ai-sdk:named/m')).toMatchObject({ modelId: 'm' })
   })
 
-  test('is the only one who says so', async () => {
+  test('is the only one who can', async () => {
     const { models, loaded } = await person({ settings: { ...own, allowManagedProvidersOnly: true } })
     expect(loaded.warnings.join()).toContain('allowManagedProvidersOnly in')
     expect(models.has('mine')).toBe(true)
   })
 })
 
-test('commands do not get what options take keys from, nor secrets of clouds that a model signs in with', async () => {
+test('commands get neither keys of options nor secrets of clouds that a model signs in with', async () => {
   const { loaded } = await person({
     settings: {
       aiSdk: {
@@ -313,7 +313,7 @@ test('commands do not get what options take keys from, nor secrets of clouds tha
   expect(signInVariables({}, ['ai-sdk:tiny/m'])).toContain('AWS_SECRET_ACCESS_KEY')
 })
 
-test('a package of CommonJS is loaded too, and the factory is that with the name of the package', async () => {
+test('a CommonJS package is loaded too, with the factory named after the package', async () => {
   const common = tinyProvider.replace(
     'export function createTiny',
     'exports.createTiny = createTiny; function createTiny',

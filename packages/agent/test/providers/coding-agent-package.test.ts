@@ -31,7 +31,7 @@ function place() {
 test.each([
   ['ai-sdk:tiny/x', 'x', 0],
   ['mine', 'm', 20e-6],
-])('a coding agent asks %s, with the variables that it was given', async (model, modelId, cost) => {
+])('a coding agent asks %s, with the given variables', async (model, modelId, cost) => {
   const builder = await codingAgent({ ...place(), model, persistSession: false })
   onTestFinished(async () => builder.dispose())
   const messages: SdkMessage[] = []
@@ -45,14 +45,14 @@ test.each([
   expect(Object.keys(result.modelUsage)).toEqual([model])
 })
 
-test('a coding agent with a package that is not there cannot be opened', async () => {
+test('rejects a coding agent with a missing package', async () => {
   await expect(codingAgent({ ...place(), model: 'ai-sdk:nowhere/m' })).rejects.toMatchObject({
     code: 'configuration',
     message: expect.stringContaining('npm install -g nowhere') as string,
   })
 })
 
-test('an account is told from another by package, options and the variables of clouds', async () => {
+test('an account is identified by package, options and the variables of clouds', async () => {
   const { cwd, env } = place()
   const accountsOf = async (more: Readonly<Record<string, string>>, model = 'ai-sdk:tiny/m') => {
     const accounts: unknown[] = []
@@ -73,7 +73,7 @@ test('an account is told from another by package, options and the variables of c
   expect(other).not.toEqual(one)
 })
 
-test('what only describes a session, or looks at it before it opens, loads no package', async () => {
+test('describing or checking a session loads no package', async () => {
   const { cwd, env } = place()
   installPackage(join(env.HOME, '.halting'), 'loud', { source: "throw new Error('loaded')" })
   const run = { ...noSettings, choices: { model: 'ai-sdk:loud/m' }, env, plugins: noPlugins }

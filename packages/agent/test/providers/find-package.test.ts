@@ -3,30 +3,33 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { findPackage, modulesBeside } from '../../src/providers/find-package.ts'
+import { findPackage, modulesOfProgram } from '../../src/providers/find-package.ts'
 import { installPackage, tinyProvider } from '../support/provider-packages.ts'
 
-test.skipIf(process.platform === 'win32')('beside a program that is installed, and not in the folders above it', () => {
-  const program = '/home/me/.nvm/lib/node_modules/halting/dist/main.js'
-  const beside = [
-    '/home/me/.nvm/lib/node_modules/halting/dist/node_modules',
-    '/home/me/.nvm/lib/node_modules/halting/node_modules',
-    '/home/me/.nvm/lib/node_modules/node_modules',
-    '/home/me/.nvm/lib/node_modules',
-  ]
-  for (const cwd of ['/home/me', '/home/me/work', '/']) expect(modulesBeside(program, cwd)).toEqual(beside)
-  const linked = '/home/me/pnpm/5/node_modules/.pnpm/halting@1/node_modules/halting/main.js'
-  expect(modulesBeside(linked, '/home/me').at(-1)).toBe('/home/me/pnpm/5/node_modules')
-  // Sources that nobody installed.
-  const source = '/home/me/src/halting/main.js'
-  expect(modulesBeside(source, '/home/me/src')).toEqual([
-    '/home/me/node_modules',
-    '/home/node_modules',
-    '/node_modules',
-  ])
-})
+test.skipIf(process.platform === 'win32')(
+  'finds one next to an installed program, and not in the folders above it',
+  () => {
+    const program = '/home/me/.nvm/lib/node_modules/halting/dist/main.js'
+    const beside = [
+      '/home/me/.nvm/lib/node_modules/halting/dist/node_modules',
+      '/home/me/.nvm/lib/node_modules/halting/node_modules',
+      '/home/me/.nvm/lib/node_modules/node_modules',
+      '/home/me/.nvm/lib/node_modules',
+    ]
+    for (const cwd of ['/home/me', '/home/me/work', '/']) expect(modulesOfProgram(program, cwd)).toEqual(beside)
+    const linked = '/home/me/pnpm/5/node_modules/.pnpm/halting@1/node_modules/halting/main.js'
+    expect(modulesOfProgram(linked, '/home/me').at(-1)).toBe('/home/me/pnpm/5/node_modules')
+    // Sources that were not installed.
+    const source = '/home/me/src/halting/main.js'
+    expect(modulesOfProgram(source, '/home/me/src')).toEqual([
+      '/home/me/node_modules',
+      '/home/node_modules',
+      '/node_modules',
+    ])
+  },
+)
 
-test('not in a folder of NODE_PATH that is the working directory by another name', () => {
+test('ignores a folder of NODE_PATH that is the working directory under another name', () => {
   const base = mkdtempSync(join(tmpdir(), 'halting-find-package-'))
   const before = process.env['NODE_PATH']
   onTestFinished(() => {

@@ -9,7 +9,7 @@ afterEach(() => {
   delete process.env['SCOPED_TEST']
 })
 
-test('variables of a scope are all there is within it, and nothing of it is seen outside', async () => {
+test('a scope sees only its variables, and nothing outside sees them', async () => {
   process.env['SCOPED_TEST'] = 'outside'
   const inner = withEnvironment({ ONLY: 'one', NOT: undefined }, async () => {
     await setTimeout(1)
@@ -21,14 +21,14 @@ test('variables of a scope are all there is within it, and nothing of it is seen
   expect(Object.keys(process.env)).not.toContain('ONLY')
 })
 
-test('a command that is started in a scope has its variables', () => {
+test('a command started in a scope has its variables', () => {
   const { PATH } = process.env
   const printed = withEnvironment({ PATH, ONLY: 'one' }, () => execFileSync('env', { encoding: 'utf8' }))
   expect(printed.split('\n')).toContain('ONLY=one')
   expect(printed).not.toContain('HOME=')
 })
 
-test('variables are set and taken away for the process, as ever', () => {
+test('setting and deleting variables affects the process as usual', () => {
   withEnvironment({ ONLY: 'one' }, () => undefined)
   process.env['SCOPED_TEST'] = 'a'
   process.env['SCOPED_TEST'] = 'b'
@@ -37,7 +37,7 @@ test('variables are set and taken away for the process, as ever', () => {
   expect('SCOPED_TEST' in process.env).toBe(false)
 })
 
-test('scopes side by side and within each other each have their own', async () => {
+test('parallel and nested scopes have their own variables', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 6 }), async (values) => {
       const seen = await Promise.all(
@@ -57,7 +57,7 @@ test('scopes side by side and within each other each have their own', async () =
   )
 })
 
-test('where the variables are those of the process, what was set last is seen', () => {
+test("the process's own variables are seen with their latest values", () => {
   const env = { ...process.env }
   expect(withEnvironment(env, () => process.env['PATH'])).toBe(process.env['PATH'])
 })

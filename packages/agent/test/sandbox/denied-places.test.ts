@@ -19,7 +19,7 @@ const rows = [
   [['Read(./conf/inner/**)'], ['conf/inner/.env']],
 ] as const
 
-test.skipIf(!isBubblewrapThere).each(rows)('%j shuts %j (needs bubblewrap)', async (deny, shut) => {
+test.skipIf(!isBubblewrapThere).each(rows)('%j hides %j (needs bubblewrap)', async (deny, shut) => {
   const { project } = makeLinkedTree(folderInSight())
   const permissions = createPermissions({ cwd: project, mode: 'bypassPermissions', deny: [...deny] })
   const workspace = new Workspace({ cwd: project, env: { PATH: process.env['PATH'] } })
@@ -38,14 +38,14 @@ test.skipIf(!isBubblewrapThere).each(rows)('%j shuts %j (needs bubblewrap)', asy
   expect(all.filter((line) => !text.split('\n').includes(line))).toEqual(shut)
 })
 
-test('deny rules that a person gave in the session are those of the sandbox from then on, and may be taken back', async () => {
+test('applies deny rules that a user added in the session, until they are removed', async () => {
   const { project } = makeLinkedTree(folderInSight())
   const permissions = createPermissions({ cwd: project, deny: ['Read(./a)', 'WebFetch(domain:a.com)'] })
   const call = { type: 'tool_use', id: 'c', name: 'Bash', input: { command: 'ls' } } as const
   const rules = (type: 'addRules' | 'removeRules', toolName: string, ruleContent: string): PermissionUpdate =>
     ({ type, behavior: 'deny', rules: [{ toolName, ruleContent }], destination: 'session' }) as const
   const seen = (learned?: readonly PermissionUpdate[]): readonly unknown[] => {
-    // Of a request the rules look at these alone.
+    // The only fields of a request that the rules use.
     const tool = { name: 'Bash' } as unknown as PermissionRequest['tool']
     permissions.denies({ call, tool, readOnly: true, ...(learned !== undefined && { learned }) })
     const named = permissions.deniedPlaces().read.flatMap((pattern) => pattern.named ?? [])
@@ -57,7 +57,7 @@ test('deny rules that a person gave in the session are those of the sandbox from
     ['/a', '/b'],
     ['a.com', 'b.com'],
   ])
-  // Another run that learned nothing opens nothing that is shut.
+  // Another run without permissions opens nothing that is hidden.
   expect(seen()).toEqual([
     ['/a', '/b'],
     ['a.com', 'b.com'],
@@ -92,21 +92,24 @@ test.skipIf(!isBubblewrapThere).each([
     odd`ln -s real/deep/x.key $'l\xff.key'`,
     /^Exit code 1\nok\n.*x\.key: (?:Permission|No such)/,
   ],
-])('with names that are not UTF-8 a command runs unless that is %s (needs bubblewrap)', async (_what, script, told) => {
-  const { project } = makeLinkedTree(folderInSight())
-  execFileSync('bash', ['-ec', `git init -q . && ${script}`], { cwd: project })
-  const permissions = createPermissions({ cwd: project, deny: ['Read(./**/*.key)'] })
-  const workspace = new Workspace({ cwd: project, env: { PATH: process.env['PATH'] } })
-  onTestFinished(() => workspace.dispose())
-  workspace.sandbox = await openSandbox({
-    cwd: project,
-    directories: [project],
-    home: '/nobody',
-    settings: sandboxSettingsOf([{ enabled: true }]),
-    denied: () => permissions.deniedPlaces(),
-  })
-  const { text } = await runTool(createBashTool(workspace), {
-    command: 'echo ok; touch made; cat real/deep/x.key 2>&1',
-  })
-  expect(text).toMatch(told)
-})
+])(
+  'with names that are not UTF-8 a command runs unless that is %s (needs bubblewrap)',
+  async (_what, script, expectedText) => {
+    const { project } = makeLinkedTree(folderInSight())
+    execFileSync('bash', ['-ec', `git init -q . && ${script}`], { cwd: project })
+    const permissions = createPermissions({ cwd: project, deny: ['Read(./**/*.key)'] })
+    const workspace = new Workspace({ cwd: project, env: { PATH: process.env['PATH'] } })
+    onTestFinished(() => workspace.dispose())
+    workspace.sandbox = await openSandbox({
+      cwd: project,
+      directories: [project],
+      home: '/nobody',
+      settings: sandboxSettingsOf([{ enabled: true }]),
+      denied: () => permissions.deniedPlaces(),
+    })
+    const { text } = await runTool(createBashTool(workspace), {
+      command: 'echo ok; touch made; cat real/deep/x.key 2>&1',
+    })
+    expect(text).toMatch(expectedText)
+  },
+)

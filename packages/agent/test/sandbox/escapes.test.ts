@@ -7,7 +7,7 @@ import { endNaps, isBubblewrapThere, isPythonThere, isRoot, makeWorld, napping, 
 
 const canRun = ({ needs }: Escape): boolean =>
   needs === undefined || (needs === 'python' ? isPythonThere : isRoot && isPythonThere)
-/** Of these the numbers stand in the commands. */
+/** Their numbers appear in the commands. */
 const isKnownMachine = process.arch === 'x64'
 
 function tidy({ victim, nap }: World): void {
@@ -20,7 +20,7 @@ test('There are at least 40 of them, each with a name of its own', () => {
   expect(new Set(escapes.map(({ name }) => name)).size).toBe(escapes.length)
 })
 
-test('What is left running is found by the world that it was started in: tests beside each other end their own alone', async () => {
+test('Remaining processes are found by the world that started them: parallel tests end only their own', async () => {
   const [one, other] = [await makeWorld(), await makeWorld()]
   for (const world of [one, other]) await (await shellIn(world, 'free')).run('setsid sleep "$NAP" >/dev/null 2>&1 &')
   await expect.poll(() => [napping(one).length, napping(other).length]).toEqual([1, 1])
@@ -29,13 +29,13 @@ test('What is left running is found by the world that it was started in: tests b
   tidy(one)
 })
 
-describe.skipIf(!isBubblewrapThere)('No way leads out of the sandbox (needs bubblewrap)', () => {
-  // A sixth of them for somebody who waits, half of them in `.ci/run`.
+describe.skipIf(!isBubblewrapThere)('Nothing escapes the sandbox (needs bubblewrap)', () => {
+  // A sixth of them in quick runs, half of them in `.ci/run`.
   const oneIn = isWhole ? 1 : isDeep ? 2 : 6
   test.each(escapes.filter((escape, index) => canRun(escape) && isKnownMachine && index % oneIn === 0))(
     '$name',
     async (escape) => {
-      // Where it would harm, or needs rights, it counts as shown.
+      // If it would harm, or needs privileges, it counts as demonstrated.
       const free =
         escape.notShown === undefined ? await tried(escape, 'free') : { didWork: true, text: escape.notShown }
       expect(free.didWork, `without a sandbox: ${free.text}`).toBe(true)

@@ -2,19 +2,19 @@ import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { contentOf, napping, secret, type World } from './world.ts'
 
-/** A way out that was tried. `worked` looks at what was printed and at the world after it. */
+/** An attempted escape. `worked` checks the output and the world after it. */
 export interface Escape {
   readonly name: string
   readonly command: string
   readonly worked: (world: World, printed: string) => boolean
-  /** Why it is not tried without a sandbox: it would harm, or needs rights. Tried where absent. */
+  /** Why it is not tried without a sandbox: it would harm, or needs privileges. Absent: it is tried. */
   readonly notShown?: string
   readonly needs?: 'python' | 'root'
 }
 
 const wrote = ({ outside }: World): boolean => contentOf(join(outside, 'target')) !== 'whole\n'
 const isFile = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true
-const told = (_world: World, printed: string): boolean => printed.includes(secret)
+const printsSecret = (_world: World, printed: string): boolean => printed.includes(secret)
 const made = (_world: World, printed: string): boolean => printed.includes('MADE')
 const there =
   (folder: 'project' | 'outside' | 'home', name: string) =>
@@ -83,41 +83,41 @@ const writing: readonly Escape[] = [
 ]
 
 const reading: readonly Escape[] = [
-  { name: 'a key of the person', command: 'cat ~/.ssh/id', worked: told },
-  { name: 'a password of the person', command: 'cat ~/.netrc', worked: told },
-  { name: 'keys in an archive', command: 'tar c ~/.ssh | tr -d "\\0"', worked: told },
-  { name: 'a denied file', command: 'cat .env', worked: told },
+  { name: 'a key of the person', command: 'cat ~/.ssh/id', worked: printsSecret },
+  { name: 'a password of the person', command: 'cat ~/.netrc', worked: printsSecret },
+  { name: 'keys in an archive', command: 'tar c ~/.ssh | tr -d "\\0"', worked: printsSecret },
+  { name: 'a denied file', command: 'cat .env', worked: printsSecret },
   {
     name: 'a denied file by another program',
     command: "node -e \"console.log(require('fs').readFileSync('.env','utf8'))\"",
-    worked: told,
+    worked: printsSecret,
   },
-  { name: 'a denied file by a hard link', command: 'ln .env e; cat e', worked: told },
-  { name: 'a denied file by another name', command: 'mv .env e; cat e', worked: told },
-  { name: 'a denied file by a copy of all', command: 'cp -r . /tmp/c; cat /tmp/c/.env', worked: told },
-  { name: 'a denied file after a chmod', command: 'chmod 777 .env; cat .env', worked: told },
-  { name: 'a denied file by git', command: 'git add -f .env; git show :.env', worked: told },
-  { name: 'a denied folder', command: 'cat secrets/key', worked: told },
-  { name: 'a denied folder after a chmod', command: 'chmod 777 secrets; cat secrets/*', worked: told },
-  { name: 'a denied folder under another name', command: 'mv secrets s2; cat s2/key', worked: told },
-  { name: 'a denied file by /proc/self/root', command: 'cat "/proc/self/root$PROJECT/.env"', worked: told },
-  { name: 'a key in the environment', command: 'env', worked: told },
+  { name: 'a denied file by a hard link', command: 'ln .env e; cat e', worked: printsSecret },
+  { name: 'a denied file by another name', command: 'mv .env e; cat e', worked: printsSecret },
+  { name: 'a denied file by a copy of all', command: 'cp -r . /tmp/c; cat /tmp/c/.env', worked: printsSecret },
+  { name: 'a denied file after a chmod', command: 'chmod 777 .env; cat .env', worked: printsSecret },
+  { name: 'a denied file by git', command: 'git add -f .env; git show :.env', worked: printsSecret },
+  { name: 'a denied folder', command: 'cat secrets/key', worked: printsSecret },
+  { name: 'a denied folder after a chmod', command: 'chmod 777 secrets; cat secrets/*', worked: printsSecret },
+  { name: 'a denied folder under another name', command: 'mv secrets s2; cat s2/key', worked: printsSecret },
+  { name: 'a denied file by /proc/self/root', command: 'cat "/proc/self/root$PROJECT/.env"', worked: printsSecret },
+  { name: 'a key in the environment', command: 'env', worked: printsSecret },
   {
     name: 'a key in the environment of the first process',
     command: 'cat /proc/1/environ /proc/$PPID/environ | tr "\\0" "\\n"',
-    worked: told,
+    worked: printsSecret,
     notShown: 'the first process may be of another user',
   },
   {
     name: 'the environment of a process of the host',
     command: 'tr "\\0" "\\n" < /proc/$VICTIM_PID/environ',
-    worked: told,
+    worked: printsSecret,
   },
-  { name: 'umount of what covers', command: 'umount .env; umount -l .env; cat .env', worked: told },
+  { name: 'umount of what covers', command: 'umount .env; umount -l .env; cat .env', worked: printsSecret },
   {
     name: 'umount of what covers, in namespaces of its own',
     command: 'unshare -Urm sh -c "umount -l .env; cat .env"',
-    worked: told,
+    worked: printsSecret,
   },
   {
     name: 'an edit of a file that may not be edited',
@@ -185,8 +185,12 @@ const planting: readonly Escape[] = [
 ]
 
 const reaching: readonly Escape[] = [
-  { name: 'the network by address', command: 'exec 5<>/dev/tcp/127.0.0.1/$PORT; head -1 <&5', worked: told },
-  { name: 'the network by curl', command: 'curl -s --max-time 3 --http0.9 http://127.0.0.1:$PORT/', worked: told },
+  { name: 'the network by address', command: 'exec 5<>/dev/tcp/127.0.0.1/$PORT; head -1 <&5', worked: printsSecret },
+  {
+    name: 'the network by curl',
+    command: 'curl -s --max-time 3 --http0.9 http://127.0.0.1:$PORT/',
+    worked: printsSecret,
+  },
   {
     name: 'a name server',
     command: `echo ${secret} > /dev/udp/127.0.0.1/$UDP; sleep 0.2`,
@@ -202,13 +206,13 @@ const reaching: readonly Escape[] = [
       's.connect("s")',
       'print(s.recv(99))',
     ]),
-    worked: told,
+    worked: printsSecret,
   },
   {
     name: 'a socket in the project',
     needs: 'python',
     command: python(['import socket', 's = socket.socket(socket.AF_UNIX)', 's.connect("s")', 'print(s.recv(99))']),
-    worked: told,
+    worked: printsSecret,
   },
   {
     name: 'the agent for keys',
@@ -221,7 +225,7 @@ const reaching: readonly Escape[] = [
       's.connect(os.path.basename(p))',
       'print(s.recv(99))',
     ]),
-    worked: told,
+    worked: printsSecret,
   },
   {
     name: 'an abstract socket',
@@ -438,7 +442,7 @@ const systemCalls: readonly Escape[] = [
     command: 'grep -q "CapBnd:\\s*0*[1-9a-f]" /proc/self/status && echo MADE',
     worked: made,
   },
-  // Opened and not written: without a sandbox that does nothing yet.
+  // Opened but not written: without a sandbox that has no effect yet.
   {
     name: 'what the kernel runs at a crash',
     command: 'exec 5>>/proc/sys/kernel/core_pattern && echo MADE',

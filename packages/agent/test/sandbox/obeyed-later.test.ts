@@ -15,20 +15,20 @@ function git(cwd: string, ...args: string[]): string {
   return execFileSync('git', [...given, ...args], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-/** Settings that have git run a program when it looks at the files. */
+/** Settings that make git run a program when it inspects the files. */
 function evil(project: string, proof: string): string {
   const lines = ['[core]', 'repositoryformatversion = 0', 'bare = false', `worktree = ${project}`]
   return [...lines, `fsmonitor = "touch ${proof}; false"`].join('\\n')
 }
 
-/** Which of the files could be written by a command in the sandbox. */
+/** Which of the files a command in the sandbox could write. */
 async function written(run: (command: string) => Promise<{ text: string }>, files: readonly string[]): Promise<string> {
   const tries = files.map((file, at) => `(echo x >> '${file}') 2>/dev/null && echo ${at}`)
   return (await run(`${tries.join('\n')}\ntrue`)).text
 }
 
-describe.skipIf(!isBubblewrapThere)('What is obeyed later stays as it is (needs bubblewrap)', () => {
-  test('a bwrap that a command puts on the path holds nothing', async () => {
+describe.skipIf(!isBubblewrapThere)('Files that are obeyed later stay unchanged (needs bubblewrap)', () => {
+  test('a bwrap that a command puts on the path has no effect', async () => {
     const world = await makeWorld()
     const bin = join(world.project, 'node_modules/.bin')
     mkdirSync(bin, { recursive: true })
@@ -54,7 +54,7 @@ describe.skipIf(!isBubblewrapThere)('What is obeyed later stays as it is (needs 
     )
   })
 
-  test('the project’s own folder becomes no repository beside a broken .git', async () => {
+  test("the project's own folder does not become a repository next to a broken .git", async () => {
     const world = await makeWorld()
     const proof = join(world.outside, 'proof')
     const plant = `rm .git/HEAD; echo 'ref: refs/heads/main' > HEAD; mkdir objects refs; printf '${evil(world.project, proof)}' > config`
@@ -76,7 +76,7 @@ describe.skipIf(!isBubblewrapThere)('What is obeyed later stays as it is (needs 
     expect(existsSync(join(world.project, 'commondir'))).toBe(false)
   })
 
-  test('what is obeyed later and is not there does not come to be, and nothing is left in its place', async () => {
+  test('a missing file that would be obeyed later cannot be created, and nothing is left in its place', async () => {
     const world = await makeWorld()
     const kept = ['.envrc', '.gitlab-ci.yml', '.husky/pre-commit', '.github/workflows/evil.yml']
     const plant = `mkdir -p .husky .github/workflows; ${kept.map((name) => `echo x > ${name}`).join('; ')}`
@@ -92,20 +92,20 @@ describe.skipIf(!isBubblewrapThere)('What is obeyed later stays as it is (needs 
     expect(readdirSync(world.project).filter((name) => /^(?:\.envrc|\.gitlab|\.husky|\.github|x$)/.test(name))).toEqual(
       [],
     )
-    // What else lies in the folder of workflows is a command's to write.
+    // Other files in the workflows folder may be written by commands.
     await run('echo x > .github/CODEOWNERS')
     expect(readdirSync(join(world.project, '.github'))).toEqual(['CODEOWNERS'])
     await run(plant)
     expect(readdirSync(join(world.project, '.github'))).toEqual(['CODEOWNERS'])
   })
 
-  test('a link in the place of the folder of workflows keeps no command from running', async () => {
+  test('a link in place of the workflows folder prevents no command from running', async () => {
     const world = await makeWorld()
     symlinkSync('packages', join(world.project, '.github'))
     expect((await (await shellIn(world, 'held')).run('echo held')).text).toBe('held')
   })
 
-  test('what cannot be kept from coming to be is told when it did, once, and is read-only from then on', async () => {
+  test('a file that cannot be prevented is reported once it exists, and is read-only from then on', async () => {
     const { project, home } = await makeWorld()
     const made: string[] = []
     const workspace = new Workspace({ cwd: project, env: { PATH: process.env['PATH'] } })
@@ -122,7 +122,7 @@ describe.skipIf(!isBubblewrapThere)('What is obeyed later stays as it is (needs 
     expect(made).toHaveLength(2)
   })
 
-  test('what other tools obey is read-only where it is, and told where it comes to be', async () => {
+  test('files that other tools obey are read-only, and reported when created', async () => {
     const { project, home } = await makeWorld()
     const shut = [
       '.cursor/mcp.json',
@@ -162,7 +162,7 @@ describe.skipIf(!isBubblewrapThere)('What is obeyed later stays as it is (needs 
     const run = (command: string): Promise<{ text: string }> => runTool(bash, { command })
     expect(await written(run, [...shut, '.hg/hgrc'])).toBe('(no output)')
     expect((await written(run, open)).split('\n')).toEqual(open.map((_, at) => String(at)))
-    // No folder above is taken away with them in it.
+    // No folder above is removed with them in it.
     expect((await run('mv .yarn x 2>/dev/null || mv .cargo y 2>/dev/null || echo no')).text).toBe('no')
     expect(made).toEqual([])
     await run('mkdir .windsurf .roo; echo x > .windsurf/hooks.json; echo x > sitecustomize.py; mkdir -p .yarn/plugins')
@@ -171,7 +171,7 @@ describe.skipIf(!isBubblewrapThere)('What is obeyed later stays as it is (needs 
     )
   })
 
-  test('another config by commondir is not there for a moment', async () => {
+  test('another config through commondir never exists', async () => {
     const world = await makeWorld()
     const proof = join(world.outside, 'proof')
     const plant = `mkdir evil; cp -r .git/objects .git/refs evil; printf '${evil(world.project, proof)}' > evil/config; echo ../evil > .git/commondir`
@@ -202,7 +202,7 @@ describe.skipIf(!isBubblewrapThere)('What is obeyed later stays as it is (needs 
         [...names, ...trees].map((name) => `.git/${name}`),
       ),
     ).toBe('(no output)')
-    // Work goes on in all of them.
+    // Work continues in all of them.
     const commit = 'git -c user.name=a -c user.email=a@b commit -q --allow-empty -m y'
     const work = `${commit} && git -C vendor/lib status -s && git -C vendor/lib checkout -q -b z && git submodule status && git stash list && git worktree list | wc -l`
     const { text, isError } = await run(work)
@@ -210,7 +210,7 @@ describe.skipIf(!isBubblewrapThere)('What is obeyed later stays as it is (needs 
     expect(readdirSync(join(project, '.git')).filter((name) => /commondir|worktree$/.test(name))).toEqual([])
   })
 
-  test('a git folder that settings open, and one beside the file that leads to it', async () => {
+  test('a git folder that settings open, and one next to the file that leads to it', async () => {
     const world = await makeWorld()
     const { project, outside } = world
     git(outside, 'init', '-q', 'm')
@@ -225,7 +225,7 @@ describe.skipIf(!isBubblewrapThere)('What is obeyed later stays as it is (needs 
     expect(await written(run, folders.flatMap(both))).toBe('(no output)')
   })
 
-  test('this program and its ripgrep, where they are installed in the project', async () => {
+  test('this program and its ripgrep, if they are installed in the project', async () => {
     const root = realpathSync(new URL('../../../..', import.meta.url).pathname)
     const home = folderInSight()
     const settings = sandboxSettingsOf([{ enabled: true }])

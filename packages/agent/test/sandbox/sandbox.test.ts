@@ -7,8 +7,8 @@ import { openSandbox } from '@halting/agent/sandbox'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { contentOf, folderInSight, isBubblewrapThere, makeWorld, secret, shellIn } from './world.ts'
 
-describe.skipIf(!isBubblewrapThere)('Work goes on in the sandbox (needs bubblewrap)', () => {
-  test('files of the project are written, git commits, the directory is kept, nothing stays behind', async () => {
+describe.skipIf(!isBubblewrapThere)('Work continues in the sandbox (needs bubblewrap)', () => {
+  test('files of the project are written, git commits, the directory persists, nothing stays behind', async () => {
     const world = await makeWorld()
     const { run, workspace } = await shellIn(world, 'held')
     const before = readdirSync(world.project).toSorted()
@@ -19,36 +19,36 @@ describe.skipIf(!isBubblewrapThere)('Work goes on in the sandbox (needs bubblewr
     expect(contentOf(join(world.project, 'made'))).toBe('new\n')
     expect(workspace.shellDirectory).toBe(join(world.project, 'd'))
     expect((await run('pwd')).text).toBe(join(world.project, 'd'))
-    // The folders that kept .claude and others from coming to be are gone again.
+    // The folders that prevented .claude and others from being created are gone again.
     expect(readdirSync(world.project).toSorted()).toEqual([...before, 'd', 'made'].toSorted())
   })
 
-  test('/tmp is kept from command to command, and is the session’s own', async () => {
+  test('/tmp persists between commands, and belongs to the session', async () => {
     const { run } = await shellIn(await makeWorld(), 'held')
     await run('echo a > /tmp/x; echo b > "$TMPDIR/y"')
     expect((await run('cat /tmp/x /tmp/y; ls /tmp | grep -x .')).text).toBe('a\nb\nx\ny')
   })
 
-  test('what runs without a rule writes nothing (R-BOX-3)', async () => {
+  test('commands without a rule write nothing (R-BOX-3)', async () => {
     const world = await makeWorld()
     const { workspace } = await shellIn(world, 'held')
     const described = workspace.sandbox?.describe('read-only').description
     expect(described).toMatchObject({ writable: [], network: 'none', unixSockets: false })
   })
 
-  test('how a command ends is told as always', async () => {
+  test('reports how a command ends as usual', async () => {
     const { run } = await shellIn(await makeWorld(), 'held')
     expect(await run('echo out; echo err >&2; exit 7')).toMatchObject({ text: 'Exit code 7\nout\nerr', isError: true })
   })
 
-  test('a command that takes too long is ended with all that it started', async () => {
+  test('ends a command that takes too long with everything that it started', async () => {
     const { run } = await shellIn(await makeWorld(), 'held')
     const started = performance.now()
     await run('sleep 0.1')
     expect(performance.now() - started).toBeLessThan(10_000)
   })
 
-  test('a link in the place of what is protected is refused', async () => {
+  test('rejects a link in place of a protected path', async () => {
     const world = await makeWorld()
     symlinkSync(world.outside, join(world.project, '.claude'))
     const { text, isError } = await (await shellIn(world, 'held')).run('echo x > made')
@@ -56,7 +56,7 @@ describe.skipIf(!isBubblewrapThere)('Work goes on in the sandbox (needs bubblewr
     expect(text).toContain('.claude is a link')
   })
 
-  test('a deny rule that shuts the project stops commands', async () => {
+  test('a deny rule that hides the project stops commands', async () => {
     const world = await makeWorld()
     const { workspace, run } = await shellIn(world, 'held')
     const permissions = createPermissions({ cwd: world.project, deny: ['Read(./**)'] })
@@ -71,13 +71,13 @@ describe.skipIf(!isBubblewrapThere)('Work goes on in the sandbox (needs bubblewr
     expect((await run('true')).text).toContain('A deny rule covers')
   })
 
-  test('a home is no project', async () => {
+  test('rejects the home folder as project', async () => {
     const world = await makeWorld()
     const { run } = await shellIn({ ...world, project: world.home }, 'held')
     expect((await run('touch x')).text).toContain('it contains your home folder')
   })
 
-  test('what settings open and shut', async () => {
+  test('applies what settings open and hide', async () => {
     const world = await makeWorld()
     const filesystem = {
       allowWrite: [join(world.outside)],
@@ -93,7 +93,7 @@ describe.skipIf(!isBubblewrapThere)('Work goes on in the sandbox (needs bubblewr
     expect(text).toContain('.halting')
   })
 
-  test('excluded commands run outside, and what is joined to them does not', async () => {
+  test('runs excluded commands outside, but not what is joined to them', async () => {
     const world = await makeWorld()
     const { run, workspace } = await shellIn(world, 'held', { excludedCommands: ['touch *'] })
     await run(`touch ${join(world.outside, 'excluded')}`)
@@ -105,7 +105,7 @@ describe.skipIf(!isBubblewrapThere)('Work goes on in the sandbox (needs bubblewr
     expect([workspace.sandbox?.holds('touch x'), workspace.sandbox?.holds('touch x; ls')]).toEqual([false, true])
   })
 
-  test('allowed domains are reached through the proxy, and nothing else is (R-BOX-6)', async () => {
+  test('reaches allowed domains through the proxy, and nothing else (R-BOX-6)', async () => {
     const upstream = createServer((socket) => {
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello'))
     })
@@ -178,14 +178,14 @@ describe.skipIf(!isBubblewrapThere)('Work goes on in the sandbox (needs bubblewr
   })
 })
 
-describe('Without the means nothing runs (R-BOX-9)', () => {
-  test('a bwrap that is missing is told with what to install', async () => {
+describe('Nothing runs without the sandbox programs (R-BOX-9)', () => {
+  test('reports a missing bwrap with what to install', async () => {
     const folder = folderInSight()
     mkdirSync(join(folder, 'bin'))
     await expect(opened(join(folder, 'bin'))).rejects.toThrow(/bwrap was not found\. Install it/)
   })
 
-  test('a bwrap that cannot work is told with what it said', async () => {
+  test('reports a failing bwrap with its message', async () => {
     const folder = folderInSight()
     const script =
       '#!/bin/sh\n[ "$1" = --version ] && { echo bubblewrap 0.9.0; exit; }\necho "No permissions" >&2; exit 1\n'

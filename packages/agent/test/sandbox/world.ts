@@ -17,22 +17,25 @@ export const isBubblewrapThere =
 export const isPythonThere = spawnSync('python3', ['--version']).status === 0
 export const isRoot = process.getuid?.() === 0
 
-/** A machine in small: a project, what lies beside it, a home with keys, and what runs on the host. */
+/** A miniature machine: a project, files next to it, a home with keys, and processes of the host. */
 export interface World {
   readonly project: string
   readonly outside: string
   readonly home: string
   readonly victim: ChildProcess
-  /** What `sleep` is given in this world alone: tests run beside each other, and look for what was left running by its arguments. */
+  /** The argument of `sleep` in this world: parallel tests find their remaining processes by it. */
   readonly nap: string
-  /** Where servers of the host listen that give the secret to whoever comes. */
+  /** Where servers of the host listen that give the secret to any client. */
   readonly port: number
   readonly udpPort: number
-  /** What reached the UDP server. */
+  /** What the UDP server received. */
   readonly received: () => string
 }
 
-/** Not below `/tmp`, of which a sandbox has its own: what is outside must be in sight. Nor in this repository, which git would find above it. */
+/**
+ * Not below `/tmp`, which the sandbox replaces: the outside must be visible. Nor in this repository, which git would
+ * find above it.
+ */
 export function folderInSight(): string {
   const base = join(homedir(), '.cache/halting-tests')
   mkdirSync(base, { recursive: true })
@@ -65,7 +68,7 @@ export async function makeWorld(): Promise<World> {
   const giver = (): Server => createServer((socket) => void socket.on('error', () => undefined).end(`${secret}\n`))
   const servers = await Promise.all([
     give(giver(), { port: 0, host: '127.0.0.1' }),
-    // A name of a socket has at most 107 characters: relative ones would do for clients, not for both.
+    // A socket name has at most 107 characters; relative ones would work only for clients.
     give(giver(), join(outside, 's')),
     give(giver(), join(project, 's')),
   ])
@@ -102,7 +105,7 @@ export async function shellIn(
   return { workspace, run: (command) => runTool(bash, { command }) }
 }
 
-/** What commands in a world are given, keys of the person too. */
+/** The environment of commands in a world, including keys of the user. */
 export function environmentIn({ project, outside, home, victim, nap, port, udpPort }: World): NodeJS.ProcessEnv {
   const numbers = { PORT: String(port), UDP: String(udpPort), VICTIM_PID: String(victim.pid), NAP: nap }
   const names = { OUTSIDE: outside, ...numbers }
@@ -132,7 +135,7 @@ export function contentOf(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined
 }
 
-/** What still sleeps of a world, by its process ids. */
+/** Process ids of a world's sleeping processes. */
 export function napping({ nap }: Pick<World, 'nap'>): readonly number[] {
   const { stdout } = spawnSync('pgrep', ['-fx', `sleep ${nap.replace('.', '[.]')}`], { encoding: 'utf8' })
   return stdout.split('\n').filter(Boolean).map(Number)
@@ -143,7 +146,7 @@ export function endNaps(nap: string): void {
     try {
       process.kill(id, 'SIGKILL')
     } catch {
-      // It ended by itself since it was seen.
+      // It ended by itself since it was found.
     }
   }
 }

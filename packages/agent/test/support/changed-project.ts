@@ -6,16 +6,16 @@ import { AgentState } from '@halting/core'
 import { createCodingTools, FileCheckpoints, SessionFiles, Workspace, type CheckpointOptions } from '@halting/agent'
 import { toolNamed } from './harness.ts'
 
-/** A project in which an agent works, and what is kept of it. */
+/** A project in which an agent works, and its checkpoints. */
 export interface Project {
   readonly cwd: string
   readonly folder: string
   readonly files: SessionFiles
-  /** Runs a tool in a run of this name. */
+  /** Runs a tool in a run with this id. */
   readonly use: (run: string, name: string, input: object) => Promise<string>
-  /** What somebody else does. */
+  /** A change by someone else. */
   readonly sh: (command: string) => void
-  /** All that is in it, but for the repository's own. */
+  /** Everything in it, except the repository's own files. */
   readonly tree: () => ReadonlyMap<string, string>
   readonly remove: () => void
 }
@@ -48,7 +48,7 @@ export function openProject(kind: 'git' | 'folder', options: Partial<CheckpointO
         state: AgentState.empty(),
         progress: () => undefined,
       }
-      // Of the run the tools read the conversation alone, which is empty here; the input is what the tool takes.
+      // The tools read only the conversation of the run, which is empty here; the input is what the tool accepts.
       const output = await toolNamed(tools, name).execute(input as never, context)
       return typeof output === 'string' ? output : JSON.stringify(output.content)
     },
@@ -56,7 +56,7 @@ export function openProject(kind: 'git' | 'folder', options: Partial<CheckpointO
     tree: () => treeOf(cwd),
     remove: () => {
       execFileSync('chmod', ['-R', 'u+rwX', base])
-      // What a command left running may write meanwhile.
+      // A command left running may write it meanwhile.
       rmSync(base, { recursive: true, force: true, maxRetries: 10 })
     },
   }
@@ -64,7 +64,7 @@ export function openProject(kind: 'git' | 'folder', options: Partial<CheckpointO
 
 const environment = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null' }
 
-/** Files with mode and content, links with where they lead, folders. */
+/** Files with mode and content, links with targets, folders. */
 function treeOf(root: string, below = ''): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   for (const name of readdirSync(join(root, below)).toSorted()) {

@@ -1,3 +1,4 @@
-// How much is drawn at random: a twentieth for somebody who waits, a sixteenth with HALTING_DEEP=1, as `.ci/run` sets it, and all with HALTING_DEEP=all.
+// The share of random cases: a twentieth in quick runs, a sixteenth with HALTING_DEEP=1, as `.ci/run` sets it, and all
+// with HALTING_DEEP=all.
 
 export { drawn, isDeep, isWhole, sampled } from '../../../core/test/support/deep.ts'

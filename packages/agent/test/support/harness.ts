@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../../policy/test/support/temporary-folder.t
 
 export { temporaryFolder }
 
-/** The name of the folder that has the sessions of this one. */
+/** Name of the folder with the sessions of this one. */
 export function projectName(cwd: string): string {
   const hash = createHash('sha256').update(cwd).digest('hex').slice(0, 12)
   return `${cwd.replaceAll(/[^a-zA-Z0-9]/g, '-')}-${hash}`
@@ -18,13 +18,13 @@ export interface Harness {
   readonly cwd: string
   readonly workspace: Workspace
   readonly tools: readonly AnyLeafTool[]
-  /** Validates as the loop does, then runs the tool. */
-  readonly use: (name: string, input: unknown, signal?: AbortSignal) => Promise<Told>
-  /** The same, as a subagent calls. */
-  readonly useInAgent: (name: string, input: unknown) => Promise<Told>
+  /** Validates like the loop, then runs the tool. */
+  readonly use: (name: string, input: unknown, signal?: AbortSignal) => Promise<ToolResult>
+  /** The same, called by a subagent. */
+  readonly useInAgent: (name: string, input: unknown) => Promise<ToolResult>
 }
 
-interface Told {
+interface ToolResult {
   readonly text: string
   readonly isError: boolean
   readonly details: Record<string, unknown>
@@ -43,9 +43,9 @@ export function codingTools(limits: Partial<Limits> = {}, options: Partial<Works
     workspace,
     tools,
     async use(name, input, signal = new AbortController().signal) {
-      const told = await useTool(toolNamed(tools, name), input, { signal, memos })
-      if (told.output.memo !== undefined && taskTools.has(name)) memos.push(told.output.memo)
-      return told
+      const result = await useTool(toolNamed(tools, name), input, { signal, memos })
+      if (result.output.memo !== undefined && taskTools.has(name)) memos.push(result.output.memo)
+      return result
     },
     useInAgent: (name, input) => useTool(toolNamed(tools, name), input, { agentType: 'helper' }),
   }
@@ -59,8 +59,8 @@ export function toolNamed(tools: readonly AnyLeafTool[], name: string): AnyLeafT
   return tool
 }
 
-/** Validates as the loop does, then runs the tool. */
-export const runTool = (tool: AnyLeafTool, input: unknown): Promise<Told> => useTool(tool, input, {})
+/** Validates like the loop, then runs the tool. */
+export const runTool = (tool: AnyLeafTool, input: unknown): Promise<ToolResult> => useTool(tool, input, {})
 
 async function useTool(
   tool: AnyLeafTool,
@@ -70,20 +70,20 @@ async function useTool(
     agentType = null,
     memos = [],
   }: Partial<Pick<ToolContext, 'signal' | 'agentType' | 'memos'>>,
-): Promise<Told> {
+): Promise<ToolResult> {
   const meant = isJsonObject(input) ? (tool.canonicalInput?.(input) ?? input) : input
   const check = tool.validate?.(meant) ?? { valid: false, message: `${tool.name} does not validate` }
-  if (!check.valid) return told({ content: check.message, isError: true })
-  // Of the run the tools read the conversation alone, which is empty here.
+  if (!check.valid) return resultOf({ content: check.message, isError: true })
+  // The tools read only the conversation of the run, which is empty here.
   const state = AgentState.empty()
   const rest = { idempotencyKey: 'key', progress: () => undefined }
   const context = { callId: 'call_1', toolName: tool.name, agentType, signal, state, memos, ...rest }
-  // The tool's own check has passed: the input is what `execute` is written for.
+  // The tool's own check has passed: `execute` accepts the input.
   const output = await tool.execute(check.input as never, context)
-  return told(typeof output === 'string' ? { content: output } : output)
+  return resultOf(typeof output === 'string' ? { content: output } : output)
 }
 
-function told(output: ToolOutput): Told {
+function resultOf(output: ToolOutput): ToolResult {
   const text = typeof output.content === 'string' ? output.content : JSON.stringify(output.content)
   return { text, isError: output.isError === true, details: { ...(output.details as object | undefined) }, output }
 }

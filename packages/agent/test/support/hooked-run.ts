@@ -19,11 +19,11 @@ interface Hooked extends Partial<QueryOptions> {
   readonly rules?: object
   readonly source?: ShellHooksOptions['source']
   readonly prompt?: string
-  /** While a call runs, the first of them. */
+  /** Called during the first tool call. */
   readonly meanwhile?: (engine: QueryEngine) => void
 }
 
-/** A run with hooks of settings in a folder of its own, and with one tool; one reply after the other. */
+/** A run with hooks of settings in its own folder, with one tool and these replies. */
 export async function hookedRun(hooks: object, replies: readonly (ScriptedReply | Error)[], more: Hooked = {}) {
   const { rules, source = 'startup', prompt = 'go', meanwhile, ...options } = more
   const cwd = mkdtempSync(join(tmpdir(), 'halting-hooked-'))
@@ -78,7 +78,7 @@ export async function hookedRun(hooks: object, replies: readonly (ScriptedReply 
     cwd,
     reason,
     message: stop?.message,
-    /** What the model was shown last, as text. */
+    /** The last request to the model, as text. */
     shown: JSON.stringify(requests.at(-1)?.messages),
     written: (name: string) => readFileSync(join(cwd, name), 'utf8'),
   }

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Source of a provider that answers with its options, and with what it reads of the environment, as JSON. */
+/** Source of a provider that answers with its options and environment variables, as JSON. */
 export const tinyProvider = `
 const usage = { inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 5, text: 5, reasoning: 0 } }
 export function createTiny(options = {}) {
@@ -29,9 +29,9 @@ export function createTiny(options = {}) {
 
 export interface PackageText {
   readonly source: string
-  /** Fields of package.json in place of the usual ones. */
+  /** Fields that replace the default package.json fields. */
   readonly manifest?: Readonly<Record<string, unknown>>
-  /** Its file; `index.js` when absent. */
+  /** Its file (default: `index.js`). */
   readonly file?: string
 }
 

@@ -15,7 +15,7 @@ import { bashCall } from '../../../policy/test/judge/support.ts'
 import { means } from '../../../policy/test/trial/support.ts'
 import { temporaryFolder } from '../support/harness.ts'
 
-/** No rule covers them, and nobody can tell what they do without running them. */
+/** No rule covers them, and their effects are unknown without running them. */
 const scripts = {
   'append.sh': 'echo x >> script.sh',
   'end.sh': 'kill -9 $(ps -o ppid= $PPID)',
@@ -74,7 +74,7 @@ const contentOf = ({ content }: Exclude<ToolOutput, string>): string => textOf(c
 describe.skipIf(means === undefined)(
   'A command that no rule covers, with tryReadOnly (needs bubblewrap and overlays)',
   () => {
-    test('runs once, without a question, when it has no effects: the call gives the result of the trial', async () => {
+    test('runs once, without asking, if it has no effects: the call returns the result of the trial', async () => {
       const session = openSession()
       const counted = join(session.cwd, 'node_modules/.cache/count')
       expect(await session.decide('bash script.sh')).toEqual({ behavior: 'allow', confined: true })
@@ -85,7 +85,7 @@ describe.skipIf(means === undefined)(
       expect(session.workspace.trials?.take({ callId: 'call_1', command: 'bash script.sh' })).toBeUndefined()
     })
 
-    test('gives a failure as it is, with a line about the confinement where that may be the reason', async () => {
+    test('returns a failure unchanged, with a note about the confinement if that may be the reason', async () => {
       const session = openSession()
       await session.decide('bash script.sh 3')
       expect(contentOf(await session.execute('bash script.sh 3'))).toBe(`Exit code 3\nran in ${session.cwd}`)
@@ -104,7 +104,7 @@ describe.skipIf(means === undefined)(
     })
 
     test.each([
-      // What it writes is seen before it runs.
+      // Its writes are visible before it runs.
       ['echo x > made', /^(?!.*tried)/],
       ['bash append.sh', /It was tried.*: it writes \/.*script\.sh\.$/],
       ['bash touch.sh', /It was tried.*: it writes \/.*made\.$/],
@@ -124,7 +124,7 @@ describe.skipIf(means === undefined)(
       expect(session.workspace.trials?.take({ callId: 'call_1', command })).toBeUndefined()
     })
 
-    test('is not tried where something else than a missing rule asks, or its effects are elsewhere', async () => {
+    test('is not tried if something other than a missing rule asks, or if its effects are elsewhere', async () => {
       const session = openSession({
         permissions: {
           allow: [],
@@ -157,7 +157,7 @@ describe.skipIf(means === undefined)(
       expect(session.workspace.trials).toBeUndefined()
     })
 
-    test('is denied as today where nobody answers and it has effects, and runs where it has none', async () => {
+    test('is denied if nobody answers and it has effects, and runs if it has none', async () => {
       const session = openSession({}, 'deny')
       expect(await session.decide('bash script.sh')).toEqual({ behavior: 'allow', confined: true })
       expect(await session.decide('bash touch.sh')).toMatchObject({
@@ -166,7 +166,7 @@ describe.skipIf(means === undefined)(
       })
     })
 
-    test('is not tried without the setting, in other modes, or where confinement is off', async () => {
+    test('is not tried without the setting, in other modes, or with confinement disabled', async () => {
       for (const settings of [{ tryReadOnly: false }, { confineJudged: 'off' as const }]) {
         const session = openSession(settings)
         expect((await session.decide('bash script.sh')).behavior).toBe('ask')
@@ -188,7 +188,7 @@ describe.skipIf(means === undefined)(
       })
     })
 
-    test('is tried when its call runs in a process that did not decide about it, and does not run where it has effects', async () => {
+    test('is tried during its call in a process that did not decide about it, and does not run if it has effects', async () => {
       const session = openSession()
       expect(contentOf(await session.execute('bash script.sh'))).toBe(`ran in ${session.cwd}`)
       const output = await session.execute('bash touch.sh')
@@ -199,7 +199,7 @@ describe.skipIf(means === undefined)(
       expect(readdirSync(session.cwd)).toEqual(scriptNames)
     })
 
-    test('reads nothing that a deny rule names', async () => {
+    test('cannot read what a deny rule names', async () => {
       const session = openSession({
         permissions: { allow: [], deny: ['Read(./secret)'], ask: [], additionalDirectories: [] },
       })
@@ -211,7 +211,7 @@ describe.skipIf(means === undefined)(
       })
     })
 
-    test('asks with the reason where the trial could not begin, and finds out again what works', async () => {
+    test('asks with the reason if the trial could not start, and checks again what works', async () => {
       const session = openSession()
       await session.decide('bash script.sh')
       const { wall } = session.workspace

@@ -2,22 +2,22 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import * as texts from '../mcp-texts.ts'
 import type { Repair } from './reports.ts'
-import { defined, isDeeperThan, listIn, nameFor, textIn, withValidMeta } from './values.ts'
+import { withoutUndefinedFields, isDeeperThan, listIn, nameFor, textIn, withValidMeta } from './values.ts'
 
-/** Data with more levels than this is not shown: to write it as JSON would overflow the stack. */
+/** Deeper data is not shown: serializing it would overflow the stack. */
 const deepestData = 500
 
-/** What a tool gives. A block that is not known, or has no content, becomes a text that names it; the others stay as they are. */
+/** The result of a tool. An unknown or empty block becomes a text that names it; the others are unchanged. */
 export const repairCallResult: Repair = (result) => {
   const { content, structuredContent, isError, ...rest } = withValidMeta(result)
-  // A question of the server, which comes before its result.
+  // A request of the server for input, which precedes its result.
   if (rest['resultType'] === 'input_required') return result
   const blocks = listIn(content)
-  // What has content in another form is no result.
+  // A result must have its content as a list.
   if (blocks === undefined) return result
   const isDeep = structuredContent !== undefined && isDeeperThan(deepestData, structuredContent)
   const note = isDeep ? [textBlock(texts.deepContent)] : []
-  return defined({
+  return withoutUndefinedFields({
     ...rest,
     content: [...blocks.map(contentBlock), ...note],
     structuredContent: isDeep ? undefined : dataOf(structuredContent, rest),
@@ -25,15 +25,15 @@ export const repairCallResult: Repair = (result) => {
   })
 }
 
-/** Messages of a prompt; content in a list becomes a message each. */
+/** Messages of a prompt; a list of contents becomes one message each. */
 export const repairPrompt: Repair = (result) => {
   const { messages, description, ...rest } = withValidMeta(result)
-  const given = listIn(messages)
-  if (given === undefined || messages === undefined) return result
-  return defined({
+  const list = listIn(messages)
+  if (list === undefined || messages === undefined) return result
+  return withoutUndefinedFields({
     ...rest,
     description: textIn(description),
-    messages: given.flatMap((message) => {
+    messages: list.flatMap((message) => {
       const { role, content } = isJsonObject(message) ? message : { role: 'user', content: message }
       const blocks = Array.isArray(content) ? content : [content ?? null]
       return blocks.map((block: Json) => ({
@@ -44,12 +44,12 @@ export const repairPrompt: Repair = (result) => {
   })
 }
 
-/** What a resource holds, a part at a time. */
+/** The contents of a resource, part by part. */
 export const repairResourceContents: Repair = (result) => {
   const { contents, ttlMs, cacheScope, ...rest } = withValidMeta(result)
   const parts = listIn(contents)
   if (parts === undefined || contents === undefined) return result
-  return defined({
+  return withoutUndefinedFields({
     ...rest,
     contents: parts.map((part) => resourceOf(part) ?? { uri: '', text: texts.partWithoutContent }),
     ...(rest['resultType'] !== undefined && {
@@ -59,12 +59,12 @@ export const repairResourceContents: Repair = (result) => {
   })
 }
 
-/** A failure is never shown as a success. */
+/** Reads a flag leniently: a failure must never be shown as a success. */
 function isTrue(isError: Json | undefined): boolean {
   return isError === true || isError === 1 || (typeof isError === 'string' && isError.toLowerCase() === 'true')
 }
 
-/** Revisions before 2026-07-28, whose results have no `resultType`, allow objects alone. */
+/** Revisions before 2026-07-28, whose results have no `resultType`, allow only objects. */
 function dataOf(data: Json | undefined, { resultType }: JsonObject): Json | undefined {
   if (data === undefined || resultType !== undefined) return data
   return data === null ? undefined : isJsonObject(data) ? data : { result: data }
@@ -81,7 +81,7 @@ function contentBlock(block: Json): JsonObject {
   return textBlock(isKnown ? texts.emptyBlock(name) : texts.unknownBlock(name))
 }
 
-/** The kinds of blocks, with the fields that are used here; undefined where one has no content. */
+/** Readers of the block kinds, with the fields that are used here; undefined if a block has no content. */
 const readers: Readonly<Record<string, (block: JsonObject) => JsonObject | undefined>> = {
   text({ text }) {
     if (text === undefined || text === null) return undefined
@@ -91,7 +91,7 @@ const readers: Readonly<Record<string, (block: JsonObject) => JsonObject | undef
   audio: ({ data, mimeType }) => media('audio', data, mimeType),
   resource_link({ uri, name, title, description, mimeType }) {
     if (typeof uri !== 'string') return undefined
-    return defined({
+    return withoutUndefinedFields({
       type: 'resource_link',
       uri,
       name: textIn(name) ?? uri,
@@ -115,18 +115,18 @@ function resourceOf(resource: Json | undefined): JsonObject | undefined {
   if (!isJsonObject(resource)) return undefined
   const { uri, text, blob, mimeType } = resource
   const about = { uri: textIn(uri) ?? '', mimeType: textIn(mimeType) }
-  if (typeof text === 'string') return defined({ ...about, text })
+  if (typeof text === 'string') return withoutUndefinedFields({ ...about, text })
   const bytes = base64Of(blob)
-  return bytes === undefined ? undefined : defined({ ...about, blob: bytes })
+  return bytes === undefined ? undefined : withoutUndefinedFields({ ...about, blob: bytes })
 }
 
-/** Base64 as the client accepts it: not the form for URLs, and not a whole `data:` URL. */
+/** Base64 as the client accepts it: not the URL-safe form, and not a whole `data:` URL. */
 function base64Of(data: Json | undefined): string | undefined {
   if (typeof data !== 'string') return undefined
   const comma = data.startsWith('data:') ? data.indexOf(',') : -1
-  const given = data.slice(comma + 1)
-  if (given.length % 4 === 0 && /^[A-Za-z\d+/]*={0,2}$/.test(given)) return given
-  return Buffer.from(given, 'base64').toString('base64')
+  const encoded = data.slice(comma + 1)
+  if (encoded.length % 4 === 0 && /^[A-Za-z\d+/]*={0,2}$/.test(encoded)) return encoded
+  return Buffer.from(encoded, 'base64').toString('base64')
 }
 
 function textBlock(text: string): JsonObject {

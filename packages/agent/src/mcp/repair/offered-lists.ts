@@ -1,21 +1,21 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import type { Repair, Report } from './reports.ts'
-import { booleanIn, defined, isDeeperThan, listIn, nameFor, textIn, withValidMeta } from './values.ts'
+import { booleanIn, withoutUndefinedFields, isDeeperThan, listIn, nameFor, textIn, withValidMeta } from './values.ts'
 
-/** Reads one item of a list; undefined, and reported, where it cannot be used. */
+/** Reads one item of a list; undefined, with a report, if it cannot be used. */
 type ItemReader = (item: JsonObject, report: Report) => JsonObject | undefined
 
-/** Schemas with more levels than this are not shown; the client would follow them to the end. */
+/** Deeper schemas are not shown; the client would recurse through them. */
 const deepestSchema = 100
 
-/** Tools with the fields that are used here alone: what else a server says of them cannot be wrong. */
+/** Tools with only the fields that are used here: other fields cannot be wrong. */
 export const repairTools: Repair = listRepair('tools', 'tool', (tool, report) => {
   const { name, title, description, inputSchema, annotations } = tool
   if (typeof name !== 'string' || name === '') return leftOut('tool', tool, 'it has no name', report)
   const { schema, problem } = objectSchema(inputSchema)
   if (problem !== undefined) report(`its tool ${nameFor(name)} is shown without fields: ${problem}`)
-  return defined({
+  return withoutUndefinedFields({
     name,
     title: textIn(title),
     description: textIn(description),
@@ -25,20 +25,20 @@ export const repairTools: Repair = listRepair('tools', 'tool', (tool, report) =>
 })
 
 export const repairPrompts: Repair = listRepair('prompts', 'prompt', (prompt, report) => {
-  const { name, title, description, arguments: given } = prompt
+  const { name, title, description, arguments: rawArguments } = prompt
   if (typeof name !== 'string' || name === '') return leftOut('prompt', prompt, 'it has no name', report)
-  const wanted = listIn(given)
-  if (wanted === undefined) return leftOut('prompt', prompt, 'its arguments are not a list', report)
-  const read = wanted.map((argument) => {
+  const parameters = listIn(rawArguments)
+  if (parameters === undefined) return leftOut('prompt', prompt, 'its arguments are not a list', report)
+  const read = parameters.map((argument) => {
     const fields = isJsonObject(argument) ? argument : { name: argument }
     const { name: field, description: about, required } = fields
     if (typeof field !== 'string') return undefined
-    return defined({ name: field, description: textIn(about), required: booleanIn(required) })
+    return withoutUndefinedFields({ name: field, description: textIn(about), required: booleanIn(required) })
   })
-  // Arguments have an order: a prompt without one of them would get the words of another.
+  // Arguments are positional: without one of them, the others would get wrong words.
   if (!read.every((argument) => argument !== undefined))
     return leftOut('prompt', prompt, 'one of its arguments has no name', report)
-  return defined({ name, title: textIn(title), description: textIn(description), arguments: read })
+  return withoutUndefinedFields({ name, title: textIn(title), description: textIn(description), arguments: read })
 })
 
 export const repairResources: Repair = placeRepair('resources', 'resource', 'uri')
@@ -49,7 +49,7 @@ function placeRepair(field: string, what: string, place: 'uri' | 'uriTemplate'):
   return listRepair(field, what, (item, report) => {
     const { [place]: uri, name, title, description, mimeType } = item
     if (typeof uri !== 'string') return leftOut(what, item, `it has no ${place}`, report)
-    return defined({
+    return withoutUndefinedFields({
       [place]: uri,
       name: textIn(name) ?? uri,
       title: textIn(title),
@@ -59,12 +59,12 @@ function placeRepair(field: string, what: string, place: 'uri' | 'uriTemplate'):
   })
 }
 
-/** What a server says of itself at the beginning. The protocol version is left to the client: it must be one that both know. */
+/** The server's answer to the handshake. The client checks the protocol version itself. */
 export const repairHandshake: Repair = (result) => {
   const { serverInfo, capabilities, instructions, ...rest } = withValidMeta(result)
   const isNew = serverInfo === undefined && rest['protocolVersion'] === undefined
   const { name, version, ...more } = isJsonObject(serverInfo) ? serverInfo : {}
-  return defined({
+  return withoutUndefinedFields({
     ...rest,
     // Revision 2026-07-28 has it in `_meta`.
     serverInfo: isNew
@@ -80,33 +80,40 @@ export const repairHandshake: Repair = (result) => {
 }
 
 function validInfo({ title, description, websiteUrl }: JsonObject): JsonObject {
-  return defined({ title: textIn(title), description: textIn(description), websiteUrl: textIn(websiteUrl) })
+  return withoutUndefinedFields({
+    title: textIn(title),
+    description: textIn(description),
+    websiteUrl: textIn(websiteUrl),
+  })
 }
 
-/** What is used of it here. `tools: true` means what `tools: {}` does. */
+/** The capabilities that are used here. `tools: true` is read as `tools: {}`. */
 function capabilitiesOf(capabilities: Json | undefined): JsonObject {
-  const given = isJsonObject(capabilities) ? capabilities : {}
+  const declared = isJsonObject(capabilities) ? capabilities : {}
   const used = ['tools', 'prompts', 'resources'].map((name) => {
-    const value = given[name]
+    const value = declared[name]
     if (!isJsonObject(value)) return [name, value === true || Array.isArray(value) ? {} : undefined] as const
     return [
       name,
-      defined({ listChanged: booleanIn(value['listChanged']), subscribe: booleanIn(value['subscribe']) }),
+      withoutUndefinedFields({
+        listChanged: booleanIn(value['listChanged']),
+        subscribe: booleanIn(value['subscribe']),
+      }),
     ] as const
   })
-  return defined(Object.fromEntries(used))
+  return withoutUndefinedFields(Object.fromEntries(used))
 }
 
 function listRepair(field: string, what: string, read: ItemReader): Repair {
   return (result, report) => {
     const items = listIn(result[field])
-    // What has no list is no answer.
+    // Not an answer to this request.
     if (items === undefined || result[field] === undefined) return result
     const { nextCursor, ttlMs, cacheScope, ...rest } = withValidMeta(result)
-    return defined({
+    return withoutUndefinedFields({
       ...rest,
       [field]: items.flatMap((item) => (isJsonObject(item) ? (read(item, report) ?? []) : notAnObject(what, report))),
-      // An empty one would ask for the first page again.
+      // An empty cursor would request the first page again.
       nextCursor: typeof nextCursor === 'number' ? String(nextCursor) : textIn(nextCursor) || undefined,
       ...(rest['resultType'] !== undefined && {
         ttlMs: Number.isInteger(ttlMs) && Number(ttlMs) >= 0 ? ttlMs : 0,
@@ -127,7 +134,7 @@ function leftOut(what: string, { name, title }: JsonObject, why: string, report:
 }
 
 function hintsOf({ title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint }: JsonObject): JsonObject {
-  return defined({
+  return withoutUndefinedFields({
     title: textIn(title),
     readOnlyHint: booleanIn(readOnlyHint),
     destructiveHint: booleanIn(destructiveHint),
@@ -138,26 +145,26 @@ function hintsOf({ title, readOnlyHint, destructiveHint, idempotentHint, openWor
 
 interface ReadSchema {
   readonly schema: JsonObject
-  /** Why the schema that was given is not used. */
+  /** Why the given schema is not used. */
   readonly problem?: string
 }
 
 const anyObject: ReadSchema = { schema: { type: 'object' } }
 
-/** The schema of an object, whose top the client accepts. Its parts are looked at where it is shown to a model. */
-function objectSchema(given: Json | undefined): ReadSchema {
+/** An object schema whose top level the client accepts. Its parts are checked before they are shown to a model. */
+function objectSchema(rawSchema: Json | undefined): ReadSchema {
   // PHP has one empty value for lists and objects.
-  if (given === undefined || given === null || given === true || isEmptyList(given)) return anyObject
-  if (!isJsonObject(given)) return { ...anyObject, problem: 'its input schema is not an object' }
-  const { type, properties, required, $schema, ...rest } = given
+  if (rawSchema === undefined || rawSchema === null || rawSchema === true || isEmptyList(rawSchema)) return anyObject
+  if (!isJsonObject(rawSchema)) return { ...anyObject, problem: 'its input schema is not an object' }
+  const { type, properties, required, $schema, ...rest } = rawSchema
   const kinds = Array.isArray(type) ? type : [type ?? 'object']
   if (!kinds.includes('object')) return { ...anyObject, problem: 'its input schema does not describe an object' }
   const isAbsent = properties === undefined || properties === null || isEmptyList(properties)
   if (!isAbsent && !isJsonObject(properties))
     return { ...anyObject, problem: 'the properties of its input schema are not an object' }
-  if (isDeeperThan(deepestSchema, given)) return { ...anyObject, problem: 'its input schema is nested too deeply' }
+  if (isDeeperThan(deepestSchema, rawSchema)) return { ...anyObject, problem: 'its input schema is nested too deeply' }
   const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
-  const schema = defined({
+  const schema = withoutUndefinedFields({
     $schema: textIn($schema),
     ...rest,
     type: 'object',

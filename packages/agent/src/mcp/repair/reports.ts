@@ -3,13 +3,13 @@ import type { JsonObject } from '@halting/core'
 /** Reports a part of a result that cannot be used, as a clause: `its tool x is left out: it has no name`. */
 export type Report = (problem: string) => void
 
-/** Makes a result one that the client accepts. Parts that it would reject are repaired, or left out and reported. */
+/** Makes a result acceptable to the client. Parts that it would reject are repaired, or removed and reported. */
 export type Repair = (result: JsonObject, report: Report) => JsonObject
 
-/** Problems of one list that are reported one by one; of the others only how many there are. */
+/** Number of problems of one list that are reported individually; the rest is only counted. */
 const mostOfList = 20
 
-/** What of a server's lists could not be used, by the method that asked for the list. */
+/** Problems of a server's lists, by the method that requested the list. */
 export class Reports {
   readonly #problems = new Map<string, string[]>()
   readonly #more = new Map<string, number>()
@@ -21,7 +21,7 @@ export class Reports {
     else this.#more.set(method, (this.#more.get(method) ?? 0) + 1)
   }
 
-  /** Those that came since the last time. */
+  /** Returns the problems since the last call. */
   take(method: string): readonly string[] {
     const problems = this.#problems.get(method) ?? []
     const more = this.#more.get(method) ?? 0

@@ -18,11 +18,11 @@ const repairs: ReadonlyMap<string, Repair> = new Map([
 
 // Spec R-MCP-19.
 /**
- * A transport between the client and a server's own. The client rejects a whole result for one part that its schema does not allow, so every
- * result is repaired before the client sees it.
+ * A transport between the client and the server's transport. The client rejects a whole result for one invalid part,
+ * so every result is repaired before the client sees it.
  */
 export class TolerantTransport implements Transport {
-  /** A client that closes it leaves the server's own transport open: the next client goes on with that. */
+  /** Whether closing leaves the server's transport open, for the next client. */
   staysOpen = false
   onclose?: () => void
   onerror?: (error: Error) => void
@@ -30,7 +30,7 @@ export class TolerantTransport implements Transport {
   readonly #inner: Transport
   readonly #report: (method: string, problem: string) => void
   #started: Promise<void> | undefined
-  /** Methods of the requests that are not answered yet. */
+  /** Methods of requests without a response yet. */
   readonly #methods = new Map<string | number, string>()
 
   constructor(inner: Transport, report: (method: string, problem: string) => void) {
@@ -58,7 +58,7 @@ export class TolerantTransport implements Transport {
     return this.#started
   }
 
-  /** Makes it one for another client. */
+  /** Prepares it for another client. */
   reset(): void {
     this.#methods.clear()
     Object.assign(this, { onclose: undefined, onerror: undefined, onmessage: undefined })
@@ -67,7 +67,7 @@ export class TolerantTransport implements Transport {
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     if ('method' in message && 'id' in message && repairs.has(message.method))
       this.#methods.set(message.id, message.method)
-    // A request that was given up is not answered.
+    // A cancelled request gets no response.
     else if ('method' in message && message.method === 'notifications/cancelled') {
       const { requestId } = isJsonObject(message.params) ? message.params : {}
       if (typeof requestId === 'string' || typeof requestId === 'number') this.#methods.delete(requestId)

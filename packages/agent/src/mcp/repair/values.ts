@@ -1,8 +1,8 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 
-/** Fields without those that are undefined. */
-export function defined(fields: Readonly<Record<string, Json | undefined>>): JsonObject {
+/** The fields that are not undefined. */
+export function withoutUndefinedFields(fields: Readonly<Record<string, Json | undefined>>): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
@@ -14,17 +14,17 @@ export function booleanIn(value: Json | undefined): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }
 
-/** Servers in languages whose empty list is null, such as Go, send that for a list without items. */
+/** Servers in languages such as Go send null for an empty list. */
 export function listIn(value: Json | undefined): readonly Json[] | undefined {
   return value === null || value === undefined ? [] : Array.isArray(value) ? value : undefined
 }
 
-/** A result without what the protocol adds to any, where it is not of the type that the client expects. */
+/** Removes `_meta` if it is not of the type that the client expects. */
 export function withValidMeta({ _meta: meta, ...rest }: JsonObject): JsonObject {
   return isJsonObject(meta) ? { ...rest, _meta: meta } : rest
 }
 
-/** Whether a value has more levels than this. Without recursion, which a value of many levels would overflow. */
+/** Whether a value has more levels than this. Iterative, since recursion would overflow on deep values. */
 export function isDeeperThan(most: number, value: unknown): boolean {
   let level: readonly unknown[] = [value]
   for (let depth = 0; level.length > 0; depth++) {
@@ -34,7 +34,7 @@ export function isDeeperThan(most: number, value: unknown): boolean {
   return false
 }
 
-/** A name for messages to people: one line, not too long. */
+/** A name for messages to users: one line, bounded in length. */
 export function nameFor(value: Json | undefined): string {
   const text = typeof value === 'string' ? value : ''
   return text

@@ -5,9 +5,9 @@ import { fieldForms, refusedCombinations } from '../mcp-texts.ts'
 import { isLegacySchema, targetOf } from './pointer.ts'
 
 export interface MergedForms {
-  /** The schema without alternatives at its top: it accepts what any of them does. */
+  /** The schema without alternatives at the top: accepts what any of them accepts. */
   readonly schema: JsonObject
-  /** Which fields go together, in words for a model; undefined where there is nothing to say. */
+  /** Which fields belong together, in words for a model; undefined if there is nothing to add. */
   readonly note?: string
 }
 
@@ -16,34 +16,39 @@ interface Form {
   readonly title?: string | undefined
   readonly properties: ReadonlyMap<string, Json>
   readonly required: ReadonlySet<string>
-  /** It takes no other fields. */
+  /** Whether it allows no other fields. */
   readonly isClosed: boolean
-  /** Alternatives of which at least one must fit. */
+  /** Alternatives of which at least one must match. */
   readonly choices: readonly (readonly Form[])[]
 }
 
-/** References and alternatives within each other, and all that are followed: alternatives that name each other multiply. */
+/** Nesting of references and alternatives, and their number: alternatives that refer to each other multiply. */
 const deepest = 8
 const mostFollowed = 1_000
-/** Fields of all that are followed: many references to one large part multiply them. */
+/** Number of fields: many references to one large part multiply them. */
 const mostFields = 20_000
-/** Characters of a schema whose alternatives are read: each is compared with the others. The model is shown far fewer. */
+/**
+ * Maximum size of a schema whose alternatives are merged, in characters: each is compared with the others. The model
+ * sees far fewer.
+ */
 const mostCompared = 262_144
-const mostTold = 12
+const mostListed = 12
 const mostCharacters = 1_500
 
 /**
- * The Messages API takes no `anyOf`, `oneOf` or `allOf` at the top of an input, and a `$ref` there hides the fields from other services: their
- * fields become those of the schema. What cannot be said by fields alone is said in words.
+ * Merges alternatives into one object schema. The Messages API rejects `anyOf`, `oneOf` and `allOf` at the top of an
+ * input, and a `$ref` there hides the fields from other services. What fields cannot express is added in words.
  */
-export function mergedForms(given: JsonObject): MergedForms {
-  const { anyOf, oneOf, allOf, $ref, not, enum: values, const: same, ...rest } = given
+export function mergedForms(rawSchema: JsonObject): MergedForms {
+  const { anyOf, oneOf, allOf, $ref, not, enum: values, const: same, ...rest } = rawSchema
   const others = [not, values, same].some((part) => part !== undefined)
   const otherNote = others ? refusedCombinations : undefined
   if ([anyOf, oneOf, allOf, $ref].every((part) => part === undefined))
     return { schema: rest, ...(otherNote !== undefined && { note: otherNote }) }
-  const isTooLong = JSON.stringify(given).length > mostCompared
-  const form = isTooLong ? anything : formOf(given, { root: given, left: mostFollowed, fieldsLeft: mostFields }, 0)
+  const isTooLong = JSON.stringify(rawSchema).length > mostCompared
+  const form = isTooLong
+    ? anything
+    : formOf(rawSchema, { root: rawSchema, left: mostFollowed, fieldsLeft: mostFields }, 0)
   if (form === 'no object') return { schema: rest }
   const { properties, required, isClosed, choices } = form
   const closes = isClosed && rest['additionalProperties'] === undefined && rest['patternProperties'] === undefined
@@ -67,7 +72,7 @@ interface Walk {
   fieldsLeft: number
 }
 
-/** What cannot be read accepts anything. */
+/** An unreadable schema accepts anything. */
 function formOf(schema: Json | undefined, walk: Walk, depth: number): Form | 'no object' {
   if (schema === false) return 'no object'
   if (!isJsonObject(schema) || depth > deepest || --walk.left < 0 || walk.fieldsLeft < 0) return anything
@@ -84,25 +89,25 @@ function formOf(schema: Json | undefined, walk: Walk, depth: number): Form | 'no
       choices: [],
     },
   ]
-  // What is found in JSON is JSON.
+  // Values found in JSON are JSON.
   const target = typeof $ref === 'string' ? (targetOf(walk.root, $ref) as Json | undefined) : undefined
   if (target !== undefined && isLegacySchema(walk.root))
     return formOf(target === schema ? true : target, walk, depth + 1)
-  // A schema that names itself says nothing more by that.
+  // A reference to itself adds nothing.
   if (isJsonObject(target) && target !== schema) parts.push(formOf(target, walk, depth + 1))
   if (Array.isArray(allOf)) for (const part of allOf) parts.push(formOf(part, walk, depth + 1))
   for (const alternatives of [schema['anyOf'], schema['oneOf']]) {
     if (!Array.isArray(alternatives)) continue
     const forms = alternatives.map((one: Json) => formOf(one, walk, depth + 1)).filter((one) => one !== 'no object')
-    if (forms.length > 0) parts.push(charged(forms, walk) ? either(forms) : anything)
+    if (forms.length > 0) parts.push(isWithinLimits(forms, walk) ? either(forms) : anything)
   }
   const forms = parts.filter((part) => part !== 'no object')
-  return charged(forms, walk) ? every(forms) : anything
+  return isWithinLimits(forms, walk) ? every(forms) : anything
 }
 
-/** Whether these may still be put together. */
-function charged(forms: readonly Form[], walk: Walk): boolean {
-  // A single one is taken as it is.
+/** Whether these may still be merged, within the limits. */
+function isWithinLimits(forms: readonly Form[], walk: Walk): boolean {
+  // A single form is used as it is.
   if (forms.length > 1) for (const { properties, required } of forms) walk.fieldsLeft -= properties.size + required.size
   return walk.fieldsLeft >= 0
 }
@@ -133,7 +138,7 @@ function either(forms: readonly Form[]): Form {
   }
 }
 
-/** What forms say of each field, the same schema once. */
+/** The schemas of each field in all forms, without duplicates. */
 function schemasByName(forms: readonly Form[]): ReadonlyMap<string, readonly Json[]> {
   const byName = new Map<string, Set<Json>>()
   for (const { properties } of forms)
@@ -144,7 +149,7 @@ function schemasByName(forms: readonly Form[]): ReadonlyMap<string, readonly Jso
   return new Map([...byName].map(([name, schemas]) => [name, [...schemas]]))
 }
 
-/** Keywords that do not depend on others beside them. */
+/** Keywords that do not depend on others. */
 const plainKeywords = ['type', 'enum', 'const', 'title', 'description', 'default', 'examples', 'format', 'deprecated']
 
 function bothOf(one: Json, other: Json): Json {
@@ -165,11 +170,11 @@ function eitherOf(all: readonly Json[]): Json {
   const [only] = different
   if (different.length === 1 && only !== undefined) return only
   const values = different.map(valuesOf)
-  // Forms are often told apart by a field with one value in each.
+  // Forms are often distinguished by a field with one value each.
   return values.every((list) => list !== undefined) ? { enum: distinct(values.flat()) } : { anyOf: different }
 }
 
-/** Each value once. By their texts: each with each takes too long for many. */
+/** Unique values, compared by their text: comparing each with each takes too long for many. */
 function distinct(values: readonly Json[]): readonly Json[] {
   const byText = new Map<string, Json>()
   for (const value of values) {
@@ -199,10 +204,10 @@ function definedEntries(fields: JsonObject): readonly (readonly [string, Json])[
 }
 
 function wordsOf(forms: readonly Form[]): string | undefined {
-  const told = [...new Set(forms.map(fieldsOf))]
-  if (told.length < 2) return undefined
-  const shown = told.slice(0, mostTold)
-  return fieldForms(shown, told.length - shown.length)
+  const fieldLists = [...new Set(forms.map(fieldsOf))]
+  if (fieldLists.length < 2) return undefined
+  const shown = fieldLists.slice(0, mostListed)
+  return fieldForms(shown, fieldLists.length - shown.length)
 }
 
 function cut(text: string): string {

@@ -2,29 +2,32 @@ import { isJsonObject, wellFormedJson } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import { renamedField } from '../mcp-texts.ts'
 import { mergedForms } from './merged-forms.ts'
-import { isPointer, targetOf, unescaped } from './pointer.ts'
+import { isPointer, targetOf, pointerSegment } from './pointer.ts'
 import { validSchema, type ValidSchema } from './valid-schema.ts'
 
-/** The input schema of a tool as a model is shown it. It accepts what the server's own does, and more: the server checks its input. */
+/**
+ * The input schema of a tool as shown to a model. It accepts a superset of the server's schema: the server checks its
+ * input.
+ */
 export interface ShownSchema {
   readonly schema: JsonObject
-  /** What the server calls the fields that are shown by another name. */
+  /** The server's names of renamed fields. */
   readonly ownNames: ReadonlyMap<string, string>
-  /** What the schema cannot say, in words for the model. */
+  /** What the schema cannot express, in words for the model. */
   readonly note?: string
-  /** What was left out of it, a clause each. */
+  /** Omitted parts, a clause each. */
   readonly problems: readonly string[]
 }
 
-/** Characters of one schema as JSON. */
+/** Maximum characters of one schema as JSON. */
 const mostCharacters = 32_768
 
 /**
- * Services refuse the whole request for one schema that they do not accept: what is not valid is left out, part by part, alternatives at the
- * top are merged, and fields at the top whose names services refuse get others.
+ * Makes a schema acceptable to services, which refuse the whole request for one invalid schema: omits invalid parts,
+ * merges alternatives at the top, and renames top-level fields whose names services refuse.
  */
-export function shownSchemaOf(given: JsonObject): ShownSchema {
-  const { schema: merged, note } = mergedForms(given)
+export function shownSchemaOf(rawSchema: JsonObject): ShownSchema {
+  const { schema: merged, note } = mergedForms(rawSchema)
   const { schema, problems } = fitting(merged)
   const { schema: renamed, ownNames } = withValidNames(schema)
   return {
@@ -35,19 +38,19 @@ export function shownSchemaOf(given: JsonObject): ShownSchema {
   }
 }
 
-/** One that is too long loses its words first, then what its fields consist of. */
-function fitting(given: JsonObject): ValidSchema {
-  const whole = validSchema(given)
+/** A schema that is too long loses its descriptions first, then the details of its fields. */
+function fitting(rawSchema: JsonObject): ValidSchema {
+  const whole = validSchema(rawSchema)
   if (lengthOf(whole.schema) <= mostCharacters) return whole
   const problem = `it is longer than ${mostCharacters} characters`
-  const short = validSchema(given, 'of fields')
+  const short = validSchema(rawSchema, 'of fields')
   if (lengthOf(short.schema) <= mostCharacters) return { ...short, problems: [...short.problems, problem] }
   return { schema: outlineOf(short.schema), problems: [...short.problems, problem] }
 }
 
 const mostOfDescription = 200
 
-/** Names and types of the fields alone. */
+/** Only names and types of the fields. */
 function outlineOf({ properties, required }: JsonObject): JsonObject {
   const fields = isJsonObject(properties) ? Object.entries(properties) : []
   const outline = fields.map(([name, field]) => {
@@ -63,7 +66,7 @@ function lengthOf(schema: JsonObject): number {
   return JSON.stringify(schema).length
 }
 
-/** What the Messages API takes as the name of a field at the top. Fields of fields may have any name. */
+/** Longest top-level field name that the Messages API accepts. Nested fields may have any name. */
 const longestName = 64
 const isValidName = (name: string): boolean => /^[\w.-]{1,64}$/.test(name)
 
@@ -106,7 +109,7 @@ function withValidNames(schema: JsonObject): {
   return {
     schema: mappedReferences(renamed, (reference) => {
       const [, first = '', rest = ''] = /^#\/properties\/([^/]*)(.*)$/s.exec(reference) ?? []
-      const shown = newNames.get(unescaped(first))
+      const shown = newNames.get(pointerSegment(first))
       return shown === undefined ? reference : `#/properties/${shown}${rest}`
     }),
     ownNames: new Map([...newNames].map(([name, shown]) => [shown, name])),
@@ -117,7 +120,7 @@ function namesIn(list: Json | undefined): readonly string[] {
   return Array.isArray(list) ? list.filter((name) => typeof name === 'string') : []
 }
 
-/** @param counts The last number behind each name: of thousands none is tried twice. */
+/** @param counts The last number per name, so that none is tried twice. */
 function freeName(name: string, taken: ReadonlySet<string>, counts: Map<string, number>): string {
   const plain = name.replace(/[^\w.-]/g, '_').slice(0, longestName - 4) || 'field'
   let free = plain
@@ -134,14 +137,14 @@ function withOwnName(field: Json | undefined, name: string): Json | undefined {
   return { ...field, description: typeof description === 'string' ? `${description} ${own}` : own }
 }
 
-/** A reference that leads nowhere makes the schema one that services refuse. Without it that part accepts anything. */
+/** Removes references without a target, for which services refuse the schema. That part then accepts anything. */
 function withoutDeadReferences(schema: JsonObject): JsonObject {
   return mappedReferences(schema, (reference) =>
     isPointer(reference) && targetOf(schema, reference) === undefined ? undefined : reference,
   )
 }
 
-/** What is no schema itself, and keywords whose fields are names of schemas. */
+/** Keywords whose values are not schemas, and keywords whose fields are names of schemas. */
 const data = ['enum', 'const', 'default', 'examples']
 const named = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']
 
@@ -165,7 +168,7 @@ function mappedReferences(schema: JsonObject, map: (reference: string) => string
     }
     const before = dropped
     const part = partOf(value)
-    // What accepts more within a `not` would exclude more.
+    // Accepting more within a `not` would exclude more.
     return keyword === 'not' && dropped > before ? [] : [[keyword, part]]
   }
   return Object.fromEntries(Object.entries(schema).flatMap(keywordOf))

@@ -2,32 +2,32 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import { isLegacySchema } from './pointer.ts'
 
-/** The words of a schema (`description` and the like) that are left in it. */
+/** Which annotations (`description` and the like) are kept. */
 export type Words = 'all' | 'of fields'
 
 export interface ValidSchema {
   readonly schema: JsonObject
-  /** What was left out of it, a clause each: `properties.a: type is not valid`. */
+  /** Omitted parts, a clause each: `properties.a: type is not valid`. */
   readonly problems: readonly string[]
 }
 
-/** Parts of one schema, and levels of them. */
+/** Maximum number of parts of one schema, and of levels. */
 const mostParts = 4_000
 const deepest = 24
 
 /**
- * A schema of draft 2020-12 that accepts all that the given one does: services refuse the whole request for one that is not valid. A keyword
- * that is not valid is left out, and what stands around it stays. Forms of earlier drafts are rewritten.
+ * A valid schema of draft 2020-12 that accepts everything that the given one does: services refuse the whole request
+ * for an invalid schema. Omits invalid keywords and keeps what surrounds them. Rewrites forms of earlier drafts.
  */
-export function validSchema(given: JsonObject, words: Words = 'all'): ValidSchema {
+export function validSchema(rawSchema: JsonObject, words: Words = 'all'): ValidSchema {
   const problems: string[] = []
   const walk = {
     problems,
     words,
-    isLegacy: isLegacySchema(given),
+    isLegacy: isLegacySchema(rawSchema),
     parts: 0,
   }
-  const { $schema: _, ...rest } = given
+  const { $schema: _, ...rest } = rawSchema
   const schema = validPart(rest, { path: '', depth: 0 }, walk)
   return { schema: isJsonObject(schema) ? schema : {}, problems }
 }
@@ -44,7 +44,7 @@ interface Place {
   readonly depth: number
 }
 
-/** Reads the value of one keyword; undefined where it is not valid. */
+/** Reads the value of one keyword; undefined if it is invalid. */
 type KeywordReader = (value: Json, place: Place, walk: Walk) => Json | undefined
 
 function validPart(part: Json | undefined, place: Place, walk: Walk): Json {
@@ -73,23 +73,23 @@ function validPart(part: Json | undefined, place: Place, walk: Walk): Json {
     if (valid === undefined && walk.problems.length === before)
       walk.problems.push(`${place.path === '' ? '' : `${place.path}: `}${keyword} is not valid`)
     if (walk.problems.length > before) lost.add(keyword)
-    // What accepts more within a `not` would exclude more.
+    // Accepting more within a `not` would exclude more.
     if (valid !== undefined && !(keyword === 'not' && lost.has(keyword))) define(read, keyword, valid)
   }
   return withoutDependents(read, lost)
 }
 
-/** Keywords that are about what another one does not name: without that one they would accept less. */
+/** Removes keywords that depend on an omitted one: without it they would accept less. */
 function withoutDependents(read: Readonly<Record<string, Json>>, lost: ReadonlySet<string>): JsonObject {
   const isGone = (keyword: string): boolean =>
     (['additionalProperties', 'unevaluatedProperties'].includes(keyword) &&
       ['properties', 'patternProperties'].some((name) => lost.has(name))) ||
     (['items', 'unevaluatedItems'].includes(keyword) && lost.has('prefixItems'))
-  const kept = Object.entries(read).filter(([keyword]) => !isGone(keyword))
-  return kept.length === Object.keys(read).length ? read : Object.fromEntries(kept)
+  const remaining = Object.entries(read).filter(([keyword]) => !isGone(keyword))
+  return remaining.length === Object.keys(read).length ? read : Object.fromEntries(remaining)
 }
 
-/** A field named `__proto__` is one like any other. */
+/** Handles a field named `__proto__` like any other. */
 function define(object: Record<string, Json>, name: string, value: Json): void {
   Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
 }
@@ -113,7 +113,7 @@ function rewritten(part: JsonObject, { isLegacy }: Walk): JsonObject {
   if (!isTuple && !isLater && isAbove !== true && isBelow !== true) return part
   return {
     ...part,
-    // That draft does not know it.
+    // Unknown to that draft.
     ...(isLater && { prefixItems: undefined }),
     ...(isTuple && { prefixItems: items, items: additionalItems, additionalItems: undefined }),
     ...(isAbove === true && limits('minimum', 'exclusiveMinimum', minimum, exclusiveMinimum)),
@@ -158,7 +158,7 @@ const count = when((value) => Number.isInteger(value) && Number(value) >= 0)
 const text = when((value) => typeof value === 'string')
 const truth = when((value) => typeof value === 'boolean')
 
-/** Names without those that are not, or are there twice. */
+/** Valid names without duplicates. */
 const names: KeywordReader = (value, { path }, walk) => {
   if (!Array.isArray(value)) return undefined
   const read = [...new Set(value.filter((name) => typeof name === 'string'))]
@@ -167,14 +167,14 @@ const names: KeywordReader = (value, { path }, walk) => {
 }
 
 const type: KeywordReader = (value, { path }, walk) => {
-  const given: readonly Json[] = Array.isArray(value) ? value : [value]
-  // An unknown one may accept anything.
-  if (given.length === 0 || !given.every((name) => typeNames.includes(name))) {
+  const typeList: readonly Json[] = Array.isArray(value) ? value : [value]
+  // An unknown type may accept anything.
+  if (typeList.length === 0 || !typeList.every((name) => typeNames.includes(name))) {
     walk.problems.push(`${path} is not valid`)
     return undefined
   }
-  const [only, ...more] = new Set(given)
-  return more.length === 0 ? only : [...new Set(given)]
+  const [only, ...more] = new Set(typeList)
+  return more.length === 0 ? only : [...new Set(typeList)]
 }
 
 const namesByName: KeywordReader = (value, place, walk) => {

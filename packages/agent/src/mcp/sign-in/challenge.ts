@@ -9,7 +9,7 @@ import { settledWithin } from '../../time-limit.ts'
 import { boundedFetch } from '../bounded-fetch.ts'
 import { signInFetch } from './sign-in-fetch.ts'
 
-/** What a server says of signing in. */
+/** A server's request for authentication. */
 export interface Challenge {
   readonly resourceMetadataUrl?: URL
   readonly scope?: string
@@ -19,15 +19,16 @@ const mostMs = 20_000
 const mostBytes = 1024 * 1024
 
 /**
- * Asks a server as a session does, without a token, until it says of signing in: some let everybody connect, and ask who it is when their tools
- * are listed. One that lets everybody do that may ask at a call: it says so in its metadata.
- * @throws Error for one that lets everybody in
+ * Sends requests like a session, but without a token, until the server asks for authentication: some allow anybody to
+ * connect and ask only when tools are listed. A server that allows that too may still ask at a call, and says so in
+ * its metadata.
+ * @throws Error if the server requires no authentication
  */
 export async function challengeOf(url: string, signal: AbortSignal): Promise<Challenge> {
   const within = anySignal([signal, AbortSignal.timeout(mostMs)])
   const ask = boundedFetch(mostBytes)
   let challenge: Challenge | undefined
-  /** What it was asked last it answered. */
+  /** Whether the last request was answered. */
   let isIn = false
   const asking: typeof fetch = async (input, init) => {
     const response = await ask(input, { ...init, redirect: 'manual' })
@@ -50,7 +51,7 @@ export async function challengeOf(url: string, signal: AbortSignal): Promise<Cha
   )
   try {
     await client.connect(new StreamableHTTPClientTransport(new URL(url), { fetch: asking }), options)
-    // The answer is of no use here, whatever it is: the status is what counts.
+    // Only the status of the response matters.
     if (client.getServerCapabilities()?.tools !== undefined) await client.request({ method: 'tools/list' }, options)
   } catch (thrown) {
     if (signal.aborted) throw thrown

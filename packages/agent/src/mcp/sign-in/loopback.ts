@@ -2,36 +2,36 @@ import { timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What the browser brought back. */
+/** The result of the browser redirect. */
 type Callback =
   | { readonly kind: 'code'; readonly code: string; readonly iss: string | undefined }
   | { readonly kind: 'refused'; readonly error: string }
 
 export interface LoopbackOptions {
-  /** Any that is free when absent. */
+  /** Any free port when absent. */
   readonly port?: number | undefined
-  /** What the answer must bear: without it anybody could bring one. */
+  /** The `state` that a valid redirect must have, since anybody could send one. */
   readonly state: string
 }
 
-/** Waits on this machine for a browser that comes back from a sign-in. */
+/** Waits on this machine for the browser redirect of a sign-in. */
 export interface Loopback {
   readonly redirectUrl: string
-  /** The first answer that bears the state. Rejects when it is over. */
+  /** The first redirect with the right state. Rejects when it is aborted. */
   answer(signal: AbortSignal): Promise<Callback>
   close(): Promise<void>
 }
 
 const path = '/callback'
 
-/** Whether a host is this machine, by the names that need no resolver. */
+/** Whether a host is this machine, by names that need no resolver. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
 /**
- * Listens on 127.0.0.1 alone. L1: one answer is taken, and it bears the state. L2: whatever else is asked gets an error and changes nothing.
- * L3: nothing that was sent is shown again.
+ * Listens only on 127.0.0.1. L1: accepts one redirect, which has the right state. L2: any other request gets an error
+ * and changes nothing. L3: nothing that was sent is shown again.
  */
 export async function listenOnLoopback({ port = 0, state }: LoopbackOptions): Promise<Loopback> {
   let take: (callback: Callback) => void = () => {}
@@ -41,9 +41,9 @@ export async function listenOnLoopback({ port = 0, state }: LoopbackOptions): Pr
   let isTaken = false
   const server = createServer((request, response) => {
     const callback = isTaken ? undefined : callbackIn(request, address(server), state)
-    if (callback === undefined) return told(response, 400, 'This page is not part of the current sign-in.')
+    if (callback === undefined) return respond(response, 400, 'This page is not part of the current sign-in.')
     isTaken = true
-    told(
+    respond(
       response,
       200,
       callback.kind === 'code'
@@ -63,7 +63,7 @@ export async function listenOnLoopback({ port = 0, state }: LoopbackOptions): Pr
     redirectUrl: `http://${address(server)}${path}`,
     answer: (signal) =>
       new Promise((resolve, reject) => {
-        const onAbort = (): void => reject(new Error('nobody came back from the browser'))
+        const onAbort = (): void => reject(new Error('the browser did not return from the sign-in'))
         if (signal.aborted) onAbort()
         signal.addEventListener('abort', onAbort, { once: true })
         void taken.then((callback) => {
@@ -75,7 +75,7 @@ export async function listenOnLoopback({ port = 0, state }: LoopbackOptions): Pr
       new Promise((resolve) => {
         server.close(() => resolve())
         server.closeIdleConnections()
-        // A browser that keeps its connection open is waited for a moment, so that it is told.
+        // Waits a moment for a browser that keeps its connection open, so that it gets the response.
         setTimeout(() => server.closeAllConnections(), 500).unref()
       }),
   }
@@ -87,9 +87,9 @@ function address(server: Server): string {
 }
 
 function callbackIn({ method, url = '', headers }: IncomingMessage, host: string, state: string): Callback | undefined {
-  // By another name it is a page of somebody else that leads here.
+  // Another host name means that a page of another site leads here.
   if (method !== 'GET' || headers.host !== host || url.length > 8_192) return undefined
-  // Not by `new URL`, which throws for what is none: `//` came from any page that guessed the port, and ended the program.
+  // Not `new URL`, which throws for invalid input: any page could guess the port, send `//` and end the program.
   if (!url.startsWith(`${path}?`)) return undefined
   const searchParams = new URLSearchParams(url.slice(path.length))
   if (!isSame(searchParams.get('state') ?? '', state)) return undefined
@@ -98,12 +98,12 @@ function callbackIn({ method, url = '', headers }: IncomingMessage, host: string
   return code === null || code === '' ? undefined : { kind: 'code', code, iss: searchParams.get('iss') ?? undefined }
 }
 
-function isSame(given: string, state: string): boolean {
-  const [one, other] = [Buffer.from(given), Buffer.from(state)]
+function isSame(received: string, state: string): boolean {
+  const [one, other] = [Buffer.from(received), Buffer.from(state)]
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-function told(response: ServerResponse, status: number, text: string): void {
+function respond(response: ServerResponse, status: number, text: string): void {
   response
     .writeHead(status, {
       'content-type': 'text/plain; charset=utf-8',

@@ -1,17 +1,18 @@
 import { anySignal } from '@halting/core/adapters'
 import { isLoopback } from './loopback.ts'
-import { bound } from '../bounded-fetch.ts'
+import { byteLimiter } from '../bounded-fetch.ts'
 
 const mostMs = 20_000
 const mostBytes = 1024 * 1024
 const mostRedirects = 3
 
-/** An address that a server named, and that is not asked. */
+/** A server-supplied address that is not allowed. */
 class UnfitAddress extends Error {}
 
 /**
- * Asks the servers that a sign-in goes by. They are named by the server itself, so each must be `https`, or on this machine where the server is:
- * what is on this machine or stands in clear is nobody else's to send us to. A redirect is followed for what holds no secret alone.
+ * A fetch for the servers of a sign-in. The MCP server supplies their addresses, so each must be `https`, or on this
+ * machine if the MCP server is: others must not direct requests to this machine or send them in clear text. Redirects
+ * are followed only for requests without a secret.
  */
 export function signInFetch(serverUrl: string, signal: AbortSignal): typeof fetch {
   return async (input, init) => {
@@ -29,7 +30,7 @@ export function signInFetch(serverUrl: string, signal: AbortSignal): typeof fetc
         continue
       }
       if (isRedirect) throw new UnfitAddress(`${url.origin} redirects what was to stay with it`)
-      return new Response(response.body?.pipeThrough(bound(mostBytes)) ?? null, response)
+      return new Response(response.body?.pipeThrough(byteLimiter(mostBytes)) ?? null, response)
     }
   }
 }
@@ -40,12 +41,14 @@ export function checkAddress(url: URL, serverUrl: string): void {
   const isNear = isLoopback(url.hostname) && isLoopback(server.hostname)
   if (isNear && (url.protocol === 'http:' || url.protocol === 'https:')) return
   if (url.protocol === 'https:' && (!mayBeHere(url.hostname) || mayBeHere(server.hostname))) return
-  throw new UnfitAddress(`it sends to ${url.origin}, where no sign-in goes: https:// is needed, and not this machine`)
+  throw new UnfitAddress(
+    `it sends to ${url.origin}, which a sign-in does not allow: it must be https:// and not this machine`,
+  )
 }
 
-/** The other ways to write an address of this machine: what is refused there is more than what is let be plain. */
-function mayBeHere(given: string): boolean {
-  const host = given.replace(/\.$/, '')
+/** Other notations of this machine's address. More is refused there than is allowed in clear text. */
+function mayBeHere(hostName: string): boolean {
+  const host = hostName.replace(/\.$/, '')
   return (
     isLoopback(host) ||
     host.endsWith('.localhost') ||

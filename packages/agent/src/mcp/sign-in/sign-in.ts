@@ -17,38 +17,38 @@ import { isLoopback, listenOnLoopback } from './loopback.ts'
 import { checkAddress, signInFetch } from './sign-in-fetch.ts'
 import type { SignIns } from './sign-ins.ts'
 
-/** Options of a sign-in at an MCP server. */
+/** Options of `signIn`. */
 export interface SignInOptions {
   /** The server's own address. */
   readonly url: string
   /** Stores the sign-in. */
   readonly signIns: SignIns
-  /** Shows a person where to sign in, such as by a browser. */
+  /** Shows the user the page to sign in, for example in a browser. */
   readonly show: (url: URL) => void | Promise<void>
-  /** Gives up when it aborts. */
+  /** Cancels the sign-in. */
   readonly signal: AbortSignal
-  /** Of a program that the server knows already; it is told of this one when absent. */
+  /** Id of a client that the server already knows. Default: this program registers itself. */
   readonly clientId?: string | undefined
-  /** What that program is known by; absent for one without a secret. */
+  /** Secret of that client; absent for a public client. */
   readonly clientSecret?: string | undefined
-  /** Where the browser comes back to; any that is free when absent. */
+  /** Port of the browser redirect (default: any free port). */
   readonly port?: number | undefined
-  /** How long a person may take; 5 minutes when absent. */
+  /** Time limit for the user in milliseconds (default: 5 minutes). */
   readonly waitMs?: number
 }
 
 const usualWaitMs = 5 * 60_000
 
 /**
- * Signs a person in at a server, by OAuth 2.1: the authorization code comes back to this machine, and only with the verifier that was made here
- * it is worth anything (PKCE). What comes of it is kept.
- * @throws Error in words for a person
+ * Signs the user in at a server by OAuth 2.1. The authorization code is returned to this machine and is useless
+ * without the verifier created here (PKCE). Stores the result.
+ * @throws Error with a message for the user
  */
 export async function signIn(options: SignInOptions): Promise<void> {
   const { url, signIns, show, clientId, clientSecret, port, waitMs = usualWaitMs } = options
   const { protocol, hostname } = new URL(url)
   if (protocol !== 'https:' && !isLoopback(hostname))
-    throw new Error('it is sent in clear what nobody else may read: https:// is needed')
+    throw new Error('the sign-in would be sent in clear text: https:// is required')
   const signal = anySignal([options.signal, AbortSignal.timeout(waitMs)])
   const state = randomBytes(32).toString('base64url')
   const loopback = await listenOnLoopback({ port, state })
@@ -57,10 +57,10 @@ export async function signIn(options: SignInOptions): Promise<void> {
     const flow = new Flow(loopback.redirectUrl, state, clientId, clientSecret)
     const challenge = await challengeOf(url, signal)
     const before = await signIns.find(url)
-    // What was granted before stays, and what the server wanted since comes to it.
+    // Keeps the scopes granted before, and adds those that the server has requested since.
     const scope = computeScopeUnion(challenge.scope, before?.tokens.scope ?? before?.scope, before?.wantedScope)
-    const asked = { serverUrl: url, fetchFn, ...challenge, ...(scope !== undefined && { scope }) }
-    await auth(flow, asked)
+    const request = { serverUrl: url, fetchFn, ...challenge, ...(scope !== undefined && { scope }) }
+    await auth(flow, request)
     const page = flow.page()
     checkAddress(page, url)
     await show(page)
@@ -68,20 +68,20 @@ export async function signIn(options: SignInOptions): Promise<void> {
     if (callback.kind === 'refused') throw new Error(`it was refused (${callback.error.slice(0, 100)})`)
     const { code, iss } = callback
     flow.checkIssuer(iss)
-    await auth(flow, { ...asked, authorizationCode: code, ...(iss !== undefined && { iss }) })
+    await auth(flow, { ...request, authorizationCode: code, ...(iss !== undefined && { iss }) })
     const made = flow.made()
     const { expires_in: seconds } = made.tokens
     const expiry = seconds === undefined ? {} : { expiresAtMs: Date.now() + seconds * 1_000 }
     const askedScope = page.searchParams.get('scope') ?? undefined
-    await signIns.locked(url, () => signIns.keep({ url, ...made, ...expiry, scope: askedScope }))
+    await signIns.locked(url, () => signIns.store({ url, ...made, ...expiry, scope: askedScope }))
   } finally {
     await loopback.close()
   }
 }
 
 /**
- * Who refuses a registration or a code is asked once. The client would ask again and tell on the console what they say, and errors would
- * hold parts of what is no JSON, such as a token.
+ * A failed registration or code exchange is sent once. The client would retry, log the response to the console, and
+ * put parts of a malformed response, such as a token, into errors.
  */
 function askedOnce(fetchFn: typeof fetch): typeof fetch {
   return async (input, init) => {
@@ -117,7 +117,7 @@ interface Made {
   readonly tokens: OAuthTokens
 }
 
-/** One sign-in on its way. Nothing of it is on disk before it is over. */
+/** A sign-in in progress. Nothing is written to disk before it has succeeded. */
 class Flow implements OAuthClientProvider {
   readonly redirectUrl: string
   readonly #state: string
@@ -150,7 +150,7 @@ class Flow implements OAuthClientProvider {
   }
 
   clientInformation(context?: OAuthClientInformationContext): StoredOAuthClientInformation | undefined {
-    // One that was registered beforehand is for the server that is asked first, and for no other.
+    // A client that was registered beforehand is only for the first authorization server.
     if (this.#client !== undefined && context !== undefined)
       this.#client = { ...this.#client, issuer: this.#client.issuer ?? context.issuer }
     return this.#client
@@ -192,24 +192,28 @@ class Flow implements OAuthClientProvider {
     this.#resource = resource
   }
 
-  /** Where a person signs in. @throws Error */
+  /**
+   * The page for the user.
+   * @throws Error
+   */
   page(): URL {
     if (this.#page === undefined) throw new Error('it does not say where to sign in')
     return this.#page
   }
 
   /**
-   * A page that led on to that of another server brings the answer of that one. The client compares names where the server has metadata alone.
+   * Rejects an answer of another authorization server, to which a page may have led. The client compares issuers only
+   * if the server has metadata.
    * @throws Error
    */
   checkIssuer(issuer: string | undefined): void {
-    const { authorizationServerMetadata: metadata, authorizationServerUrl: asked } = this.#discovered ?? {}
-    if (issuer === undefined || metadata !== undefined || asked === undefined) return
-    if (!URL.canParse(issuer) || new URL(issuer).href !== new URL(asked).href)
+    const { authorizationServerMetadata: metadata, authorizationServerUrl: expected } = this.#discovered ?? {}
+    if (issuer === undefined || metadata !== undefined || expected === undefined) return
+    if (!URL.canParse(issuer) || new URL(issuer).href !== new URL(expected).href)
       throw new Error('the answer names another issuer than the server that was asked')
   }
 
-  /** @throws Error where it came to nothing */
+  /** @throws Error if the sign-in failed */
   made(): Made {
     const [client, tokens, discovered] = [this.#client, this.#tokens, this.#discovered]
     if (client === undefined || tokens === undefined || discovered === undefined) throw new Error('it gave no token')

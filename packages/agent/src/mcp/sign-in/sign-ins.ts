@@ -11,34 +11,34 @@ import { codeOf, isJsonObject } from '@halting/core/adapters'
 import { makeDurableFolder, partOf, writeWhole } from '@halting/journal/files'
 import { lockFile } from '@halting/policy'
 
-/** What a person is known by at one server: who gave it, and what renews it. */
+/** The credentials for one server, with what is needed to refresh them. */
 export interface SignIn {
-  /** The server's own address. What is kept here is shown to no other. */
+  /** The server's own address. The credentials are sent to no other. */
   readonly url: string
-  /** Address of the server that gives tokens. */
+  /** Address of the authorization server. */
   readonly authorizationServer: string
-  /** What the authorization server says about itself. */
+  /** What the authorization server reports about itself. */
   readonly metadata?: AuthorizationServerMetadata | undefined
-  /** What the tokens are for, in the words of the server. */
+  /** The resource that the tokens are for, as the server names it. */
   readonly resource?: string | undefined
-  /** How this program is registered there. */
+  /** The registration of this program there. */
   readonly client: OAuthClientInformationMixed
   /** The tokens. */
   readonly tokens: OAuthTokens
-  /** The scope that was asked for: a new sign-in asks for no less. */
+  /** The requested scope: a new sign-in requests at least this. */
   readonly scope?: string | undefined
-  /** The scope that the server wanted since, beyond that. */
+  /** Additional scope that the server has requested since. */
   readonly wantedScope?: string | undefined
-  /** By the clock of this machine; absent where the server said nothing. */
+  /** By the clock of this machine; absent if the server did not say. */
   readonly expiresAtMs?: number
 }
 
 const longestScope = 4_000
 
 /**
- * The sign-ins of a person, a file each.
- * I1: a sign-in is found by the whole address of its server: another address has none of it, whatever its name.
- * I2: files and folder are for the person alone. I3: one process at a time changes one.
+ * The sign-ins of a user, one file each. I1: a sign-in is found by the full address of its server; another address
+ * never gets it, whatever its name. I2: only the user can read the files and the folder. I3: one process at a time
+ * changes a sign-in.
  */
 export class SignIns {
   readonly #folder: string
@@ -47,39 +47,39 @@ export class SignIns {
     this.#folder = folder
   }
 
-  /** The sign-in at a server; undefined for none. */
+  /** The sign-in at a server; undefined if none exists. */
   async find(url: string): Promise<SignIn | undefined> {
     try {
       const content: unknown = JSON.parse(await readFile(this.#fileOf(url), 'utf8'))
       return isSignIn(content) && content.url === addressOf(url) ? content : undefined
     } catch (thrown) {
-      // What cannot be read is no sign-in; a new one takes its place.
+      // An unreadable file counts as missing; a new sign-in replaces it.
       if (codeOf(thrown) === 'ENOENT' || thrown instanceof SyntaxError) return undefined
       throw new Error('its sign-in cannot be read', { cause: thrown })
     }
   }
 
-  /** Stores a sign-in, in place of the former. */
-  async keep(signIn: SignIn): Promise<void> {
+  /** Stores a sign-in, replacing the former one. */
+  async store(signIn: SignIn): Promise<void> {
     await makeDurableFolder(this.#folder)
     const content: SignIn = { ...signIn, url: addressOf(signIn.url) }
     await writeWhole(this.#fileOf(signIn.url), `${JSON.stringify(content, undefined, 2)}\n`)
   }
 
-  /** Notes what the server wants more, for the next sign-in. Without a sign-in there is nothing to note it in. */
-  async want(url: string, scope: string): Promise<void> {
+  /** Stores additional scope for the next sign-in. Without a sign-in there is nowhere to store it. */
+  async addScope(url: string, scope: string): Promise<void> {
     await this.locked(url, async () => {
       const found = await this.find(url)
       const wantedScope = computeScopeUnion(found?.wantedScope, scope) ?? ''
-      // A server may name another scope at each call: an address with all of them leads nowhere.
-      if (found !== undefined && wantedScope.length <= longestScope) await this.keep({ ...found, wantedScope })
+      // A server may name another scope at each call; an address with all of them would not work.
+      if (found !== undefined && wantedScope.length <= longestScope) await this.store({ ...found, wantedScope })
     })
   }
 
-  /** Gives whether there was one. */
+  /** Returns whether there was one. */
   async forget(url: string): Promise<boolean> {
     const file = this.#fileOf(url)
-    // What a process that was killed was writing.
+    // The draft of a process that was killed.
     await rm(partOf(file), { force: true })
     try {
       await rm(file)
@@ -90,7 +90,7 @@ export class SignIns {
     }
   }
 
-  /** Does work while no other process changes the sign-in of this server. */
+  /** Runs work while no other process changes the sign-in of this server. */
   async locked<T>(url: string, work: () => Promise<T>): Promise<T> {
     await makeDurableFolder(this.#folder)
     const release = await lockFile(`${this.#fileOf(url)}.lock`, 'this sign-in')
@@ -106,9 +106,9 @@ export class SignIns {
   }
 }
 
-/** One address in one form. A server has no part of it behind the `#`. */
-function addressOf(given: string): string {
-  const url = new URL(given)
+/** Normalizes an address. The part after `#` is not sent to a server. */
+function addressOf(rawUrl: string): string {
+  const url = new URL(rawUrl)
   url.hash = ''
   return url.href
 }

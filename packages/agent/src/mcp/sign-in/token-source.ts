@@ -6,18 +6,21 @@ import type { SignIn, SignIns } from './sign-ins.ts'
 export interface TokenSourceOptions {
   readonly url: string
   readonly signIns: SignIns
-  /** For a server that nobody is signed in at any more. */
+  /** Appended to the error if the sign-in has ended. */
   readonly advice: string
 }
 
-/** A token is renewed so long before its end. */
+/** A token is refreshed this long before it expires. */
 const marginMs = 30_000
 const mostMs = 20_000
 
-/** The token that a server is shown, renewed when it is over. Nobody is asked: where none is left the server needs a sign-in. */
+/**
+ * Provides the access token for a server, refreshed when it expires. Asks nobody: without a valid sign-in the server
+ * needs a new one.
+ */
 export function tokenSource({ url, signIns, advice }: TokenSourceOptions): AuthProvider {
-  let shown: string | undefined
-  const show = ({ tokens }: SignIn): string => (shown = tokens.access_token)
+  let lastToken: string | undefined
+  const show = ({ tokens }: SignIn): string => (lastToken = tokens.access_token)
   return {
     async token() {
       const found = await signIns.find(url)
@@ -28,13 +31,13 @@ export function tokenSource({ url, signIns, advice }: TokenSourceOptions): AuthP
     async onUnauthorized() {
       const found = await signIns.find(url)
       if (found === undefined) throw new NeedsSignIn(advice)
-      // Another process may have renewed it since.
-      if (found.tokens.access_token === shown) show(await renewed(found, signIns, advice))
+      // Another process may have refreshed it since.
+      if (found.tokens.access_token === lastToken) show(await renewed(found, signIns, advice))
     },
   }
 }
 
-/** One process renews it; the others take what it made: many servers take a token for renewal once. */
+/** One process refreshes the token and the others use its result: many servers accept a refresh token only once. */
 function renewed(stale: SignIn, signIns: SignIns, advice: string): Promise<SignIn> {
   const { url } = stale
   return signIns.locked(url, async () => {
@@ -48,7 +51,7 @@ function renewed(stale: SignIn, signIns: SignIns, advice: string): Promise<SignI
       await signIns.forget(url)
       throw new NeedsSignIn(advice)
     }
-    await signIns.keep(made)
+    await signIns.store(made)
     return made
   })
 }
@@ -72,7 +75,7 @@ async function renew(found: SignIn, refreshToken: string): Promise<SignIn | 'ref
     }
   } catch (thrown) {
     if (thrown instanceof OAuthError && isFinal(thrown.code)) return 'refused'
-    // What the other side says of it may hold what was sent.
+    // The server's message may contain what was sent.
     throw new Error('its sign-in could not be renewed: the server that gave it did not answer as it should', {
       cause: thrown,
     })

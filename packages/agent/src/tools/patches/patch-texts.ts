@@ -3,9 +3,9 @@ import type { HasTool } from '../available-tools.ts'
 import { quoted } from './patch-format-texts.ts'
 import type { InexactPlace, Misplaced } from './place-hunks.ts'
 
-// Patches that do not fit the files. Nothing was changed.
+// Patches that do not match the files. Nothing was changed.
 
-/** All that is wrong, one file a line. */
+/** All problems, one file per line. */
 export function notApplied(problems: readonly string[]): string {
   return `Nothing was changed.\n${problems.join('\n')}`
 }
@@ -31,7 +31,9 @@ export const hiddenFile = (path: string): string =>
 export const secretLost = (path: string, mark: string): string =>
   `${path}: the patch adds ${mark}, which stands for a secret that was not shown. Leave lines with secrets out of the patch.`
 
-/** @param nearest the most similar lines of the file, with line numbers; empty where they are unknown or may not be shown */
+/**
+ * @param nearest the most similar lines of the file, with line numbers; empty if they are unknown or must not be shown
+ */
 export function misplaced(path: string, why: Misplaced, nearest: string): string {
   return `${path}, hunk ${why.hunk}: ${misplacedText(why)}${nearest === '' ? '' : ` The most similar lines are:\n${nearest}`}`
 }
@@ -55,7 +57,7 @@ function misplacedText(why: Misplaced): string {
 
 // Patches that were applied.
 
-/** What became of one file. `lines`: added and removed; null where they were not counted. */
+/** The change of one file. `lines`: added and removed; null if they were not counted. */
 export interface PatchedSummary {
   readonly kind: 'add' | 'update' | 'delete'
   readonly path: string

@@ -1,9 +1,9 @@
 import type { PatchHunk } from '@halting/policy/files'
 
-/** How exactly the lines of a hunk are those of the file. */
+/** How closely the lines of a hunk match those of the file. */
 type Exactness = 'exact' | 'line ends' | 'blanks' | 'punctuation'
 
-/** Where a hunk was placed that does not fit exactly. Counted from 1. */
+/** The place of a hunk that does not match exactly. Counted from 1. */
 export interface InexactPlace {
   readonly hunk: number
   readonly line: number
@@ -23,13 +23,13 @@ export type Misplaced = {
   | { readonly kind: 'nothing changed' }
 )
 
-/** The text with all hunks applied, or the first that cannot be placed. */
+/** The text with all hunks applied, or the first one that cannot be placed. */
 export type Patched =
   | {
       readonly kind: 'patched'
       readonly text: string
       readonly inexact: readonly InexactPlace[]
-      /** The first line that is changed, counted from 1. */
+      /** The first changed line, counted from 1. */
       readonly firstLine: number
     }
   | { readonly kind: 'misplaced'; readonly why: Misplaced }
@@ -46,13 +46,13 @@ interface Place {
 }
 
 /**
- * Applies hunks to a text, from top to bottom. Lines outside the hunks and lines that a hunk keeps stay byte for byte; added lines end as their
- * neighbours do, and the last line has a line end if it had one before.
+ * Applies hunks to a text, from top to bottom. Lines outside the hunks and context lines stay byte for byte. Added
+ * lines end like their neighbours, and the last line has a line end if it had one before.
  */
 export function patchedText(text: string, hunks: readonly PatchHunk[]): Patched {
   const lines = linesOf(text)
   const file = new SearchedLines(lines.map((line) => line.text))
-  // Line by line: as arguments of one call a large file would not fit on the stack.
+  // Line by line: as arguments of one call, a large file would not fit on the stack.
   const result: FileLine[] = []
   const inexact: InexactPlace[] = []
   let [copied, firstLine] = [0, 0]
@@ -94,7 +94,7 @@ function joined(result: readonly FileLine[], before: readonly FileLine[]): strin
   return text
 }
 
-/** The lines of a file as each degree of exactness compares them. */
+/** The lines of a file in the form for each degree of exactness. */
 class SearchedLines {
   readonly lines: readonly string[]
   readonly #folded = new Map<Exactness, readonly string[]>()
@@ -103,12 +103,12 @@ class SearchedLines {
     this.lines = lines
   }
 
-  /** Where these lines are, one below the other, from a line on. */
-  places(wanted: readonly string[], from: number, exactness: Exactness): readonly number[] {
+  /** Positions of these consecutive lines, from a line on. */
+  places(searched: readonly string[], from: number, exactness: Exactness): readonly number[] {
     const fold = folds[exactness]
     const lines = this.#folded.get(exactness) ?? this.lines.map(fold)
     this.#folded.set(exactness, lines)
-    const folded = wanted.map(fold)
+    const folded = searched.map(fold)
     const found: number[] = []
     for (let at = from; at + folded.length <= lines.length; at += 1)
       if (folded.every((line, index) => lines[at + index] === line)) found.push(at)
@@ -131,14 +131,14 @@ const folds: Readonly<Record<Exactness, (line: string) => string>> = {
 
 const degrees = ['exact', 'line ends', 'blanks', 'punctuation'] as const
 
-/** The places of the first degree of exactness that has any. */
+/** The matches of the first degree of exactness that has any. */
 function firstPlaces(
   file: SearchedLines,
-  wanted: readonly string[],
+  searched: readonly string[],
   from: number,
 ): { readonly places: readonly number[]; readonly exactness: Exactness } | undefined {
   for (const exactness of degrees) {
-    const places = file.places(wanted, from, exactness)
+    const places = file.places(searched, from, exactness)
     if (places.length > 0) return { places, exactness }
   }
   return undefined
@@ -153,7 +153,7 @@ function placeOf(file: SearchedLines, hunk: PatchHunk, from: number): Place | Re
   for (const anchor of hunk.anchors) {
     const found = firstPlaces(file, [anchor], start)?.places[0]
     if (found === undefined) {
-      // Where the lines themselves are in one place the line above is not needed.
+      // If the lines themselves match in one place, the anchor is not needed.
       const without = old.length === 0 ? undefined : placeOf(file, { ...hunk, anchors: [] }, from)
       return without !== undefined && 'at' in without ? without : { kind: 'no anchor', anchor }
     }
@@ -161,7 +161,7 @@ function placeOf(file: SearchedLines, hunk: PatchHunk, from: number): Place | Re
   }
   if (old.length === 0) return { at: hunk.anchors.length > 0 ? start : file.lines.length, exactness: 'exact' }
   if (hunk.isAtEnd) return placeAtEnd(file, old, start)
-  // The line of an anchor may be the first of the hunk, too.
+  // The anchor's line may also be the first line of the hunk.
   const found = firstPlaces(file, old, start) ?? (start > from ? firstPlaces(file, old, start - 1) : undefined)
   const [first, ...others] = found?.places ?? []
   if (found === undefined || first === undefined) {
@@ -185,7 +185,7 @@ function oldLines({ lines }: PatchHunk): readonly string[] {
   return lines.flatMap(({ sign, text }) => (sign === '+' ? [] : [text]))
 }
 
-/** The lines of a hunk that are there: an empty one behind the last line of the file is not. */
+/** The lines of a hunk that exist: an empty one after the last line of the file does not. */
 function placedLines(file: SearchedLines, hunk: PatchHunk, at: number): PatchHunk['lines'] {
   const missing = at + oldLines(hunk).length - file.lines.length
   if (missing <= 0) return hunk.lines

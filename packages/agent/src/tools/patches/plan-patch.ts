@@ -6,7 +6,7 @@ import { notAFile, notText } from '../change-texts.ts'
 import { toolsOfCaller } from '../available-tools.ts'
 import { askedEditor } from '../editor-files.ts'
 import { numberedLines } from '../numbered-lines.ts'
-import { isShownIn } from '../shown.ts'
+import { isShownIn } from '../shown-text.ts'
 import { closestLines } from '../similar-lines.ts'
 import { type LoadedFile, loadFile } from '../text-file.ts'
 import type { Workspace } from '../workspace.ts'
@@ -28,7 +28,7 @@ import { type InexactPlace, patchedText } from './place-hunks.ts'
 
 export type TextFile = Extract<LoadedFile, { readonly kind: 'text' }>
 
-/** A path of a patch, and where it leads. */
+/** A path in a patch, and its real path. */
 export interface PatchPath {
   readonly path: string
   readonly real: string
@@ -41,7 +41,7 @@ export interface LocatedFile {
   readonly moveTo: PatchPath | undefined
 }
 
-/** What is done to one file, computed before anything is written. */
+/** The change of one file, computed before anything is written. */
 export type PlannedFile =
   | { readonly kind: 'add'; readonly at: PatchPath; readonly text: string }
   | { readonly kind: 'delete'; readonly at: PatchPath; readonly before: TextFile }
@@ -55,7 +55,7 @@ export type PlannedFile =
       readonly inexact: readonly InexactPlace[]
     }
 
-/** The files of a patch, or what is wrong with each that cannot be changed. */
+/** The changes of a patch, or the problems of all files that cannot be changed. */
 export type PatchPlan =
   | { readonly kind: 'planned'; readonly files: readonly PlannedFile[] }
   | { readonly kind: 'refused'; readonly problems: readonly string[] }
@@ -65,14 +65,14 @@ interface Planning {
   readonly context: PrecheckContext
 }
 
-/** The sections of a patch with their paths. `realOf` finds where a path leads. */
+/** The sections of a patch with their paths. `realOf` resolves a path. */
 export function locatedFiles(
   files: readonly PatchedFile[],
   workspace: Workspace,
   realOf: (path: string) => string,
 ): readonly LocatedFile[] {
-  const located = (written: string): PatchPath => {
-    const path = workspace.pathOf(written)
+  const located = (patchPath: string): PatchPath => {
+    const path = workspace.pathOf(patchPath)
     return { path, real: realOf(path) }
   }
   return files.map((file) => ({
@@ -82,19 +82,19 @@ export function locatedFiles(
   }))
 }
 
-/** All paths that are changed. */
+/** All changed paths. */
 export function pathsOf(files: readonly LocatedFile[]): readonly PatchPath[] {
   return files.flatMap(({ at, moveTo }) => (moveTo === undefined ? [at] : [at, moveTo]))
 }
 
-/** Whether the model may read a file without a question, or has read it. */
+/** Whether the model may read a file without asking, or has read it. */
 export function mayQuote({ path, real }: PatchPath, { workspace, context }: Planning): boolean {
   if ([path, real].some((place) => workspace.hides(place, context.rights))) return false
   if (workspace.filesOf(context).hasSeen(real)) return true
   return isInsideAny(path, workspace.directories) && !workspace.asksToRead(path, context.rights)
 }
 
-/** Computes every change, and changes nothing. */
+/** Computes every change and writes nothing. */
 export async function planPatch(files: readonly LocatedFile[], planning: Planning): Promise<PatchPlan> {
   const conflicts = conflictsOf(pathsOf(files))
   if (conflicts.length > 0) return { kind: 'refused', problems: conflicts }
@@ -108,7 +108,7 @@ export async function planPatch(files: readonly LocatedFile[], planning: Plannin
   return problems.length === 0 ? { kind: 'planned', files: planned } : { kind: 'refused', problems }
 }
 
-/** Files that a patch names twice, and files within files. */
+/** Files that a patch names twice, and files inside other files. */
 function conflictsOf(paths: readonly PatchPath[]): readonly string[] {
   const seen: PatchPath[] = []
   const problems: string[] = []
@@ -122,7 +122,7 @@ function conflictsOf(paths: readonly PatchPath[]): readonly string[] {
   return problems
 }
 
-/** The change of one file; a text says why it cannot be made. */
+/** The change of one file; a text says why it is not possible. */
 async function planFile({ file, at, moveTo }: LocatedFile, planning: Planning): Promise<PlannedFile | string> {
   const { workspace, context } = planning
   const { path, real } = at
@@ -134,9 +134,9 @@ async function planFile({ file, at, moveTo }: LocatedFile, planning: Planning): 
   if (before.kind === 'absent') return missing(path, workspace.lookAlikesNote(real, context.rights), has)
   if (before.kind === 'not a file') return notAFile(path, before.what, 'apply_patch')
   if (before.kind === 'not text') return notText(path, before.why, 'apply_patch', has)
-  // Whether lines fit says what the file contains.
+  // Whether lines match would reveal what the file contains.
   if ([path, real].some((place) => workspace.hides(place, context.rights))) return hiddenFile(path)
-  // What it leads to would be gone, and the link would stay.
+  // Its target would be removed, and the link would stay.
   if ((file.kind === 'delete' || moveTo !== undefined) && (await isLinkAt(path))) return isLink(path, real, has)
   if (file.kind === 'delete') {
     const freshness = workspace.filesOf(context).freshness(real, before.seen, isShownIn(context))
@@ -147,8 +147,8 @@ async function planFile({ file, at, moveTo }: LocatedFile, planning: Planning): 
     return targetExists(path, moveTo.path)
   const patched = patchedText(before.text, file.hunks)
   if (patched.kind === 'misplaced') {
-    const wanted = 'old' in patched.why ? patched.why.old : []
-    return misplaced(path, patched.why, mayQuote(at, planning) ? nearestLines(before.text, wanted) : '')
+    const oldLines = 'old' in patched.why ? patched.why.old : []
+    return misplaced(path, patched.why, mayQuote(at, planning) ? nearestLines(before.text, oldLines) : '')
   }
   if (losesSecrets(before.text, patched.text, workspace.redact)) return secretLost(path, redactedMark)
   const { text, firstLine, inexact } = patched
@@ -162,14 +162,14 @@ async function isLinkAt(path: string): Promise<boolean> {
 const mostLines = 12
 const lineCharacters = 200
 const snippetCharacters = 2000
-/** Texts beyond this are not searched: it would take seconds. */
+/** Longer texts are not searched: it would take seconds. */
 const longestText = 1_000_000
 
-function nearestLines(fileText: string, wanted: readonly string[]): string {
-  if (wanted.length === 0 || fileText.length > longestText) return ''
+function nearestLines(fileText: string, oldLines: readonly string[]): string {
+  if (oldLines.length === 0 || fileText.length > longestText) return ''
   const lines = fileText.split(/\r?\n/)
-  const found = closestLines(lines, wanted)
+  const found = closestLines(lines, oldLines)
   if (found === undefined) return ''
-  const shown = lines.slice(found.line, found.line + Math.min(wanted.length, mostLines))
-  return headOf(numberedLines(shown, found.line + 1, lineCharacters), snippetCharacters)
+  const excerpt = lines.slice(found.line, found.line + Math.min(oldLines.length, mostLines))
+  return headOf(numberedLines(excerpt, found.line + 1, lineCharacters), snippetCharacters)
 }

@@ -2,11 +2,11 @@ import { rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Json, ToolContext, ToolOutput } from '@halting/core'
 import { askedEditor, type AskedEditor } from '../editor-files.ts'
-import { statsAt } from '../../checkpoints/kept-state.ts'
+import { statsAt } from '../../checkpoints/path-state.ts'
 import type { FileMemo, FilesMemo, SeenFile } from '../file-state.ts'
 import { changeOf, creationOf, type FileChange, lineCountOf } from '../patch.ts'
-import { failed } from '../result.ts'
-import { tellingFailures } from '../telling-failures.ts'
+import { errorResult } from '../result.ts'
+import { withErrorResults } from '../error-results.ts'
 import { loadFile, removeFile, type SaveOptions, saveFile } from '../text-file.ts'
 import type { Workspace } from '../workspace.ts'
 import { hardLinks } from '../change-texts.ts'
@@ -18,15 +18,15 @@ interface Where {
   readonly context: ToolContext
 }
 
-/** Applies a patch whole or not at all: what was written is restored where a later file cannot be written. */
+/** Applies a patch completely or not at all: if a file cannot be written, the earlier ones are restored. */
 export async function applyPatch(files: readonly LocatedFile[], where: Where): Promise<ToolOutput> {
-  // In one order, so that two patches never wait for each other.
+  // In a fixed order, so that two patches never wait for each other.
   const reals = [...new Set(pathsOf(files).map(({ real }) => real))].toSorted()
   const locked = reals.reduceRight<() => Promise<ToolOutput>>(
     (work, real) => () => where.workspace.files.inTurn(real, work),
     async () => {
       const plan = await planPatch(files, where)
-      return plan.kind === 'refused' ? failed(notApplied(plan.problems)) : writePlanned(plan.files, where)
+      return plan.kind === 'refused' ? errorResult(notApplied(plan.problems)) : writePlanned(plan.files, where)
     },
   )
   return locked()
@@ -35,7 +35,7 @@ export async function applyPatch(files: readonly LocatedFile[], where: Where): P
 async function writePlanned(files: readonly PlannedFile[], where: Where): Promise<ToolOutput> {
   const writer = new PatchWriter(where)
   for (const file of inWritingOrder(files)) {
-    const problem = await tellingFailures({ path: file.at.path, doing: 'written' }, async () => {
+    const problem = await withErrorResults({ path: file.at.path, doing: 'written' }, async () => {
       await writer.write(file)
       return { content: '' }
     }).catch(async (thrown: unknown) => {
@@ -44,17 +44,17 @@ async function writePlanned(files: readonly PlannedFile[], where: Where): Promis
     })
     if (problem.isError !== true) continue
     const left = await writer.restore()
-    return failed(failedMidway(typeof problem.content === 'string' ? problem.content : '', left))
+    return errorResult(failedMidway(typeof problem.content === 'string' ? problem.content : '', left))
   }
   return writer.output(files)
 }
 
-/** What is deleted goes last: until then nothing is lost. */
+/** Deletions come last: until then nothing is lost. */
 function inWritingOrder(files: readonly PlannedFile[]): readonly PlannedFile[] {
   return [...files.filter(({ kind }) => kind !== 'delete'), ...files.filter(({ kind }) => kind === 'delete')]
 }
 
-/** How one change is undone. A text says why it was not. */
+/** Undoes one change. Returns why it failed, if it did. */
 type Restore = () => Promise<string | undefined>
 
 class PatchWriter {
@@ -129,12 +129,12 @@ class PatchWriter {
     return undefined
   }
 
-  /** An aborted call restores files, too. */
+  /** An aborted call restores files too. */
   #editor(): AskedEditor | undefined {
     return askedEditor(this.#where.workspace.editor, AbortSignal.timeout(restoreMs))
   }
 
-  /** Restores what was written, the newest first. Returns what could not be restored. */
+  /** Restores written files, newest first. Returns what could not be restored. */
   async restore(): Promise<readonly string[]> {
     const left: string[] = []
     for (const undo of this.#restores.splice(0).toReversed()) {
@@ -148,7 +148,7 @@ class PatchWriter {
     return left
   }
 
-  /** The result of a patch that was applied. */
+  /** The result of an applied patch. */
   async output(files: readonly PlannedFile[]): Promise<ToolOutput> {
     const { workspace, context } = this.#where
     const states = workspace.filesOf(context)
@@ -165,7 +165,7 @@ class PatchWriter {
       }
       if (saved !== undefined && file.kind !== 'delete') {
         const firstLine = file.kind === 'update' ? Math.max(1, file.firstLine - linesBefore) : 1
-        memos.push(states.saw(target.real, saved, firstLine, file.text).file)
+        memos.push(states.recordSeen(target.real, saved, firstLine, file.text).file)
       }
       const change = await changeOfFile(file)
       summaries.push(summaryOf(file, change))
@@ -182,7 +182,7 @@ class PatchWriter {
 }
 
 const restoreMs = 10_000
-/** How far above a change the file counts as shown. */
+/** Number of lines above a change that count as shown. */
 const linesBefore = 20
 
 async function changeOfFile(file: PlannedFile): Promise<FileChange> {
@@ -204,7 +204,7 @@ function summaryOf(file: PlannedFile, { linesAdded: added, linesRemoved: removed
   return { kind, path: at.path, moveTo: moveTo?.path, lines, inexact, notes: hardLinks(before.names) }
 }
 
-/** Folders that are missing above a path, the innermost first. */
+/** Folders above a path that do not exist, the innermost first. */
 function missingFolders(path: string): readonly string[] {
   const folders: string[] = []
   for (let at = dirname(path); dirname(at) !== at && statsAt(at) === undefined; at = dirname(at)) folders.push(at)

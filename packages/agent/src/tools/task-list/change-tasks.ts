@@ -2,38 +2,38 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '@halting/core'
 import { changedTaskList, type Task, type TaskChange, type TaskList, type TaskStatus } from './task-list.ts'
 
-/** What a call of TaskCreate says. */
+/** A task as given to TaskCreate. */
 export interface NewTask {
   /** The task, in a few words. */
   readonly subject: string
-  /** What is to be done. */
+  /** What needs to be done. */
   readonly description?: string
-  /** What is said while it is being done. */
+  /** The text shown while it is in progress. */
   readonly activeForm?: string
   /** Further fields, for programs. */
   readonly metadata?: JsonObject
 }
 
-/** What a call of TaskUpdate says of the task that it names. */
+/** Fields of a TaskUpdate call. */
 export interface TaskFields extends Partial<NewTask> {
   /** The new status; `deleted` removes the task. */
   readonly status?: TaskStatus | 'deleted'
-  /** Who works at the task. */
+  /** Who works on the task. */
   readonly owner?: string
-  /** Ids of tasks that cannot begin before this one is done. */
+  /** Ids of tasks that cannot begin before this one is completed. */
   readonly addBlocks?: readonly string[]
-  /** Ids of tasks that must be done before this one begins. */
+  /** Ids of tasks that must be completed before this one begins. */
   readonly addBlockedBy?: readonly string[]
 }
 
-/** Models write `#3` where the id is `3`. */
-export function taskId(given: string): string {
-  return given.trim().replace(/^#\s*/, '')
+/** Models write `#3` for the id `3`. */
+export function taskId(rawId: string): string {
+  return rawId.trim().replace(/^#\s*/, '')
 }
 
-/** One line without spaces around it: lists show it so. */
-export function subjectLine(given: string): string {
-  return given.replaceAll(/\s+/g, ' ').trim()
+/** One line without surrounding spaces, as lists show it. */
+export function subjectLine(rawSubject: string): string {
+  return rawSubject.replaceAll(/\s+/g, ' ').trim()
 }
 
 export function createdTask({ lastId }: TaskList, { subject, description = '', activeForm, metadata }: NewTask): Task {
@@ -48,16 +48,16 @@ export function createdTask({ lastId }: TaskList, { subject, description = '', a
   }
 }
 
-/** What came of a call of TaskUpdate. Where it cannot be done as a whole, nothing changes. */
+/** The result of TaskUpdate. If it cannot be applied as a whole, nothing changes. */
 export type TaskUpdateOutcome =
   | { readonly kind: 'updated'; readonly before: Task; readonly change: TaskChange; readonly fields: readonly string[] }
   | { readonly kind: 'unknown'; readonly ids: readonly string[] }
-  /** Ids, of which each is blocked by the next one. */
+  /** Ids, each blocked by the next one. */
   | { readonly kind: 'cycle'; readonly path: readonly string[] }
 
-/** The change of a task by these fields. It names the fields that have another value afterwards. */
-export function updatedTask(list: TaskList, given: string, fields: TaskFields): TaskUpdateOutcome {
-  const id = taskId(given)
+/** The change of a task by these fields, with the names of the fields that have changed. */
+export function updatedTask(list: TaskList, rawId: string, fields: TaskFields): TaskUpdateOutcome {
+  const id = taskId(rawId)
   const before = list.tasks.find((task) => task.id === id)
   if (before === undefined) return { kind: 'unknown', ids: [id] }
   if (fields.status === 'deleted')
@@ -90,7 +90,7 @@ function withFields(task: Task, { subject, description, status, activeForm, owne
     ...task,
     ...(subject !== undefined && { subject: subjectLine(subject) }),
     ...(description !== undefined && { description }),
-    // `deleted` does not get here.
+    // `deleted` is handled before.
     ...(status !== undefined && status !== 'deleted' && { status }),
     ...(activeForm !== undefined && { activeForm }),
     ...(owner !== undefined && { owner }),
@@ -99,9 +99,9 @@ function withFields(task: Task, { subject, description, status, activeForm, owne
   return isDeepStrictEqual(changed, task) ? task : changed
 }
 
-/** A field that is null is removed. */
-function mergedMetadata(before: JsonObject = {}, given: JsonObject): JsonObject {
-  const merged = Object.entries({ ...before, ...given }).filter(([, value]) => value !== null)
+/** Null removes a field. */
+function mergedMetadata(before: JsonObject = {}, changes: JsonObject): JsonObject {
+  const merged = Object.entries({ ...before, ...changes }).filter(([, value]) => value !== null)
   return Object.fromEntries(merged as (readonly [string, Json])[])
 }
 
@@ -110,7 +110,7 @@ function blockedBy(task: Task, ids: readonly string[]): Task {
   return added.length === 0 ? task : { ...task, blockedBy: [...task.blockedBy, ...added] }
 }
 
-/** A way from this task over its blockers back to itself; undefined where there is none. */
+/** A path from this task over its blockers back to itself; undefined if none exists. */
 function cycleFrom({ tasks }: TaskList, id: string): readonly string[] | undefined {
   const blockersOf = new Map(tasks.map((task) => [task.id, task.blockedBy]))
   const seen = new Set<string>()

@@ -4,12 +4,12 @@ import { blockedTasks, openBlockers, type Task, type TaskList } from './task-lis
 
 const longestSubject = 200
 const longestText = 10_000
-/** Ids that an error names. */
+/** Maximum number of ids in an error. */
 const mostIds = 50
 
 const shortSubject = (subject: string): string => headOf(subject, longestSubject)
 
-/** `#1, #2, #3`; the first 50 of more. */
+/** `#1, #2, #3`; the first 50 if there are more. */
 function idList(ids: readonly string[]): string {
   const shown = ids.slice(0, mostIds).map((id) => `#${id}`)
   return shown.join(', ') + (ids.length > mostIds ? ` and ${ids.length - mostIds} more` : '')
@@ -33,7 +33,7 @@ export function todosWritten(list: TaskList): string {
   return `Updated the todo list. ${progress(list)}`
 }
 
-/** How many are completed, and which one is next: the one in progress, else the first that no other blocks. */
+/** How many are completed, and which one is next: the one in progress, otherwise the first unblocked one. */
 function progress(list: TaskList): string {
   const open = list.tasks.filter(({ status }) => status !== 'completed')
   if (list.tasks.length === 0) return 'The list is empty.'
@@ -46,7 +46,7 @@ function progress(list: TaskList): string {
 
 export const emptyList = 'The task list is empty.'
 
-/** One line for each task. */
+/** One line per task. */
 export function taskLines(list: TaskList): string {
   return list.tasks
     .map((task) => {
@@ -61,7 +61,7 @@ export function taskLines(list: TaskList): string {
     .join('\n')
 }
 
-/** All that is known of a task. */
+/** All details of a task. */
 export function taskText(task: Task, list: TaskList): string {
   const { id, subject, status, description, owner = '', blockedBy, metadata } = task
   const blocks = blockedTasks(list, task)
@@ -90,7 +90,7 @@ export function unknownTasks(ids: readonly string[], list: TaskList): string {
   return `${which}. Existing tasks: ${idList(list.tasks.map(({ id }) => id))}. Nothing was changed.`
 }
 
-/** @param path ids, of which each is blocked by the next one */
+/** @param path ids, each blocked by the next one */
 export function blockedByItself(path: readonly string[]): string {
   const way = path.map((id) => `#${id}`).join(' blocked by ')
   return `A task cannot be blocked by itself (${way}). Nothing was changed.`

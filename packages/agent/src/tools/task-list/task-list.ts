@@ -2,45 +2,45 @@ import type { Json, JsonObject, Transcript } from '@halting/core'
 import { coercedInput, isJsonObject, isToolResult, isToolUse } from '@halting/core/adapters'
 import { type Todo, todoForm } from '../todo-form.ts'
 
-/** How far a task is. */
+/** The status of a task. */
 export type TaskStatus = 'pending' | 'in_progress' | 'completed'
 
 /** One task of the list. */
 export interface Task {
-  /** A whole number as a text, given once in a conversation. */
+  /** A whole number as a text, unique in a conversation. */
   readonly id: string
   readonly subject: string
-  /** '' for none. */
+  /** '' if none exists. */
   readonly description: string
   readonly status: TaskStatus
   readonly activeForm?: string
   readonly owner?: string
-  /** Ids of tasks that come first. */
+  /** Ids of tasks that must be completed first. */
   readonly blockedBy: readonly string[]
   readonly metadata?: JsonObject
 }
 
 /** The tasks of a conversation. */
 export interface TaskList {
-  /** In the order in which they were created, or in which TodoWrite gave them. */
+  /** In the order in which they were created, or in which TodoWrite listed them. */
   readonly tasks: readonly Task[]
-  /** The highest id that was ever given: ids of deleted tasks are not given again. */
+  /** The highest id so far: ids of deleted tasks are not reused. */
   readonly lastId: number
 }
 
-/** What one call changes. */
+/** The changes of one call. */
 export interface TaskChange {
-  /** Tasks that are new or changed, each as it is now. */
+  /** New and changed tasks, in their new state. */
   readonly changed: readonly Task[]
   /** Ids of deleted tasks. */
   readonly deleted: readonly string[]
-  /** Ids in a new order; those that are missing here come last. */
+  /** Ids in a new order; missing ones come last. */
   readonly order?: readonly string[]
 }
 
 export const emptyTaskList: TaskList = Object.freeze({ tasks: [], lastId: 0 })
 
-/** A deleted task blocks nothing. */
+/** Applies a change. A deleted task no longer blocks others. */
 export function changedTaskList(list: TaskList, { changed, deleted, order }: TaskChange): TaskList {
   const tasks = new Map(list.tasks.map((task) => [task.id, task]))
   for (const task of changed) tasks.set(task.id, task)
@@ -58,7 +58,10 @@ function withoutBlockers(task: Task, deleted: readonly string[]): Task {
   return { ...task, blockedBy: task.blockedBy.filter((id) => !deleted.includes(id)) }
 }
 
-/** The record of a change, for `ToolOutput.memo`: the list of a conversation is made of these alone, also after a resume or a compaction. */
+/**
+ * The record of a change, for `ToolOutput.memo`: the list of a conversation is built only from these, also after a
+ * resume or a compaction.
+ */
 export function memoOfChange({ changed, deleted, order }: TaskChange): Json {
   const tasks = changed.map((task): JsonObject => ({ ...task }))
   return { taskList: { changed: tasks, deleted, ...(order !== undefined && { order }) } }
@@ -69,27 +72,27 @@ interface Conversation {
   readonly memos?: readonly Json[]
 }
 
-/** The list as a call finds it. */
+/** The list at the time of a call. */
 export function taskListAt({ state, memos = [] }: Conversation): TaskList {
   return memos.flatMap(changesOfMemo).reduce(changedTaskList, taskListOf(state.transcript))
 }
 
 /** The list at the end of a transcript. */
 export function taskListOf(transcript: Iterable<TranscriptEntryLike>): TaskList {
-  /** Calls of TodoWrite. Records of older versions have no memos of them. */
-  const written = new Map<string, Json>()
+  /** Calls of TodoWrite, for which records of older versions have no memos. */
+  const todoInputs = new Map<string, Json>()
   let list = emptyTaskList
   for (const entry of transcript) {
     const { kind } = entry
     if (kind === 'assistant') {
       for (const block of entry.message.content)
-        if (isToolUse(block) && block.name === 'TodoWrite') written.set(block.id, block.input as Json)
+        if (isToolUse(block) && block.name === 'TodoWrite') todoInputs.set(block.id, block.input as Json)
     }
     if (kind !== 'user' || typeof entry.message.content === 'string') continue
     for (const block of entry.message.content.filter(isToolResult)) {
       const memo = entry.memos?.[block.tool_use_id]
       const changes = memo === undefined ? [] : changesOfMemo(memo)
-      const input = written.get(block.tool_use_id)
+      const input = todoInputs.get(block.tool_use_id)
       if (changes.length > 0) list = changes.reduce(changedTaskList, list)
       else if (input !== undefined && block.is_error !== true)
         list = changedTaskList(list, replacement(list, todosIn(input)))
@@ -100,7 +103,10 @@ export function taskListOf(transcript: Iterable<TranscriptEntryLike>): TaskList 
 
 type TranscriptEntryLike = ReturnType<Transcript['at']> extends infer Entry ? Exclude<Entry, undefined> : never
 
-/** The change by which the list consists of these todos: a task with the same subject keeps its id and what else is known of it. */
+/**
+ * The change that makes the list consist of these todos: a task with the same subject keeps its id and its other
+ * fields.
+ */
 export function replacement(list: TaskList, todos: readonly Todo[]): TaskChange {
   const left = [...list.tasks]
   let { lastId } = list
@@ -114,10 +120,13 @@ export function replacement(list: TaskList, todos: readonly Todo[]): TaskChange 
 }
 
 // Spec R-TOOL-2a.
-/** JSON, as the model wrote it: the tool received it as it was meant. What is not a todo is skipped. */
+/**
+ * The todos of a call. The input is JSON as the model wrote it, before coercion by the tool. Invalid entries are
+ * skipped.
+ */
 function todosIn(input: Json): readonly Todo[] {
-  const meant = coercedInput(todoForm.schema, input)
-  const todos = isJsonObject(meant) ? meant['todos'] : undefined
+  const coerced = coercedInput(todoForm.schema, input)
+  const todos = isJsonObject(coerced) ? coerced['todos'] : undefined
   if (!Array.isArray(todos)) return []
   return (todos as readonly Json[]).flatMap((todo) => {
     if (!isJsonObject(todo) || typeof todo['content'] !== 'string') return []
@@ -126,7 +135,7 @@ function todosIn(input: Json): readonly Todo[] {
   })
 }
 
-/** No change for the memo of another tool. */
+/** Empty for the memo of another tool. */
 function changesOfMemo(memo: Json): readonly TaskChange[] {
   const change = isJsonObject(memo) ? memo['taskList'] : undefined
   if (!isJsonObject(change)) return []
@@ -166,7 +175,7 @@ function textsIn(stored: Json | undefined): readonly string[] {
   return Array.isArray(stored) ? (stored as readonly Json[]).filter((each) => typeof each === 'string') : []
 }
 
-/** Tasks that have to be completed before this one. */
+/** Ids of blocking tasks that are not completed. */
 export function openBlockers({ tasks }: TaskList, { blockedBy }: Task): readonly string[] {
   return tasks.flatMap(({ id, status }) => (status !== 'completed' && blockedBy.includes(id) ? [id] : []))
 }

@@ -1,7 +1,7 @@
 import type { JsonObject, Tool, ToolContext, ToolOutput } from '@halting/core'
 import type { AnyLeafTool } from '@halting/core/adapters'
 import { schemaOfSome } from '../input.ts'
-import { failed } from '../result.ts'
+import { errorResult } from '../result.ts'
 import { createdTask, taskId, updatedTask } from './change-tasks.ts'
 import {
   taskCreateForm,
@@ -38,7 +38,9 @@ import {
 const mostTasks = 200
 
 // Spec R-TODO-3.
-/** One call after another: each changes the list that the one before left. It changes what the model knows, and nothing else. */
+/**
+ * One call after another, since each changes the list that the previous one left. Changes only what the model knows.
+ */
 const oneAfterAnother = { readOnly: true, concurrencySafe: false } as const
 
 // Spec R-TODO-3.
@@ -56,7 +58,7 @@ function createTaskCreateTool(): Tool<TaskCreateInput> {
     ...oneAfterAnother,
     execute(input, context) {
       const list = taskListAt(context)
-      if (list.tasks.length >= mostTasks) return failed(fullTaskList(mostTasks))
+      if (list.tasks.length >= mostTasks) return errorResult(fullTaskList(mostTasks))
       const task = createdTask(list, input)
       const { id, subject, description } = task
       const details = { task: { id, subject, ...(description !== '' && { description }) } }
@@ -79,10 +81,10 @@ function createTaskUpdateTool(): Tool<TaskUpdateInput> {
     }),
     validate: (input) => taskUpdateForm.validate(input),
     ...oneAfterAnother,
-    execute({ taskId: given, ...fields }, context) {
+    execute({ taskId: rawId, ...fields }, context) {
       const list = taskListAt(context)
-      const id = taskId(given)
-      const outcome = updatedTask(list, given, fields)
+      const id = taskId(rawId)
+      const outcome = updatedTask(list, rawId, fields)
       if (outcome.kind === 'unknown') return notUpdated(id, unknownTasks(outcome.ids, list))
       if (outcome.kind === 'cycle') return notUpdated(id, blockedByItself(outcome.path))
       const { before, change, fields: names } = outcome
@@ -102,7 +104,7 @@ function createTaskUpdateTool(): Tool<TaskUpdateInput> {
 }
 
 function notUpdated(id: string, error: string): ToolOutput {
-  return { ...failed(error), details: { success: false, taskId: id, updatedFields: [], error } }
+  return { ...errorResult(error), details: { success: false, taskId: id, updatedFields: [], error } }
 }
 
 function createTaskListTool(): Tool<object> {
@@ -134,7 +136,7 @@ function createTaskGetTool(): Tool<TaskGetInput> {
       const list = taskListAt(context)
       const id = taskId(input.taskId)
       const task = list.tasks.find((each) => each.id === id)
-      if (task === undefined) return { ...failed(unknownTasks([id], list)), details: { task: null } }
+      if (task === undefined) return { ...errorResult(unknownTasks([id], list)), details: { task: null } }
       const { metadata, owner, activeForm: _, ...known } = task
       const others = { ...(owner !== undefined && { owner }), ...(metadata !== undefined && { metadata }) }
       return {
@@ -154,7 +156,7 @@ function changedOutput(
   const after = changedTaskList(before, change)
   return {
     content: text(after),
-    // Programs that show the list find all of it here.
+    // Programs that show the list use this full list.
     details: { ...details, taskList: after.tasks.map(shownTask) },
     memo: memoOfChange(change),
   }

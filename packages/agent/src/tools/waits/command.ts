@@ -2,10 +2,10 @@ import type { ToolOutput } from '@halting/core'
 import { longestDurationMs } from '@halting/core/adapters'
 import { isReadOnlyCommand } from '@halting/policy/shell'
 import { startCommand } from '../bash.ts'
-import { failed } from '../result.ts'
+import { errorResult } from '../result.ts'
 import type { ShellEnd } from '../shell-command.ts'
 import { type LinePattern, LineSearch } from './line-pattern.ts'
-import type { Shown, WaitCall, Watched } from './watched.ts'
+import type { WaitResult, WaitCall, Watched } from './watched.ts'
 import {
   commandFailed,
   commandOutput,
@@ -18,25 +18,25 @@ import {
   runCount,
 } from './wait-texts.ts'
 
-/** One run takes at most so long: what hangs is ended, and counts as not yet. */
+/** Time limit of one run: a run that hangs is killed, and counts as not yet met. */
 const mostRunMs = 30_000
-/** Between two runs where the call says nothing: short at first. */
+/** Time between two runs if the call does not say: short at first. */
 const [shortestMs, longestMs] = [5_000, 30_000]
 
-/** How one run of the command ended. */
+/** The end of one run of the command. */
 interface Run {
   readonly end: ShellEnd
   readonly output: string
   readonly isLate: boolean
-  /** The first line that matches, wherever in the output it was. */
+  /** The first matching line, anywhere in the output. */
   readonly line: string | undefined
-  /** What there is to say of its confinement. */
+  /** Notes about its confinement. */
   readonly notes: readonly string[]
 }
 
 /**
- * A command that is run again and again, as Bash runs it: judged, confined, in a process group of its own. What a run leaves running is ended with it;
- * the shell of the session stays where it is.
+ * A command that is run repeatedly, like Bash runs it: judged, confined, in its own process group. Processes that a
+ * run leaves are ended with it; the session's shell stays in its directory.
  */
 export async function watchShell(
   command: string,
@@ -44,14 +44,14 @@ export async function watchShell(
   pattern: LinePattern | undefined,
 ): Promise<Watched<ToolOutput | undefined> | ToolOutput> {
   const { workspace, context, input } = call
-  // Without Bash nobody runs commands.
-  if (context.rights !== undefined && !context.rights.tools.includes('Bash')) return failed(noBash)
+  // Callers without Bash cannot run commands.
+  if (context.rights !== undefined && !context.rights.tools.includes('Bash')) return errorResult(noBash)
   if (!isReadOnlyCommand(command)) await workspace.checkpoints?.background(context, command)
   const runs = new Runs(command, call, pattern)
-  const shown = (said: string): Shown => {
+  const resultWith = (sentences: string): WaitResult => {
     const { last, count } = runs
     return {
-      said: [said, ...(last?.notes ?? [])].join(' '),
+      sentences: [sentences, ...(last?.notes ?? [])].join(' '),
       ...(last !== undefined && { output: last.output }),
       details: { command, runs: count, exitCode: last?.end.exitCode ?? null },
     }
@@ -59,15 +59,15 @@ export async function watchShell(
   return {
     what: input.pattern === undefined ? commandSuccess : commandOutput(input.pattern),
     watch(met) {
-      void runs.goOn(met)
+      void runs.runNext(met)
       return () => runs.stop()
     },
     met: (refusal) =>
       refusal ??
       (pattern === undefined
-        ? shown(`${commandSucceeded} ${runCount(runs.count)}`)
-        : { ...shown(runCount(runs.count)), line: commandPrinted(runs.last?.line ?? '') }),
-    unmet: () => shown(runs.last === undefined ? noRunEnded : lastRun(howOf(runs.last), runs.count)),
+        ? resultWith(`${commandSucceeded} ${runCount(runs.count)}`)
+        : { ...resultWith(runCount(runs.count)), line: commandPrinted(runs.last?.line ?? '') }),
+    unmet: () => resultWith(runs.last === undefined ? noRunEnded : lastRun(howOf(runs.last), runs.count)),
     settled: () => runs.settled(),
   }
 }
@@ -94,12 +94,12 @@ class Runs {
     clearTimeout(this.#timer)
   }
 
-  /** What was stopped in the middle of a run is gone then. */
+  /** Resolves when an interrupted run is gone. */
   async settled(): Promise<void> {
     await this.#running
   }
 
-  async goOn(met: (refusal: ToolOutput | undefined) => void): Promise<void> {
+  async runNext(met: (refusal: ToolOutput | undefined) => void): Promise<void> {
     this.#running = this.#run()
     const run = await this.#running
     if (this.#over.signal.aborted) return
@@ -114,10 +114,10 @@ class Runs {
       every === undefined
         ? Math.min(longestMs, Math.max(shortestMs, waited / 20))
         : Math.min(every * 1_000, longestDurationMs)
-    this.#timer = setTimeout(() => void this.goOn(met), pauseMs)
+    this.#timer = setTimeout(() => void this.runNext(met), pauseMs)
   }
 
-  /** What cannot be started is a result. */
+  /** A command that cannot be started is a result. */
   async #run(): Promise<Run | ToolOutput> {
     const { workspace, context } = this.#call
     const { signal } = this.#over
@@ -133,7 +133,8 @@ class Runs {
       let isLate = false
       const endNow = (): void => void shell.end()
       let line: string | undefined
-      // All that it prints is looked at, while it prints it: what is shown of a long output lacks the middle, and some commands never end.
+      // All output is searched as it is printed: the shown part of a long output lacks the middle, and some commands
+      // never end.
       const search =
         this.#pattern && new LineSearch(this.#pattern, workspace.redact, (found) => ((line = found), endNow()))
       search?.add(shell.output.since(0))
@@ -147,7 +148,7 @@ class Runs {
       const end = await shell.ended
       clearTimeout(timer)
       signal.removeEventListener('abort', endNow)
-      // What it has left running would be more with every run.
+      // Otherwise every run would leave more processes.
       await shell.end()
       unfollow?.()
       await search?.flush()
@@ -159,7 +160,7 @@ class Runs {
           : []
       return { end, output: output.replace(/\n+$/, ''), isLate, line, notes }
     } catch (error) {
-      return failed(commandFailed(error instanceof Error ? error.message : String(error)))
+      return errorResult(commandFailed(error instanceof Error ? error.message : String(error)))
     }
   }
 }

@@ -2,20 +2,20 @@ import type { Stats } from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { codeOf } from '@halting/core/adapters'
-import { inOneLine } from '../shown-name.ts'
+import { inOneLine } from '../display-name.ts'
 import { fileChange, fileState, unknownFileProblem } from './wait-texts.ts'
-import type { Shown, WaitInput, Watched } from './watched.ts'
+import type { WaitResult, WaitInput, Watched } from './watched.ts'
 
-/** What is seen of a place: of what is not there null. */
+/** The state of a path: null if it does not exist. */
 export type Seen = Pick<Stats, 'mtimeMs' | 'ctimeMs' | 'size' | 'ino'> | null
 
-/** @throws what the system refuses, but for a place where nothing is. */
-export type Look = (path: string) => Promise<Seen>
+/** @throws errors of the system, except for a missing path. */
+export type Poll = (path: string) => Promise<Seen>
 
-const look: Look = async (path) => {
+const look: Poll = async (path) => {
   try {
     const seen = await lstat(path)
-    // Looked at afterwards: a link that is put there in between is seen.
+    // Checked afterwards: detects a link that was created in between.
     return (await hasLinkAbove(path)) ? null : seen
   } catch (error) {
     const code = codeOf(error)
@@ -24,34 +24,34 @@ const look: Look = async (path) => {
   }
 }
 
-/** Whether a folder on the way became a link since the path was judged: what is behind it was not. */
+/** Whether a folder in the path became a link since the path was judged: what is behind it was not judged. */
 async function hasLinkAbove(path: string): Promise<boolean> {
   const folder = dirname(path)
   return folder !== path && ((await lstat(folder)).isSymbolicLink() || (await hasLinkAbove(folder)))
 }
 
-/** Between two looks, in milliseconds: short at first. Nobody says of a network folder when something changes there. */
+/** Milliseconds between two polls: short at first. Network folders report no changes. */
 const [shortestMs, longestMs] = [1_000, 5_000]
 
 interface FileWait {
-  /** As the call names it. */
+  /** The path in the call. */
   readonly named: string
-  /** Where it leads, as it was judged. Links that are put there later are not followed. */
+  /** Its real path, as judged. Links that are created later are not followed. */
   readonly real: string
   readonly change: NonNullable<WaitInput['change']>
-  /** When the wait began, in milliseconds since 1970, where an earlier process began it: what has changed since then counts. */
+  /** When the wait began, in milliseconds since 1970, if an earlier process began it: changes since then count. */
   readonly sinceMs: number | undefined
 }
 
 /**
- * A file or folder. There is one look at a time: one that never comes back, as on a network folder that is gone, holds up neither the wait nor
- * this program.
+ * Watches a file or folder. Polls one at a time: a poll that never returns, such as on a lost network folder, blocks
+ * neither the wait nor this program.
  */
 export function watchFile(
-  { named: given, real, change, sinceMs }: FileWait,
-  lookAt: Look = look,
+  { named: namedPath, real, change, sinceMs }: FileWait,
+  lookAt: Poll = look,
 ): Watched<Seen | Error> {
-  const named = inOneLine(given)
+  const named = inOneLine(namedPath)
   let seen: Seen | undefined
   let problem: string | undefined
   const known = (): string => {
@@ -59,9 +59,9 @@ export function watchFile(
     if (seen === undefined) return fileState(named, 'no answer')
     return fileState(named, seen === null ? 'missing' : { size: seen.size, changed: timeOf(seen) })
   }
-  const shown = (): Shown => ({
-    said: known(),
-    details: { file_path: given, exists: seen === undefined ? null : seen !== null },
+  const currentResult = (): WaitResult => ({
+    sentences: known(),
+    details: { file_path: namedPath, exists: seen === undefined ? null : seen !== null },
   })
   return {
     what: fileChange(named, change),
@@ -80,7 +80,7 @@ export function watchFile(
           if (isMet(change, { now, first, sinceMs: isFirst ? sinceMs : undefined })) return met(now)
         } catch (error) {
           if (isStopped) return
-          // What is refused at first is told at once; later it may be a hitch.
+          // An error of the first poll is reported; later ones may be temporary.
           if (seen === undefined) return met(error instanceof Error ? error : new Error(String(error)))
           problem = codeOf(error) ?? unknownFileProblem
         }
@@ -94,11 +94,11 @@ export function watchFile(
       }
     },
     met(value) {
-      // In words by who calls the tool.
+      // The tool turns the error into a result.
       if (value instanceof Error) throw value
-      return shown()
+      return currentResult()
     },
-    unmet: shown,
+    unmet: currentResult,
   }
 }
 

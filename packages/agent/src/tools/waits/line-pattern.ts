@@ -3,20 +3,20 @@ import { headOf } from '@halting/core/adapters'
 import { ripgrepPath } from '../ripgrep.ts'
 import { patternProblems, ripgrepFailed } from './wait-texts.ts'
 
-/** A regular expression that lines are held against, in time that is linear in their length. */
+/** A regular expression for lines, evaluated in linear time. */
 export interface LinePattern {
-  /** The first line that matches, at most `longestLine` characters of it. */
+  /** The first matching line, at most `longestLine` characters of it. */
   firstIn(text: string): Promise<string | undefined>
-  /** How long it is waited between two looks at text that keeps coming, in milliseconds. */
+  /** Minimum time in milliseconds between two searches of streamed text. */
   readonly everyMs: number
 }
 
 const longestLine = 2_000
 const longestProblem = 500
-/** No text that is handed over takes so long; a ripgrep that hangs is ended. */
+/** No search takes that long; a ripgrep that hangs is killed. */
 const mostMs = 10_000
 
-/** A pattern as Grep takes it, or in words what is wrong with it. */
+/** Compiles a pattern as in Grep, or returns what is wrong with it. */
 export async function linePatternOf(pattern: string): Promise<LinePattern | { readonly problem: string }> {
   if (pattern.includes('\n')) return { problem: patternProblems.lineBreak }
   const words = plainWordsOf(pattern)
@@ -28,7 +28,7 @@ export async function linePatternOf(pattern: string): Promise<LinePattern | { re
   return { everyMs: 1_000, firstIn: async (text) => (await searchIn(text, pattern, program)).line }
 }
 
-/** Words of which one has to be in the line, where the pattern says no more: no program is needed for these. */
+/** Words of which one must be in the line, if that is all the pattern says: no program is needed for these. */
 function plainWordsOf(pattern: string): readonly string[] | undefined {
   if (/[\\^$.?*+()[\]{}]/.test(pattern)) return undefined
   const words = pattern.split('|')
@@ -40,7 +40,7 @@ function firstWith(words: readonly string[], text: string): string | undefined {
   return found === undefined ? undefined : headOf(found, longestLine)
 }
 
-/** ripgrep matches in linear time, whatever the pattern. --no-config: a configuration file could make it run programs (--pre). */
+/** ripgrep matches any pattern in linear time. --no-config: a configuration file could make it run programs (--pre). */
 const options = ['--no-config', '--color=never', '--no-filename', '--no-line-number', '--text', '--max-count=1']
 
 function searchIn(
@@ -54,7 +54,7 @@ function searchIn(
     let [found, problems] = ['', '']
     child.stdout.on('data', (chunk: Buffer) => (found = headOf(found + chunk.toString(), longestLine)))
     child.stderr.on('data', (chunk: Buffer) => (problems = headOf(problems + chunk.toString(), 10 * longestProblem)))
-    // It ends with the first line that matches, and reads no more.
+    // It ends at the first matching line and reads no further.
     child.stdin.on('error', () => undefined)
     child.once('error', (error) => {
       clearTimeout(timer)
@@ -70,7 +70,7 @@ function searchIn(
   })
 }
 
-/** ripgrep draws the place of an error above it. */
+/** ripgrep draws the place of an error above its message. */
 function problemIn(problems: string): string {
   const [, error] = /^error: (.+)$/m.exec(problems) ?? []
   return headOf(error ?? (problems.replace(/^rg: /, '').trim() || patternProblems.tooSlow), longestProblem)
@@ -79,19 +79,19 @@ function problemIn(problems: string): string {
 const mostWaiting = 8 * 1024 * 1024
 const longestOpenLine = 64 * 1024
 
-/** Text that comes piece by piece, of which a line is looked for. What comes in haste is looked at together. */
+/** Searches streamed text for a line. Text that arrives quickly is searched in batches. */
 export class LineSearch {
   readonly #pattern: LinePattern
   readonly #redact: (text: string) => string
   readonly #onLine: (line: string) => void
-  /** Not looked at yet, behind the beginning of the line in which it begins. */
+  /** Text not searched yet, preceded by the beginning of its first line. */
   #waiting = ''
   #openLine = ''
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
   #isOver = false
 
-  /** What is looked for, is looked for in what `redact` leaves: as it is shown. */
+  /** Searches the text as `redact` leaves it, and as it is shown. */
   constructor(pattern: LinePattern, redact: ((text: string) => string) | undefined, onLine: (line: string) => void) {
     this.#pattern = pattern
     this.#redact = redact ?? ((text) => text)
@@ -100,12 +100,12 @@ export class LineSearch {
 
   add(text: string): void {
     if (this.#isOver || text === '') return
-    // Of what nobody can look at as fast as it comes the newest counts.
+    // If text arrives faster than it can be searched, the newest part counts.
     this.#waiting = (this.#waiting + text).slice(-mostWaiting)
     this.#timer ??= setTimeout(() => void this.#look(), this.#looking === undefined ? 20 : this.#pattern.everyMs)
   }
 
-  /** Looks at what is left, when no more comes. */
+  /** Searches the rest, when no more text arrives. */
   async flush(): Promise<void> {
     await this.#looking
     await this.#look()
@@ -128,7 +128,7 @@ export class LineSearch {
     const text = this.#openLine + this.#waiting
     this.#waiting = ''
     if (this.#isOver || text === '') return
-    // The last line may go on: it is looked at as it is, and again with what follows.
+    // The last line may continue: it is searched now, and again with what follows.
     this.#openLine = text.slice(text.lastIndexOf('\n') + 1).slice(-longestOpenLine)
     const line = await this.#pattern.firstIn(this.#redact(text))
     if (line === undefined || this.#isOver) return

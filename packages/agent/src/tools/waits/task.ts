@@ -1,18 +1,18 @@
 import type { ToolOutput } from '@halting/core'
 import type { AgentInBackground } from '@halting/core/adapters'
-import { type BackgroundTask, noteShown, unshownOutput } from '../background-tasks.ts'
+import { type BackgroundTask, markShown, unshownOutput } from '../background-tasks.ts'
 import { BoundedOutput } from '../bounded-output.ts'
-import { failed } from '../result.ts'
+import { errorResult } from '../result.ts'
 import { stateOf } from '../task-output.ts'
 import { isOfAgent, unknownTask } from '../task-stop.ts'
 import { type LinePattern, LineSearch } from './line-pattern.ts'
 import { agentEnded, agentRunning, patternOfAgent, taskEnd, taskOutput, taskState, taskWrote } from './wait-texts.ts'
-import type { Shown, WaitCall, Watched } from './watched.ts'
+import type { WaitResult, WaitCall, Watched } from './watched.ts'
 
-/** Characters of output beside a line that matched, or of a task that still runs: TaskOutput shows more. */
-const mostBeside = 4_000
+/** Characters of output next to a matching line, or of a running task: TaskOutput shows more. */
+const outputCharacters = 4_000
 
-/** A background command or an agent; a result where there is none of this id. */
+/** Watches a background command or agent; an error result if none exists with this id. */
 export function watchTask(
   id: string,
   call: WaitCall,
@@ -21,19 +21,19 @@ export function watchTask(
   const { workspace, context } = call
   const agent = context.agents?.find(id)
   if (agent !== undefined) {
-    if (pattern !== undefined) return failed(patternOfAgent)
+    if (pattern !== undefined) return errorResult(patternOfAgent)
     return watchAgent(agent)
   }
   const task = workspace.tasks.get(id)
   return task === undefined ? unknownTask(id, workspace, context.agents) : watchCommand(task, call, pattern)
 }
 
-/** The end of an agent is told by the loop, with what it came to. */
+/** The loop reports the end of an agent, with its result. */
 function watchAgent(agent: AgentInBackground): Watched<undefined> {
-  const shown = (): Shown =>
+  const currentResult = (): WaitResult =>
     agent.isWorking
-      ? { said: agentRunning(agent.id), output: agent.said, details: { task_id: agent.id } }
-      : { said: agentEnded(agent.id), details: { task_id: agent.id } }
+      ? { sentences: agentRunning(agent.id), output: agent.said, details: { task_id: agent.id } }
+      : { sentences: agentEnded(agent.id), details: { task_id: agent.id } }
   return {
     what: taskEnd(agent.id),
     watch(met) {
@@ -41,12 +41,12 @@ function watchAgent(agent: AgentInBackground): Watched<undefined> {
       met(undefined)
       return () => undefined
     },
-    met: shown,
-    unmet: shown,
+    met: currentResult,
+    unmet: currentResult,
   }
 }
 
-/** Met by the line that matches; by undefined at the end of the command. */
+/** Met by a matching line; by undefined at the end of the command. */
 function watchCommand(
   task: BackgroundTask,
   { workspace, context, input }: WaitCall,
@@ -56,15 +56,15 @@ function watchCommand(
   const newOutput = (most: number): string => {
     const bounded = new BoundedOutput(Math.min(most, shell.output.limit), workspace.redact)
     bounded.append(unshownOutput(task, context))
-    noteShown(task, context)
+    markShown(task, context)
     return bounded.toString().replace(/\n+$/, '')
   }
-  const shown = (said: string, most: number): Shown => ({
-    said,
+  const resultWith = (sentences: string, most: number): WaitResult => ({
+    sentences: sentences,
     output: newOutput(most),
     details: { task_id: id, state: stateOf(task) },
     task,
-    ...(isOfAgent(context.agentType) ? {} : workspace.tasks.newsOfEnd(task)),
+    ...(isOfAgent(context.agentType) ? {} : workspace.tasks.unreportedEnd(task)),
   })
   return {
     what: input.pattern === undefined ? taskEnd(id) : taskOutput(id, input.pattern),
@@ -85,9 +85,9 @@ function watchCommand(
       }
     },
     met(line) {
-      if (line !== undefined) return { ...shown('', mostBeside), line: taskWrote(id, line) }
-      return shown(taskState(id, stateOf(task), pattern !== undefined), shell.output.limit)
+      if (line !== undefined) return { ...resultWith('', outputCharacters), line: taskWrote(id, line) }
+      return resultWith(taskState(id, stateOf(task), pattern !== undefined), shell.output.limit)
     },
-    unmet: () => shown(taskState(id, stateOf(task), false), mostBeside),
+    unmet: () => resultWith(taskState(id, stateOf(task), false), outputCharacters),
   }
 }

@@ -1,15 +1,15 @@
 import type { ToolContext } from '@halting/core'
 import { type CallWait, longestDurationMs } from '@halting/core/adapters'
 
-/** What ends a wait before that has come for which it is. */
+/** Why a wait ended early. */
 export type Unmet = 'over' | 'limit' | 'arrived' | 'aborted'
 
 export type WaitEnd<Value> = { readonly kind: 'met'; readonly value: Value } | { readonly kind: Unmet }
 
-/** Looks for what is waited for, until it is told to stop. May call back at once. */
+/** Starts watching, and returns a function that stops it. May call back immediately. */
 export type Watch<Value> = (met: (value: Value) => void) => () => void
 
-/** Waits until `watch` calls back, and no longer than the wait may be. Nothing is left running then. */
+/** Waits until `watch` calls back, or until the wait must end. Nothing is left running then. */
 export function waitUntil<Value>(
   { wait, signal, longestMs }: { readonly wait: CallWait; readonly signal: AbortSignal; readonly longestMs: number },
   watch: Watch<Value>,
@@ -36,7 +36,7 @@ export function waitUntil<Value>(
   })
 }
 
-/** The wait of a call; where no loop calls the tool, one that begins now and hears of nobody. */
+/** The wait of a call. Without a loop, one that begins now and is never interrupted. */
 export function waitOf({ wait }: Pick<ToolContext, 'wait'>): CallWait {
   return wait ?? new PlainWait()
 }

@@ -1,7 +1,7 @@
 import type { ToolContext, ToolOutput } from '@halting/core'
-import { failed } from '../result.ts'
-import { tellingFailures } from '../telling-failures.ts'
-import { workOfTask } from '../telling-work.ts'
+import { errorResult } from '../result.ts'
+import { withErrorResults } from '../error-results.ts'
+import { workOfTask } from '../file-work.ts'
 import type { Workspace } from '../workspace.ts'
 import { watchShell } from './command.ts'
 import { watchFile } from './file.ts'
@@ -9,16 +9,16 @@ import { linePatternOf } from './line-pattern.ts'
 import { watchTask } from './task.ts'
 import { waitOf, waitUntil } from './until.ts'
 import { endedEarly, lowered, spanWords, unusablePattern, waited } from './wait-texts.ts'
-import type { Shown, WaitCall, WaitInput, Watched } from './watched.ts'
+import type { WaitResult, WaitCall, WaitInput, Watched } from './watched.ts'
 
 /** How long a call may wait. */
 export interface WaitTime {
   readonly seconds: number
-  /** The call said more than there is. */
+  /** Whether the call requested more than the maximum. */
   readonly isLowered: boolean
 }
 
-/** Waits for what the call says, and tells what came. */
+/** Waits for what the call names, and returns the result. */
 export async function waitFor(
   input: WaitInput,
   workspace: Workspace,
@@ -26,9 +26,10 @@ export async function waitFor(
   time: WaitTime,
 ): Promise<ToolOutput> {
   const call: WaitCall = { input, workspace, context, wait: waitOf(context) }
-  const { pattern: given } = input
-  const pattern = given === undefined ? undefined : await linePatternOf(given)
-  if (pattern !== undefined && 'problem' in pattern) return failed(unusablePattern(given ?? '', pattern.problem))
+  const { pattern: patternText } = input
+  const pattern = patternText === undefined ? undefined : await linePatternOf(patternText)
+  if (pattern !== undefined && 'problem' in pattern)
+    return errorResult(unusablePattern(patternText ?? '', pattern.problem))
   if (input.task_id !== undefined) {
     const watched = watchTask(input.task_id, call, pattern)
     return 'content' in watched ? watched : waitWatching(watched, call, time)
@@ -39,21 +40,21 @@ export async function waitFor(
   }
   const { file_path: named, change = 'exists' } = input
   if (named === undefined) return waitWatching(onlyTime(time), call, time)
-  return tellingFailures({ path: named, doing: 'read' }, () => {
+  return withErrorResults({ path: named, doing: 'read' }, () => {
     const real = workspace.realPathOf(workspace.pathOf(named), context)
     const { sinceMs, waitedMs } = call.wait
-    // Where a process before this one began to wait, nobody knows any more how it was then.
+    // If an earlier process began to wait, the state at that time is unknown.
     const since = waitedMs >= resumedMs ? sinceMs : undefined
     return waitWatching(watchFile({ named, real, change, sinceMs: since }), call, time)
   })
 }
 
-/** A call that begins has waited less. */
+/** A call that has just begun has waited less. */
 const resumedMs = 1_000
 
 function onlyTime({ seconds }: WaitTime): Watched<never> {
-  const shown = (): Shown => ({ said: '' })
-  return { what: spanWords(seconds * 1_000), watch: () => () => undefined, met: shown, unmet: shown }
+  const emptyResult = (): WaitResult => ({ sentences: '' })
+  return { what: spanWords(seconds * 1_000), watch: () => () => undefined, met: emptyResult, unmet: emptyResult }
 }
 
 async function waitWatching<Value>(
@@ -70,11 +71,11 @@ async function waitWatching<Value>(
   const waitedMs = Math.round(wait.waitedMs)
   const isTimeAsked = input.seconds !== undefined && end.kind === 'over'
   const isAsked = end.kind === 'met' || isTimeAsked
-  const shown = end.kind === 'met' ? watched.met(end.value) : watched.unmet(end.kind)
-  if ('content' in shown) return shown
-  const { said, line, output = '', details = {}, tasks, task } = shown
+  const result = end.kind === 'met' ? watched.met(end.value) : watched.unmet(end.kind)
+  if ('content' in result) return result
+  const { sentences: resultSentences, line, output = '', details = {}, tasks, task } = result
   const sentences = [
-    said,
+    resultSentences,
     end.kind === 'met' || isTimeAsked ? waitedWords(waitedMs, isTimeAsked) : endedEarly(end.kind, waitedMs),
     isLowered ? lowered(longestMs) : '',
   ].filter((sentence) => sentence !== '')
@@ -87,7 +88,7 @@ async function waitWatching<Value>(
   }
 }
 
-/** A timer may end a wait of a second some microseconds early: what was asked for is said in any case. */
+/** A timer may end a wait some microseconds early: the requested time is reported anyway. */
 function waitedWords(waitedMs: number, isTimeAsked: boolean): string {
   return waitedMs < 1_000 && !isTimeAsked ? '' : waited(waitedMs)
 }

@@ -51,7 +51,7 @@ export const patternProblems = {
 }
 export const ripgrepFailed = (message: string): string => `ripgrep did not start: ${message}`
 
-/** What is wrong with fields that do not go together. */
+/** What is wrong with fields that do not belong together. */
 export function wrongFields(
   problem: 'pattern' | 'change' | 'every_seconds' | 'unconfined' | 'none' | { readonly several: readonly string[] },
 ): string {
@@ -90,7 +90,7 @@ export function endedEarly(why: Unmet, ms: number): string {
   }
 }
 
-// What is known of the subject then.
+// The state of the subject at the end.
 
 export const commandSucceeded = 'The command exited with 0.'
 export const commandPrinted = (line: string): string => `The command printed: ${line}`
@@ -123,7 +123,7 @@ function howEnded(end: Parameters<typeof lastRun>[0]): string {
 
 export const runCount = (runs: number): string => (runs === 1 ? 'It ran once.' : `It ran ${runs} times.`)
 
-/** A file or folder: where it exists its size in bytes and when it changed (ISO 8601, null where that is unknown). */
+/** A file or folder: if it exists, its size in bytes and when it changed (ISO 8601, null if unknown). */
 export function fileState(
   name: string,
   state:
@@ -145,7 +145,7 @@ export const agentRunning = (id: string): string => `${id} is still running.`
 export const agentEnded = (id: string): string => `${id} has ended. You receive its result before your next reply.`
 export const taskWrote = (id: string, line: string): string => `${id} wrote: ${line}`
 
-/** @param state how the task ended or that it runs, as a sentence */
+/** @param state how the task ended or that it is running, as a sentence */
 export function taskState(id: string, state: string, isUnmatched: boolean): string {
   return `${id}: ${state}${isUnmatched ? ' No line of its output matched the pattern.' : ''}`
 }

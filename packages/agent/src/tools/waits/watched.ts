@@ -4,29 +4,31 @@ import type { BackgroundTask } from '../background-tasks.ts'
 import type { Workspace } from '../workspace.ts'
 import type { Unmet, Watch } from './until.ts'
 
-/** Input of the Wait tool: one of `task_id`, `seconds`, `file_path` and `command`, and what belongs to it. */
+/**
+ * Input of the Wait tool: one of `task_id`, `seconds`, `file_path` and `command`, with the fields that belong to it.
+ */
 export interface WaitInput {
-  /** A background command or an agent: waits for its end. */
+  /** A background command or agent: waits for its end. */
   readonly task_id?: string
-  /** Waits for so long. */
+  /** Number of seconds to wait. */
   readonly seconds?: number
   /** Waits for a file or folder. */
   readonly file_path?: string
-  /** What has to become of the file; `exists` when absent. */
+  /** The change to wait for (default: `exists`). */
   readonly change?: 'exists' | 'changes' | 'gone'
-  /** Run again and again until it exits with 0. */
+  /** A command that is run repeatedly until it exits with 0. */
   readonly command?: string
-  /** The command runs as it is where it would be confined to the workspace: a person is asked first. */
+  /** Run the command unconfined where it would be confined to the workspace: the user is asked first. */
   readonly unconfined?: boolean
-  /** Between two runs of the command. */
+  /** Seconds between two runs of the command. */
   readonly every_seconds?: number
-  /** Of a background command or of `command`: waits for a line of its output that matches this regular expression. */
+  /** Waits for a line in the output of a background command or of `command` that matches this regular expression. */
   readonly pattern?: string
-  /** Most seconds to wait. */
+  /** Maximum number of seconds to wait. */
   readonly timeout_seconds?: number
 }
 
-/** A call of Wait, and what it is handed. */
+/** A call of Wait, with its context. */
 export interface WaitCall {
   readonly input: WaitInput
   readonly workspace: Workspace
@@ -34,29 +36,29 @@ export interface WaitCall {
   readonly wait: CallWait
 }
 
-/** What a wait shows at its end. */
-export interface Shown {
+/** The result of a wait. */
+export interface WaitResult {
   /** Sentences for the model. */
-  readonly said: string
-  /** Above these, on a line of its own: what was written that matched. */
+  readonly sentences: string
+  /** The matching line, shown on a line of its own above the sentences. */
   readonly line?: string
-  /** Output of what was waited for; '' for none. */
+  /** Output of what was waited for; '' if none exists. */
   readonly output?: string
   readonly details?: { readonly [name: string]: Json }
   readonly tasks?: ToolOutput['tasks']
-  /** The command of the background that was waited for: what it did to files is told where it has ended. */
+  /** The background command that was waited for: its file work is reported if it has ended. */
   readonly task?: BackgroundTask
 }
 
-/** Something that is waited for. */
+/** The subject of a wait. */
 export interface Watched<Value> {
-  /** In a few words, behind "waits for". */
+  /** In a few words, after "waits for". */
   readonly what: string
   readonly watch: Watch<Value>
-  /** How it is when it has come; a result of its own where it turned out that it cannot be waited for. */
-  met(value: Value): Shown | ToolOutput
-  /** How it is when the wait ends without it. */
-  unmet(why: Unmet): Shown
-  /** Resolves once nothing of it runs any more. */
+  /** The result when the condition is met; an error result if it turned out that waiting is not possible. */
+  met(value: Value): WaitResult | ToolOutput
+  /** The result when the wait ends early. */
+  unmet(why: Unmet): WaitResult
+  /** Resolves once none of its processes is running. */
   settled?(): Promise<void>
 }

@@ -19,15 +19,15 @@ import { type BashRun, openEditSession } from '../edit-session.ts'
 import type { Project, Row } from './project.ts'
 
 const repository = fileURLToPath(new URL('../../../../../', import.meta.url))
-/** A program that asks a server must not wait longer than that, on a machine with other work. */
+/** Programs that query a server must not wait longer than this, on a busy machine. */
 const longestMs = 20_000
 
-/** What came of a command that ran twice. */
+/** The results of a command that ran twice. */
 export interface Compared {
   readonly row: Row
   readonly free: Outcome
   readonly held: Outcome
-  /** What differs, each in words; empty where all is the same. */
+  /** The differences in words; empty if there are none. */
   readonly differences: readonly string[]
 }
 
@@ -37,15 +37,15 @@ interface Outcome extends BashRun {
   readonly files: ReadonlyMap<string, string>
 }
 
-/** Which programs of a project this machine lacks. */
+/** Programs of a project that this machine lacks. */
 export function missingPrograms({ needs }: Project): readonly string[] {
   return needs.filter((name) => spawnSync('bash', ['-c', `PATH=${path}; command -v ${name}`]).status !== 0)
 }
 
-/** Programs of the system alone: those of a version manager need a home. */
+/** Only programs of the system: those of a version manager need a home folder. */
 const path = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`
 
-/** A place for one project, which is put back to what it was before each command. Not below `/tmp`. */
+/** A folder for one project, which is restored before each command. Not below `/tmp`. */
 export class Place {
   readonly base: string
   readonly project: string
@@ -78,10 +78,10 @@ export class Place {
     rmSync(this.base, { recursive: true, force: true, maxRetries: 3 })
   }
 
-  /** Runs a command as it is and confined, each in the same files. */
+  /** Runs a command unconfined and confined, each on the same files. */
   async compare(row: Row): Promise<Compared> {
     const held = await this.#runIn(row, true)
-    // Whether a server answers this machine is another matter: what wants one has to fail.
+    // Whether a server responds here is irrelevant: programs that need one must fail.
     if (row.reaches === true) return { row, free: held, held, differences: held.exitCode === 0 ? [] : ['it fails'] }
     if (held.decision !== 'allow') return { row, free: held, held, differences: [] }
     const free = await this.#runIn(row, false)
@@ -91,7 +91,7 @@ export class Place {
   async #runIn({ command, mask }: Row, isConfined: boolean): Promise<Outcome> {
     this.#restore()
     const { project: cwd, home } = this
-    // Rules read `~` by it.
+    // Rules expand `~` with it.
     const outer = process.env['HOME']
     process.env['HOME'] = home
     const session = openEditSession({ cwd, home, env: this.#env, isConfined, timeoutMs: 60_000 })
@@ -138,12 +138,12 @@ export class Place {
   }
 }
 
-/** What a person has in a home, keys too. */
+/** The contents of a user's home folder, including keys. */
 const personal = `
   printf '[user]\\n\\tname = A\\n\\temail = a@example.org\\n[init]\\n\\tdefaultBranch = main\\n[protocol "file"]\\n\\tallow = always\\n' > ~/.gitconfig
   mkdir -p ~/.ssh ~/.config; echo key > ~/.ssh/id; echo 'alias ll=ls' > ~/.bashrc; echo beside > "$HOME/../beside/file"`
 
-/** The same dates in each commit, the same seed of each hash. */
+/** The same dates in each commit, and the same seed of each hash. */
 function environmentIn(home: string): Readonly<Record<string, string>> {
   const date = '2024-01-01T00:00:00Z'
   return {
@@ -162,7 +162,7 @@ function environmentIn(home: string): Readonly<Record<string, string>> {
   }
 }
 
-/** Times, process ids in words, addresses and names of temporary files are others each time. */
+/** Times, process ids in words, addresses and names of temporary files differ each time. */
 function masked(text: string, mask: RegExp | undefined): string {
   const own = mask === undefined ? text : text.replaceAll(mask, '…')
   return own
@@ -178,7 +178,7 @@ function masked(text: string, mask: RegExp | undefined): string {
     .replaceAll(/\d{4}-\d\d-\d\dT[\d_:.]+Z-debug-\d+\.log/g, 'LOG')
 }
 
-/** What git and programs write of times: stat data in an index, durations in results. */
+/** Times in output of git and programs: stat data in an index, durations in results. */
 const changing = /(?:^|\/)(?:index|index\.lock|results\.json)$|\.pytest_cache\/v\/cache\/|\.git\/.*(?:\/gc\.log)$/
 
 function filesIn(root: string, kept: readonly string[]): ReadonlyMap<string, string> {
@@ -237,7 +237,7 @@ export function complaintAbout({ row, held, free, differences }: Compared): stri
   if (held.decision !== 'allow') return say(`asks: ${held.why}`)
   if (held.kind === undefined) return say('runs unconfined')
   if (reaches === true && held.ms > longestMs) return say(`takes ${Math.round(held.ms)} ms for want of a network`)
-  if (held.told.includes('timed out') && !free.told.includes('timed out')) return say('never ended')
+  if (held.text.includes('timed out') && !free.text.includes('timed out')) return say('never ended')
   if (differs === undefined) return differences.length === 0 ? undefined : say(differences.join('\n  '))
   return differences.length > 0 ? undefined : say(`is the same, and its row says that it differs for ${differs}`)
 }

@@ -1,6 +1,6 @@
 import { type Project, rowsOf } from './project.ts'
 
-/** Packages that are at hand, with all that they need, as npm has them: no link leads out. */
+/** Available packages with their dependencies, in npm's layout: no link leads out. */
 const install = `
   node --input-type=module - <<'E'
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'

@@ -1,28 +1,28 @@
-/** Why a command comes out otherwise when it is confined to the workspace. */
+/** Why a command has another result when it is confined to the workspace. */
 type Reason =
-  /** It asks a server, and fails. */
+  /** It queries a server, and fails. */
   | 'no network'
-  /** It writes what is obeyed later. */
+  /** It writes files that are obeyed later. */
   | 'protected place'
-  /** A program that it starts writes a repository, and the line names no command of git that does. */
+  /** A program that it starts writes to a repository, and the line names no git command that does. */
   | '.git read-only'
-  /** It reads or changes what lies in the person's own folder, or beside the workspace. */
+  /** It reads or changes the user's own folder, or files next to the workspace. */
   | 'hidden home'
-  /** Unconfined, git runs with settings turned off that could run a program, where a line only reads. */
+  /** Unconfined, git runs with settings disabled that could run a program, since the line only reads. */
   | 'git turned down'
-  /** It sees the processes, devices or namespaces of the machine. */
+  /** It sees processes, devices or namespaces of the machine. */
   | 'own processes'
 
-/** A command, and how it is expected to run. */
+/** A command, and its expected results. */
 export interface Row {
   readonly command: string
-  /** Absent where output, exit code and files are the same. */
+  /** Absent if output, exit code and files are the same. */
   readonly differs?: Reason
   /** It asks, and is not compared. */
   readonly asks?: true
-  /** It takes turns with the network: it has to end by itself. */
+  /** It uses the network exclusively: it has to end by itself. */
   readonly reaches?: true
-  /** Part of the output that is another one each time. */
+  /** Part of the output that differs each time. */
   readonly mask?: RegExp
   /** It belongs to the smaller check. */
   readonly quick?: true
@@ -31,18 +31,18 @@ export interface Row {
 /** A kind of project. */
 export interface Project {
   readonly name: string
-  /** Programs without which it is left out. */
+  /** Programs without which it is skipped. */
   readonly needs: readonly string[]
-  /** A script that fills the folder in which it is run. `$REPOSITORY` is this repository. */
+  /** A script that fills the current folder. `$REPOSITORY` is this repository. */
   readonly script: string
   /** A script that runs before it and installs what the smaller check does without. */
   readonly install?: string
-  /** Folders that are made once and stay from command to command. */
+  /** Folders that are created once and persist between commands. */
   readonly kept?: readonly string[]
   readonly rows: readonly Row[]
 }
 
-/** One command a line. */
+/** One command per line. */
 export function rowsOf(text: string, more: Omit<Row, 'command'> = {}): readonly Row[] {
   return text
     .split('\n')

@@ -91,7 +91,7 @@ export const commandRows: readonly Row[] = [
     'There is no task none. No task was started.',
     refused,
   ),
-  output('Failure is told', { task_id: 'bash_1' }, 'Ended with exit code 3.', { given: started('exit 3') }),
+  output('Failure is reported', { task_id: 'bash_1' }, 'Ended with exit code 3.', { given: started('exit 3') }),
   output('Each call shows what is new', { task_id: 'bash_1' }, 'hello', {
     given: { calls: [...started('echo hello').calls, ['TaskOutput', { task_id: 'bash_1' }]] },
     how: 'All of it each time, head and tail: what a compaction took away can be read again',

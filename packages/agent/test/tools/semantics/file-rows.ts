@@ -46,7 +46,7 @@ export const fileRows: readonly Row[] = [
     how: 'A number as text is plain, so it is taken',
   }),
   read('offset counts from 1', { file_path: 'a.txt', offset: 0 }, '     1\tone', { given: a }),
-  read('An offset behind the end is told', { file_path: 'a.txt', offset: 9 }, 'has 3 lines; there is no line 9', {
+  read('An offset beyond the end is reported', { file_path: 'a.txt', offset: 9 }, 'has 3 lines; there is no line 9', {
     ...refused,
     given: a,
   }),
@@ -58,7 +58,7 @@ export const fileRows: readonly Row[] = [
       given: { files: { 'a.txt': `${'x'.repeat(3_000)}\n` } },
     },
   ),
-  read('An empty file is told as such', { file_path: 'a.txt' }, 'exists and is empty', {
+  read('An empty file is reported as empty', { file_path: 'a.txt' }, 'exists and is empty', {
     given: { files: { 'a.txt': '' } },
   }),
   read('A file that is not there is an error', { file_path: 'b.txt' }, '{cwd}/b.txt does not exist', refused),

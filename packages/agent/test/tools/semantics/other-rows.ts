@@ -97,7 +97,7 @@ export const otherRows: readonly Row[] = [
     how: 'Addresses of this machine and private networks are refused, by whatever scheme',
   }),
   web(
-    'A redirect to another host is told, and not followed',
+    'A redirect to another host is reported, and not followed',
     { url: '{site}/away', prompt },
     'https://example.com/there',
   ),
@@ -245,7 +245,7 @@ export const otherRows: readonly Row[] = [
     'mcp__mail__list',
   ),
   search('A word with + before it must be in the name', { query: '+mail send' }, 'next message on:\nmcp__mail__list'),
-  search('That nothing fits is told', { query: 'aeroplane' }, 'No tool matches "aeroplane"'),
+  search('No match is reported', { query: 'aeroplane' }, 'No tool matches "aeroplane"'),
   search(
     'What is found comes with its schema at once',
     { query: 'mail' },

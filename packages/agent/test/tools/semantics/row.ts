@@ -1,28 +1,28 @@
-/** What the reference documents of a tool, a call of ours that shows it, and what we answer. */
+/** What the reference documents about a tool, a call that demonstrates it, and our answer. */
 export interface Row {
   readonly tool: string
-  /** In our words. */
+  /** In our own words. */
   readonly reference: string
   readonly call: object
-  /** The answer has this in it; `{cwd}` is the working directory. */
+  /** A text in the answer; `{cwd}` is the working directory. */
   readonly answer: string
   readonly isError?: true
   /** `same`, or why ours differs. */
   readonly how: string
-  readonly given?: Given
+  readonly given?: Setup
 }
 
-/** What is there before the call. */
-interface Given {
+/** The setup before the call. */
+interface Setup {
   readonly files?: Readonly<Record<string, string>>
   readonly calls?: readonly (readonly [tool: string, input: object])[]
-  /** A command of bash that makes what no file is. */
+  /** A bash command that creates what is not a plain file. */
   readonly made?: string
 }
 
 type Rest = Partial<Pick<Row, 'how' | 'given' | 'isError'>>
 
-/** A maker of the rows of a tool. */
+/** Creates rows of a tool. */
 export const rowsOf =
   (tool: string) =>
   (reference: string, call: object, answer: string, rest: Rest = {}): Row => ({

@@ -100,7 +100,7 @@ export const searchRows: readonly Row[] = [
     'README.md:1:interface{}',
     { given: tree },
   ),
-  grep('A pattern that is none is an error', { pattern: '(' }, 'Grep failed', { ...refused, given: tree }),
+  grep('An invalid pattern is an error', { pattern: '(' }, 'Grep failed', { ...refused, given: tree }),
   grep('A pattern stays within a line when nothing is said', { pattern: String.raw`one = 1\nexport` }, 'multiline', {
     ...refused,
     given: tree,

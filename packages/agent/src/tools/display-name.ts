@@ -1,0 +1,30 @@
+import { basename } from 'node:path'
+import { shownPath } from '@halting/policy/files'
+
+/** Line breaks, invisible characters and bidirectional controls. */
+const unseen = /[\p{Cc}\u2028\u2029\u061C\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/gu
+
+/** The name of a path with every non-ASCII character escaped, for names that look the same. */
+export function exactName(path: string): string {
+  return exactPath(basename(path))
+}
+
+/** A path with every non-ASCII character escaped. */
+export function exactPath(path: string): string {
+  return JSON.stringify(path).replace(
+    /[\u007F-\uFFFF]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+/** A path in a list with one path per line: as JSON if it is ambiguous otherwise. */
+export function displayName(path: string, from: string): string {
+  return inOneLine(shownPath(path, from))
+}
+
+/** A name as it is, or as JSON if it is ambiguous otherwise. */
+export function inOneLine(name: string): string {
+  if (name.search(unseen) === -1) return name
+  const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(name).replace(unseen, escaped)
+}
