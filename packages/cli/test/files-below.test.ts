@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { filesBelow } from '../src/stored-sessions/files-below.ts'
+import { filesBelow } from '../src/stored-sessions/find-session.ts'
 import { UsageError } from '../src/usage-error.ts'
 
 let root = ''

@@ -2,7 +2,7 @@
 import { assert, constantFrom, jsonValue, property, string } from 'fast-check'
 import { keyVariablesOf, knownModels } from '@halting/models'
 import { describe, expect, test } from 'vitest'
-import { parsedJsonc } from '../src/setup/jsonc.ts'
+import { parsedJsonc } from '../src/setup/other-agents.ts'
 import { usualModels } from '../src/setup/keys.ts'
 import { tomlTexts } from '../src/setup/toml-texts.ts'
 

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { telemetrySettings } from '../src/telemetry/telemetry-settings.ts'
-import { wantsTelemetry } from '../src/telemetry/wanted.ts'
+import { wantsTelemetry } from '../src/flags/open-session.ts'
 import { here, installProgram, run } from './support/program.ts'
 
 installProgram()

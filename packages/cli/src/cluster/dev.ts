@@ -6,20 +6,21 @@ import type { Worker } from '@halting/restate'
 import type { RunResult } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { closingLine } from '../headless/ending.ts'
-import { type Interruption, watchInterruption } from '../headless/interruption.ts'
+import { watchInterruption, type Interruption } from '../headless/interruption.ts'
 import { runOnce } from '../headless/run.ts'
 import { oneLine, told } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { ownFolder } from '../terminal/own-folder.ts'
 import { UsageError } from '../usage-error.ts'
-import { type EngineProcess, freePort, startEngine } from './engine-process.ts'
-import { watchFullDisk } from './full-disk.ts'
+import { freePort, startEngine, type EngineProcess } from './engine-process.ts'
 import { loadRestate } from './load-restate.ts'
 import { ownRun } from './own-run.ts'
 import { limitLine, questionLine } from './question-line.ts'
 import { serverBinary } from './server-binary.ts'
 import { beginWorker } from './serve.ts'
+import { statfs } from 'node:fs/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 
 const graceMs = 5_000
 const workerPort = 9080
@@ -176,4 +177,61 @@ function tellNext(
   output.out(
     `Try next, in another terminal:\n${commands.map((each) => `  halting ${shellQuoted(each)}\n`).join('')}\nCtrl-C stops the cluster; its data is kept.\n`,
   )
+}
+
+const betweenLooksMs = 5_000
+/** The engine clears a full disk's error when it has 64 MiB; a start of it takes some more. */
+const enoughBytes = 160_000_000
+
+/** Whether the metrics of a node say that its log takes no more records until it is started again: a write failed, as on a full disk. */
+export function isLogDisabled(metrics: string): boolean {
+  return /^restate_log_server_store_records_total\{[^}]*status="disabled"[^}]*\} 0*[1-9]/m.test(metrics)
+}
+
+export interface FullDiskOptions {
+  readonly engine: Pick<EngineProcess, 'node' | 'restart'>
+  /** Where it has its data. */
+  readonly folder: string
+  readonly signal: AbortSignal
+  readonly say: (message: string) => void
+  /** For tests. */
+  readonly freeBytes?: (folder: string) => Promise<number>
+  readonly betweenMs?: number
+}
+
+/** Starts the engine again when its log takes no more records and its disk has room. Until it is aborted; what a restart throws is thrown. */
+export async function watchFullDisk({
+  engine,
+  folder,
+  signal,
+  say,
+  freeBytes = freeBytesOf,
+  betweenMs = betweenLooksMs,
+}: FullDiskOptions): Promise<void> {
+  let isSaid = false
+  while (!signal.aborted) {
+    await pause(betweenMs, undefined, { signal, ref: false }).catch(() => undefined)
+    if (signal.aborted || !isLogDisabled(await metricsOf(engine.node))) continue
+    if ((await freeBytes(folder)) < enoughBytes) {
+      if (!isSaid)
+        say(
+          `the server cannot write: no room for ${folder}. It is started again when ${enoughBytes / 1e6} MB are free.`,
+        )
+      isSaid = true
+      continue
+    }
+    await engine.restart()
+    say('the server could not write and was started again. Sessions continue.')
+    isSaid = false
+  }
+}
+
+async function metricsOf(node: string): Promise<string> {
+  const response = await fetch(`${node}/metrics`, { signal: AbortSignal.timeout(3_000) }).catch(() => undefined)
+  return (await response?.text().catch(() => '')) ?? ''
+}
+
+async function freeBytesOf(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder)
+  return bavail * bsize
 }

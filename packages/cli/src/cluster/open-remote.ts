@@ -9,7 +9,7 @@ import { UsageError } from '../usage-error.ts'
 import { asked, clientOf, unknownSession } from './of-cluster.ts'
 import { openingOf } from './opening.ts'
 import { notSilently } from './silence.ts'
-import { refuseFlagsOfWorker } from './worker-flags.ts'
+import { flagTable } from '../flags/table.ts'
 
 /** A session of a cluster, for a face. */
 export interface RemoteLive {
@@ -92,4 +92,14 @@ const patienceMs = 3_000
 /** Resolves when its worker, or its last one, has shown what stands in the session (model, mode, limits), or after 3 s: a cluster that does not answer is not waited for. */
 export async function knownOf(session: Pick<Session, 'snapshot'>): Promise<void> {
   for (let waitedMs = 0; session.snapshot.model === '' && waitedMs < patienceMs; waitedMs += 25) await pause(25)
+}
+
+/** @throws UsageError for a flag that only the worker can heed: its sessions have what it was started with. */
+function refuseFlagsOfWorker(flags: Flags, heeded: readonly FlagName[]): void {
+  // True: the keys of `Flags` are the names.
+  const [name] = (Object.keys(flags) as FlagName[]).filter((each) => !heeded.includes(each))
+  if (name !== undefined)
+    throw new UsageError(
+      `${flagTable[name].names[0]} cannot be combined with --cluster: permissions and servers are set where the worker starts (halting serve).`,
+    )
 }

@@ -1,22 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import type { MessageContent } from '@halting/core'
+import type { MessageContent, RunEvent } from '@halting/core'
 import type { FlagName, Flags } from '../flags/flags.ts'
-import { watchInterruption } from '../headless/interruption.ts'
+import { watchInterruption, type Interruption } from '../headless/interruption.ts'
 import { createReport } from '../headless/report.ts'
-import { runOnce } from '../headless/run.ts'
+import { runOnce, type RunSession } from '../headless/run.ts'
 import { told } from '../io/figures.ts'
 import { readPiped } from '../io/stdin.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { limitsIn } from '../flags/limit-flags.ts'
 import { UsageError } from '../usage-error.ts'
-import { closedInTime, untilLeft } from './left-run.ts'
 import { openRemote, type RemoteLive } from './open-remote.ts'
 import { ownRun } from './own-run.ts'
-import { withWholeTexts } from './whole-texts.ts'
 import { withPartial } from './partial.ts'
 import { limitLine, questionLine } from './question-line.ts'
 import { returnCommand } from './return-command.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { SdkAssistant } from '@halting/core/adapters'
+import type { Watcher } from '../headless/watcher.ts'
 
 /** What this face heeds beside what opens a session. */
 const heeded: readonly FlagName[] = ['print', 'outputFormat', 'includePartialMessages', 'quiet', 'verbose']
@@ -108,4 +109,73 @@ function ask({ session, isWorking }: RemoteLive, { flags, content, messageId }: 
 
 function noPrompt(): UsageError {
   return new UsageError('There is no prompt. Put it after -p, or pipe it in.')
+}
+
+/** So long a cluster that does not answer is waited for. Whoever ends the program kills it soon. */
+const patienceMs = 1_000
+
+/** The same run, which only a person interrupts (Ctrl-C): whatever else ends this program leaves it alone. */
+function untilLeft(run: RunSession, { signal }: Pick<Interruption, 'signal'>): RunSession & Left {
+  const left = new Promise<'left'>((resolve) => {
+    const look = (): void => {
+      if (signal.aborted && signal.reason !== 'user') resolve('left')
+    }
+    signal.addEventListener('abort', look)
+    look()
+  })
+  return {
+    listen: (listener) => run.listen(listener),
+    settled: () => run.settled(),
+    interrupt: (options) =>
+      signal.aborted && signal.reason !== 'user'
+        ? { wasRunning: true, stillQueued: [], givenBack: [] }
+        : run.interrupt(options),
+    left,
+  }
+}
+
+interface Left {
+  /** Resolves when this program is ended by something else than a person's Ctrl-C. */
+  readonly left: Promise<'left'>
+}
+
+/** Lets go of a session. False where the cluster does not say in time that it has what was asked of it. */
+async function closedInTime(session: { close(): Promise<void> }): Promise<boolean> {
+  const closed = session.close().then(
+    () => true,
+    () => false,
+  )
+  return Promise.race([closed, pause(patienceMs, false, { ref: false })])
+}
+
+/** A text whose pieces did not come here, as before the worker was reached, is told whole where it would have been told in pieces. */
+export function withWholeTexts(watcher: Watcher): Watcher {
+  let pieces = ''
+  const hearPieces = (event: RunEvent): void => {
+    if (event.type === 'model_start') pieces = ''
+    if (event.type === 'model_update' && event.update.type === 'text_delta') pieces += event.update.text
+  }
+  const tellWhole = ({ message, error }: SdkAssistant): void => {
+    const { model } = message
+    const texts = message.content.flatMap((block) => (block.type === 'text' ? [block.text] : []))
+    const missed = error === undefined ? texts.filter((text) => !pieces.includes(text)) : []
+    if (missed.length === 0) return
+    const reply = { request: 0, attempt: 0 }
+    watcher.onEvent({ type: 'model_start', ...reply, model })
+    for (const [index, text] of missed.entries())
+      watcher.onEvent({ type: 'model_update', request: 0, entryId: '', update: { type: 'text_delta', index, text } })
+    const came = { outcome: 'answered', usage: null, costUsd: 0, durationMs: 0 } as const
+    watcher.onEvent({ type: 'model_end', ...reply, ...came })
+  }
+  return {
+    ...watcher,
+    onEvent(event) {
+      watcher.onEvent(event)
+      hearPieces(event)
+    },
+    see(message) {
+      if (message.type === 'assistant' && message.parent_tool_use_id === null) tellWhole(message)
+      watcher.see(message)
+    },
+  }
 }

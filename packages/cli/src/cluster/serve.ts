@@ -1,11 +1,11 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { IngressOptions, Worker } from '@halting/restate'
+import type { IngressOptions, Worker, Opening } from '@halting/restate'
 import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { missingKeyOf } from '../flags/missing-key.ts'
 import { signalExitCodes } from '../io/exit-codes.ts'
-import { elapsed, many } from '../io/figures.ts'
+import { elapsed, many, oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
@@ -14,9 +14,8 @@ import { Gates, gateLimits } from './gates.ts'
 import { loadRestate } from './load-restate.ts'
 import { openMetrics } from './metrics/metrics.ts'
 import { payloadsAt } from './payloads.ts'
-import { tenantFor } from './tenants.ts'
 import { openWorkerSession } from './worker-sessions.ts'
-import { type WorkerLog, workerLog } from './worker-log.ts'
+import { workerLog, type WorkerLog } from './worker-log.ts'
 import { workerToken, workerTokenVariable } from './worker-token.ts'
 import { Workspaces } from './workspaces.ts'
 
@@ -211,4 +210,21 @@ class Ending {
   get signal(): AbortSignal {
     return this.#controller.signal
   }
+}
+
+/** Whose budget a session of this worker spends from: what the worker says, or of those that it allows the one that the opening names. */
+export function tenantFor({ tenant, allowedTenants = [] }: Flags, { tenant: wanted }: Opening): string | undefined {
+  if (wanted === undefined) {
+    if (tenant === undefined && allowedTenants.length > 0)
+      throw new UsageError(
+        'Sessions of this worker must name a tenant when they start (it has --allowed-tenants and no --tenant).',
+      )
+    return tenant
+  }
+  if (typeof wanted !== 'string' || wanted === '')
+    throw new UsageError('tenant in the session options must be a string.')
+  if (wanted === tenant || allowedTenants.includes(wanted)) return wanted
+  throw new UsageError(
+    `Sessions of this worker cannot use the tenant ${oneLine(wanted, 60)}: it is not among its --allowed-tenants.`,
+  )
 }

@@ -1,22 +1,22 @@
 import type { SessionToOpen, WorkerSession } from '@halting/restate'
-import type { SessionParts } from '@halting/core/session'
-import { ConfigurationError, Transcript } from '@halting/core'
+import type { SessionParts, Session } from '@halting/core/session'
+import { ConfigurationError, Transcript, type LimitsChange, type SettingsChange } from '@halting/core'
 import { systemClock } from '@halting/core/steps'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { isMissingKey } from '../flags/missing-key.ts'
-import type { LiveSession } from '../flags/open-session.ts'
-import { openLive } from '../flags/open-session.ts'
+import { openLive, type LiveSession } from '../flags/open-session.ts'
 import { UsageError } from '../usage-error.ts'
 import { clusterTokenVariable } from './cluster-token-variable.ts'
 import { flagsOfSession, readOpening } from './opening.ts'
 import type { Gates } from './gates.ts'
 import { bucketKeyVariables } from './payloads.ts'
-import { ceilingsOf, heldToLimits } from './worker-limits.ts'
 import type { WorkerLog } from './worker-log.ts'
 import { workerTokenVariable } from './worker-token.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { Workspaces } from './workspaces.ts'
+import { flagTable } from '../flags/table.ts'
+import { limitFlags } from '../flags/limit-flags.ts'
 
 export interface WorkerSessionsOptions {
   readonly flags: Flags
@@ -136,5 +136,39 @@ function ownCopy(
     },
     messageOf: (message) => journal.messageOf(message),
     rewind: (message) => journal.rewind(message),
+  }
+}
+
+/** Whoever asks a session for something sets no limit beyond those that its worker was started with: it refuses that with a ConfigurationError. */
+export function heldToLimits(session: Session, flags: Flags): Session {
+  const set = session.set.bind(session)
+  // `resume` sets its limits by this, too.
+  return Object.assign(session, {
+    set(change: SettingsChange) {
+      checkLimits(change.limits ?? {}, flags)
+      set(change)
+    },
+  })
+}
+
+/** The same for what a session is offered at a pause: as flags and settings of the worker say. */
+export function ceilingsOf(flags: Flags): LimitsChange {
+  return Object.fromEntries(
+    Object.entries(limitFlags).flatMap(([limit, flag]) => {
+      const most = flags[flag]
+      return most === undefined || most === Infinity ? [] : [[limit, most]]
+    }),
+  )
+}
+
+function checkLimits(limits: LimitsChange, flags: Flags): void {
+  for (const [limit, flag] of Object.entries(limitFlags)) {
+    const most = flags[flag]
+    // True: the keys of `limitFlags` are those of limits.
+    const wanted = limits[limit as keyof LimitsChange]
+    if (most === undefined || most === Infinity || wanted === undefined || (wanted !== null && wanted <= most)) continue
+    throw new ConfigurationError(
+      `${limit} of a session is limited to ${most} by ${flagTable[flag].names[0]} or the settings of the worker.`,
+    )
   }
 }

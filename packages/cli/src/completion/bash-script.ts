@@ -1,6 +1,6 @@
 import { type CompletionModel, flagValues } from './completion-model.ts'
 import { assignment, branches, listSessions, ownFlags, placeNames, quoted } from './shell-text.ts'
-import { valueFunction } from './value-function.ts'
+import { valueFunction } from './shell-text.ts'
 
 /** What depends on no table. */
 const bashFunctions = `__halting_sessions() {

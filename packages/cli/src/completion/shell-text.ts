@@ -1,4 +1,4 @@
-import type { Candidates, CompletedCommand, CompletionModel } from './completion-model.ts'
+import type { Candidates, CompletedCommand, CompletionModel, flagValues } from './completion-model.ts'
 
 /** A text in single quotes, for bash and zsh: nothing in it is expanded. */
 export function quoted(text: string): string {
@@ -36,4 +36,23 @@ export function branches(rows: readonly (readonly [pattern: string, body: string
 export function assignment(candidates: Candidates): string {
   const kind = `__halting_kind=${quoted(candidates.kind)}`
   return candidates.kind === 'words' ? `${kind} __halting_words=${quoted(candidates.words.join(' '))}` : kind
+}
+
+/** The function of bash and zsh that says what the value of a flag is. */
+export function valueFunction(values: ReturnType<typeof flagValues>): string {
+  const rows = values.map(({ of, value, isOptional }) => ({
+    of,
+    body: `${assignment(value)}${isOptional ? ' __halting_optional=1' : ''}`,
+  }))
+  const byCommand = rows.filter(({ of }) => of.includes(' ')).map(({ of, body }) => [of, `${body}; return`] as const)
+  const byFlag = rows.filter(({ of }) => !of.includes(' ')).map(({ of, body }) => [of, body] as const)
+  return `# $1: the place; $2: a flag. Sets __halting_kind, which is empty for a switch, __halting_words and __halting_optional.
+__halting_value() {
+  __halting_kind='' __halting_words='' __halting_optional=''
+  case "$1 $2" in
+${branches(byCommand, '    ')}  esac
+  case "$2" in
+${branches(byFlag, '    ')}  esac
+}
+`
 }

@@ -1,5 +1,5 @@
 import { createSession } from '@halting/core/session'
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, rmSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,17 +7,17 @@ import { endings, type RunResult } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { portsOf } from '../flags/session-ports.ts'
 import { exitCodeOf, figuresOf, tokensOf } from '../headless/ending.ts'
-import { type Interruption, watchInterruption } from '../headless/interruption.ts'
+import { watchInterruption, type Interruption } from '../headless/interruption.ts'
 import { runOnce } from '../headless/run.ts'
 import { createStepPrinter } from '../headless/step-printer.ts'
 import { counted, elapsed, many, money } from '../io/figures.ts'
-import { type Style, styleFor } from '../io/style.ts'
+import { styleFor, type Style } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { queryOptionsOf, openToolbox } from '@halting/agent/open-session'
 import { openModels, noPlugins, noSettings } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
-import { changesBetween } from './changes.ts'
 import { pageFor } from '../io/page.ts'
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 
 const prompt = 'Read config.mjs and fix the bug on line 42. node check.mjs tells whether it works.'
 const rules = ['Edit(./config.mjs)', 'Bash(node check.mjs)']
@@ -145,4 +145,33 @@ function endingText(terminal: RunResult, model: string, interruption: Interrupti
   ]
   const lines = rows.map(([label = '', value = '']) => `  ${label.padEnd(11)}${value}`)
   return [style.bold(`Why it stopped (${figuresOf(terminal)})`), '', ...lines].join('\n')
+}
+
+/** A unified diff of the files of two folders; '' when they are the same. Files of `before` that the copy left out do not count. */
+function changesBetween(before: string, after: string): string {
+  return filesOf(after)
+    .map((name) => [name, contentOf(join(before, name)), contentOf(join(after, name))] as const)
+    .filter(([, old, now]) => old !== now)
+    .map(([name, old, now]) =>
+      createTwoFilesPatch(`a/${name}`, `b/${name}`, old, now, undefined, undefined, {
+        context: 3,
+        headerOptions: FILE_HEADERS_ONLY,
+      }),
+    )
+    .join('\n')
+}
+
+function filesOf(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
+    .toSorted()
+}
+
+function contentOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
 }

@@ -1,16 +1,19 @@
 import { homeFolder } from '@halting/policy/files'
-import { type Flags, wantsJson } from '../flags/flags.ts'
-import { oneLine } from '../io/figures.ts'
-import { type Style, styleFor } from '../io/style.ts'
+import { wantsJson, type Flags } from '../flags/flags.ts'
+import { oneLine, many, money } from '../io/figures.ts'
+import { styleFor, type Style } from '../io/style.ts'
 import type { Program } from '../program.ts'
-import { budgetFindings } from './budgets.ts'
-import { type Finding, type Patient } from './finding.ts'
-import { applyEnvironment } from '../flags/session-ports.ts'
+import type { Finding, Patient } from './finding.ts'
+import { applyEnvironment, portsOf, settingsFor, type RunSettings } from '../flags/session-ports.ts'
 import { programFindings } from './programs.ts'
-import { sessionStoreFindings } from './session-store.ts'
 import { serviceFindings } from './service.ts'
-import { settingsFindings } from './settings.ts'
 import { pageFor } from '../io/page.ts'
+import { ConfigurationError } from '@halting/core'
+import { describeModels, standingNames, noSettings, noPlugins } from '@halting/agent/session-settings'
+import type { BudgetReport } from '@halting/agent/budgets'
+import { minuteText } from '@halting/analysis/words'
+import { messageOf } from '@halting/core/adapters'
+import type { FoundFile } from '@halting/policy/settings'
 
 /**
  * `halting doctor`: looks at what a run needs, and says what to do about each thing that is not right. It asks the service
@@ -60,4 +63,89 @@ function textOf(findings: readonly Finding[], whole: string, style: Style): stri
   const broken = findings.filter(({ state }) => state === 'broken').length
   const verdict = broken === 0 ? whole : 'Fix the items marked !! first.'
   return `${lines.join('\n')}\n\n${verdict}\n`
+}
+
+/** Whether the ledger of standing budgets can be used, and what is left of those that count here, where the settings have some. */
+async function budgetFindings(program: Program, run: RunSettings): Promise<readonly Finding[]> {
+  const { budgets } = run.settings
+  if (budgets === undefined) return []
+  const owner = { cwd: program.cwd, env: program.env }
+  const { ledgerTrouble, reportBudgets } = await import('@halting/agent/budgets')
+  const { path, trouble } = ledgerTrouble(owner)
+  if (trouble !== undefined) return [broken(trouble, 'Use --ignore-standing-budgets to run without them.')]
+  try {
+    const ports = portsOf(program, run.choices)
+    const names = await standingNames(run, await describeModels(run, ports), ports)
+    const { budgets: reports } = await reportBudgets(owner, budgets)
+    const says = `${many(budgets.length, 'standing budget')}, counted in ${path}`
+    return [{ what: 'budgets', state: 'good', says }, ...reports.filter(({ name }) => names.includes(name)).map(leftOf)]
+  } catch (thrown) {
+    // A model without a price. What else is wrong with the model is said beside it.
+    return thrown instanceof ConfigurationError ? [broken(thrown.message)] : []
+  }
+}
+
+function broken(says: string, todo?: string): Finding {
+  return { what: 'budgets', state: 'broken', says, ...(todo !== undefined && { todo }) }
+}
+
+/** Where nothing is left no request is made; one with a model pattern may count none of this run's. */
+function leftOf({ name, model, leftUsd, reservedUsd, resetsAt }: BudgetReport): Finding {
+  const isUsedUp = leftUsd + reservedUsd <= 0
+  const says = `${money(leftUsd)} left of ${oneLine(name, 100)}, resets ${minuteText(resetsAt)}`
+  if (!isUsedUp) return { what: 'budgets', state: 'good', says }
+  return {
+    what: 'budgets',
+    state: model === undefined ? 'broken' : 'note',
+    says,
+    todo: 'Wait until then, raise it in your settings, or use --ignore-standing-budgets.',
+  }
+}
+
+/** Whether the session store can be reached, where there is one. */
+async function sessionStoreFindings(program: Program): Promise<readonly Finding[]> {
+  const { sessionStore } = program
+  if (sessionStore === undefined) return []
+  const what = 'session store'
+  const { copiesOf } = await import('../session-store/open-store.ts')
+  const copies = copiesOf(sessionStore, program)
+  try {
+    const { length } = await copies.list(program.cwd)
+    return [{ what, state: 'good', says: `${sessionStore.name}, ${many(length, 'session')} of this folder` }]
+  } catch (thrown) {
+    const todo = `${sessionStore.from} names it. Use --session-store files to start without it.`
+    return [{ what, state: 'broken', says: messageOf(thrown), todo }]
+  } finally {
+    await copies.close()
+  }
+}
+
+/** The settings files that are there: what counts of them, and what is passed over. */
+async function settingsFindings(
+  patient: Patient,
+): Promise<{ readonly findings: readonly Finding[]; readonly run: RunSettings }> {
+  try {
+    const run = await settingsFor(patient.flags, patient)
+    const { files, warnings } = run
+    if (files.length === 0) {
+      return { run, findings: [{ what: 'settings', state: 'good', says: 'no settings files' }] }
+    }
+    return { run, findings: [...files.map(findingOf), ...warnings.map(noted)] }
+  } catch (thrown) {
+    const { flags, env } = patient
+    return {
+      run: { ...noSettings, choices: flags, env, plugins: noPlugins },
+      findings: [{ what: 'settings', state: 'broken', says: messageOf(thrown) }],
+    }
+  }
+}
+
+function findingOf({ name, served, passedOver }: FoundFile): Finding {
+  const counts = served.length === 0 ? 'nothing in it applies' : `applies ${served.join(', ')}`
+  const ignored = passedOver.length === 0 ? '' : `; ignores ${passedOver.join(', ')}`
+  return { what: 'settings', state: passedOver.length === 0 ? 'good' : 'note', says: `${name}: ${counts}${ignored}` }
+}
+
+function noted(says: string): Finding {
+  return { what: 'settings', state: 'note', says }
 }

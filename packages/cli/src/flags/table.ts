@@ -6,7 +6,6 @@ import { sessionsFlags } from './rows/sessions.ts'
 import { limitsFlags } from './rows/limits.ts'
 import { goalsFlags } from './rows/goals.ts'
 import { toolsFlags } from './rows/tools.ts'
-import { loopFlags } from './rows/loop.ts'
 import { clusterFlags } from './rows/cluster.ts'
 import { programFlags } from './rows/program.ts'
 
@@ -20,7 +19,6 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
   ...sessionsFlags,
   ...limitsFlags,
   ...goalsFlags,
-  ...loopFlags,
   ...toolsFlags,
   ...clusterFlags,
   ...programFlags,

@@ -1,16 +1,18 @@
-import { gradeOf, isCopiedRun, outcomesOf } from '@halting/analysis'
+import { gradeOf, isCopiedRun, outcomesOf, type RunGrade } from '@halting/analysis'
 import { writerOf, type AnySession } from '@halting/analysis/sessions'
 import { firstPrompt } from '@halting/analysis/view'
 import { whose } from '@halting/agent/session-settings'
 import { noteGrade, readGrades, type NewGrade } from '@halting/journal'
-import { type Flags, wantsJson } from '../flags/flags.ts'
+import { wantsJson, type Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
 import { pricesFor, readNamedSession } from '../foreign/session-prices.ts'
-import { oneLine } from '../io/figures.ts'
+import { oneLine, many } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findFile } from '../stored-sessions/find-session.ts'
 import { UsageError } from '../usage-error.ts'
-import { gradesText, type ListedGrades } from './grade-text.ts'
+import { endingName } from '@halting/analysis/report'
+import { gradeText } from '@halting/analysis/words'
+import { fitted } from '../io/columns.ts'
 
 const gradeWords = ['good', 'bad', 'none'] as const
 
@@ -117,4 +119,38 @@ function gradesIn({ sessionId, runs, foreign }: AnySession, file: string, progra
 function notedText(noted: NewGrade['grade'], hadGrade: boolean, run: string): string {
   if (noted !== 'none') return `Graded ${noted}: ${run}`
   return hadGrade ? `Removed the grade of ${run}` : `There was no grade to remove: ${run}`
+}
+
+/** A run of a session, and how it came out. JSON. */
+interface ListedRun {
+  /** Counts from 1. */
+  readonly run: number
+  readonly runId: string
+  readonly prompt: string
+  /** Null for one that did not end. */
+  readonly ending: string | null
+  /** It was made in another session, where it counts. */
+  readonly isCopy: boolean
+  readonly grade: RunGrade | null
+}
+
+/** The grades of a session. JSON. */
+interface ListedGrades {
+  readonly sessionId: string
+  readonly program: string
+  readonly file: string
+  readonly runs: readonly ListedRun[]
+}
+
+/** A line for each run: its grade and who gave it, how it ended, and what was asked. */
+function gradesText({ sessionId, runs }: ListedGrades, width: number): string {
+  const rows = runs.map(({ run, grade, isCopy, ending, prompt }) => {
+    const says = isCopy ? 'a copy, graded where it was made' : gradeText(grade)
+    return [`run ${run}`, says, endingName(ending), oneLine(prompt, 200)]
+  })
+  const columns = [0, 1, 2].map((at) => Math.max(...rows.map((cells) => cells[at]?.length ?? 0)))
+  const lines = rows.map((cells) =>
+    fitted(`  ${cells.map((cell, at) => cell.padEnd(columns[at] ?? 0)).join('  ')}`.trimEnd(), width),
+  )
+  return `Session ${oneLine(sessionId, 100)}, ${many(runs.length, 'run')}\n${lines.join('\n')}\n`
 }

@@ -10,8 +10,8 @@ import type { Program } from '../program.ts'
 import { findFile } from '../stored-sessions/find-session.ts'
 import { usable } from '../stored-sessions/usable.ts'
 import { UsageError } from '../usage-error.ts'
-import { openBrowser } from './open-browser.ts'
 import { ShelfSource, type OpenShelf } from '@halting/analysis/view'
+import { spawn } from 'node:child_process'
 
 /** `halting inspect [SESSION|FOLDER|FILE …]`: a page over sessions, for this machine alone, until Ctrl-C; with `--output FILE` one session as a file. Changes nothing. */
 export async function inspect(flags: Flags, words: readonly string[], program: Program): Promise<number> {
@@ -129,5 +129,24 @@ function ended(): Promise<void> {
       resolve()
     }
     for (const name of names) process.on(name, end)
+  })
+}
+
+/** What opens an address in the person's browser. */
+function openerFor(platform: NodeJS.Platform): readonly [command: string, ...args: string[]] {
+  if (platform === 'darwin') return ['open']
+  // What stands first in quotes is a title.
+  return platform === 'win32' ? ['cmd', '/c', 'start', ''] : ['xdg-open']
+}
+
+/** Opens the address in a browser. Rejects where that cannot be begun; what becomes of it is for the person to see. */
+function openBrowser(url: string, env: Readonly<Record<string, string | undefined>>): Promise<void> {
+  const [command, ...args] = openerFor(process.platform)
+  return new Promise((resolve, reject) => {
+    const opener = spawn(command, [...args, url], { env, detached: true, stdio: 'ignore' })
+    opener.once('error', reject)
+    opener.once('spawn', resolve)
+    // The browser stays when the program leaves.
+    opener.unref()
   })
 }

@@ -1,23 +1,23 @@
 import { existsSync } from 'node:fs'
-import { memoryPlace, type MemoryPlace } from '@halting/agent'
+import { memoryPlace, keepsMemory, type MemoryPlace } from '@halting/agent'
 import {
   forgetNotes,
   holdingMemory,
-  type Memory,
   MemoryError,
   placedNotes,
   readMemory,
   undoDream,
+  type Memory,
   type Undone,
+  type Note,
 } from '@halting/agent/memory'
-import { type Flags, wantsJson } from '../flags/flags.ts'
+import { wantsJson, type Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
-import { many, money, oneLine, told } from '../io/figures.ts'
+import { many, money, oneLine, told, printable } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
+import { settingsFor, type RunSettings } from '../flags/session-ports.ts'
 import { whose } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
-import { factsOfMemory, factsOfNote, linesOfMemory, linesOfNote } from './told-memory.ts'
 
 const doings = ['list', 'show', 'forget', 'dream'] as const
 
@@ -182,4 +182,46 @@ async function undo({ run, place, words, program }: Called): Promise<number> {
         output.out(`Undone: the dream of ${undone.at}. Restored: ${undone.names.join(', ')}.\n`)
       return 0
   }
+}
+
+/** What `--json` tells of a memory. */
+function factsOfMemory(
+  { topics, problems }: Memory,
+  { path }: MemoryPlace,
+  { settings, env }: RunSettings,
+): { readonly [field: string]: unknown } {
+  return {
+    folder: path,
+    enabled: keepsMemory(settings, env),
+    topics: topics.map(({ name, description, notes }) => ({
+      topic: name,
+      description,
+      notes: notes.map((note) => factsOfNote(note, name)),
+    })),
+    problems,
+  }
+}
+
+function factsOfNote({ id, text, date, sources }: Note, topic: string): { readonly [field: string]: unknown } {
+  const from = sources.map(({ sessionId, messageId }) => ({ session_id: sessionId, message_uuid: messageId }))
+  return { id, topic, date, text, sources: from }
+}
+
+/** A line for each topic, and one for each note. */
+function linesOfMemory({ topics }: Memory, width: number): string {
+  return topics
+    .flatMap(({ name, description, notes }) => [
+      oneLine(`${name}: ${description} (${many(notes.length, 'note')})`, width),
+      ...notes.map(({ id, date, text }) => `  ${id}  ${date}  ${oneLine(text, width - 24)}`),
+    ])
+    .map((line) => `${line}\n`)
+    .join('')
+}
+
+/** All of a note, and where it comes from. */
+function linesOfNote({ id, text, date, sources }: Note, topic: string): string {
+  const from = sources.map(
+    ({ sessionId, messageId }) => `  from message ${printable(messageId)} of session ${printable(sessionId)}\n`,
+  )
+  return `${printable(text)}\n  ${id} in ${topic}, ${date}\n${from.join('')}`
 }

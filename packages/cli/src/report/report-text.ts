@@ -1,15 +1,10 @@
 import { calibrationTexts, calibrationTitle, costText } from '@halting/analysis/words'
-import { wrapped } from '../io/columns.ts'
+import { wrapped, columnsOf, fitted } from '../io/columns.ts'
 import { counted, elapsed, many, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { barLines } from '../why/bars.ts'
-import { tableLines } from './table.ts'
 import {
   worthTelling,
-  type Breakdown,
-  type Report,
-  type SessionSpent,
-  type SpentRow,
   budgetText,
   endingName,
   factsOf,
@@ -27,6 +22,10 @@ import {
   waitTexts,
   spentText,
   triedText,
+  type Breakdown,
+  type Report,
+  type SessionSpent,
+  type SpentRow,
 } from '@halting/analysis/report'
 
 interface Look {
@@ -234,4 +233,34 @@ function openLines({ open }: Report): readonly string[] {
     return `${session.slice(0, 8)} ${run}: ${costText(cost)}${goes}`
   })
   return open.length > mostRows ? [...lines, `and ${counted(open.length - mostRows)} more`] : lines
+}
+
+const gap = 2
+const indent = 2
+/** A name is told with so many columns at least, or its table has fewer figures. */
+const leastName = 10
+
+/**
+ * A name and its figures in columns. The name takes what the figures leave; where that is too little, figures at the end are left out. A last cell that
+ * is text stands to the left.
+ */
+function tableLines(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  width: number,
+  style: Style,
+): readonly string[] {
+  const all = [head, ...rows].map((row) => row.map((cell) => oneLine(cell, Infinity)))
+  const widths = head.map((_, column) => Math.max(...all.map((row) => columnsOf(row[column] ?? ''))))
+  let count = head.length
+  const figures = (): number => widths.slice(1, count).reduce((sum, each) => sum + each + gap, 0)
+  while (count > 2 && width - indent - figures() < Math.min(leastName, widths[0] ?? 0)) count--
+  const name = Math.max(1, Math.min(widths[0] ?? 0, width - indent - figures()))
+  const line = (cells: readonly string[]): string => {
+    const first = fitted(cells[0] ?? '', name)
+    const padded = ' '.repeat(indent) + first + ' '.repeat(name - columnsOf(first))
+    const others = widths.slice(1, count).map((columns, at) => (cells[at + 1] ?? '').padStart(columns + gap))
+    return fitted(`${padded}${others.join('')}`.trimEnd(), width)
+  }
+  return all.map((row, index) => (index === 0 ? style.dim(line(row)) : line(row)))
 }

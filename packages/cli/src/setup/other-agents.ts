@@ -5,8 +5,7 @@ import { configFolder } from '@halting/agent'
 import { isJsonObject } from '@halting/core/adapters'
 import type { Program } from '../program.ts'
 import type { RunSettings } from '../flags/session-ports.ts'
-import { parsedJsonc } from './jsonc.ts'
-import { type TomlTexts, tomlTexts } from './toml-texts.ts'
+import { tomlTexts, type TomlTexts } from './toml-texts.ts'
 
 /** What another agent of this person was told, and what of it serves here. Its keys and sign-ins are not looked at. */
 export interface AgentFinding {
@@ -201,4 +200,52 @@ function namesBelow({ tables }: TomlTexts, table: string): readonly string[] {
 /** An empty or relative variable names no folder of the person's own. */
 function folderIn(variable: string | undefined, usual: string): string {
   return variable !== undefined && isAbsolute(variable) ? variable : usual
+}
+
+/** What a JSON text with comments and commas too many says; undefined for what is none. One pass, whatever it holds. */
+export function parsedJsonc(text: string): unknown {
+  const pieces: string[] = []
+  let at = 0
+  while (at < text.length) {
+    const from = at
+    at = endOfPiece(text, at)
+    const piece = text.slice(from, at)
+    const isComment = piece.startsWith('//') || piece.startsWith('/*')
+    const last = pieces.length - 1
+    // A comma before the end of what it stands in is dropped there.
+    if (piece === '}' || piece === ']') pieces[last] = withoutLastComma(pieces[last] ?? '')
+    if (!isComment && piece.trim() !== '') pieces.push(piece)
+  }
+  try {
+    return JSON.parse(pieces.join('').replace(/^\uFEFF/, '')) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** Behind the text, the comment, the mark or the run of other characters that begins here. */
+function endOfPiece(text: string, start: number): number {
+  const first = text[start]
+  if (first === '"') return endOfText(text, start)
+  if (text.startsWith('//', start)) return endAt(text.indexOf('\n', start), text)
+  if (text.startsWith('/*', start)) return endAt(text.indexOf('*/', start + 2), text, 2)
+  if (first === '}' || first === ']' || first === '/') return start + 1
+  let end = start + 1
+  while (end < text.length && !'"}]/'.includes(text.charAt(end))) end++
+  return end
+}
+
+function withoutLastComma(piece: string): string {
+  const trimmed = piece.trimEnd()
+  return trimmed.endsWith(',') && !trimmed.startsWith('"') ? trimmed.slice(0, -1) : piece
+}
+
+function endOfText(text: string, start: number): number {
+  let at = start + 1
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
+  return at + 1
+}
+
+function endAt(found: number, text: string, more = 0): number {
+  return found < 0 ? text.length : found + more
 }

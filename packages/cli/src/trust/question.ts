@@ -1,7 +1,13 @@
-import type { Offer } from '@halting/policy'
-import { askLine, type AskedTerminal, isYes } from '../io/ask.ts'
-import { many, oneLine } from '../io/figures.ts'
+import { changeTrust, folderTrust, isTooBroad, readTrust, type Offer, type TrustOwner } from '@halting/policy'
+import { askLine, isYes, type AskedTerminal } from '../io/ask.ts'
+import { many, oneLine, told } from '../io/figures.ts'
 import { hidden, numbered } from '../io/seen.ts'
+import { projectOffers } from '@halting/policy/settings'
+import { realPath } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
+import type { Flags } from '../flags/flags.ts'
+import type { Program } from '../program.ts'
+import { trustedBy } from '../flags/session-ports.ts'
 
 /**
  * What trusting a folder would have run and loosened, a line each, all of it and whole: what was out of sight would count
@@ -49,4 +55,37 @@ function whole(text: string): string {
 /** Asks a person; anything but yes is no. */
 export async function askTrust(terminal: AskedTerminal): Promise<boolean> {
   return isYes(await askLine('Trust this folder and apply these settings from now on? [y/N] ', terminal))
+}
+
+/**
+ * Asks whether the folder is trusted, where its files bring something that does not count yet, before anything of it is read (spec R-TERM-62). A yes is on
+ * record; a no holds for this time. What was revoked is not asked about again.
+ */
+export async function trustAtStart(flags: Flags, program: Program, terminal: AskedTerminal): Promise<void> {
+  const { env, cwd, output } = program
+  const owner: TrustOwner = { cwd, env, home: homeFolder(env) }
+  const folder = realPath(cwd)
+  const isReading = flags.settingSources === undefined || flags.settingSources.includes('project')
+  if (!isReading || isTooBroad(folder, owner)) return
+  const once = trustedBy(flags, env)
+  const trust = await folderTrust({ ...owner, once })
+  const { records } = await readTrust(owner)
+  if (once !== undefined || records.get(folder)?.trusted === false) return
+  const { writtenOffers } = await import('@halting/agent/instructions')
+  const place = { ...owner, cwd: folder }
+  const offers = [...(await projectOffers(place)), ...(await writtenOffers(place))]
+  const waiting = offers.filter((offer) => !trust.lets(offer))
+  if (waiting.length === 0) return
+  output.err(offersText(folder, waiting))
+  if (!(await askTrust(terminal))) {
+    output.err(
+      told(
+        `${oneLine(folder, 200)} is not trusted: the settings listed above are ignored. Run halting trust to decide again.`,
+      ),
+    )
+    return
+  }
+  await changeTrust(owner, (all) => {
+    all.set(folder, { trusted: true, since: new Date().toISOString(), offers: offers.map(({ id }) => id) })
+  })
 }

@@ -18,9 +18,9 @@ import {
 } from '@halting/analysis/words'
 import { counted, elapsed, limitLabels, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
-import { afterLines } from './after-lines.ts'
 import { barLines, type BarRow } from './bars.ts'
-import { type RunExplanation, unreportedUsageText, type UnreportedUsage } from '@halting/analysis/why'
+import { unreportedUsageText, type RunExplanation, type UnreportedUsage } from '@halting/analysis/why'
+import type { RecordedStage } from '@halting/core/after'
 
 /** Why a run of a session stopped, and where it went; in lines of at most `width` columns but for the command. `now`: in milliseconds since 1970. */
 export function whyText(
@@ -361,4 +361,21 @@ function stepCost({ costUsd, unknownUsd }: StepFigures): string {
 
 function percent(share: number): string {
   return `${Math.round(share * 100)} %`
+}
+
+/** A line for each stage that came after a run. */
+function afterLines(stages: readonly RecordedStage[], columns: number): readonly string[] {
+  return stages.map((stage) => `  ${oneLine(`${stage.name}: ${stageText(stage)}`, columns - 2)}`)
+}
+
+function stageText({ most, ended }: RecordedStage): string {
+  if (ended === null) return `killed before it finished. It may have cost ${moneyAtMost(most.nanos / 1e9)}`
+  const { reason, message, turns, tokens, costUsd, committedUsd, durationMs } = ended
+  const figures = [
+    many(turns, 'turn'),
+    `${counted(tokens)} tokens`,
+    ...(committedUsd > 0 ? [costText({ costUsd, unknownUsd: Math.round((committedUsd - costUsd) * 1e9) / 1e9 })] : []),
+    elapsed(durationMs),
+  ]
+  return `${reason}, ${figures.join(', ')}${message === '' ? '' : `: ${message}`}`
 }

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { isLogDisabled, watchFullDisk } from '../../src/cluster/full-disk.ts'
+import { isLogDisabled, watchFullDisk } from '../../src/cluster/dev.ts'
 
 const row = (status: string, value: string): string =>
   `restate_log_server_store_records_total{cluster_name="x",node_name="n1",status="${status}"} ${value}\n`

@@ -1,6 +1,6 @@
 // Holds a rule of docs/spec: R-WORK-8: what a model of a cluster writes is no command for the terminal of who asks.
 import { afterEach, expect, test } from 'vitest'
-import { listOfCluster } from '../../src/cluster/list.ts'
+import { listOfCluster } from '../../src/cluster/sessions.ts'
 import { promptOnCluster } from '../../src/cluster/prompt.ts'
 import type { Flags } from '../../src/flags/flags.ts'
 import { whatIfCommand } from '../../src/what-if/what-if.ts'

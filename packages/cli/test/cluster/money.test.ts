@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { flagOf } from '../../src/flags/session-ports.ts'
 import { Gates, gateLimits, gateName } from '../../src/cluster/gates.ts'
 import { bucketAt, payloadsAt } from '../../src/cluster/payloads.ts'
-import { tenantFor } from '../../src/cluster/tenants.ts'
+import { tenantFor } from '../../src/cluster/serve.ts'
 import { openModels } from '@halting/agent/session-settings'
 import { installProgram, run, runHere } from '../support/program.ts'
 

@@ -5,7 +5,7 @@ import { ConfigurationError, type SdkMessage } from '@halting/core'
 import { createTranslator } from '@halting/core/adapters'
 import { expect, test } from 'vitest'
 import { ownRun } from '../../src/cluster/own-run.ts'
-import { withWholeTexts } from '../../src/cluster/whole-texts.ts'
+import { withWholeTexts } from '../../src/cluster/prompt.ts'
 
 /** A session that tells what the test has it tell. */
 function setting(messageId: string | undefined) {

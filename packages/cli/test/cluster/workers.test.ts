@@ -6,7 +6,7 @@ import type { Session } from '@halting/core/session'
 import { ConfigurationError, type SettingsChange } from '@halting/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { flagsOfSession, readOpening } from '../../src/cluster/opening.ts'
-import { heldToLimits } from '../../src/cluster/worker-limits.ts'
+import { heldToLimits } from '../../src/cluster/worker-sessions.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
 
 let folder = ''
