@@ -1,9 +1,9 @@
-import { checkAgreement, checkOnePrompt, checkOneSession, warningsOf } from './flags/agreement.ts'
-import { type Command, isCommand, readWord, refuseSlip } from './flags/commands.ts'
+import { checkFlagConflicts, checkOnePrompt, checkOneSession, flagWarnings } from './flags/flag-conflicts.ts'
+import { type Command, isCommand, interpretWord, refuseMisspelledCommand } from './flags/commands.ts'
 import type { Flags } from './flags/flags.ts'
 import { refuseFlagsOfOthers, refuseLimits } from './flags/flag-commands.ts'
 import type { HelpPage } from './flags/help.ts'
-import { argumentGroups, type Parsed, parseFlags } from './flags/parse.ts'
+import { argumentGroups, type ParsedArguments, parseFlags } from './flags/parse.ts'
 import { FailedError } from './failed-error.ts'
 import { InterruptedError } from './interrupted-error.ts'
 import { signalExitCodes } from './io/exit-codes.ts'
@@ -27,11 +27,11 @@ export function main(argv: readonly string[]): Promise<number> {
 }
 
 /** The same with what is given around it: `cwd` is asked once, and may throw. */
-export async function mainWith(around: Omit<Program, 'cwd'> & { readonly cwd: () => string }): Promise<number> {
-  const { output, cwd } = around
-  const exitCode = await (async () => dispatch({ ...around, cwd: cwd() }))().catch((thrown: unknown) => {
+export async function mainWith(program: Omit<Program, 'cwd'> & { readonly cwd: () => string }): Promise<number> {
+  const { output, cwd } = program
+  const exitCode = await (async () => dispatch({ ...program, cwd: cwd() }))().catch((thrown: unknown) => {
     if (thrown instanceof InterruptedError) return signalExitCodes.SIGINT
-    output.err(told(toldError(thrown)))
+    output.err(told(errorText(thrown)))
     return isUsage(thrown) ? 2 : 1
   })
   await output.flush()
@@ -60,27 +60,27 @@ async function dispatch(program: Program): Promise<number> {
       const { pageNamed } = await import('./flags/help-page.ts')
       return showHelp(pageNamed(others), program)
     }
-    const read = parsed(others, command)
+    const parsed = parseArguments(others, command)
     return (
-      serveProgramFlags(read, program, command) ??
-      withSessionStore(read.flags, program, command, (withStore) => runCommand(command, read, withStore))
+      serveProgramFlags(parsed, program, command) ??
+      withSessionStore(parsed.flags, program, command, (withStore) => runCommand(command, parsed, withStore))
     )
   }
   if (isHosted(program.argv)) {
     const { hosted } = await import('./host/hosted.ts')
-    const read = hosted(program)
+    const parsed = hosted(program)
     return (
-      serveProgramFlags({ flags: read.flags, words: [] }, program) ??
-      withSessionStore(read.flags, program, undefined, (withStore) => read.serve(withStore))
+      serveProgramFlags({ flags: parsed.flags, words: [] }, program) ??
+      withSessionStore(parsed.flags, program, undefined, (withStore) => parsed.serve(withStore))
     )
   }
-  const { flags, words } = parsed(program.argv)
+  const { flags, words } = parseArguments(program.argv)
   const served = serveProgramFlags({ flags, words }, program)
   if (served !== undefined) return served
   const [word] = words
   if (word !== undefined && mayBeCommand(word, flags, program.argv)) {
-    const read = readWord(word)
-    if (read.kind === 'slip') return askSlip(word, read.of, program)
+    const parsed = interpretWord(word)
+    if (parsed.kind === 'slip') return askAboutMisspelling(word, parsed.of, program)
   }
   return withSessionStore(flags, program, undefined, (withStore) => runOrFirstStart(flags, words, withStore))
 }
@@ -92,8 +92,8 @@ async function withSessionStore(
   command: Command | undefined,
   work: (program: Program) => Promise<number>,
 ): Promise<number> {
-  const { withWantedStore } = await import('./session-store/wanted-store.ts')
-  const wanted = await withWantedStore(flags, program, command)
+  const { withConfiguredStore } = await import('./session-store/configured-store.ts')
+  const wanted = await withConfiguredStore(flags, program, command)
   if (wanted.sessionStore === undefined) return work(wanted)
   const { openSessionStore } = await import('./session-store/open-store.ts')
   const opened = openSessionStore(wanted.sessionStore, wanted)
@@ -130,9 +130,10 @@ function mayBeCommand(word: string, flags: Flags, argv: readonly string[]): bool
 }
 
 /** A slip must not cost a request, and a prompt must not be refused: a person is asked which it is. */
-async function askSlip(word: string, command: Command, program: Program): Promise<number> {
+async function askAboutMisspelling(word: string, command: Command, program: Program): Promise<number> {
   const { stdin, output } = program
-  if (!stdin.isTTY || !output.isTerminal.stdout || !output.isTerminal.stderr) return refuseSlip(word, command)
+  if (!stdin.isTTY || !output.isTerminal.stdout || !output.isTerminal.stderr)
+    return refuseMisspelledCommand(word, command)
   const { askLine } = await import('./io/ask.ts')
   output.err(`There is no command "${word}".\n`)
   const question = `Run halting ${command} (c), send it as a prompt (p), or quit (Enter)? [c/p/Q] `
@@ -154,23 +155,23 @@ function isHosted(argv: readonly string[]): boolean {
 
 const oneCommand = 'halting permissions takes one Bash command. Put it in quotes: halting permissions "npm test".'
 
-function parsed(argv: readonly string[], command?: Command): Parsed {
-  const read = parseFlags(argv, { command })
-  if (read.flags.help === true || read.flags.version === true) return read
-  checkAgreement(read.flags)
-  if (command !== undefined && takesSession.has(command)) checkOneSession(command, read.words)
-  else if (command === 'permissions' && read.words.length > 1) throw new UsageError(oneCommand)
-  else if (command === undefined || !takesWords.has(command)) checkOnePrompt(read.words)
-  const [word] = read.words
+function parseArguments(argv: readonly string[], command?: Command): ParsedArguments {
+  const parsed = parseFlags(argv, { command })
+  if (parsed.flags.help === true || parsed.flags.version === true) return parsed
+  checkFlagConflicts(parsed.flags)
+  if (command !== undefined && takesSession.has(command)) checkOneSession(command, parsed.words)
+  else if (command === 'permissions' && parsed.words.length > 1) throw new UsageError(oneCommand)
+  else if (command === undefined || !takesWords.has(command)) checkOnePrompt(parsed.words)
+  const [word] = parsed.words
   if (command !== undefined && !takesWord.has(command) && !takesWords.has(command) && word !== undefined) {
     throw new UsageError(
       `halting ${command} takes only flags. To send "${command} ${word} …" as a prompt, put it in quotes after -p.`,
     )
   }
-  refuseFlagsOfOthers(read.flags, command)
-  refuseLimits(read.flags, command)
-  refuseFlagsOfClusters(read.flags, command)
-  return read
+  refuseFlagsOfOthers(parsed.flags, command)
+  refuseLimits(parsed.flags, command)
+  refuseFlagsOfClusters(parsed.flags, command)
+  return parsed
 }
 
 /** @throws UsageError for a flag of clusters that says nothing to this command. */
@@ -226,7 +227,11 @@ const takesWord: ReadonlySet<Command | undefined> = new Set<Command>([
   ...takesSession,
 ])
 
-function serveProgramFlags({ flags, words }: Parsed, program: Program, command?: Command): Promise<number> | undefined {
+function serveProgramFlags(
+  { flags, words }: ParsedArguments,
+  program: Program,
+  command?: Command,
+): Promise<number> | undefined {
   if (flags.version === true) return showVersion(program)
   return flags.help === true ? showHelpOfCall({ flags, words }, program, command) : undefined
 }
@@ -256,21 +261,21 @@ async function runPrompt(flags: Flags, words: readonly string[], program: Progra
     return promptOnCluster(flags, words, program)
   }
   if (isInteractive) {
-    for (const warning of warningsOf(flags)) output.err(told(warning))
+    for (const warning of flagWarnings(flags)) output.err(told(warning))
     const { runTerminal } = await import('./terminal/run-terminal.ts')
     return runTerminal(flags, words, program)
   }
   if (flags.resume === '') {
-    const { tellWhatToResume } = await import('./sessions/sessions.ts')
-    return tellWhatToResume(program)
+    const { printResumableSessions } = await import('./sessions/sessions.ts')
+    return printResumableSessions(program)
   }
-  for (const warning of warningsOf(flags)) output.err(told(warning))
+  for (const warning of flagWarnings(flags)) output.err(told(warning))
   const { headless } = await import('./headless/headless.ts')
   return headless(flags, words, program)
 }
 
 /** Editors append a word to their own call of `halting acp` to have a key set up in a terminal (spec R-ACP-19). */
-async function runAcp({ flags, words: [word] }: Parsed, program: Program): Promise<number> {
+async function runAcp({ flags, words: [word] }: ParsedArguments, program: Program): Promise<number> {
   if (word === undefined) {
     const { acp } = await import('./acp/acp.ts')
     return acp(flags, program)
@@ -283,7 +288,7 @@ async function runAcp({ flags, words: [word] }: Parsed, program: Program): Promi
 
 async function runCommand(
   command: Exclude<Command, 'mcp' | 'help'>,
-  { flags, words }: Parsed,
+  { flags, words }: ParsedArguments,
   program: Program,
 ): Promise<number> {
   switch (command) {
@@ -355,7 +360,7 @@ async function runCommand(
 /** Commands that show what settings come to. */
 async function runOnSettings(
   command: 'config' | 'permissions' | 'trust',
-  { flags, words }: Parsed,
+  { flags, words }: ParsedArguments,
   program: Program,
 ): Promise<number> {
   switch (command) {
@@ -377,7 +382,7 @@ async function runOnSettings(
 /** Commands over finished sessions. */
 async function runOverSessions(
   command: 'grade' | 'replay' | 'report' | 'what-if' | 'why',
-  { flags, words }: Parsed,
+  { flags, words }: ParsedArguments,
   program: Program,
 ): Promise<number> {
   switch (command) {
@@ -407,7 +412,7 @@ async function runOverSessions(
 /** Commands that change what is kept of sessions, or their files. */
 async function runOnSession(
   command: 'rewind' | 'sessions' | 'undo',
-  { flags, words }: Parsed,
+  { flags, words }: ParsedArguments,
   program: Program,
 ): Promise<number> {
   switch (command) {
@@ -429,7 +434,7 @@ async function runOnSession(
 /** Commands that are about no session of a person. */
 async function runWithoutSession(
   command: 'completion' | 'demo' | 'init',
-  { flags, words }: Parsed,
+  { flags, words }: ParsedArguments,
   program: Program,
 ): Promise<number> {
   if (command === 'completion') {
@@ -445,26 +450,30 @@ async function runWithoutSession(
 }
 
 async function runLoop(flags: Flags, words: readonly string[], program: Program): Promise<number> {
-  for (const warning of warningsOf(flags)) program.output.err(told(warning))
+  for (const warning of flagWarnings(flags)) program.output.err(told(warning))
   const { loop } = await import('./loop/loop.ts')
   return loop(flags, words, program)
 }
 
-async function runCluster(command: 'cluster' | 'serve', { flags, words }: Parsed, program: Program): Promise<number> {
+async function runCluster(
+  command: 'cluster' | 'serve',
+  { flags, words }: ParsedArguments,
+  program: Program,
+): Promise<number> {
   if (command === 'serve') {
     const { serve } = await import('./cluster/serve.ts')
     return serve(flags, program)
   }
   const [what, ...others] = words
   if (what === 'budget') {
-    const { budget } = await import('./cluster/budget.ts')
-    return budget(flags, others, program)
+    const { tenantBudget } = await import('./cluster/tenant-budget.ts')
+    return tenantBudget(flags, others, program)
   }
   const { cluster } = await import('./cluster/dev.ts')
   return cluster(flags, words, program)
 }
 
-async function showHelpOfCall({ flags, words }: Parsed, program: Program, command?: Command): Promise<number> {
+async function showHelpOfCall({ flags, words }: ParsedArguments, program: Program, command?: Command): Promise<number> {
   const { pageForCall } = await import('./flags/help-page.ts')
   return showHelp(pageForCall(command, flags, words), program)
 }
@@ -488,7 +497,7 @@ function isUsage(thrown: unknown): boolean {
   )
 }
 
-function toldError(thrown: unknown): string {
+function errorText(thrown: unknown): string {
   if ((isUsage(thrown) && thrown instanceof Error) || thrown instanceof FailedError) return thrown.message
   // A disk or a store failed at the very end, or an update replaced the program (bin/halting.js): it is nobody's mistake in here.
   if (thrown instanceof Error && 'code' in thrown && ['driver', 'replaced'].includes(String(thrown.code)))

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { commandNames, isCommand, readWord } from '../src/flags/commands.ts'
+import { commandNames, isCommand, interpretWord } from '../src/flags/commands.ts'
 import { installProgram, programPath, run, script } from './support/program.ts'
 
 installProgram()
@@ -101,7 +101,7 @@ describe('a single word', () => {
 
 test('reserved words are those that the specification names, and none of them is a command', () => {
   const words = 'test eval run ps attach logs stop wait worktrees'.split(' ')
-  for (const word of words) expect(() => readWord(word)).toThrow(`"${word}" is reserved`)
+  for (const word of words) expect(() => interpretWord(word)).toThrow(`"${word}" is reserved`)
   expect(words.filter(isCommand)).toEqual([])
 })
 
@@ -111,7 +111,7 @@ test.each([
   ['docter', { kind: 'slip', of: 'doctor' }],
   ['udno', { kind: 'slip', of: 'undo' }],
 ])('%s is %j', (word, expected) => {
-  expect(readWord(word)).toEqual(expected)
+  expect(interpretWord(word)).toEqual(expected)
 })
 
 test.each([

@@ -1,14 +1,14 @@
 // Help and refusals of flags, for every flag and command, as they were recorded: HALTING_WRITE=1 writes them anew, after a change of what a person reads.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { checkAgreement } from '../src/flags/agreement.ts'
+import { checkFlagConflicts } from '../src/flags/flag-conflicts.ts'
 import { commandHelp, partHelp } from '../src/flags/command-help.ts'
 import { commandTable } from '../src/flags/command-table.ts'
 import { commandNames, isCommand } from '../src/flags/commands.ts'
 import type { Flags } from '../src/flags/flags.ts'
 import { pageForCall, pageNamed } from '../src/flags/help-page.ts'
 import { flagTopics, type HelpPage, helpText } from '../src/flags/help.ts'
-import { flagsForRuns, flagsOf, refuseFlagsOfOthers, refuseLimits } from '../src/flags/flag-commands.ts'
+import { flagsForRuns, commandFlags, refuseFlagsOfOthers, refuseLimits } from '../src/flags/flag-commands.ts'
 import { parseFlags } from '../src/flags/parse.ts'
 import { flagTable } from '../src/flags/table.ts'
 
@@ -105,7 +105,9 @@ test('the flags of a part of a command are flags of the command', () => {
     const [command = ''] = name.split(' ')
     if (!isCommand(command)) throw new Error(`${command} is not a command.`)
     const known =
-      commandTable[command].takes === 'flags of runs' ? [...flagsOf(command), ...flagsForRuns()] : flagsOf(command)
+      commandTable[command].takes === 'flags of runs'
+        ? [...commandFlags(command), ...flagsForRuns()]
+        : commandFlags(command)
     expect([name, flags.filter((flag) => !known.includes(flagTable[flag]))]).toEqual([name, []])
   }
 })
@@ -128,7 +130,7 @@ test('each flag is in the help of all flags once, in one topic, and in that of e
     expect(topics.filter((line) => line.startsWith(`  ${names.join(', ')}`)).length).toBeGreaterThan(0)
   for (const command of commandNames.filter((name) => name !== 'mcp')) {
     const text = helpText({ kind: 'command', command }, 80)
-    expect([command, flagsOf(command).filter(({ names }) => rowsOf(text, names) !== 1)]).toEqual([command, []])
+    expect([command, commandFlags(command).filter(({ names }) => rowsOf(text, names) !== 1)]).toEqual([command, []])
     const { flags = [], topics = [] } = commandHelp[command]
     const ofRuns = flagsForRuns().filter(
       (flag) => topics.includes(flag.topic) || flags.some((name) => flagTable[name] === flag),
@@ -214,7 +216,7 @@ test('what is said of one flag alone, and of one beside each way to talk', () =>
     faces.map((face) => {
       // Only whether a flag was given counts here, or that it is on.
       const flags = { [name]: true, ...face } as Flags
-      return `${name} ${JSON.stringify(face)}: ${messageOf(() => checkAgreement(flags))}`
+      return `${name} ${JSON.stringify(face)}: ${messageOf(() => checkFlagConflicts(flags))}`
     }),
   )
   const all = sorted(lines)

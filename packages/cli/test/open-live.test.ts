@@ -7,9 +7,9 @@ import type { SessionEvent } from '@halting/core/session'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { Flags } from '../src/flags/flags.ts'
 import type { Program } from '../src/program.ts'
-import type { Face } from '../src/flags/open-session.ts'
+import type { LiveFrontend } from '../src/flags/open-session.ts'
 import type { LiveSession } from '../src/flags/open-session.ts'
-import { openLive } from '../src/flags/open-session.ts'
+import { openLiveSession } from '../src/flags/open-session.ts'
 import { server } from './support/servers.ts'
 import { createHandIn } from '../src/terminal/app/hand-in.ts'
 import { openSessionOf } from '../src/terminal/app/open-session.ts'
@@ -59,8 +59,8 @@ async function world(replies: readonly unknown[]): Promise<{
   }
 }
 
-async function open(flags: Flags, program: Program, face: Partial<Face> = {}): Promise<LiveSession> {
-  const live = await openLive(flags, program, { answersQuestions: false, ...face })
+async function open(flags: Flags, program: Program, face: Partial<LiveFrontend> = {}): Promise<LiveSession> {
+  const live = await openLiveSession(flags, program, { answersQuestions: false, ...face })
   opened.push(live)
   return live
 }

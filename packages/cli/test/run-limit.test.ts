@@ -6,7 +6,7 @@ import type { RunResult } from '@halting/core'
 import { startScriptedServer } from '@halting/models/scripted'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Flags } from '../src/flags/flags.ts'
-import { type Face, type LiveSession, openLive } from '../src/flags/open-session.ts'
+import { type LiveFrontend, type LiveSession, openLiveSession } from '../src/flags/open-session.ts'
 import { parseFlags } from '../src/flags/parse.ts'
 import { runLimitOfPrint } from '../src/flags/run-limit.ts'
 import type { Program } from '../src/program.ts'
@@ -28,7 +28,7 @@ interface World {
   readonly cwd: string
   readonly url: string
   readonly notes: readonly string[]
-  readonly open: (flags: Flags, face?: Partial<Face>) => Promise<LiveSession>
+  readonly open: (flags: Flags, face?: Partial<LiveFrontend>) => Promise<LiveSession>
   readonly ownSettings: (settings: object) => void
   readonly projectSettings: (settings: object) => void
 }
@@ -63,7 +63,7 @@ async function world(replies: readonly unknown[] = []): Promise<World> {
     ownSettings: (settings) => write(home, settings),
     projectSettings: (settings) => write(cwd, settings),
     async open(flags, face = {}) {
-      const live = await openLive({ model: priced, ...flags }, program, { answersQuestions: false, ...face })
+      const live = await openLiveSession({ model: priced, ...flags }, program, { answersQuestions: false, ...face })
       onTestFinished(() => live.session.close())
       return live
     },

@@ -26,8 +26,8 @@ import {
   type Ended,
   projectName,
 } from './support/program.ts'
-import { linesOf as textOf } from '../src/sessions/session-text.ts'
-import { toldLines } from '../src/sessions/told-lines.ts'
+import { sessionLines as textOf } from '../src/sessions/session-text.ts'
+import { transcriptLines } from '../src/sessions/transcript-lines.ts'
 
 installProgram()
 
@@ -355,7 +355,7 @@ test('R-SESS-8b: of what is not of the model, halting sessions show tells apart 
     return { kind: 'user', id: content, message: { role: 'user', content }, origin } as const
   }
   const kept = user('prompt', 'fix it').message
-  const shown = toldLines(
+  const shown = transcriptLines(
     Transcript.of([
       user('prompt', 'fix it'),
       user('hook', 'lost in the compaction'),
@@ -380,7 +380,7 @@ test('R-SESS-8b: of what is not of the model, halting sessions show tells apart 
     '[hook] The tests fail.',
     '> hurry',
   ])
-  expect(toldLines(Transcript.of([user('loop', 'bash_1 has ended in a fire.')]), 24)[0]).toHaveLength(24)
+  expect(transcriptLines(Transcript.of([user('loop', 'bash_1 has ended in a fire.')]), 24)[0]).toHaveLength(24)
 })
 
 describe('halting sessions', () => {

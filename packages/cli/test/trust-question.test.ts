@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { projectOffers } from '@halting/policy/settings'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { offersText } from '../src/trust/question.ts'
+import { offersText } from '../src/trust/trust-question.ts'
 
 /** The lines about a project with these settings. */
 async function shown(settings: object): Promise<readonly string[]> {

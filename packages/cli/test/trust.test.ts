@@ -14,7 +14,7 @@ import { PassThrough } from 'node:stream'
 import { keyVariables, keyVariablesOf, knownModels } from '@halting/models'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { InterruptedError } from '../src/interrupted-error.ts'
-import { askTrust } from '../src/trust/question.ts'
+import { askTrust } from '../src/trust/trust-question.ts'
 import { call, here, installProgram, linesOf, run, script } from './support/program.ts'
 
 installProgram()

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { settingsOf, type WaitDefault } from '@halting/agent/session-settings'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { flagsOfSession, openingOf, readOpening } from '../src/cluster/opening.ts'
+import { flagsWithOpening, openingFromFlags, parseOpening } from '../src/cluster/session-opening.ts'
 import type { Flags } from '../src/flags/flags.ts'
 import { waitOfPeople } from '../src/flags/run-limit.ts'
 import { flagOf } from '../src/flags/session-ports.ts'
@@ -65,13 +65,13 @@ describe('who says how long a run waits', () => {
 })
 
 test('a session on a cluster waits as it was opened, at most as long as its worker says', () => {
-  const opening = readOpening({ ...openingOf({ waitForLimits: 2 * hour }) })
-  expect(flagsOfSession({}, opening).waitForLimits).toBe(2 * hour)
-  expect(flagsOfSession({ waitForLimits: hour }, opening).waitForLimits).toBe(hour)
-  expect(flagsOfSession({ waitForLimits: hour }, readOpening({})).waitForLimits).toBe(hour)
-  expect(flagsOfSession({ waitForLimits: hour }, openingOf({ waitForLimits: 0 })).waitForLimits).toBe(0)
+  const opening = parseOpening({ ...openingFromFlags({ waitForLimits: 2 * hour }) })
+  expect(flagsWithOpening({}, opening).waitForLimits).toBe(2 * hour)
+  expect(flagsWithOpening({ waitForLimits: hour }, opening).waitForLimits).toBe(hour)
+  expect(flagsWithOpening({ waitForLimits: hour }, parseOpening({})).waitForLimits).toBe(hour)
+  expect(flagsWithOpening({ waitForLimits: hour }, openingFromFlags({ waitForLimits: 0 })).waitForLimits).toBe(0)
   for (const wrong of [-1, '8h', 32 * 24 * hour, null])
-    expect(() => readOpening({ waitForLimitsMs: wrong })).toThrow(
+    expect(() => parseOpening({ waitForLimitsMs: wrong })).toThrow(
       'waitForLimitsMs in the session options must be a number',
     )
 })

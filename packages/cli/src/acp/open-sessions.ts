@@ -6,7 +6,7 @@ import { linesOfTold, oneLine, told } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 import type { Program } from '../program.ts'
 import { listedAliases, modelsWithKey } from '@halting/agent/session-settings'
-import { openLive } from '../flags/open-session.ts'
+import { openLiveSession } from '../flags/open-session.ts'
 import { missingKeyOf } from '../flags/missing-key.ts'
 import { UsageError } from '../usage-error.ts'
 import { clientFiles } from './client-files.ts'
@@ -27,7 +27,8 @@ export async function openerOf(flags: Flags, program: Program): Promise<Opener> 
   ] as const)
     if (given !== undefined)
       throw new UsageError(`halting acp opens the sessions that the editor asks for. Remove ${flag}.`)
-  if (flags.cluster !== undefined) return (await import('../cluster/acp-sessions.ts')).openerOnCluster(flags, program)
+  if (flags.cluster !== undefined)
+    return (await import('../cluster/acp-sessions.ts')).clusterSessionOpener(flags, program)
   const absolute = (folders: readonly string[]): readonly string[] => folders.map((path) => resolve(program.cwd, path))
   // A session is in a folder of the editor's: what lies there is not what was named at the start.
   const own: Flags = {
@@ -57,7 +58,7 @@ async function openIn(request: OpenRequest, flags: Flags, program: Program): Pro
   }
   const note = (text: string): void => notes.output.err(told(oneLine(text, 1_000)))
   const questions = new ServerQuestions({ client, capabilities, note })
-  const live = await openLive(
+  const live = await openLiveSession(
     own,
     { ...program, cwd, output: notes.output },
     {

@@ -18,17 +18,17 @@ import {
 } from '@halting/agent/open-session'
 import { describeModels, standingNames, whose } from '@halting/agent/session-settings'
 import { boundsText, helpfulBounds } from './bounds-text.ts'
-import { forecastText, type GivenLimits } from './forecast-text.ts'
+import { forecastText, type FlagLimits } from './forecast-text.ts'
 import { runLimitOfPrint } from '../flags/run-limit.ts'
-import { portsOf, settingsFor, type RunSettings } from '../flags/session-ports.ts'
+import { sessionPorts, settingsFor, type RunSettings } from '../flags/session-ports.ts'
 import { pageFor } from '../io/page.ts'
 
 /** `halting check`: what a run with these flags is likely to come to, and cannot exceed. Runs nothing, asks nobody, needs no key. */
-export async function check(given: Flags, program: Program): Promise<number> {
+export async function check(flags: Flags, program: Program): Promise<number> {
   const { output } = program
-  const run = await settingsFor(given, program, runLimitOfPrint)
+  const run = await settingsFor(flags, program, runLimitOfPrint)
   const { env, settings } = run
-  const ports = portsOf({ ...program, env }, given)
+  const ports = sessionPorts({ ...program, env }, flags)
   const toolbox = openToolbox(run, ports)
   const models = await describeModels(run, ports)
   for (const warning of models.warnings) output.err(told(warning))
@@ -39,21 +39,24 @@ export async function check(given: Flags, program: Program): Promise<number> {
   const options = {
     ...(await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)),
     ...goals,
-    ...pauseOf(run),
+    ...pauseOptions(run),
   }
   const standing = await standingNames(run, models, ports)
-  const bounds = { ...asFlagIsCalled(certificate(options)), ...(standing.length > 0 && { standingBudgets: standing }) }
+  const bounds = {
+    ...withTokenFlagName(certificate(options)),
+    ...(standing.length > 0 && { standingBudgets: standing }),
+  }
   const likely = forecast(options)
   const { model, smallModel = model } = models
   const notes = { owner: whose(ports), settings, model: smallModel }
   const after = await afterBounds(run.choices, notes)
-  const helpful = helpfulBounds(bounds, { options, forecast: likely, defaults: defaultsIn(run) })
+  const helpful = helpfulBounds(bounds, { options, forecast: likely, defaults: defaultLimits(run) })
   const { halts, standingBudgets = [], notes: remarks } = bounds
   const sections = [
-    forecastText({ ...likely, model: oneLine(models.model.id, 100) }, limitsOf(options)),
+    forecastText({ ...likely, model: oneLine(models.model.id, 100) }, flagLimits(options)),
     boundsText(helpful, halts, styleFor(output.isTerminal.stdout, env)),
     standingBudgets.length === 0 ? [] : [`Standing budgets also apply: ${standingBudgets.join(', ')}.`],
-    ...remarks.map((remark) => [asFlagsAreCalled(remark, options)]),
+    ...remarks.map((remark) => [withFlagNames(remark, options)]),
     goalsText(goals),
     after.map(afterText),
   ]
@@ -69,17 +72,17 @@ export async function check(given: Flags, program: Program): Promise<number> {
 }
 
 /** The library calls the limit `maxTotalTokens`; `halting check` calls it `maxTokens`, as its flag and its JSON always have. */
-function asFlagIsCalled(bounds: Certificate): Certificate {
+function withTokenFlagName(bounds: Certificate): Certificate {
   const { tokens } = bounds
   return { ...bounds, tokens: { ...tokens, because: tokens.because.replace(/^maxTotalTokens\b/, 'maxTokens') } }
 }
 
-function limitsOf({ maxBudgetUsd, maxRunUsd, maxTotalTokens }: RunOptions): GivenLimits {
+function flagLimits({ maxBudgetUsd, maxRunUsd, maxTotalTokens }: RunOptions): FlagLimits {
   return { maxBudgetUsd, maxRunUsd, maxTokens: maxTotalTokens }
 }
 
 /** Limits that hold although nobody gave them. */
-function defaultsIn({ limitSources = {} }: RunSettings): readonly FlagLimit[] {
+function defaultLimits({ limitSources = {} }: RunSettings): readonly FlagLimit[] {
   const { maxTurns, maxRunUsd } = limitSources
   return [
     ...(maxTurns === undefined ? (['maxTurns'] as const) : []),
@@ -88,7 +91,7 @@ function defaultsIn({ limitSources = {} }: RunSettings): readonly FlagLimit[] {
 }
 
 /** The library calls them `waitForLimitsMs` and `pauseForMs` (spec R-SERV-13, R-PAUSE-11c). */
-function asFlagsAreCalled(remark: string, { waitForLimitsMs = 0, pauseForMs }: RunOptions): string {
+function withFlagNames(remark: string, { waitForLimitsMs = 0, pauseForMs }: RunOptions): string {
   const pause = pauseForMs === undefined ? '--pause-for' : `--pause-for (${elapsed(pauseForMs)})`
   return remark
     .replace('waitForLimitsMs', `--wait-for-limits (${elapsed(waitForLimitsMs)})`)
@@ -96,7 +99,7 @@ function asFlagsAreCalled(remark: string, { waitForLimitsMs = 0, pauseForMs }: R
 }
 
 /** What these flags say of limits that are reached: the setting counts only where somebody answers. */
-function pauseOf({ choices, settings }: RunSettings): Pick<RunOptions, 'onLimit' | 'pauseForMs'> {
+function pauseOptions({ choices, settings }: RunSettings): Pick<RunOptions, 'onLimit' | 'pauseForMs'> {
   const { onLimit, pauseFor = settings.pauseFor === undefined ? undefined : durationMs(settings.pauseFor) } = choices
   return { ...(onLimit !== undefined && { onLimit }), ...(pauseFor !== undefined && { pauseForMs: pauseFor }) }
 }

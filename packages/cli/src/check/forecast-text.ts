@@ -3,22 +3,22 @@ import { flagOf, usdFlag } from '../headless/limit-advice.ts'
 import { counted, many, money, moneyAtMost, rounded } from '../io/figures.ts'
 
 /** The limits that hold for the run, whoever gave them. */
-export interface GivenLimits {
+export interface FlagLimits {
   readonly maxBudgetUsd?: number | undefined
   readonly maxRunUsd?: number | undefined
   readonly maxTokens?: number | undefined
 }
 
 /** What a run is likely to come to, in lines, by flag; and what is missing where none can begin (spec R-LIM-65). */
-export function forecastText(forecast: Forecast, given: GivenLimits): readonly string[] {
-  return forecast.canBegin ? likelyLines(forecast) : missingLines(forecast, given)
+export function forecastText(forecast: Forecast, limits: FlagLimits): readonly string[] {
+  return forecast.canBegin ? likelyLines(forecast) : missingLines(forecast, limits)
 }
 
-function missingLines({ model, first }: Forecast, given: GivenLimits): readonly string[] {
+function missingLines({ model, first }: Forecast, limits: FlagLimits): readonly string[] {
   const { usd, tokens } = first
   const lines: string[] = []
   for (const name of ['maxBudgetUsd', 'maxRunUsd'] as const) {
-    const limit = given[name]
+    const limit = limits[name]
     if (limit === undefined || usd === null || usd <= limit) continue
     const flag = flagOf(name)
     lines.push(
@@ -26,7 +26,7 @@ function missingLines({ model, first }: Forecast, given: GivenLimits): readonly 
       `Set ${flag} ${usdFlag(usd)} or more, or choose a cheaper model with --model.`,
     )
   }
-  const { maxTokens } = given
+  const { maxTokens } = limits
   if (maxTokens !== undefined && tokens > maxTokens) {
     lines.push(
       `${model} cannot start with --max-tokens ${maxTokens}: its first request needs ${counted(tokens)} tokens.`,

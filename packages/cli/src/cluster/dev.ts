@@ -15,10 +15,10 @@ import { ownFolder } from '../terminal/own-folder.ts'
 import { UsageError } from '../usage-error.ts'
 import { freePort, startEngine, type EngineProcess } from './engine-process.ts'
 import { loadRestate } from './load-restate.ts'
-import { ownRun } from './own-run.ts'
-import { limitLine, questionLine } from './question-line.ts'
+import { requestedRun } from './requested-run.ts'
+import { limitQuestionLine, permissionRequestLine } from './request-lines.ts'
 import { serverBinary } from './server-binary.ts'
-import { beginWorker } from './serve.ts'
+import { startServingWorker } from './serve.ts'
 import { statfs } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 
@@ -53,12 +53,12 @@ export async function cluster(
       engine,
       folder,
       signal: interruption.signal,
-      say: (message) => program.output.err(told(message)),
+      report: (message) => program.output.err(told(message)),
     }).catch(() => undefined)
-    const played = withModel(flags, prompt, program)
-    worker = await beginWorker(
+    const devRun = chooseDevRun(flags, prompt, program)
+    worker = await startServingWorker(
       {
-        ...played.flags,
+        ...devRun.flags,
         restate: engine.ingress,
         admin: engine.admin,
         identityKey: [...(flags.identityKey ?? []), engine.identityKey],
@@ -71,8 +71,8 @@ export async function cluster(
     program.output.out(
       `Cluster with one node: requests at ${engine.ingress}, administration at ${engine.admin}, worker at ${worker.url}.\nData: ${folder}\n\n`,
     )
-    const sessionId = await play(played, engine, program, interruption)
-    tellNext({ ...played, sessionId, port: await freePort(workerPort) }, engine, program)
+    const sessionId = await runPrompt(devRun, engine, program, interruption)
+    printNextCommands({ ...devRun, sessionId, port: await freePort(workerPort) }, engine, program)
     await new Promise<void>((resolve) => {
       if (interruption.signal.aborted) resolve()
       interruption.signal.addEventListener('abort', () => resolve())
@@ -90,13 +90,13 @@ export async function cluster(
   throw new UsageError(`The server stopped unexpectedly. See ${join(folder, 'server.log')}.`)
 }
 
-interface Played {
+interface DevRun {
   readonly flags: Flags
   readonly prompt: string
 }
 
 /** The person's model and prompt where they name a model; else the example, whose model is scripted. */
-function withModel(flags: Flags, prompt: string | undefined, { home, output }: Program): Played {
+function chooseDevRun(flags: Flags, prompt: string | undefined, { home, output }: Program): DevRun {
   if (flags.model !== undefined || flags.script !== undefined)
     return { flags, prompt: prompt ?? 'Say in one sentence what you can do here.' }
   if (prompt !== undefined) throw new UsageError('A prompt needs a model: halting cluster dev "PROMPT" --model NAME.')
@@ -117,25 +117,25 @@ function withModel(flags: Flags, prompt: string | undefined, { home, output }: P
   }
 }
 
-async function play(
-  { prompt }: Played,
+async function runPrompt(
+  { prompt }: DevRun,
   engine: EngineProcess,
   program: Program,
   interruption: Interruption,
 ): Promise<string> {
   const { output } = program
   const flags = { cluster: engine.ingress }
-  const { openRemote } = await import('./open-remote.ts')
+  const { openRemoteSession } = await import('./remote-session.ts')
   const note = (text: string): void => output.err(told(text))
-  const { session } = await openRemote(flags, program, { heeded: [], note })
+  const { session } = await openRemoteSession(flags, program, { supportedFlags: [], note })
   const messageId = randomUUID()
   output.out(`> ${prompt}\n`)
   try {
     await runOnce({
-      session: ownRun(session, {
+      session: requestedRun(session, {
         messageId,
-        onQuestion: (question) => output.err(questionLine(session.id, question, engine.ingress)),
-        onLimit: (request) => output.err(limitLine(session.id, request, engine.ingress)),
+        onQuestion: (question) => output.err(permissionRequestLine(session.id, question, engine.ingress)),
+        onLimit: (request) => output.err(limitQuestionLine(session.id, request, engine.ingress)),
         onNote: note,
       }),
       ask: () => void session.prompt(prompt, { id: messageId }),
@@ -145,7 +145,7 @@ async function play(
         see(message) {
           if (message.type === 'result') output.out(`${message.result ?? message.last_answer ?? ''}\n`)
         },
-        end: (terminal) => output.out(`${endingOf(terminal)}\n`),
+        end: (terminal) => output.out(`${endingText(terminal)}\n`),
         after() {},
         release() {},
       },
@@ -157,14 +157,14 @@ async function play(
   return session.id
 }
 
-function endingOf(terminal: RunResult): string {
+function endingText(terminal: RunResult): string {
   return terminal.reason === 'completed'
     ? closingLine(terminal, '')
     : told(oneLine(terminal.signal.message, 300)).trim()
 }
 
-function tellNext(
-  { prompt, sessionId, port }: Played & { readonly sessionId: string; readonly port: number },
+function printNextCommands(
+  { prompt, sessionId, port }: DevRun & { readonly sessionId: string; readonly port: number },
   { ingress, identityKey }: EngineProcess,
   { output }: Program,
 ): void {
@@ -179,9 +179,9 @@ function tellNext(
   )
 }
 
-const betweenLooksMs = 5_000
+const checkIntervalMs = 5_000
 /** The engine clears a full disk's error when it has 64 MiB; a start of it takes some more. */
-const enoughBytes = 160_000_000
+const restartBytes = 160_000_000
 
 /** Whether the metrics of a node say that its log takes no more records until it is started again: a write failed, as on a full disk. */
 export function isLogDisabled(metrics: string): boolean {
@@ -193,10 +193,10 @@ export interface FullDiskOptions {
   /** Where it has its data. */
   readonly folder: string
   readonly signal: AbortSignal
-  readonly say: (message: string) => void
+  readonly report: (message: string) => void
   /** For tests. */
   readonly freeBytes?: (folder: string) => Promise<number>
-  readonly betweenMs?: number
+  readonly intervalMs?: number
 }
 
 /** Starts the engine again when its log takes no more records and its disk has room. Until it is aborted; what a restart throws is thrown. */
@@ -204,25 +204,25 @@ export async function watchFullDisk({
   engine,
   folder,
   signal,
-  say,
+  report: report,
   freeBytes = freeBytesOf,
-  betweenMs = betweenLooksMs,
+  intervalMs: betweenMs = checkIntervalMs,
 }: FullDiskOptions): Promise<void> {
-  let isSaid = false
+  let isReported = false
   while (!signal.aborted) {
     await pause(betweenMs, undefined, { signal, ref: false }).catch(() => undefined)
     if (signal.aborted || !isLogDisabled(await metricsOf(engine.node))) continue
-    if ((await freeBytes(folder)) < enoughBytes) {
-      if (!isSaid)
-        say(
-          `the server cannot write: no room for ${folder}. It is started again when ${enoughBytes / 1e6} MB are free.`,
+    if ((await freeBytes(folder)) < restartBytes) {
+      if (!isReported)
+        report(
+          `the server cannot write: no room for ${folder}. It is started again when ${restartBytes / 1e6} MB are free.`,
         )
-      isSaid = true
+      isReported = true
       continue
     }
     await engine.restart()
-    say('the server could not write and was started again. Sessions continue.')
-    isSaid = false
+    report('the server could not write and was started again. Sessions continue.')
+    isReported = false
   }
 }
 

@@ -4,15 +4,15 @@ import type { Finding } from '../doctor/finding.ts'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
-import { adminOf } from './admin-address.ts'
-import { rowsOf } from './engine-query.ts'
+import { adminAddress } from './admin-address.ts'
+import { queryEngine } from './engine-query.ts'
 import { getJson } from './get-json.ts'
 
-const patienceMs = 5_000
+const timeoutMs = 5_000
 /** More workers are not asked one by one. */
-const mostAsked = 20
+const maxChecked = 20
 
-interface Registered {
+interface RegisteredWorker {
   readonly id: string
   readonly uri: string
   /** Sessions whose work is bound to it. */
@@ -24,8 +24,8 @@ export async function workerFindings(
   flags: Pick<Flags, 'cluster' | 'admin'>,
   isAnswered: boolean,
 ): Promise<readonly Finding[]> {
-  const base = adminOf(flags)
-  const all = await registeredAt(flags, base)
+  const base = adminAddress(flags)
+  const all = await registeredWorkers(flags, base)
   if (all.length === 0)
     return [
       {
@@ -35,17 +35,17 @@ export async function workerFindings(
         todo: 'Start one: halting serve --restate URL --register.',
       },
     ]
-  const latest = await latestAt(base)
+  const latest = await latestWorker(base)
   const format = latest?.format
-  const asked = all.filter(({ id, bound }) => id === latest?.id || bound > 0).slice(0, mostAsked)
+  const checked = all.filter(({ id, bound }) => id === latest?.id || bound > 0).slice(0, maxChecked)
   const findings = await Promise.all(
-    asked.map(async (worker) => {
+    checked.map(async (worker) => {
       const isLatest = worker.id === latest?.id
-      const own = isLatest ? format : await formatOf(base, worker.id)
+      const own = isLatest ? format : await storageFormat(base, worker.id)
       return workerFinding(worker, { isLatest, format: own, newest: format, isAnswered })
     }),
   )
-  const others = all.length - asked.length
+  const others = all.length - checked.length
   return others === 0 ? findings : [...findings, ...unusedFinding(others)]
 }
 
@@ -55,11 +55,14 @@ function unusedFinding(count: number): readonly Finding[] {
   return [{ what: 'workers', state: 'good', says }]
 }
 
-async function registeredAt(flags: Pick<Flags, 'cluster' | 'admin'>, base: string): Promise<readonly Registered[]> {
-  const answer = await getJson(base, '/deployments', patienceMs)
+async function registeredWorkers(
+  flags: Pick<Flags, 'cluster' | 'admin'>,
+  base: string,
+): Promise<readonly RegisteredWorker[]> {
+  const answer = await getJson(base, '/deployments', timeoutMs)
   const deployments = isJsonObject(answer) ? answer['deployments'] : undefined
   if (!Array.isArray(deployments)) throw new UsageError(`${base} does not list its workers.`)
-  const rows = await rowsOf(
+  const rows = await queryEngine(
     flags,
     "select pinned_deployment_id as id, count(*) as count from sys_invocation where target_service_name = 'halting_session' and target_handler_name = 'work' and status <> 'completed' group by pinned_deployment_id",
   )
@@ -71,33 +74,33 @@ async function registeredAt(flags: Pick<Flags, 'cluster' | 'admin'>, base: strin
   })
 }
 
-interface Latest {
+interface LatestWorker {
   readonly id: string
   /** Of what it stores. */
   readonly format: string | undefined
 }
 
-async function latestAt(base: string): Promise<Latest | undefined> {
-  const service = await getJson(base, '/services/halting_session', patienceMs).catch(() => undefined)
+async function latestWorker(base: string): Promise<LatestWorker | undefined> {
+  const service = await getJson(base, '/services/halting_session', timeoutMs).catch(() => undefined)
   if (!isJsonObject(service) || typeof service['deployment_id'] !== 'string') return undefined
-  return { id: service['deployment_id'], format: formatIn(service) }
+  return { id: service['deployment_id'], format: parseFormat(service) }
 }
 
 /** What a worker that new sessions do not go to says of what it stores. */
-async function formatOf(base: string, id: string): Promise<string | undefined> {
-  const deployment = await getJson(base, `/deployments/${id}`, patienceMs).catch(() => undefined)
+async function storageFormat(base: string, id: string): Promise<string | undefined> {
+  const deployment = await getJson(base, `/deployments/${id}`, timeoutMs).catch(() => undefined)
   const services = isJsonObject(deployment) ? deployment['services'] : undefined
   const all = Array.isArray(services) ? services.filter(isJsonObject) : []
   const service = all.find(({ name }) => name === 'halting_session')
-  return service && formatIn(service)
+  return service && parseFormat(service)
 }
 
-function formatIn({ metadata }: JsonObject): string | undefined {
+function parseFormat({ metadata }: JsonObject): string | undefined {
   const format = isJsonObject(metadata) ? metadata['halting.format'] : undefined
   return typeof format === 'string' ? format : undefined
 }
 
-interface Worker {
+interface WorkerState {
   readonly isLatest: boolean
   /** Of what it stores. */
   readonly format: string | undefined
@@ -107,8 +110,8 @@ interface Worker {
 }
 
 async function workerFinding(
-  { uri, bound }: Registered,
-  { isLatest, format, newest, isAnswered }: Worker,
+  { uri, bound }: RegisteredWorker,
+  { isLatest, format, newest, isAnswered }: WorkerState,
 ): Promise<Finding> {
   const what = 'worker'
   const address = oneLine(uri.replace(/\/+$/, ''), 200)
@@ -117,7 +120,7 @@ async function workerFinding(
     ...(bound > 0 ? [`has the work of ${bound}`] : []),
   ].join(', ')
   try {
-    await getJson(uri, '/ready', patienceMs)
+    await getJson(uri, '/ready', timeoutMs)
     if (!isLatest && bound > 0 && Number(format) < Number(newest))
       return {
         what,

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { UsageError } from '../usage-error.ts'
-import { endLeftEngine, noteRunning } from './left-engine.ts'
+import { stopOrphanedEngine, recordRunningEngine } from './orphaned-engine.ts'
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 
@@ -27,22 +27,22 @@ export interface EngineProcess {
 }
 
 const host = '127.0.0.1'
-const usual = { ingress: 8080, admin: 9070, node: 5122 }
-const readyMs = 60_000
-const endMs = 15_000
+const defaultPorts = { ingress: 8080, admin: 9070, node: 5122 }
+const startTimeoutMs = 60_000
+const stopTimeoutMs = 15_000
 
 /** Starts the engine with its data in this folder. @throws UsageError where it does not come up, or another program has started one there. */
 export async function startEngine(binary: string, folder: string): Promise<EngineProcess> {
-  await endLeftEngine(folder)
+  await stopOrphanedEngine(folder)
   const [ingress, admin, node] = [
-    await freePort(usual.ingress),
-    await freePort(usual.admin),
-    await freePort(usual.node),
+    await freePort(defaultPorts.ingress),
+    await freePort(defaultPorts.admin),
+    await freePort(defaultPorts.node),
   ]
   // It holds all that was said.
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   chmodSync(folder, 0o700)
-  const identity = await identityIn(folder)
+  const identity = await engineIdentity(folder)
   const log = join(folder, 'server.log')
   const file = openSync(log, 'a', 0o600)
   const start = (): ChildProcess =>
@@ -51,7 +51,7 @@ export async function startEngine(binary: string, folder: string): Promise<Engin
       // A Ctrl-C of the terminal is for this program, which ends it once the worker is done.
       detached: true,
       env: {
-        ...ownEnvironment(process.env),
+        ...engineEnvironment(process.env),
         RESTATE_CLUSTER_NAME: 'halting-dev',
         RESTATE_WORKER__INVOKER__REQUEST_IDENTITY_PRIVATE_KEY_PEM_FILE: identity.pemFile,
         RESTATE_DISABLE_TELEMETRY: 'true',
@@ -111,7 +111,7 @@ class StartedEngine implements EngineProcess {
 
   #begin(): ChildProcess {
     const child = this.#start()
-    if (child.pid !== undefined) noteRunning(this.#folder, { program: process.pid, server: child.pid })
+    if (child.pid !== undefined) recordRunningEngine(this.#folder, { program: process.pid, server: child.pid })
     const onGone = (): void => {
       if (!this.#isRestarting) this.#onGone()
     }
@@ -139,19 +139,19 @@ class StartedEngine implements EngineProcess {
 
   async #endChild(): Promise<void> {
     const child = this.#child
-    if (isOver(child)) return
+    if (hasExited(child)) return
     const over = new Promise<void>((resolve) => child.once('exit', () => resolve()))
     child.kill('SIGTERM')
-    const timer = setTimeout(this.#kill, endMs)
+    const timer = setTimeout(this.#kill, stopTimeoutMs)
     await over
     clearTimeout(timer)
   }
 
   async ready(): Promise<void> {
-    const until = performance.now() + readyMs
+    const deadline = performance.now() + startTimeoutMs
     for (const url of [`${this.admin}/health`, `${this.ingress}/restate/health`]) {
-      while (!(await answers(url))) {
-        if (!isOver(this.#child) && performance.now() < until) await pause(200)
+      while (!(await isHealthy(url))) {
+        if (!hasExited(this.#child) && performance.now() < deadline) await pause(200)
         else {
           await this.end()
           throw new UsageError(`The server did not start. See ${this.log}.`)
@@ -161,17 +161,17 @@ class StartedEngine implements EngineProcess {
   }
 }
 
-function isOver(child: ChildProcess): boolean {
+function hasExited(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null || child.pid === undefined
 }
 
 /** Keys of models are no affair of the server. */
-function ownEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function engineEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const own = /^(?:PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|XDG_\w+|RUST_\w+|RESTATE_\w+|LD_LIBRARY_PATH)$/
   return Object.fromEntries(Object.entries(env).filter(([name]) => own.test(name)))
 }
 
-async function answers(url: string): Promise<boolean> {
+async function isHealthy(url: string): Promise<boolean> {
   const response = await fetch(url).catch(() => undefined)
   await response?.arrayBuffer()
   return response?.ok === true
@@ -200,7 +200,7 @@ interface EngineIdentity {
 }
 
 /** That of the engine with its data in this folder: made once. */
-async function identityIn(folder: string): Promise<EngineIdentity> {
+async function engineIdentity(folder: string): Promise<EngineIdentity> {
   const pemFile = join(folder, 'identity.pem')
   const { privateKey } = generateKeyPairSync('ed25519')
   try {

@@ -4,26 +4,26 @@ import { type Model, ModelError } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { ModelAccount } from '@halting/agent/session-settings'
 
-interface GateMakers {
+interface GateFactories {
   readonly ProviderGate: typeof Gate
   readonly gatedModel: typeof GatedModel
 }
 
 /** The gates that requests of this worker's sessions pass: one for each key of a provider, for all workers of the cluster. */
 export class Gates {
-  readonly #makers: GateMakers
+  readonly #makers: GateFactories
   readonly #ingress: IngressOptions
   readonly #limits: GateLimits
   readonly #gates = new Map<string, Gate>()
 
-  constructor(makers: GateMakers, ingress: IngressOptions, limits: GateLimits) {
+  constructor(makers: GateFactories, ingress: IngressOptions, limits: GateLimits) {
     this.#makers = makers
     this.#ingress = ingress
     this.#limits = limits
   }
 
   /** The same model, whose requests for this session wait for their turn. */
-  through(model: Model, account: ModelAccount, sessionId: string): Model {
+  throughGate(model: Model, account: ModelAccount, sessionId: string): Model {
     const name = gateName(account)
     const { ProviderGate, gatedModel } = this.#makers
     const gate =

@@ -3,23 +3,27 @@ import { isRaisableLimit } from '@halting/core/adapters'
 import { columnsOf } from '../io/columns.ts'
 import { many, money, oneLine } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
-import { awaitedRemedy, awaitedWords } from './awaited-worker.ts'
+import { unreachableWorkerRemedy, unreachableWorkerText } from './unreachable-worker.ts'
 import { releaseCommand } from './release.ts'
-import { figuresOf, listedState, type ListedSession } from './session-pages.ts'
+import { totalsOf, listedState, type ListedSession } from './session-pages.ts'
 
 const titles = ['SESSION', 'AGE', 'TENANT', 'STATE', 'TURNS', 'COST'] as const
 
 /** What was asked of it first, and what it waits for. */
-function linesBelow(session: ListedSession, now: number): readonly string[] {
-  return [...(session.title === undefined ? [] : [session.title]), ...waitsFor(session, now)]
+function detailLines(session: ListedSession, now: number): readonly string[] {
+  return [...(session.title === undefined ? [] : [session.title]), ...waitLines(session, now)]
 }
 
 /** A table with a row for each session, and under it what was asked first and what it waits for. An id is to be copied, and is never cut. */
 export function sessionTable(sessions: readonly ListedSession[], now: number, width: number): string {
   const hasTenants = sessions.some(({ tenant }) => tenant !== undefined)
-  const shown = (cells: readonly string[]): readonly string[] => (hasTenants ? cells : cells.toSpliced(2, 1))
-  const rows = sessions.map((session) => ({ cells: shown(cellsOf(session, now)), lines: linesBelow(session, now) }))
-  const heads = shown(titles)
+  const withoutEmptyColumns = (cells: readonly string[]): readonly string[] =>
+    hasTenants ? cells : cells.toSpliced(2, 1)
+  const rows = sessions.map((session) => ({
+    cells: withoutEmptyColumns(sessionCells(session, now)),
+    lines: detailLines(session, now),
+  }))
+  const heads = withoutEmptyColumns(titles)
   const widths = heads.map((head, at) =>
     Math.max(...[head, ...rows.map(({ cells }) => cells[at] ?? '')].map(columnsOf)),
   )
@@ -32,53 +36,54 @@ export function sessionTable(sessions: readonly ListedSession[], now: number, wi
   return line(heads) + rows.map(({ cells, lines }) => line(cells) + lines.map(below).join('')).join('')
 }
 
-function cellsOf(session: ListedSession, now: number): readonly string[] {
+function sessionCells(session: ListedSession, now: number): readonly string[] {
   const { sessionId, changedMs, tenant } = session
-  const { turns, usd } = figuresOf(session)
+  const { turns, usd } = totalsOf(session)
   return [
     oneLine(sessionId, 200),
     ageText(changedMs, now),
     tenant === undefined ? '-' : oneLine(tenant, 40),
-    stateWord(session),
+    stateText(session),
     String(turns),
     usd > 0 ? money(usd) : '-',
   ]
 }
 
 /** The same in one line, for a list to choose from. */
-export function factsOf(session: ListedSession, now: number): string {
+export function sessionFacts(session: ListedSession, now: number): string {
   const { changedMs, tenant, title } = session
-  const { turns, usd } = figuresOf(session)
+  const { turns, usd } = totalsOf(session)
   return [
     ...(title === undefined ? [] : [oneLine(title, 60)]),
     ageText(changedMs, now),
     ...(tenant === undefined ? [] : [oneLine(tenant, 40)]),
     many(turns, 'turn'),
     ...(usd > 0 ? [money(usd)] : []),
-    stateWord(session),
-    ...waitsFor(session, now).map((line) => everyCharacterInLine(line, 100)),
+    stateText(session),
+    ...waitLines(session, now).map((line) => everyCharacterInLine(line, 100)),
   ].join(', ')
 }
 
 /** How its last run ended, where nothing goes on. */
-function stateWord(session: ListedSession): string {
+function stateText(session: ListedSession): string {
   const state = listedState(session)
   if (state !== 'idle' || session.state !== 'idle') return state
   return session.reason === undefined ? 'nothing was run' : oneLine(session.reason, 40)
 }
 
 /** What an operator or a person has to do for it, a line for each. */
-function waitsFor(session: ListedSession, now: number): readonly string[] {
+function waitLines(session: ListedSession, now: number): readonly string[] {
   const { sessionId, state, reason, questions, limitQuestion: limit, pausedInvocation, setAside } = session
   if (setAside !== undefined) return [`is set aside: ${setAside}`, `release it with: ${releaseCommand(sessionId)}`]
   if (state === 'paused') return [`is paused: restate invocations resume ${pausedInvocation}`]
-  if (session.awaited !== undefined) return [`${awaitedWords(session.awaited, now)}: ${awaitedRemedy}`]
+  if (session.awaited !== undefined)
+    return [`${unreachableWorkerText(session.awaited, now)}: ${unreachableWorkerRemedy}`]
   if (listedState(session) !== 'waiting') return []
-  const asked = questions.map(
+  const questionLines = questions.map(
     ({ callId, toolName, about }) =>
       `asks ${callId}${toolName === undefined ? '' : `: ${toolName} ${about ?? ''}`.trimEnd()}`,
   )
-  if (asked.length > 0) return asked
+  if (questionLines.length > 0) return questionLines
   if (isRaisableLimit(limit?.limit)) return [`asks: ${limitQuestion(limit)}`]
   return reason === 'needs_approval' ? ['ended with a question: halting approve, or deny, answers it'] : []
 }

@@ -8,18 +8,18 @@ import type {
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 
-interface PayloadMakers {
+interface PayloadFactories {
   readonly filePayloads: typeof FilePayloads
   readonly s3Payloads: typeof S3Payloads
 }
 
 /** What `--payloads` names: a folder, or a place in a bucket. @throws UsageError */
-export function payloadsAt(
+export function payloadStores(
   place: string,
   { cwd, env }: Pick<Program, 'cwd' | 'env'>,
-  { filePayloads, s3Payloads }: PayloadMakers,
+  { filePayloads, s3Payloads }: PayloadFactories,
 ): PayloadStores {
-  if (place.startsWith('s3://')) return s3Payloads(bucketAt(place, env))
+  if (place.startsWith('s3://')) return s3Payloads(bucketOptions(place, env))
   if (/^[a-z][\w+.-]*:\/\//i.test(place))
     throw new UsageError(`--payloads takes a folder or s3://BUCKET/PREFIX, not "${place}".`)
   return filePayloads({ folder: resolve(cwd, place) })
@@ -32,7 +32,7 @@ const bucketName = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 const prefixPart = /^[\w!*'()=+@-][\w!.*'()=+@-]*$/
 
 /** As the tools of Amazon read the environment. @throws UsageError for what is no place in a bucket, and without keys */
-export function bucketAt(place: string, env: Program['env']): S3PayloadsOptions {
+export function bucketOptions(place: string, env: Program['env']): S3PayloadsOptions {
   const [bucket = '', ...parts] = place.slice('s3://'.length).replace(/\/+$/, '').split('/')
   if (!bucketName.test(bucket) || !parts.every((part) => prefixPart.test(part)))
     throw new UsageError(

@@ -8,12 +8,12 @@ import { signalExitCodes } from '../io/exit-codes.ts'
 import { elapsed, many, oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { adminOf } from './admin-address.ts'
+import { adminAddress } from './admin-address.ts'
 import { clusterTokens } from './cluster-token.ts'
 import { Gates, gateLimits } from './gates.ts'
 import { loadRestate } from './load-restate.ts'
 import { openMetrics } from './metrics/metrics.ts'
-import { payloadsAt } from './payloads.ts'
+import { payloadStores } from './payloads.ts'
 import { openWorkerSession } from './worker-sessions.ts'
 import { workerLog, type WorkerLog } from './worker-log.ts'
 import { workerToken, workerTokenVariable } from './worker-token.ts'
@@ -25,11 +25,11 @@ const defaults = { host: '127.0.0.1', port: 9080, concurrency: 16, graceMs: 30_0
 export async function serve(given: Flags, program: Program): Promise<number> {
   if (given.restate === undefined)
     throw new UsageError('halting serve needs the address of the cluster: --restate http://127.0.0.1:8080.')
-  const flags = checked(given, program)
-  const worker = await beginWorker(flags, program)
-  const ending = new Ending(worker, flags.grace ?? defaults.graceMs)
+  const flags = validatedFlags(given, program)
+  const worker = await startServingWorker(flags, program)
+  const shutdown = new Shutdown(worker, flags.grace ?? defaults.graceMs)
   try {
-    if (flags.register !== undefined) await worker.register(ending.signal)
+    if (flags.register !== undefined) await worker.register(shutdown.signal)
     const concurrency = flags.concurrency ?? defaults.concurrency
     worker.log.say(
       `serving at ${worker.url}, up to ${many(concurrency, 'session')} at once. SIGTERM stops it without losing work.`,
@@ -42,15 +42,15 @@ export async function serve(given: Flags, program: Program): Promise<number> {
     if (missing !== undefined)
       worker.log.say(`${missing.message} Sessions of this worker are refused until it starts with a key.`)
     const why = await worker.whyNotReady()
-    if (why !== undefined && flags.register === undefined && !ending.signal.aborted)
+    if (why !== undefined && flags.register === undefined && !shutdown.signal.aborted)
       worker.log.say(`this worker may not be registered: use --register, or restate deployments register ${worker.url}`)
   } catch (error) {
-    if (!ending.signal.aborted) {
+    if (!shutdown.signal.aborted) {
       await worker.close()
       throw new UsageError(messageOf(error))
     }
   }
-  return ending.over
+  return shutdown.over
 }
 
 function isLoopback(host: string): boolean {
@@ -63,7 +63,7 @@ export interface ServingWorker extends Worker {
 }
 
 /** A worker with the flags of the program. It is not registered yet. */
-export async function beginWorker(flags: Flags, program: Program): Promise<ServingWorker> {
+export async function startServingWorker(flags: Flags, program: Program): Promise<ServingWorker> {
   const restate = await loadRestate('serve')
   const { createLiveEvents, startWorker, SessionRefusedError } = restate
   const { output, cwd, env } = program
@@ -79,35 +79,35 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Servi
     allowed: folder(flags.folders),
   })
   const refusal = (message: string): Error => new SessionRefusedError(message)
-  const payloads = flags.payloads === undefined ? undefined : payloadsAt(flags.payloads, program, restate)
-  const ingress = ingressOf(flags.restate, clusterToken)
+  const payloads = flags.payloads === undefined ? undefined : payloadStores(flags.payloads, program, restate)
+  const ingress = ingressOptions(flags.restate, clusterToken)
   const limits = gateLimits(flags)
   const gates = ingress && limits && new Gates(restate, ingress, limits)
-  const own = withPaths(flags, cwd)
+  const own = withAbsolutePaths(flags, cwd)
   const host = flags.host ?? defaults.host
   const token = workerToken(env)
-  const tellsLive = isLoopback(host) || token !== undefined
-  if (!tellsLive)
+  const hasLiveEvents = isLoopback(host) || token !== undefined
+  if (!hasLiveEvents)
     log.say(
       `no live events: ${host} is reachable by others. Set ${workerTokenVariable} to the token that clients must send.`,
     )
-  const live = tellsLive ? await createLiveEvents({ host, ...(token !== undefined && { token }) }) : undefined
+  const live = hasLiveEvents ? await createLiveEvents({ host, ...(token !== undefined && { token }) }) : undefined
   try {
     const worker = await startWorker({
       host,
       ...(live !== undefined && { listener: live }),
       ...(payloads !== undefined && { payloads }),
       port: flags.port ?? defaults.port,
-      admin: adminOf(flags),
+      admin: adminAddress(flags),
       tokens,
       ...(flags.identityKey !== undefined && { identityKeys: flags.identityKey }),
       ...(ingress !== undefined && { ingress }),
       ...(flags.takeOver === true && { takesOver: true }),
-      tenantOf: (opening) => tenantFor(flags, opening),
+      tenantOf: (opening) => tenantOfOpening(flags, opening),
       ...((flags.register ?? '') !== '' && { advertise: flags.register }),
       open: (asked) => openWorkerSession({ flags: own, program, log, metrics, workspaces, gates, refusal }, asked),
       canOpen: ({ sessionId, isNew, opening: { folder, forkedFrom } }) =>
-        workspaces.has({ sessionId, isNew, folder: textIn(folder), forkedFrom: textIn(forkedFrom) }),
+        workspaces.has({ sessionId, isNew, folder: asText(folder), forkedFrom: asText(forkedFrom) }),
       onRemove: (sessionId) => workspaces.remove(sessionId),
       concurrency: flags.concurrency ?? defaults.concurrency,
       ...(flags.retain !== undefined && { retainMs: flags.retain }),
@@ -134,16 +134,16 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Servi
 }
 
 /** What else an opening may say there is refused when the session is opened. */
-function textIn(given: unknown): string | undefined {
+function asText(given: unknown): string | undefined {
   return typeof given === 'string' ? given : undefined
 }
 
-function ingressOf(url: string | undefined, token: string | undefined): IngressOptions | undefined {
+function ingressOptions(url: string | undefined, token: string | undefined): IngressOptions | undefined {
   return url === undefined ? undefined : { url, ...(token !== undefined && { token }) }
 }
 
 /** @throws UsageError for what is not of a worker, and for folders that are not there. */
-function checked(flags: Flags, { cwd }: Program): Flags {
+function validatedFlags(flags: Flags, { cwd }: Program): Flags {
   for (const [flag, given] of [
     ['--resume', flags.resume],
     ['--continue', flags.continue],
@@ -171,7 +171,7 @@ function checked(flags: Flags, { cwd }: Program): Flags {
 }
 
 /** Sessions are in folders of their own: what lies beside the worker is named in full. */
-function withPaths(flags: Flags, cwd: string): Flags {
+function withAbsolutePaths(flags: Flags, cwd: string): Flags {
   const full = (path: string): string => (existsSync(resolve(cwd, path)) ? resolve(cwd, path) : path)
   const one = (['script', 'settings', 'systemPromptFile', 'appendSystemPromptFile', 'jsonSchema'] as const).flatMap(
     (name) => (flags[name] === undefined ? [] : [[name, full(flags[name])] as const]),
@@ -183,7 +183,7 @@ function withPaths(flags: Flags, cwd: string): Flags {
 }
 
 /** E1: the first signal drains the worker, which then ends with 0. E2: the second leaves at once. */
-class Ending {
+class Shutdown {
   readonly #controller = new AbortController()
   readonly over: Promise<number>
 
@@ -213,7 +213,10 @@ class Ending {
 }
 
 /** Whose budget a session of this worker spends from: what the worker says, or of those that it allows the one that the opening names. */
-export function tenantFor({ tenant, allowedTenants = [] }: Flags, { tenant: wanted }: Opening): string | undefined {
+export function tenantOfOpening(
+  { tenant, allowedTenants = [] }: Flags,
+  { tenant: wanted }: Opening,
+): string | undefined {
   if (wanted === undefined) {
     if (tenant === undefined && allowedTenants.length > 0)
       throw new UsageError(

@@ -12,9 +12,9 @@ import { ownFolder } from '../terminal/own-folder.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** The version of the engine that halting is tested with. */
-export const testedEngine = '1.7.12'
+export const testedEngineVersion = '1.7.12'
 const platforms: ReadonlySet<string> = new Set(['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'])
-const patienceMs = 600_000
+const installTimeoutMs = 600_000
 
 /**
  * The engine's program: the one that is named, the one that is there, or one from npm once a person has said yes.
@@ -30,23 +30,27 @@ export async function serverBinary({ server, yes }: Flags, program: Program): Pr
   if (!platforms.has(platform))
     throw new UsageError(`npm has no restate-server for ${platform}. Run one elsewhere: halting serve --restate URL.`)
   const name = `@restatedev/restate-server-${platform}`
-  const folder = join(ownFolder(program), 'restate', testedEngine)
+  const folder = join(ownFolder(program), 'restate', testedEngineVersion)
   const path = join(folder, 'node_modules', name, 'bin', 'restate-server')
   if (existsSync(path)) return path
-  await agreed(`${name} ${testedEngine} is required and available from npm. Its license is BSL 1.1.`, folder, {
-    yes,
-    program,
-  })
-  await install(`${name}@${testedEngine}`, folder, program)
+  await requireConsent(
+    `${name} ${testedEngineVersion} is required and available from npm. Its license is BSL 1.1.`,
+    folder,
+    {
+      yes,
+      program,
+    },
+  )
+  await install(`${name}@${testedEngineVersion}`, folder, program)
   return path
 }
 
-interface Asked {
+interface ConsentContext {
   readonly yes: boolean | undefined
   readonly program: Program
 }
 
-async function agreed(what: string, folder: string, { yes, program }: Asked): Promise<void> {
+async function requireConsent(what: string, folder: string, { yes, program }: ConsentContext): Promise<void> {
   if (yes === true) return
   const { stdin, output } = program
   const isAsked = stdin.isTTY && output.isTerminal.stderr
@@ -66,7 +70,7 @@ async function install(wanted: string, folder: string, { output, env }: Program)
     await promisify(execFile)('npm', ['install', ...options, wanted], {
       cwd: folder,
       env: { ...env },
-      timeout: patienceMs,
+      timeout: installTimeoutMs,
     })
   } catch (error) {
     throw new UsageError(`npm could not install ${wanted}: ${messageOf(error).split('\n').slice(0, 3).join(' ')}`)

@@ -7,7 +7,7 @@ import type { Program } from '../program.ts'
 import { versionOf } from '../version.ts'
 
 /** The lines of a session of a cluster as a file of a session has them, so that it can be read as one. */
-export async function linesOfRecords(
+export async function sessionFileLines(
   { sessionId, cwd, runs }: Pick<AnySession, 'sessionId' | 'cwd' | 'runs'>,
   program: Program,
 ): Promise<Iterable<string>> {

@@ -5,10 +5,10 @@ import { systemClock } from '@halting/core/steps'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { isMissingKey } from '../flags/missing-key.ts'
-import { openLive, type LiveSession } from '../flags/open-session.ts'
+import { openLiveSession, type LiveSession } from '../flags/open-session.ts'
 import { UsageError } from '../usage-error.ts'
 import { clusterTokenVariable } from './cluster-token-variable.ts'
-import { flagsOfSession, readOpening } from './opening.ts'
+import { flagsWithOpening, parseOpening } from './session-opening.ts'
 import type { Gates } from './gates.ts'
 import { bucketKeyVariables } from './payloads.ts'
 import type { WorkerLog } from './worker-log.ts'
@@ -34,7 +34,7 @@ export interface WorkerSessionsOptions {
 /** Opens a session in this process as the flags of the worker say, in the folder of the session. */
 export async function openWorkerSession(options: WorkerSessionsOptions, asked: SessionToOpen): Promise<WorkerSession> {
   try {
-    return await opened(options, asked)
+    return await openSession(options, asked)
   } catch (error) {
     if (isMissingKey(error)) throw options.refusal(`The worker has no key for its model. ${error.message}`)
     const isUsers = error instanceof UsageError || error instanceof ConfigurationError
@@ -42,23 +42,23 @@ export async function openWorkerSession(options: WorkerSessionsOptions, asked: S
   }
 }
 
-async function opened(
+async function openSession(
   { flags, program, log, workspaces, gates, metrics }: WorkerSessionsOptions,
   { sessionId, opening: given, journal, now }: SessionToOpen,
 ): Promise<WorkerSession> {
-  const opening = readOpening(given)
-  const kept = ownCopy(journal)
-  const isNew = kept.open === undefined && kept.ended.length === 0
+  const opening = parseOpening(given)
+  const localJournal = withLocalTranscript(journal)
+  const isNew = localJournal.open === undefined && localJournal.ended.length === 0
   const cwd = await workspaces.folderFor({ sessionId, isNew, forkedFrom: opening.forkedFrom, folder: opening.folder })
-  const live = await openLive(
-    flagsOfSession(flags, opening),
-    inFolder(program, cwd, log.ofSession(sessionId), flags.passEnv ?? []),
+  const live = await openLiveSession(
+    flagsWithOpening(flags, opening),
+    programInFolder(program, cwd, log.ofSession(sessionId), flags.passEnv ?? []),
     {
       // Somebody answers by a request, today or in a week: the engine keeps the question.
       answersQuestions: flags.onAsk === undefined,
       confinesEdits: true,
-      limitCeilings: (settings) => ceilingsOf({ ...limitsOf(settings), ...flags }),
-      kept,
+      limitCeilings: (settings) => limitCeilings({ ...settingsLimits(settings), ...flags }),
+      kept: localJournal,
       // Another process goes on with its waits: they are by a clock that all have.
       ...(now !== undefined && { clock: { ...systemClock, wallTime: now } }),
       // Who opens a session chooses its model, and not which code the worker loads.
@@ -70,33 +70,38 @@ async function opened(
         program.env['ANTHROPIC_MODEL'],
       ].filter((name) => name !== undefined),
       ...(metrics !== undefined && { openMetrics: (id) => metrics.listener(id) }),
-      ...(gates !== undefined && { aroundModel: (...asked) => gates.through(...asked, sessionId) }),
+      ...(gates !== undefined && { aroundModel: (...asked) => gates.throughGate(...asked, sessionId) }),
     },
   )
-  return Object.assign(heldToLimits(live.session, { ...limitsOf(live.run.settings), ...flags }), {
-    prepare: preparedBy(live),
+  return Object.assign(withinWorkerLimits(live.session, { ...settingsLimits(live.run.settings), ...flags }), {
+    prepare: promptPreparer(live),
   })
 }
 
 /** By the names of the flags. */
-function limitsOf({ limits = {} }: LiveSession['run']['settings']): Flags {
+function settingsLimits({ limits = {} }: LiveSession['run']['settings']): Flags {
   return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== null))
 }
 
 /** Commands and files are those of the session's folder. They are looked up in a text, and in the first of several blocks: what stands behind, such as what was piped in, names none. */
-function preparedBy(live: Pick<LiveSession, 'prepare'>): NonNullable<WorkerSession['prepare']> {
+function promptPreparer(live: Pick<LiveSession, 'prepare'>): NonNullable<WorkerSession['prepare']> {
   return async (content, signal) => {
     if (typeof content === 'string') return live.prepare(content, '', signal)
     const [first, ...others] = content
     if (first?.type !== 'text') return { content }
-    const { content: said, ...prepared } = await live.prepare(first.text, '', signal)
-    const blocks = typeof said === 'string' ? [{ ...first, text: said }] : said
+    const { content: resolved, ...prepared } = await live.prepare(first.text, '', signal)
+    const blocks = typeof resolved === 'string' ? [{ ...first, text: resolved }] : resolved
     return { ...prepared, content: [...blocks, ...others] }
   }
 }
 
 /** What a session writes goes to the log of the worker. */
-function inFolder(program: Program, cwd: string, err: (text: string) => void, passEnv: readonly string[]): Program {
+function programInFolder(
+  program: Program,
+  cwd: string,
+  err: (text: string) => void,
+  passEnv: readonly string[],
+): Program {
   const { output } = program
   const env = { ...program.env }
   // They are the worker's own, and of no use to a session but that of other sessions.
@@ -111,7 +116,7 @@ function inFolder(program: Program, cwd: string, err: (text: string) => void, pa
 }
 
 /** The package of the cluster brings a core of its own: a transcript of its class is none of ours. */
-function ownCopy(
+function withLocalTranscript(
   journal: SessionToOpen['journal'],
 ): NonNullable<SessionParts['journal']> & { readonly sessionId: string } {
   return {
@@ -140,7 +145,7 @@ function ownCopy(
 }
 
 /** Whoever asks a session for something sets no limit beyond those that its worker was started with: it refuses that with a ConfigurationError. */
-export function heldToLimits(session: Session, flags: Flags): Session {
+export function withinWorkerLimits(session: Session, flags: Flags): Session {
   const set = session.set.bind(session)
   // `resume` sets its limits by this, too.
   return Object.assign(session, {
@@ -152,7 +157,7 @@ export function heldToLimits(session: Session, flags: Flags): Session {
 }
 
 /** The same for what a session is offered at a pause: as flags and settings of the worker say. */
-export function ceilingsOf(flags: Flags): LimitsChange {
+export function limitCeilings(flags: Flags): LimitsChange {
   return Object.fromEntries(
     Object.entries(limitFlags).flatMap(([limit, flag]) => {
       const most = flags[flag]

@@ -13,7 +13,7 @@ export interface WorkspacesOptions {
   readonly allowed?: string | undefined
 }
 
-export interface WantedWorkspace {
+export interface WorkspaceRequest {
   readonly sessionId: string
   /** Nothing is on record of it yet. */
   readonly isNew: boolean
@@ -35,22 +35,22 @@ export class Workspaces {
    * The folder of a session; one that begins gets it now, whole or not at all. That of a copy is a copy of the other one's as it is by then.
    * @throws UsageError for a folder that it may not have. @throws Error where the folder of a session that goes on is not on this machine.
    */
-  async folderFor({ sessionId, isNew, forkedFrom, folder }: WantedWorkspace): Promise<string> {
+  async folderFor({ sessionId, isNew, forkedFrom, folder }: WorkspaceRequest): Promise<string> {
     if (folder !== undefined) return this.#named(folder)
-    const own = join(this.#options.base, nameFor(sessionId))
-    if (await isFolder(own)) return own
-    const other = forkedFrom === undefined ? undefined : join(this.#options.base, nameFor(forkedFrom))
+    const folderOfSession = join(this.#options.base, folderName(sessionId))
+    if (await isFolder(folderOfSession)) return folderOfSession
+    const other = forkedFrom === undefined ? undefined : join(this.#options.base, folderName(forkedFrom))
     const source = isNew ? this.#options.template : other
     if (!isNew && (source === undefined || !(await isFolder(source))))
       throw new Error(
-        `The folder of session ${sessionId} is not on this machine: ${own}. Workers on several machines need a shared folder for --workspaces.`,
+        `The folder of session ${sessionId} is not on this machine: ${folderOfSession}. Workers on several machines need a shared folder for --workspaces.`,
       )
-    await this.#make(own, source)
-    return own
+    await this.#make(folderOfSession, source)
+    return folderOfSession
   }
 
   /** Whether a session can continue on this machine: its folder is here, or `folderFor` makes it. */
-  async has({ sessionId, isNew, forkedFrom, folder }: WantedWorkspace): Promise<boolean> {
+  async has({ sessionId, isNew, forkedFrom, folder }: WorkspaceRequest): Promise<boolean> {
     if (folder !== undefined)
       return this.#named(folder).then(
         () => true,
@@ -59,27 +59,27 @@ export class Workspaces {
     if (isNew) return true
     const { base } = this.#options
     const sources = [sessionId, ...(forkedFrom === undefined ? [] : [forkedFrom])]
-    return (await Promise.all(sources.map((id) => isFolder(join(base, nameFor(id)))))).includes(true)
+    return (await Promise.all(sources.map((id) => isFolder(join(base, folderName(id)))))).includes(true)
   }
 
   /** The folder of a session that is no more. One that its opening named is not the session's. */
   async remove(sessionId: string): Promise<void> {
-    await rm(join(this.#options.base, nameFor(sessionId)), { recursive: true, force: true })
+    await rm(join(this.#options.base, folderName(sessionId)), { recursive: true, force: true })
   }
 
-  async #make(own: string, source: string | undefined): Promise<void> {
+  async #make(folderOfSession: string, source: string | undefined): Promise<void> {
     const { base } = this.#options
-    const half = join(base, `.${randomUUID()}`)
+    const draft = join(base, `.${randomUUID()}`)
     await mkdir(base, { recursive: true })
     try {
-      if (source === undefined) await mkdir(half)
+      if (source === undefined) await mkdir(draft)
       // Where the file system can, a copy shares what it holds with what it is of.
-      else await cp(source, half, { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE })
-      await rename(half, own)
+      else await cp(source, draft, { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE })
+      await rename(draft, folderOfSession)
     } catch (error) {
-      await rm(half, { recursive: true, force: true })
+      await rm(draft, { recursive: true, force: true })
       // Another attempt at the same session was first.
-      if (!(await isFolder(own))) throw error
+      if (!(await isFolder(folderOfSession))) throw error
     }
   }
 
@@ -88,15 +88,15 @@ export class Workspaces {
     if (allowed === undefined)
       throw new UsageError('Sessions of this worker cannot name a folder: it was started without --folders.')
     const root = await realpath(allowed)
-    const wanted = await realpath(resolve(root, folder)).catch(() => undefined)
-    if (wanted === undefined || !isBelow(root, wanted) || !(await isFolder(wanted)))
+    const path = await realpath(resolve(root, folder)).catch(() => undefined)
+    if (path === undefined || !isBelow(root, path) || !(await isFolder(path)))
       throw new UsageError('The folder of the session is not below the one that this worker allows (--folders).')
-    return wanted
+    return path
   }
 }
 
 /** Ids that make no good name, or that a file system could take for another one, are hashed. No id is the name of such a hash. */
-function nameFor(sessionId: string): string {
+function folderName(sessionId: string): string {
   if (/^[\da-z][\da-z_-]{0,99}$/.test(sessionId)) return sessionId
   return `named.${createHash('sha256').update(sessionId).digest('hex').slice(0, 32)}`
 }

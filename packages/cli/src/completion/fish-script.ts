@@ -98,11 +98,11 @@ function quoted(text: string): string {
 
 function flagLine({ names, meaning, value }: CompletedFlag, condition: string): string {
   const spelled = names.map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`))
-  const taken = value === undefined ? '' : ` ${valueOf(value)}`
-  return `complete -c halting -n ${quoted(condition)} ${spelled.join(' ')} -d ${quoted(meaning)}${taken}`
+  const valueText = value === undefined ? '' : ` ${valueArguments(value)}`
+  return `complete -c halting -n ${quoted(condition)} ${spelled.join(' ')} -d ${quoted(meaning)}${valueText}`
 }
 
-function valueOf(value: Candidates): string {
+function valueArguments(value: Candidates): string {
   switch (value.kind) {
     case 'text':
       return '-x'

@@ -13,7 +13,7 @@ export function usageText(usage: ContextUsage, width: number, style: Style): str
     ? ` of ${counted(windowTokens)} tokens (${percent(usedTokens / windowTokens)})`
     : ' tokens'
   const head = `The next request to ${oneLine(model, 100)} uses about ${counted(usedTokens)}${room}, ${how}.`
-  const rows = rowsOf(usage)
+  const rows = usageRows(usage)
   const labelled = Math.min(Math.max(...rows.map(({ label }) => columnsOf(label))), Math.max(20, width - 24))
   const table = rows.map(({ label, tokens, isWithin }) => {
     const name = fitted(label, labelled)
@@ -21,7 +21,7 @@ export function usageText(usage: ContextUsage, width: number, style: Style): str
     const share = Number.isFinite(windowTokens) ? `  ${percent(tokens / windowTokens).padStart(7)}` : ''
     return `  ${isWithin ? style.dim(line) : line + share}`
   })
-  const notes = notesOf(usage).map((note) => wrapped(note, width))
+  const notes = usageNotes(usage).map((note) => wrapped(note, width))
   return [wrapped(head, width), '', ...table, '', ...notes, ''].join('\n')
 }
 
@@ -33,7 +33,7 @@ interface Row {
 }
 
 /** Names of one kind in a line each, where there is more to say than the kind. */
-function rowsOf({ parts, figures }: ContextUsage): readonly Row[] {
+function usageRows({ parts, figures }: ContextUsage): readonly Row[] {
   const rows: Row[] = []
   // True: `labels` has no other keys.
   for (const kind of Object.keys(labels) as ContextKind[]) {
@@ -55,7 +55,7 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(1)} %`
 }
 
-function notesOf({ model, inputUsd, autoCompact, figures, compactionFreesTokens }: ContextUsage): readonly string[] {
+function usageNotes({ model, inputUsd, autoCompact, figures, compactionFreesTokens }: ContextUsage): readonly string[] {
   const { blocking } = figures.thresholds
   const cost =
     inputUsd === null

@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { endings, type RunResult } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
-import { portsOf } from '../flags/session-ports.ts'
+import { sessionPorts } from '../flags/session-ports.ts'
 import { exitCodeOf, figuresOf, tokensOf } from '../headless/ending.ts'
 import { watchInterruption, type Interruption } from '../headless/interruption.ts'
 import { runOnce } from '../headless/run.ts'
@@ -40,7 +40,7 @@ export async function demo({ keep = false }: Flags, program: Program): Promise<n
   const interruption = watchInterruption(output)
   try {
     cpSync(example, folder, { recursive: true, filter: (path) => !path.endsWith('script.json') })
-    return await play({ example, folder, keep }, program, interruption)
+    return await runDemo({ example, folder, keep }, program, interruption)
   } finally {
     interruption.release()
     process.off('exit', remove)
@@ -48,31 +48,35 @@ export async function demo({ keep = false }: Flags, program: Program): Promise<n
   }
 }
 
-interface Stage {
+interface DemoRun {
   readonly example: string
   readonly folder: string
   readonly keep: boolean
 }
 
-async function play({ example, folder, keep }: Stage, program: Program, interruption: Interruption): Promise<number> {
+async function runDemo(
+  { example, folder, keep }: DemoRun,
+  program: Program,
+  interruption: Interruption,
+): Promise<number> {
   const { output } = program
   const style = styleFor(output.isTerminal.stdout, program.env)
   const say = (line: string): void => output.out(`${line}\n`)
-  const tell = (line: string): void => say(pageFor(output, line))
+  const sayWrapped = (line: string): void => say(pageFor(output, line))
   const flags: Flags = { script: join(example, 'script.json'), allowedTools: rules, maxTurns: 10, maxBudgetUsd: 5 }
   // It shows the same to everybody: no settings.
   const run = { ...noSettings, choices: flags, env: program.env, plugins: noPlugins }
-  const ports = portsOf({ ...program, cwd: folder }, flags)
+  const ports = sessionPorts({ ...program, cwd: folder }, flags)
   const toolbox = openToolbox(run, { ...ports, env: withNode(program.env) })
   const models = await openModels(run, ports)
   try {
-    tell(
+    sayWrapped(
       style.bold(
         'The model is scripted: its answers come from a file, over HTTP on this machine. No key, no network, no cost.',
       ),
     )
-    tell(style.dim(`Folder: ${folder} (a copy). Allowed: reading, ${rules.join(', ')}.`))
-    tell(`\n${style.bold('>')} ${prompt}\n`)
+    sayWrapped(style.dim(`Folder: ${folder} (a copy). Allowed: reading, ${rules.join(', ')}.`))
+    sayWrapped(`\n${style.bold('>')} ${prompt}\n`)
     const options = await queryOptionsOf(flags, ports, toolbox, models)
     const steps = createStepPrinter(
       (text) => output.out(text),
@@ -82,7 +86,7 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
     )
     const end = (terminal: RunResult): void => {
       say(`\n${style.bold('What changed')}\n`)
-      say(coloured(changesBetween(example, folder), style))
+      say(coloredPatch(diffOfFolders(example, folder), style))
       say(endingText(terminal, models.model.id, interruption, style))
       if (keep) say(`\nFolder: ${folder}`)
     }
@@ -116,7 +120,7 @@ function withNode(env: Program['env']): Program['env'] {
   return { ...env, PATH: `${env['PATH'] ?? ''}${delimiter}${dirname(process.execPath)}` }
 }
 
-function coloured(patch: string, style: Style): string {
+function coloredPatch(patch: string, style: Style): string {
   if (patch === '') return 'Nothing.'
   const paint = (line: string): string => {
     if (line.startsWith('@@') || line.startsWith('---') || line.startsWith('+++')) return style.dim(line)
@@ -148,9 +152,9 @@ function endingText(terminal: RunResult, model: string, interruption: Interrupti
 }
 
 /** A unified diff of the files of two folders; '' when they are the same. Files of `before` that the copy left out do not count. */
-function changesBetween(before: string, after: string): string {
-  return filesOf(after)
-    .map((name) => [name, contentOf(join(before, name)), contentOf(join(after, name))] as const)
+function diffOfFolders(before: string, after: string): string {
+  return fileNamesIn(after)
+    .map((name) => [name, readIfPresent(join(before, name)), readIfPresent(join(after, name))] as const)
     .filter(([, old, now]) => old !== now)
     .map(([name, old, now]) =>
       createTwoFilesPatch(`a/${name}`, `b/${name}`, old, now, undefined, undefined, {
@@ -161,14 +165,14 @@ function changesBetween(before: string, after: string): string {
     .join('\n')
 }
 
-function filesOf(folder: string): readonly string[] {
+function fileNamesIn(folder: string): readonly string[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ name }) => name)
     .toSorted()
 }
 
-function contentOf(path: string): string {
+function readIfPresent(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {

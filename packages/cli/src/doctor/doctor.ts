@@ -3,8 +3,8 @@ import { wantsJson, type Flags } from '../flags/flags.ts'
 import { oneLine, many, money } from '../io/figures.ts'
 import { styleFor, type Style } from '../io/style.ts'
 import type { Program } from '../program.ts'
-import type { Finding, Patient } from './finding.ts'
-import { applyEnvironment, portsOf, settingsFor, type RunSettings } from '../flags/session-ports.ts'
+import type { Finding, DoctorContext } from './finding.ts'
+import { applyEnvironment, sessionPorts, settingsFor, type RunSettings } from '../flags/session-ports.ts'
 import { programFindings } from './programs.ts'
 import { serviceFindings } from './service.ts'
 import { pageFor } from '../io/page.ts'
@@ -22,28 +22,28 @@ import type { FoundFile } from '@halting/policy/settings'
 export async function doctor(flags: Flags, program: Program): Promise<number> {
   if (flags.cluster !== undefined) {
     const { clusterFindings } = await import('../cluster/doctor.ts')
-    return report(await clusterFindings(flags, program), 'The cluster can run sessions.', flags, program)
+    return printReport(await clusterFindings(flags, program), 'The cluster can run sessions.', flags, program)
   }
   const { env, cwd } = program
-  const patient: Patient = { flags, env, cwd, home: homeFolder(env) }
-  const { findings: ofSettings, run } = await settingsFindings(patient)
+  const context: DoctorContext = { flags, env, cwd, home: homeFolder(env) }
+  const { findings: ofSettings, run } = await settingsFindings(context)
   applyEnvironment(run)
-  const treated = { ...patient, env: run.env }
+  const withSettings = { ...context, env: run.env }
   const findings = [
-    ...(await serviceFindings(treated, run.settings)),
-    ...(await programFindings(treated, run.settings)),
+    ...(await serviceFindings(withSettings, run.settings)),
+    ...(await programFindings(withSettings, run.settings)),
     ...ofSettings,
     ...(await sessionStoreFindings(program)),
     ...(await budgetFindings({ ...program, env: run.env }, run)),
   ]
-  return report(findings, 'A run can start.', flags, program)
+  return printReport(findings, 'A run can start.', flags, program)
 }
 
-function report(findings: readonly Finding[], whole: string, flags: Flags, { output, env }: Program): number {
+function printReport(findings: readonly Finding[], whole: string, flags: Flags, { output, env }: Program): number {
   output.out(
     wantsJson(flags)
       ? `${JSON.stringify({ findings })}\n`
-      : pageFor(output, textOf(findings, whole, styleFor(output.isTerminal.stdout, env))),
+      : pageFor(output, reportText(findings, whole, styleFor(output.isTerminal.stdout, env))),
   )
   return findings.some(({ state }) => state === 'broken') ? 1 : 0
 }
@@ -51,7 +51,7 @@ function report(findings: readonly Finding[], whole: string, flags: Flags, { out
 const marks = { good: 'ok', note: '--', broken: '!!' } as const
 
 /** `whole`: what is said where nothing is broken. */
-function textOf(findings: readonly Finding[], whole: string, style: Style): string {
+function reportText(findings: readonly Finding[], whole: string, style: Style): string {
   const paint = { good: style.green, note: style.yellow, broken: style.red }
   const width = Math.max(...findings.map(({ what }) => what.length))
   // What a service, a file or a program says stays on its own line.
@@ -72,25 +72,28 @@ async function budgetFindings(program: Program, run: RunSettings): Promise<reado
   const owner = { cwd: program.cwd, env: program.env }
   const { ledgerTrouble, reportBudgets } = await import('@halting/agent/budgets')
   const { path, trouble } = ledgerTrouble(owner)
-  if (trouble !== undefined) return [broken(trouble, 'Use --ignore-standing-budgets to run without them.')]
+  if (trouble !== undefined) return [brokenBudget(trouble, 'Use --ignore-standing-budgets to run without them.')]
   try {
-    const ports = portsOf(program, run.choices)
+    const ports = sessionPorts(program, run.choices)
     const names = await standingNames(run, await describeModels(run, ports), ports)
     const { budgets: reports } = await reportBudgets(owner, budgets)
     const says = `${many(budgets.length, 'standing budget')}, counted in ${path}`
-    return [{ what: 'budgets', state: 'good', says }, ...reports.filter(({ name }) => names.includes(name)).map(leftOf)]
+    return [
+      { what: 'budgets', state: 'good', says },
+      ...reports.filter(({ name }) => names.includes(name)).map(budgetFinding),
+    ]
   } catch (thrown) {
     // A model without a price. What else is wrong with the model is said beside it.
-    return thrown instanceof ConfigurationError ? [broken(thrown.message)] : []
+    return thrown instanceof ConfigurationError ? [brokenBudget(thrown.message)] : []
   }
 }
 
-function broken(says: string, todo?: string): Finding {
+function brokenBudget(says: string, todo?: string): Finding {
   return { what: 'budgets', state: 'broken', says, ...(todo !== undefined && { todo }) }
 }
 
 /** Where nothing is left no request is made; one with a model pattern may count none of this run's. */
-function leftOf({ name, model, leftUsd, reservedUsd, resetsAt }: BudgetReport): Finding {
+function budgetFinding({ name, model, leftUsd, reservedUsd, resetsAt }: BudgetReport): Finding {
   const isUsedUp = leftUsd + reservedUsd <= 0
   const says = `${money(leftUsd)} left of ${oneLine(name, 100)}, resets ${minuteText(resetsAt)}`
   if (!isUsedUp) return { what: 'budgets', state: 'good', says }
@@ -107,8 +110,8 @@ async function sessionStoreFindings(program: Program): Promise<readonly Finding[
   const { sessionStore } = program
   if (sessionStore === undefined) return []
   const what = 'session store'
-  const { copiesOf } = await import('../session-store/open-store.ts')
-  const copies = copiesOf(sessionStore, program)
+  const { openWorkingCopies } = await import('../session-store/open-store.ts')
+  const copies = openWorkingCopies(sessionStore, program)
   try {
     const { length } = await copies.list(program.cwd)
     return [{ what, state: 'good', says: `${sessionStore.name}, ${many(length, 'session')} of this folder` }]
@@ -122,17 +125,17 @@ async function sessionStoreFindings(program: Program): Promise<readonly Finding[
 
 /** The settings files that are there: what counts of them, and what is passed over. */
 async function settingsFindings(
-  patient: Patient,
+  context: DoctorContext,
 ): Promise<{ readonly findings: readonly Finding[]; readonly run: RunSettings }> {
   try {
-    const run = await settingsFor(patient.flags, patient)
+    const run = await settingsFor(context.flags, context)
     const { files, warnings } = run
     if (files.length === 0) {
       return { run, findings: [{ what: 'settings', state: 'good', says: 'no settings files' }] }
     }
-    return { run, findings: [...files.map(findingOf), ...warnings.map(noted)] }
+    return { run, findings: [...files.map(fileFinding), ...warnings.map(warningFinding)] }
   } catch (thrown) {
-    const { flags, env } = patient
+    const { flags, env } = context
     return {
       run: { ...noSettings, choices: flags, env, plugins: noPlugins },
       findings: [{ what: 'settings', state: 'broken', says: messageOf(thrown) }],
@@ -140,12 +143,12 @@ async function settingsFindings(
   }
 }
 
-function findingOf({ name, served, passedOver }: FoundFile): Finding {
+function fileFinding({ name, served, passedOver }: FoundFile): Finding {
   const counts = served.length === 0 ? 'nothing in it applies' : `applies ${served.join(', ')}`
   const ignored = passedOver.length === 0 ? '' : `; ignores ${passedOver.join(', ')}`
   return { what: 'settings', state: passedOver.length === 0 ? 'good' : 'note', says: `${name}: ${counts}${ignored}` }
 }
 
-function noted(says: string): Finding {
+function warningFinding(says: string): Finding {
   return { what: 'settings', state: 'note', says }
 }

@@ -11,7 +11,7 @@ export interface Finding {
 }
 
 /** What is looked at. */
-export interface Patient extends Pick<Program, 'env' | 'cwd'> {
+export interface DoctorContext extends Pick<Program, 'env' | 'cwd'> {
   readonly flags: Flags
   /** The person's own folder. */
   readonly home: string

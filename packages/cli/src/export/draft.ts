@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** The name of a file while it is written, beside its place. What stands there is gone when a signal ends the program. */
-export class Draft {
+export class DraftFile {
   readonly path: string
   readonly #target: string
 

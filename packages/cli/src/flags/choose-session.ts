@@ -12,11 +12,11 @@ export async function chooseSession(flags: Flags, program: Program): Promise<Cho
   const { resume, sessionId, forkSession: forks, noSessionPersistence } = flags
   const plain = { readableFolders: [], isNamed: sessionId !== undefined }
   if (noSessionPersistence === true) return { ...plain, sessionId: sessionId ?? newUuid(), kind: 'unkept' }
-  const goesOn = resume !== undefined || flags.continue === true
-  if (!goesOn && sessionId === undefined) return { ...plain, sessionId: newUuid(), kind: 'new' }
-  const { newestSession, ownSession, refuseTaken } = await import('../stored-sessions/find-session.ts')
-  if (sessionId !== undefined) await refuseTaken(sessionId, program)
-  if (!goesOn) return { ...plain, sessionId: sessionId ?? newUuid(), kind: 'new' }
+  const isContinuing = resume !== undefined || flags.continue === true
+  if (!isContinuing && sessionId === undefined) return { ...plain, sessionId: newUuid(), kind: 'new' }
+  const { newestSession, sessionOfThisFolder, refuseUsedId } = await import('../stored-sessions/find-session.ts')
+  if (sessionId !== undefined) await refuseUsedId(sessionId, program)
+  if (!isContinuing) return { ...plain, sessionId: sessionId ?? newUuid(), kind: 'new' }
   const { resumeSessionAt: resumeAt, resumeDropsTurn: dropsTurn } = flags
   const at = { ...(resumeAt !== undefined && { resumeAt }), ...(dropsTurn !== undefined && { dropsTurn }) }
   if (resume !== undefined) {
@@ -33,7 +33,7 @@ export async function chooseSession(flags: Flags, program: Program): Promise<Cho
       return { sessionId: own, kind: 'kept', isNamed: true, takenFrom, readableFolders: [], ...at }
     }
   }
-  const file = resume === undefined ? await newestSession(program) : await ownSession(resume, program)
+  const file = resume === undefined ? await newestSession(program) : await sessionOfThisFolder(resume, program)
   if (forks !== true) return { sessionId: file.sessionId, kind: 'kept', isNamed: true, readableFolders: [], ...at }
   return {
     sessionId: sessionId ?? newUuid(),

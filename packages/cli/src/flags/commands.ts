@@ -28,10 +28,10 @@ const reserved: ReadonlySet<string> = new Set([
 ])
 
 /** No word that is a prompt is longer; a key that was pasted in the wrong place is. */
-const longestWord = 24
+const maxWordLength = 24
 
 /** Words that other programs of this kind have as commands, and what serves here in their place. */
-const elsewhere: Readonly<Record<string, string>> = {
+const commandsElsewhere: Readonly<Record<string, string>> = {
   version: 'halting --version',
   login: 'set ANTHROPIC_API_KEY; halting setup shows which keys it finds',
   auth: 'set ANTHROPIC_API_KEY; halting setup shows which keys it finds',
@@ -62,14 +62,16 @@ const elsewhere: Readonly<Record<string, string>> = {
  * What a single word means that is not a command: a prompt, or most likely the command that it is a slip of.
  * @throws UsageError for a word that is reserved, that other programs have as a command, or that may be a key: nothing runs.
  */
-export function readWord(word: string): { readonly kind: 'prompt' } | { readonly kind: 'slip'; readonly of: Command } {
-  if (word.length > longestWord)
+export function interpretWord(
+  word: string,
+): { readonly kind: 'prompt' } | { readonly kind: 'slip'; readonly of: Command } {
+  if (word.length > maxWordLength)
     throw new UsageError(
       'A single word this long may be an API key: nothing ran, and nothing was sent. To send it as a prompt, put it after -p.',
     )
   const name = word.toLowerCase()
   if (reserved.has(name)) throw new UsageError(`"${word}" is reserved for a later command. ${asPrompt(word)}`)
-  const instead = elsewhere[name]
+  const instead = commandsElsewhere[name]
   if (instead !== undefined)
     throw new UsageError(`There is no command "${word}". Instead: ${instead}. ${asPrompt(word)}`)
   // Of a short word one letter is much.
@@ -78,7 +80,7 @@ export function readWord(word: string): { readonly kind: 'prompt' } | { readonly
 }
 
 /** @throws UsageError that names both that a word may mean. */
-export function refuseSlip(word: string, of: Command): never {
+export function refuseMisspelledCommand(word: string, of: Command): never {
   throw new UsageError(`There is no command "${word}". Did you mean halting ${of}? ${asPrompt(word)}`)
 }
 

@@ -8,14 +8,14 @@ import { flagTable } from './table.ts'
 const rows = Object.entries(flagTable) as readonly (readonly [FlagName, AnyFlag])[]
 
 /** Whether a flag that only some commands take is one of this command. */
-export function isOwned(command: Command | undefined, owners: readonly FlagOwner[]): boolean {
+export function isFlagOf(command: Command | undefined, owners: readonly FlagOwner[]): boolean {
   return owners.some((owner) => owner === command || owner.startsWith(`${command} `))
 }
 
 /** The flags that a command has in addition to those of runs, in the order of the table. */
-export function flagsOf(command: Command): readonly AnyFlag[] {
+export function commandFlags(command: Command): readonly AnyFlag[] {
   return rows
-    .filter(([name, row]) => name === 'help' || row.alsoOf?.includes(command) || isOwned(command, row.commands ?? []))
+    .filter(([name, row]) => name === 'help' || row.alsoOf?.includes(command) || isFlagOf(command, row.commands ?? []))
     .map(([, row]) => row)
 }
 
@@ -27,9 +27,9 @@ export function flagsForRuns(): readonly AnyFlag[] {
 /** @throws UsageError for a flag that is of other commands. */
 export function refuseFlagsOfOthers(flags: Flags, command: Command | undefined): void {
   for (const [name, { names, commands, insteadForRuns }] of rows) {
-    if (flags[name] === undefined || commands === undefined || isOwned(command, commands)) continue
+    if (flags[name] === undefined || commands === undefined || isFlagOf(command, commands)) continue
     const instead = insteadForRuns === undefined ? '' : ` ${insteadForRuns}`
-    throw new UsageError(`${names[0]} belongs to halting ${inWords(commands)}.${instead}`)
+    throw new UsageError(`${names[0]} belongs to halting ${wordList(commands)}.${instead}`)
   }
 }
 
@@ -63,7 +63,7 @@ export function refuseFlagsThatNeed(needed: 'host' | 'stream', flags: Flags): vo
   }
 }
 
-function inWords(names: readonly string[]): string {
+function wordList(names: readonly string[]): string {
   const last = names.at(-1) ?? ''
   return names.length < 2 ? last : `${names.slice(0, -1).join(', ')} and ${last}`
 }

@@ -1,6 +1,6 @@
 import { type CommandHelp, commandHelp, partHelp, type PartHelp, promptHelp } from './command-help.ts'
 import type { Command } from './command-table.ts'
-import { flagsForRuns, flagsOf } from './flag-commands.ts'
+import { flagsForRuns, commandFlags } from './flag-commands.ts'
 import type { AnyFlag, FlagTopic } from './flag-kinds.ts'
 import { flagTable } from './table.ts'
 import { wrapped } from '../io/columns.ts'
@@ -78,12 +78,14 @@ const starts = [
 function firstScreen(width: number): string {
   const lines = tasks.flatMap(([title, rows]) => [
     `${title}:`,
-    ...rows.map(([names, summary]) => listed(names.join(', '), summary ?? commandHelp[names[0] ?? 'help'].summary, 18)),
+    ...rows.map(([names, summary]) =>
+      summaryLine(names.join(', '), summary ?? commandHelp[names[0] ?? 'help'].summary, 18),
+    ),
   ])
   return [
     'halting: a coding agent that always stops, and reports why',
     '',
-    ...starts.map(([call, summary]) => listed(call, summary, 23)),
+    ...starts.map(([call, summary]) => summaryLine(call, summary, 23)),
     '',
     ...lines,
     '',
@@ -95,21 +97,21 @@ function firstScreen(width: number): string {
     .join('\n')
 }
 
-function listed(name: string, summary: string, column: number): string {
+function summaryLine(name: string, summary: string, column: number): string {
   return `  ${name.padEnd(column - 2)}${summary}`
 }
 
 function promptPage(width: number): string {
-  return `${headOf(promptHelp, width)}\n${topicsOf(flagsForRuns(), width)}\n${exits(width)}`
+  return `${pageHead(promptHelp, width)}\n${topicSections(flagsForRuns(), width)}\n${exitCodesText(width)}`
 }
 
 function flagsPage(topic: FlagTopic | undefined, width: number): string {
   const flags = Object.values(flagTable).filter((flag) => topic === undefined || flag.topic === topic)
-  return `${topicsOf(flags, width)}${topic === undefined ? `\n${exits(width)}` : ''}`
+  return `${topicSections(flags, width)}${topic === undefined ? `\n${exitCodesText(width)}` : ''}`
 }
 
 /** Flags under the titles of their topics. */
-function topicsOf(flags: readonly AnyFlag[], width: number): string {
+function topicSections(flags: readonly AnyFlag[], width: number): string {
   return flagTopics
     .map((topic) => {
       const rows = flags.filter((flag) => flag.topic === topic)
@@ -122,8 +124,8 @@ function topicsOf(flags: readonly AnyFlag[], width: number): string {
 function commandPage(command: Command, width: number): string {
   const help = commandHelp[command]
   const own = (help.ownFlags ?? []).map(({ name, meaning }) => row(name, meaning, width))
-  const rows = describedFlags(command).map((flag) => flagRow(meantFor(command, flag), width, false))
-  return `${headOf(help, width)}\nFlags:\n${[...own, ...rows].join('')}${namedFlags(command, width)}${partsOf(command, width)}`
+  const rows = describedFlags(command).map((flag) => flagRow(withMeaningFor(command, flag), width, false))
+  return `${pageHead(help, width)}\nFlags:\n${[...own, ...rows].join('')}${namedFlags(command, width)}${partsLine(command, width)}`
 }
 
 /** The flags that the help of a command describes: its own, and single ones of runs. */
@@ -131,7 +133,7 @@ function describedFlags(command: Command): readonly AnyFlag[] {
   // `mcp` reads its arguments itself.
   if (command === 'mcp') return [flagTable.help]
   const { flags = [] } = commandHelp[command]
-  const described = new Set([...flagsOf(command), ...flags.map((name) => flagTable[name])])
+  const described = new Set([...commandFlags(command), ...flags.map((name) => flagTable[name])])
   return Object.values(flagTable).filter((flag) => described.has(flag))
 }
 
@@ -139,11 +141,13 @@ function partPage(command: Command, name: string, width: number): string {
   const help: PartHelp | undefined = partHelp[name]
   if (help === undefined) return commandPage(command, width)
   const own = (help.ownFlags ?? []).map(({ name: flag, meaning }) => row(flag, meaning, width))
-  const rows = [...help.flags, 'help' as const].map((flag) => flagRow(meantFor(command, flagTable[flag]), width, false))
-  return `${headOf(help, width)}\nFlags:\n${[...own, ...rows].join('')}`
+  const rows = [...help.flags, 'help' as const].map((flag) =>
+    flagRow(withMeaningFor(command, flagTable[flag]), width, false),
+  )
+  return `${pageHead(help, width)}\nFlags:\n${[...own, ...rows].join('')}`
 }
 
-function headOf({ usage, about, examples }: Omit<CommandHelp, 'summary'>, width: number): string {
+function pageHead({ usage, about, examples }: Omit<CommandHelp, 'summary'>, width: number): string {
   const calls = usage.flatMap((call, at) => {
     // A flag and its value stay on one line.
     const joined = call.replaceAll(/(--[\w-]+) (?=[A-Z])/g, '$1\u00A0')
@@ -168,7 +172,7 @@ function namedFlags(command: Command, width: number): string {
   return `\n${[title, ...lines, ''].join('\n')}`
 }
 
-function partsOf(command: Command, width: number): string {
+function partsLine(command: Command, width: number): string {
   const names = Object.keys(partHelp).filter((name) => name.startsWith(`${command} `))
   if (names.length === 0) return ''
   const parts = names.map((name) => name.slice(command.length + 1))
@@ -179,7 +183,7 @@ function partsOf(command: Command, width: number): string {
   return `\n${hanging(line, 6, width).join('\n')}\n`
 }
 
-function meantFor(command: Command, flag: AnyFlag): AnyFlag {
+function withMeaningFor(command: Command, flag: AnyFlag): AnyFlag {
   const meaning = flag.meaningFor?.[command]
   return meaning === undefined ? flag : { ...flag, meaning, meaningFor: {} }
 }
@@ -214,7 +218,7 @@ const notes = [
   'Environment: ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL. Other services: halting models.',
 ]
 
-function exits(width: number): string {
+function exitCodesText(width: number): string {
   return `${notes.flatMap((note) => hanging(note, 2, width)).join('\n')}\n`
 }
 

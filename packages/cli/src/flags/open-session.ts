@@ -9,15 +9,15 @@ import type { Program } from '../program.ts'
 import { chooseSession } from './choose-session.ts'
 import type { Telemetry } from '@halting/telemetry'
 import type { Flags } from './flags.ts'
-import { applyEnvironment, portsOf } from './session-ports.ts'
+import { applyEnvironment, sessionPorts } from './session-ports.ts'
 import type { SessionTelemetry } from '../telemetry/open-telemetry.ts'
-import { isYes } from '../telemetry/yes.ts'
+import { isTrueValue } from '../telemetry/true-value.ts'
 
 /** A session as the frontends of the program show it. */
 export type LiveSession = OpenedSession<Flags>
 
 /** What a frontend gives a session that only it can; flags, settings and the environment have all else. */
-export interface Face extends Omit<
+export interface LiveFrontend extends Omit<
   SessionFrontend,
   'removesOldSessions' | 'onSettings' | 'chooseSession' | 'openListener'
 > {
@@ -31,24 +31,28 @@ export interface Face extends Omit<
  * Opens a session as flags, settings and environment say, in the folder of the program.
  * @throws UsageError, ConfigurationError, PermissionRuleError and SandboxError for what cannot be served.
  */
-export async function openLive(flags: Flags, program: Program, face: Face): Promise<LiveSession> {
-  const { isOneShot = false, openMetrics, ...frontend } = face
+export async function openLiveSession(
+  flags: Flags,
+  program: Program,
+  liveFrontend: LiveFrontend,
+): Promise<LiveSession> {
+  const { isOneShot = false, openMetrics, ...frontend } = liveFrontend
   return openSession({
     ...frontend,
     choices: flags,
-    ports: portsOf(program, flags),
+    ports: sessionPorts(program, flags),
     ...(isOneShot && { removesOldSessions: true, onSettings: applyEnvironment }),
     chooseSession: ({ env }) => chooseSession(flags, { ...program, env }),
     openListener: async (toolbox, { env }) => {
-      const own = await telemetryFor({ ...program, env }, toolbox)
+      const own = await openSessionTelemetry({ ...program, env }, toolbox)
       const metrics = await openMetrics?.(toolbox.sessionId)
-      return metrics === undefined ? own : withMetrics(own, metrics)
+      return metrics === undefined ? own : combinedListener(own, metrics)
     },
   })
 }
 
-function withMetrics(
-  own: Awaited<ReturnType<typeof telemetryFor>>,
+function combinedListener(
+  own: Awaited<ReturnType<typeof openSessionTelemetry>>,
   metrics: Telemetry,
 ): { readonly onEvent: (event: RunEvent) => void; readonly end: () => Promise<void> } {
   return {
@@ -67,13 +71,13 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** Whether the environment asks for telemetry at all. Read at every start: what it asks for in detail is read by `telemetry-settings.ts`. */
 export function wantsTelemetry(env: Environment): boolean {
-  const said = (name: string): string => env[name]?.trim().toLowerCase() ?? ''
-  if (said('OTEL_SDK_DISABLED') === 'true') return false
-  const switched = said('HALTING_TELEMETRY') || said('CLAUDE_CODE_ENABLE_TELEMETRY')
-  if (switched !== '') return isYes(switched)
+  const variable = (name: string): string => env[name]?.trim().toLowerCase() ?? ''
+  if (variable('OTEL_SDK_DISABLED') === 'true') return false
+  const switched = variable('HALTING_TELEMETRY') || variable('CLAUDE_CODE_ENABLE_TELEMETRY')
+  if (switched !== '') return isTrueValue(switched)
   const isNamed = (exporter: string): boolean => exporter !== '' && exporter !== 'none'
-  if (isNamed(said('OTEL_TRACES_EXPORTER')) || isNamed(said('OTEL_METRICS_EXPORTER'))) return true
-  return endpointVariables.some((name) => said(name) !== '')
+  if (isNamed(variable('OTEL_TRACES_EXPORTER')) || isNamed(variable('OTEL_METRICS_EXPORTER'))) return true
+  return endpointVariables.some((name) => variable(name) !== '')
 }
 
 const endpointVariables = [
@@ -83,7 +87,7 @@ const endpointVariables = [
 ] as const
 
 /** The telemetry of a session, whose commands have the spans of their calls from then on. Nothing of it is loaded where nobody asks for it. */
-export async function telemetryFor(
+export async function openSessionTelemetry(
   program: Program,
   { workspace, sessionId }: Pick<Toolbox, 'workspace' | 'sessionId'>,
 ): Promise<SessionTelemetry | undefined> {

@@ -12,7 +12,7 @@ import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { versionOf } from '../version.ts'
 import type { Flags } from './flags.ts'
-import { wordNotice } from './notice-words.ts'
+import { noticeText } from './notice-text.ts'
 
 /** The settings of a run, and what they make of its flags and its environment. */
 export type RunSettings = SessionSettings<Flags>
@@ -21,7 +21,7 @@ export type RunSettings = SessionSettings<Flags>
 const headerVariables = ['', 'TRACES_', 'METRICS_', 'LOGS_'].map((signal) => `OTEL_EXPORTER_OTLP_${signal}HEADERS`)
 
 /** What a session needs of the program: notices go to stderr, and options are called by their flags. */
-export function portsOf(
+export function sessionPorts(
   program: Pick<Program, 'cwd' | 'env' | 'output' | 'home'>,
   flags: Pick<Flags, 'trust' | 'settingSources'>,
 ): SessionPorts {
@@ -30,10 +30,10 @@ export function portsOf(
     cwd,
     env,
     version: () => versionOf(program),
-    trustedBy: trustedBy(flags, env),
+    trustedBy: trustSource(flags, env),
     hiddenVariables: [clusterTokenVariable, workerTokenVariable, sessionStoreVariable, ...headerVariables],
     nameOf: flagOf,
-    wordNotice,
+    wordNotice: noticeText,
     note: (text) => output.err(told(text)),
     redactWith: (redact) => output.redactWith(redact),
   }
@@ -45,7 +45,7 @@ export function flagOf(choice: string): string {
 }
 
 /** What trusts the folder for this run. */
-export function trustedBy(
+export function trustSource(
   { trust, settingSources: sources }: Pick<Flags, 'trust' | 'settingSources'>,
   env: Program['env'],
 ): string | undefined {
@@ -60,7 +60,7 @@ export async function settingsFor(
   { cwd, env }: Pick<Program, 'cwd' | 'env'>,
   runLimit?: RunLimitDefault,
 ): Promise<RunSettings> {
-  const ports = { cwd, env, trustedBy: trustedBy(flags, env), nameOf: flagOf, wordNotice }
+  const ports = { cwd, env, trustedBy: trustSource(flags, env), nameOf: flagOf, wordNotice: noticeText }
   return settingsOf(flags, ports, { runLimit })
 }
 

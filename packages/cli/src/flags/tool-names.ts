@@ -7,8 +7,8 @@ const toolNames: readonly string[] = (
 ).split(' ')
 
 /** Whether a text reads like `Tool`, `Tool(spec)` or `mcp__server__tool`: several of them, parted by commas, too. */
-export function isToolName(given: string): boolean {
-  return given.split(/,(?![^(]*\))/).every((rule) => {
+export function isToolName(text: string): boolean {
+  return text.split(/,(?![^(]*\))/).every((rule) => {
     const [, name = ''] = /^([A-Za-z]\w*)(?:\(.*\))?$/s.exec(rule.trim()) ?? []
     return isKnown(name)
   })

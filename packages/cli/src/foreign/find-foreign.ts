@@ -16,7 +16,7 @@ import { whose } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
 
 /** The session of another program, or of this one of them, with this id, or the only one whose id begins so. @throws UsageError for several. */
-export async function foreignNamed(
+export async function findForeignSession(
   id: string,
   program: Program,
   only?: ForeignFile['program'],
@@ -47,10 +47,10 @@ export function foreignFolders({ claudeCode, codex }: Flags, program: Program): 
  * @throws UsageError for one of another folder, and for one that cannot be read.
  */
 export async function foreignToResume(id: string, program: Program): Promise<ForeignSession | undefined> {
-  const given = id.toLowerCase()
+  const lowerCaseId = id.toLowerCase()
   const own = await storedSessions(whose(program), 'all', 'to choose from')
-  if (own.some(({ sessionId }) => sessionId.toLowerCase().startsWith(given))) return undefined
-  const file = await foreignNamed(id, program)
+  if (own.some(({ sessionId }) => sessionId.toLowerCase().startsWith(lowerCaseId))) return undefined
+  const file = await findForeignSession(id, program)
   if (file === undefined) return undefined
   const session = await readForeignSession(file.path, 'newest_branch').catch((thrown: unknown) => {
     throw new UsageError(messageOf(thrown))

@@ -4,7 +4,7 @@ import { createPrices } from '@halting/models'
 import type { Prices } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
-import { usable } from '../stored-sessions/usable.ts'
+import { asUsageError } from '../stored-sessions/as-usage-error.ts'
 import { readAnySession, type AnySession, type PricesFor } from '@halting/analysis/sessions'
 
 /** The flags that say where these prices are from. Settings that were written out may hold secrets: their prices alone are written out again. */
@@ -15,11 +15,11 @@ export function priceFlags(
   const sources = settingSources === undefined ? [] : ['--setting-sources', settingSources.join(',')]
   if (settings === undefined) return sources
   if (!settings.trimStart().startsWith('{')) return [...sources, '--settings', resolve(cwd, settings)]
-  const modelPrices = pricesIn(settings)
+  const modelPrices = modelPricesIn(settings)
   return modelPrices === undefined ? sources : [...sources, '--settings', JSON.stringify({ modelPrices })]
 }
 
-function pricesIn(settings: string): unknown {
+function modelPricesIn(settings: string): unknown {
   try {
     const read: unknown = JSON.parse(settings)
     if (!isJsonObject(read)) return undefined
@@ -55,5 +55,5 @@ async function readPrices(flags: Pick<Flags, 'settings'>, program: Program): Pro
 
 /** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */
 export function readNamedSession(path: string, prices: PricesFor): Promise<AnySession> {
-  return usable(readAnySession(path, prices))
+  return asUsageError(readAnySession(path, prices))
 }

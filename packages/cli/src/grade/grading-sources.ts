@@ -15,7 +15,7 @@ export function gradingSources(program: Program): GradingSources {
 }
 
 /** The same for what only shows grades: where they cannot be read, that is printed, and nobody graded a run. */
-export function shownGradingSources(program: Program): GradingSources {
+export function gradingSourcesForDisplay(program: Program): GradingSources {
   try {
     return gradingSources(program)
   } catch (error) {
@@ -26,11 +26,11 @@ export function shownGradingSources(program: Program): GradingSources {
 
 /** The same for a program that reads sessions for as long as it runs: grades are read again after the file has changed, and a problem is printed once. */
 export function watchedGradingSources(program: Program): () => GradingSources {
-  let shown: { readonly state: string; readonly sources: GradingSources } | undefined
+  let current: { readonly state: string; readonly sources: GradingSources } | undefined
   return () => {
     const state = fileState(gradesFile(whose(program)))
-    if (shown?.state !== state) shown = { state, sources: shownGradingSources(program) }
-    return shown.sources
+    if (current?.state !== state) current = { state, sources: gradingSourcesForDisplay(program) }
+    return current.sources
   }
 }
 

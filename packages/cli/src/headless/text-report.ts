@@ -11,7 +11,7 @@ import type { Output } from '../io/output.ts'
 import type { Style } from '../io/style.ts'
 import { pendingOf } from '@halting/analysis/transcript'
 import { followActivity } from './activity.ts'
-import { goOn } from '../why/go-on.ts'
+import { resumeCommand } from '../why/resume-command.ts'
 import { noStream, streamAnswer } from './answer-stream.ts'
 import { followDenials, type Remedies } from './denials.ts'
 import { closingLine, endingLine } from './ending.ts'
@@ -189,7 +189,7 @@ function goOnLine(terminal: RunResult, sessionId: string, flags: Flags): string 
     ...(goal === undefined ? [] : [{ name: goal, judged: true } as const]),
   ]
   const where = { sessionId, sessionCwd: '', cwd: '', goals, ...(cluster !== undefined && { cluster }) }
-  const { command } = goOn(terminal, where)
+  const { command } = resumeCommand(terminal, where)
   if (command === undefined) return ''
   const again = goalArguments(flags, command)
   const when = sharedBudgetOf(terminal.signal)?.kind === 'standing' ? 'After the reset' : 'Resume'

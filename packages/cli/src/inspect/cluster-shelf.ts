@@ -3,20 +3,20 @@ import type { InspectedSession, Entry, SessionRow, Shelf } from '@halting/analys
 import { endings } from '@halting/core'
 import { isEndingReason } from '@halting/core/adapters'
 import {
-  figuresOf,
-  pageOfCluster,
+  totalsOf,
+  readSessionPage,
   type ListedSession,
   type PageRequest,
   type SessionPage,
 } from '../cluster/session-pages.ts'
-import { sessionOfCluster, sessionOfRecords } from '../cluster/of-cluster.ts'
-import { recordsByQuery } from '../cluster/records-by-query.ts'
+import { readClusterSession, sessionFromRecords } from '../cluster/cluster-client.ts'
+import { queryRecords } from '../cluster/query-records.ts'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { watchedGradingSources } from '../grade/grading-sources.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
-import { goOn } from '../why/go-on.ts'
-import { recordedTerms } from '../why/recorded-terms.ts'
+import { resumeCommand } from '../why/resume-command.ts'
+import { recordedResumeContext } from '../why/recorded-resume-context.ts'
 import { terminalOf } from '@halting/analysis/why'
 import { inspectedSession } from '@halting/analysis/sessions'
 import { plainWhyText } from './plain-why-text.ts'
@@ -25,9 +25,9 @@ import { plainWhyText } from './plain-why-text.ts'
 const firstPage = 200
 const furtherPage = 500
 /** More are not asked again with each look: those that fall out of the front are forgotten. */
-const mostListed = 5_000
+const maxListed = 5_000
 /** Sessions whose records stay, for what comes behind them. */
-const mostKept = 3
+const maxCachedSessions = 3
 
 interface ListedEntry extends Entry {
   readonly session: ListedSession
@@ -56,7 +56,7 @@ export class ClusterShelf implements Shelf<ListedEntry> {
     const shelf = new ClusterShelf(flags, words, program)
     const there = new Set((await shelf.look()).map(({ key }) => key))
     // Asking for it says what is the matter with it.
-    for (const word of words) if (!there.has(word)) await sessionOfCluster(flags, word, program)
+    for (const word of words) if (!there.has(word)) await readClusterSession(flags, word, program)
     return shelf
   }
 
@@ -74,19 +74,19 @@ export class ClusterShelf implements Shelf<ListedEntry> {
   }
 
   more(): Promise<void> {
-    this.#wanted = Math.min(mostListed, this.#listed.size + furtherPage)
+    this.#wanted = Math.min(maxListed, this.#listed.size + furtherPage)
     return Promise.resolve()
   }
 
   async look(): Promise<readonly ListedEntry[]> {
     const named = this.#named.length > 0
-    const limit = named ? this.#named.length : Math.min(mostListed, Math.max(this.#wanted, this.#listed.size))
+    const limit = named ? this.#named.length : Math.min(maxListed, Math.max(this.#wanted, this.#listed.size))
     const { sessions, total } = await this.#page({ limit, ...(named && { ids: this.#named }) })
     const listed = new Map(sessions.map((session) => [session.sessionId, session]))
     // What changed moved to the front, and something else out of the page: it is listed still, unless it is gone.
-    const fallen = named ? [] : [...this.#listed.keys()].filter((id) => !listed.has(id))
-    if (fallen.length > 0 && listed.size < mostListed)
-      for (const session of (await this.#page({ limit: mostListed, ids: fallen })).sessions)
+    const droppedIds = named ? [] : [...this.#listed.keys()].filter((id) => !listed.has(id))
+    if (droppedIds.length > 0 && listed.size < maxListed)
+      for (const session of (await this.#page({ limit: maxListed, ids: droppedIds })).sessions)
         listed.set(session.sessionId, session)
     this.#listed = listed
     this.#total = total
@@ -94,7 +94,7 @@ export class ClusterShelf implements Shelf<ListedEntry> {
   }
 
   async #page(request: PageRequest): Promise<SessionPage> {
-    const page = await pageOfCluster(this.#flags, request)
+    const page = await readSessionPage(this.#flags, request)
     for (const [sessionId, partition] of page.partitions) this.#partitions.set(sessionId, partition)
     return page
   }
@@ -112,7 +112,7 @@ export class ClusterShelf implements Shelf<ListedEntry> {
 
   rowOf({ session, ...entry }: ListedEntry): Promise<SessionRow> {
     const { state, reason, title = '', runs } = session
-    const { turns, tokens, usd } = figuresOf(session)
+    const { turns, tokens, usd } = totalsOf(session)
     const ending = state === 'idle' && isEndingReason(reason) ? reason : null
     return Promise.resolve({
       key: entry.key,
@@ -142,9 +142,9 @@ export class ClusterShelf implements Shelf<ListedEntry> {
   async read(found: ListedEntry): Promise<InspectedSession> {
     const { cluster } = this.#flags
     const { records, withTexts } = await this.#recordsOf(found.session)
-    const session = await sessionOfRecords(this.#flags, found.sessionId, records, this.#program)
+    const session = await sessionFromRecords(this.#flags, found.sessionId, records, this.#program)
     const terminal = terminalOf(session.runs.at(-1) ?? [])
-    const terms = recordedTerms(session.runs)
+    const terms = recordedResumeContext(session.runs)
     const where = {
       sessionId: found.sessionId,
       sessionCwd: '',
@@ -152,11 +152,11 @@ export class ClusterShelf implements Shelf<ListedEntry> {
       ...terms,
       ...(cluster !== undefined && { cluster }),
     }
-    const way = terminal === undefined ? { says: 'It continues in the cluster.' } : goOn(terminal, where)
+    const nextStep = terminal === undefined ? { says: 'It continues in the cluster.' } : resumeCommand(terminal, where)
     const shellArguments = this.#argumentsOf(found)
     const inspected = inspectedSession(session, {
       found,
-      nextStep: way,
+      nextStep: nextStep,
       shellArguments,
       grading: this.#grading(),
       whyText: plainWhyText,
@@ -165,15 +165,15 @@ export class ClusterShelf implements Shelf<ListedEntry> {
   }
 
   /** What came behind the records that are here already; all of them where that is another session of the same name. */
-  async #recordsOf({ sessionId, records: count }: ListedSession): Promise<Awaited<ReturnType<typeof recordsByQuery>>> {
-    const kept = this.#records.get(sessionId) ?? []
-    const before = kept.length <= count ? kept : []
+  async #recordsOf({ sessionId, records: count }: ListedSession): Promise<Awaited<ReturnType<typeof queryRecords>>> {
+    const cached = this.#records.get(sessionId) ?? []
+    const before = cached.length <= count ? cached : []
     const partition = this.#partitions.get(sessionId)
-    const read = await recordsByQuery(this.#flags, { sessionId, partition }, before.length, this.#program)
+    const read = await queryRecords(this.#flags, { sessionId, partition }, before.length, this.#program)
     const records = [...before, ...read.records]
     this.#records.delete(sessionId)
     this.#records.set(sessionId, records)
-    for (const old of this.#records.keys()) if (this.#records.size > mostKept) this.#records.delete(old)
+    for (const old of this.#records.keys()) if (this.#records.size > maxCachedSessions) this.#records.delete(old)
     return { ...read, records }
   }
 

@@ -2,15 +2,15 @@ import { resolve } from 'node:path'
 import { SessionIndex, sessionsOf, storedSessions } from '@halting/journal'
 import { FileShelf } from '@halting/analysis/sessions'
 import type { Flags } from '../flags/flags.ts'
-import { filesEverywhere } from '../foreign/files-everywhere.ts'
+import { filesOfAllFolders } from '../foreign/all-session-files.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import { priceFlags, pricesFor } from '../foreign/session-prices.ts'
 import { watchedGradingSources } from '../grade/grading-sources.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
-import { findFiles } from '../stored-sessions/find-session.ts'
+import { findSessionFiles } from '../stored-sessions/find-session.ts'
 import { whose } from '@halting/agent/session-settings'
-import { wayOn } from '../why/way-on.ts'
+import { resumeHint } from '../why/resume-hint.ts'
 import { plainWhyText } from './plain-why-text.ts'
 
 /** The files of sessions that flags and words name. @throws UsageError for names that name nothing. */
@@ -19,19 +19,21 @@ export async function openFileShelf(flags: Flags, words: readonly string[], prog
   // What another command has to be told to know the same prices; ours have theirs on record.
   const ofPrices = priceFlags(flags, program)
   const find = filesToShow(named, flags, program)
-  let found: Found | undefined = { paths: await find(), at: performance.now() }
+  let found: FoundFiles | undefined = { paths: await find(), at: performance.now() }
   return new FileShelf({
-    title: titleOf(named, flags, program),
+    title: shelfTitle(named, flags, program),
     // What was found a moment ago is not looked for again: of many sessions that is half of a start.
     find: () => {
-      const known = found
+      const previous = found
       found = undefined
-      return known !== undefined && performance.now() - known.at < freshMs ? Promise.resolve(known.paths) : find()
+      return previous !== undefined && performance.now() - previous.at < freshMs
+        ? Promise.resolve(previous.paths)
+        : find()
     },
     prices: pricesFor(flags, program),
     shellArguments: ({ foreign }, path) =>
       shellQuoted([...(foreign === undefined ? [] : ofPrices), resolve(program.cwd, path)]),
-    nextStep: (session, path) => wayOn(session, path, program),
+    nextStep: (session, path) => resumeHint(session, path, program),
     grading: watchedGradingSources(program),
     index: new SessionIndex(sessionsOf(whose(program)).base),
     whyText: plainWhyText,
@@ -39,7 +41,7 @@ export async function openFileShelf(flags: Flags, words: readonly string[], prog
 }
 
 /** Files, and when they were found. */
-interface Found {
+interface FoundFiles {
   readonly paths: readonly string[]
   readonly at: number
 }
@@ -47,12 +49,12 @@ interface Found {
 const freshMs = 2_000
 
 function filesToShow(named: readonly string[], flags: Flags, program: Program): () => Promise<readonly string[]> {
-  if (flags.all === true) return () => filesEverywhere(flags, program)
-  if (named.length > 0) return () => findFiles(named, program)
+  if (flags.all === true) return () => filesOfAllFolders(flags, program)
+  if (named.length > 0) return () => findSessionFiles(named, program)
   return async () => (await storedSessions(whose(program), 'of this folder')).map(({ path }) => path)
 }
 
-function titleOf(named: readonly string[], { all, claudeCode, codex }: Flags, { cwd }: Program): string {
+function shelfTitle(named: readonly string[], { all, claudeCode, codex }: Flags, { cwd }: Program): string {
   if (all === true) {
     const programs = [claudeCode === true ? ['Claude Code'] : [], codex === true ? ['Codex'] : []].flat()
     return programs.length === 0 ? 'All sessions' : `All sessions, and those of ${programs.join(' and ')}`

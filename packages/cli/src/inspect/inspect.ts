@@ -3,22 +3,22 @@ import { fileURLToPath } from 'node:url'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { exportedPage, readPageFiles, startInspector } from '@halting/inspector'
-import { writeNew } from '../export/write-new.ts'
+import { writeNewFile } from '../export/write-new.ts'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { findFile } from '../stored-sessions/find-session.ts'
-import { usable } from '../stored-sessions/usable.ts'
+import { findSessionFile } from '../stored-sessions/find-session.ts'
+import { asUsageError } from '../stored-sessions/as-usage-error.ts'
 import { UsageError } from '../usage-error.ts'
 import { ShelfSource, type OpenShelf } from '@halting/analysis/view'
 import { spawn } from 'node:child_process'
 
 /** `halting inspect [SESSION|FOLDER|FILE …]`: a page over sessions, for this machine alone, until Ctrl-C; with `--output FILE` one session as a file. Changes nothing. */
 export async function inspect(flags: Flags, words: readonly string[], program: Program): Promise<number> {
-  checked(flags, words)
+  refuseConflicts(flags, words)
   if (flags.output !== undefined) return exportOne(flags.output, flags, words, program)
   const source = await shelfFor(flags, words, program)
-  const address = await addressIn(source, words)
+  const address = await addressOfSession(source, words)
   const { output } = program
   const inspector = await startInspector({
     source,
@@ -35,13 +35,13 @@ export async function inspect(flags: Flags, words: readonly string[], program: P
     await openBrowser(url, program.env).catch((error: unknown) => {
       output.err(told(`cannot open a browser: ${oneLine(messageOf(error), 200)}.`))
     })
-  await ended()
+  await waitForSignal()
   await inspector.close()
   return 0
 }
 
 /** @throws UsageError for flags that do not go together. */
-function checked(flags: Flags, [word]: readonly string[]): void {
+function refuseConflicts(flags: Flags, [word]: readonly string[]): void {
   if (flags.force === true && flags.output === undefined) throw new UsageError('--force requires --output FILE.')
   for (const [flag, given] of [
     ['--all', flags.all],
@@ -79,10 +79,10 @@ async function shelfFor(flags: Flags, words: readonly string[], program: Program
 }
 
 /** Where a session stands that is named alone: its newest run. '' for many. @throws UsageError for one that cannot be read. */
-async function addressIn(source: OpenShelf, words: readonly string[]): Promise<string> {
+async function addressOfSession(source: OpenShelf, words: readonly string[]): Promise<string> {
   const key = words.length === 1 ? await source.onlyKey() : undefined
   if (key === undefined) return ''
-  const view = await usable(source.session(key, 'beginning'))
+  const view = await asUsageError(source.session(key, 'beginning'))
   return `#/session/${encodeURIComponent(key)}/${Math.max(1, view?.row.runs ?? 1)}/timeline`
 }
 
@@ -93,17 +93,18 @@ async function exportOne(
   program: Program,
 ): Promise<number> {
   if (more.length > 0) throw new UsageError('--output writes one session. Name one: --output FILE SESSION.')
-  const path = flags.cluster === undefined ? await findFile(word, 'inspect --output it.html', program) : undefined
+  const path =
+    flags.cluster === undefined ? await findSessionFile(word, 'inspect --output it.html', program) : undefined
   const name = path ?? word
   if (name === undefined)
     throw new UsageError(`Name the session; halting sessions --cluster ${flags.cluster} lists those of the cluster.`)
   const source = await shelfFor(flags, [name], program)
   const key = await source.onlyKey()
-  const view = key === undefined ? undefined : await usable(source.session(key))
+  const view = key === undefined ? undefined : await asUsageError(source.session(key))
   if (view === undefined) throw new UsageError(`The session ${oneLine(name, 100)} is gone.`)
   const page = await readPageFiles(pageFolder(program))
-  await writeNew(resolve(program.cwd, file), exportedPage({ page, view, source }), {
-    shown: file,
+  await writeNewFile(resolve(program.cwd, file), exportedPage({ page, view, source }), {
+    displayName: file,
     isForced: flags.force === true,
     sources: path === undefined ? [] : [path],
   })
@@ -116,12 +117,12 @@ function pageFolder({ home }: Program): string {
 }
 
 function problemText(error: unknown): string {
-  const said = oneLine(messageOf(error), 500)
-  return error instanceof HaltingError ? said : `internal error: ${said}`
+  const message = oneLine(messageOf(error), 500)
+  return error instanceof HaltingError ? message : `internal error: ${message}`
 }
 
 /** Resolves when the person, or the system, ends the program; at a second signal it is gone at once. */
-function ended(): Promise<void> {
+function waitForSignal(): Promise<void> {
   const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   return new Promise((resolve) => {
     const end = (): void => {

@@ -237,7 +237,7 @@ interface LoopOutcome {
 function loopResult({ sessionId, costUsd, last, end, rounds }: LoopOutcome): object {
   const sum = (figure: 'turns' | 'durationMs'): number => rounds.reduce((total, round) => total + round[figure], 0)
   return {
-    ...truthful({ sessionId, costUsd, last, end, rounds }),
+    ...finalResult({ sessionId, costUsd, last, end, rounds }),
     num_turns: sum('turns'),
     duration_ms: Math.round(sum('durationMs')),
     rounds: rounds.map(({ round, reason, costUsd: usd, turns, durationMs, startedAtMs, goalMet }) => ({
@@ -255,7 +255,7 @@ function loopResult({ sessionId, costUsd, last, end, rounds }: LoopOutcome): obj
 }
 
 /** A loop that did not succeed has no result of a success, whatever its last round came to. */
-function truthful({ sessionId, costUsd, last, end, rounds }: LoopOutcome): SdkResult {
+function finalResult({ sessionId, costUsd, last, end, rounds }: LoopOutcome): SdkResult {
   const { exitCode, message } = end
   if (last === undefined)
     return resultWithoutRun({ sessionId, costUsd, ...(exitCode === 0 ? { answer: message } : { error: message }) })

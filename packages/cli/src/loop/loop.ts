@@ -3,7 +3,7 @@ import { messageOf } from '@halting/core/adapters'
 import { wantedAfter } from '@halting/agent/open-session'
 import { whose } from '@halting/agent/session-settings'
 import { chooseSession } from '../flags/choose-session.ts'
-import { type LiveSession, openLive } from '../flags/open-session.ts'
+import { type LiveSession, openLiveSession } from '../flags/open-session.ts'
 import type { Flags } from '../flags/flags.ts'
 import { argumentGroups } from '../flags/parse.ts'
 import { runLimitOfPrint } from '../flags/run-limit.ts'
@@ -28,7 +28,7 @@ import { told } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import { readPiped } from '../io/stdin.ts'
 import { styleFor } from '../io/style.ts'
-import { refusePause } from '../flags/agreement.ts'
+import { refusePause } from '../flags/flag-conflicts.ts'
 import type { Program } from '../program.ts'
 import { createLoopReport, type LoopReport } from './loop-report.ts'
 import { checkBound, continuesLoop, flagsWith, recordedFlags, termsOf } from './loop-terms.ts'
@@ -37,39 +37,39 @@ import { checkBound, continuesLoop, flagsWith, recordedFlags, termsOf } from './
 export async function loop(given: Flags, words: readonly string[], program: Program): Promise<number> {
   refusePause(given)
   if (given.resume === '') {
-    const { tellWhatToResume } = await import('../sessions/sessions.ts')
-    return tellWhatToResume(program)
+    const { printResumableSessions } = await import('../sessions/sessions.ts')
+    return printResumableSessions(program)
   }
-  const { flags, stored } = await chosenLoop(given, program)
-  const [written = ''] = words
-  const hasPrompt = written.trim() !== '' || stored !== undefined
+  const { flags, stored } = await chooseLoop(given, program)
+  const [promptArgument = ''] = words
+  const hasPrompt = promptArgument.trim() !== '' || stored !== undefined
   const piped = stored === undefined ? await readPiped(program.stdin, program.output, hasPrompt) : ''
-  const prompt = [written, piped].filter((part) => part.trim() !== '').join('\n\n')
+  const prompt = [promptArgument, piped].filter((part) => part.trim() !== '').join('\n\n')
   const before = continuesLoop(stored, prompt) ? stored : undefined
   const terms = termsOf(flags, prompt, before)
   let interruption: Interruption | undefined
   try {
-    const live = await openLive(flagsWith(flags, terms), program, {
+    const live = await openLiveSession(flagsWith(flags, terms), program, {
       answersQuestions: false,
       confinesEdits: true,
       isOneShot: true,
       runLimit: runLimitOfPrint,
       // A round that an earlier process left open is continued, and not closed by a prompt.
       firstPrompt: before === undefined ? terms.prompt : '',
-      written,
+      written: promptArgument,
       ready: async () => void (interruption = watchInterruption(program.output)),
     })
     interruption ??= watchInterruption(program.output)
     try {
       checkBound(terms, live.session.snapshot)
       const { until = live.run.settings.until } = terms
-      const kept: StoredLoop = {
+      const record: StoredLoop = {
         id: before?.id ?? newLoopId(),
         startedAtMs: before?.startedAtMs ?? Date.now(),
         // Goals of settings are the loop's from here on.
         terms: { ...terms, ...(until !== undefined && { until }) },
       }
-      return await runLoop({ live, kept, isNew: before === undefined, program, interruption, written })
+      return await runLoop({ live, record, isNew: before === undefined, program, interruption, promptArgument })
     } finally {
       await live.session.close()
     }
@@ -79,7 +79,7 @@ export async function loop(given: Flags, words: readonly string[], program: Prog
 }
 
 /** The session that the flags name, and the loop that is on its record. */
-async function chosenLoop(
+async function chooseLoop(
   given: Flags,
   program: Program,
 ): Promise<{ readonly flags: Flags; readonly stored: StoredLoop | undefined }> {
@@ -94,26 +94,26 @@ async function chosenLoop(
   return { flags: isNewest === true ? { ...others, resume: sessionId } : given, stored }
 }
 
-interface Running {
+interface RunningLoop {
   readonly live: LiveSession
-  readonly kept: StoredLoop
+  readonly record: StoredLoop
   readonly isNew: boolean
   readonly program: Program
   readonly interruption: Interruption
-  readonly written: string
+  readonly promptArgument: string
 }
 
-async function runLoop(running: Running): Promise<number> {
-  const { live, kept, isNew, program } = running
+async function runLoop(running: RunningLoop): Promise<number> {
+  const { live, record, isNew, program } = running
   const { session, journal, run } = live
   const past: PastRounds =
-    isNew || journal === undefined ? { rounds: [], lastStartedAtMs: null } : pastRounds(kept.id, journal)
-  const adopted = await adoptedRun(running, past)
+    isNew || journal === undefined ? { rounds: [], lastStartedAtMs: null } : pastRounds(record.id, journal)
+  const adopted = await runToAdopt(running, past)
   if (journal !== undefined)
-    await writeLoop({ ...whose({ cwd: program.cwd, env: run.env }), sessionId: session.id }, kept)
-  const report = await reportOf(running)
+    await writeLoop({ ...whose({ cwd: program.cwd, env: run.env }), sessionId: session.id }, record)
+  const report = await openReport(running)
   try {
-    const { end, rounds } = await drive(running, { past, report, adopt: adopted && (() => adopted.ask(session)) })
+    const { end, rounds } = await driveLoop(running, { past, report, adopt: adopted && (() => adopted.ask(session)) })
     await session.settled()
     await adopted?.afterwards?.()
     report.end(end, rounds, continueCommand(end, running))
@@ -123,20 +123,20 @@ async function runLoop(running: Running): Promise<number> {
   }
 }
 
-interface Driven {
+interface DriveOptions {
   readonly past: PastRounds
   readonly report: LoopReport
   readonly adopt: (() => void) | undefined
 }
 
 /** Resolves with how the loop ended. Rejects with what broke a round, or a report. */
-function drive(
-  { live, kept, interruption }: Running,
-  { past, report, adopt }: Driven,
+function driveLoop(
+  { live, record, interruption }: RunningLoop,
+  { past, report, adopt }: DriveOptions,
 ): Promise<{ readonly end: LoopEnd; readonly rounds: readonly LoopRound[] }> {
   const { session } = live
   return new Promise((resolve, reject) => {
-    const reported = (show: () => void): void => {
+    const guardReport = (show: () => void): void => {
       try {
         show()
       } catch (error) {
@@ -145,19 +145,19 @@ function drive(
       }
     }
     // Before the loop hears of it: a run is reported before what follows it is.
-    session.listen((event) => reported(() => report.onSession(event)))
+    session.listen((event) => guardReport(() => report.onSession(event)))
     const promptLoop = new PromptLoop({
       session,
-      loopId: kept.id,
-      terms: kept.terms,
-      startedAtMs: kept.startedAtMs,
+      loopId: record.id,
+      terms: record.terms,
+      startedAtMs: record.startedAtMs,
       past,
-      prompt: () => live.prepare(kept.terms.prompt, '', interruption.signal),
+      prompt: () => live.prepare(record.terms.prompt, '', interruption.signal),
       clock: machineClock(),
       onInterrupt: 'end',
       exitCodeOf: (terminal) => exitCodeOf(terminal, interruption.exitCode),
       onEvent(event) {
-        reported(() => report.onLoop(event, promptLoop))
+        guardReport(() => report.onLoop(event, promptLoop))
         if (event.type === 'end') resolve({ end: event.end, rounds: promptLoop.rounds })
         if (event.type === 'broken') reject(event.error)
       },
@@ -179,7 +179,7 @@ function drive(
 }
 
 /** What continues the round that is on record as the last: its run, where that did not end, or where its calls have an answer now. @throws UsageError where they have none. */
-async function adoptedRun({ live, program }: Running, past: PastRounds): Promise<Ask | undefined> {
+async function runToAdopt({ live, program }: RunningLoop, past: PastRounds): Promise<Ask | undefined> {
   const { session, journal, run } = live
   if (journal === undefined) return undefined
   if (past.open !== undefined) return { ask: (asked) => asked.resume() }
@@ -191,18 +191,18 @@ async function adoptedRun({ live, program }: Running, past: PastRounds): Promise
   return goOn(journal, { sessionId: session.id, flags: run.choices }, { ...program, env: run.env })
 }
 
-async function reportOf({ live, kept, program, written }: Running): Promise<LoopReport> {
+async function openReport({ live, record, program, promptArgument }: RunningLoop): Promise<LoopReport> {
   const { session, journal, toolbox, run } = live
   const { output, argv, env } = program
   const { choices: flags } = run
-  const asked = { argv: withoutLoop(argv), written, prompt: kept.terms.prompt }
+  const asked = { argv: withoutLoopFlags(argv), written: promptArgument, prompt: record.terms.prompt }
   const remedies = remediesOf(toolbox)
   const style = styleFor(output.isTerminal.stderr, run.env)
   const hasAfter = wantedAfter(flags, run.settings, env) !== undefined
   return createLoopReport({
     report: { flags, output, style, remedies, sessionId: session.id, isKept: journal !== undefined, asked },
     session,
-    rounds: kept.terms.rounds,
+    rounds: record.terms.rounds,
     linesAfter: hasAfter ? await linesAfterRuns(flags) : undefined,
     onBrokenAfter: (error) => output.err(told(messageOf(error))),
   })
@@ -214,14 +214,14 @@ async function linesAfterRuns({ verbose }: Flags): Promise<(message: SdkMessage)
 }
 
 /** The arguments of this call for a run in the session of the loop: what is the loop's own is left out. */
-function withoutLoop(argv: readonly string[]): readonly string[] {
+function withoutLoopFlags(argv: readonly string[]): readonly string[] {
   return argumentGroups(argv).flatMap(({ flag, tokens }) =>
     flag === undefined || flag === 'every' || flag === 'rounds' || flag === 'loopTime' ? [] : tokens,
   )
 }
 
 /** The command that continues a loop which a person stopped, or which can go on once somebody has repaired what ended it; '' for any other. */
-function continueCommand({ because, exitCode }: LoopEnd, { live, program }: Running): string {
+function continueCommand({ because, exitCode }: LoopEnd, { live, program }: RunningLoop): string {
   if (live.journal === undefined || because === 'goal_met' || because === 'rounds' || because === 'time') return ''
   if (exitCode === 0) return ''
   const flags = argumentGroups(program.argv).flatMap(({ flag, tokens }) =>

@@ -21,23 +21,23 @@ export interface ListedRule {
     | { readonly type: 'fixed'; readonly why: string }
 }
 
-type RulesOf = Pick<LiveSession, 'run' | 'toolbox' | 'journal' | 'session'>
+type SessionWithRules = Pick<LiveSession, 'run' | 'toolbox' | 'journal' | 'session'>
 
 /** All rules of a session, in the order in which they decide: deny, ask, allow. Settings files are read anew. */
-export async function listRules(live: RulesOf): Promise<readonly ListedRule[]> {
+export async function listRules(live: SessionWithRules): Promise<readonly ListedRule[]> {
   const { run, session } = live
   const { cwd } = session.snapshot
   const { origins, files } = await settingsFor(run.choices, { env: run.env, cwd })
   const inForce = live.toolbox.permissions.rules(learnedBefore(live))
-  const counts = (behavior: Behavior, rule: string): boolean =>
+  const isApplied = (behavior: Behavior, rule: string): boolean =>
     inForce.some((one) => one.behavior === behavior && one.rule === rule.trim())
   const inFiles = origins.flatMap(({ setting, value, from }): readonly ListedRule[] => {
     const behavior = behaviors.find((each) => setting === `permissions.${each}`)
     if (behavior === undefined || typeof value !== 'string') return []
     const level = files.find(({ name }) => name === from)?.level
-    const origin = originIn(level, { behavior, rule: value, path: from })
+    const origin = ruleOrigin(level, { behavior, rule: value, path: from })
     const place = level === 'flag' ? '--settings' : shortPath(from, cwd, homeFolder(run.env))
-    return [{ behavior, rule: value, place, isInForce: counts(behavior, value), origin }]
+    return [{ behavior, rule: value, place, isInForce: isApplied(behavior, value), origin }]
   })
   const ofFlags = [
     ...flagRules('deny', '--disallowedTools', run.choices.disallowedTools),
@@ -57,7 +57,7 @@ export async function listRules(live: RulesOf): Promise<readonly ListedRule[]> {
  * @returns What a person should know: what was removed, and what still holds.
  * @throws ConfigurationError for a file that cannot be changed.
  */
-export async function removeRule(listed: ListedRule, live: RulesOf): Promise<string> {
+export async function removeRule(listed: ListedRule, live: SessionWithRules): Promise<string> {
   const { behavior, rule, origin, place } = listed
   const { permissions } = live.toolbox
   if (origin.type === 'fixed') return `${rule} cannot be removed: ${origin.why}.`
@@ -79,7 +79,7 @@ export async function removeRule(listed: ListedRule, live: RulesOf): Promise<str
 
 const behaviors = ['deny', 'ask', 'allow'] as const
 
-function originIn(level: string | undefined, stored: Omit<StoredRule, 'level'>): ListedRule['origin'] {
+function ruleOrigin(level: string | undefined, stored: Omit<StoredRule, 'level'>): ListedRule['origin'] {
   switch (level) {
     case 'user':
     case 'local':
@@ -105,7 +105,7 @@ function flagRules(behavior: Behavior, flag: string, rules: readonly string[] = 
 /** What an earlier process of the session learned for all of it, while no call was judged in this one. */
 function learnedBefore({
   journal,
-}: Pick<RulesOf, 'journal'>): Parameters<RulesOf['toolbox']['permissions']['rules']>[0] {
+}: Pick<SessionWithRules, 'journal'>): Parameters<SessionWithRules['toolbox']['permissions']['rules']>[0] {
   const updates = journal?.ended.at(-1)?.spent.settings?.permissionUpdates ?? []
   return { learned: updates.filter(({ destination }) => destination === 'session') }
 }

@@ -28,20 +28,20 @@ import {
   type SpentRow,
 } from '@halting/analysis/report'
 
-interface Look {
+interface ReportLayout {
   /** All rows of this breakdown, and no other. */
   readonly by?: Breakdown | undefined
   readonly width: number
   readonly style: Style
 }
 
-const [mostDays, mostRows, mostSessions] = [14, 8, 5]
+const [maxDays, maxRows, maxSessions] = [14, 8, 5]
 /** Longer lines are hard to read. */
-const widest = 100
+const maxColumns = 100
 
 /** The report as text of at most so many columns. */
-export function reportText(report: Report, { by, width, style }: Look): string {
-  const columns = Math.min(width, widest)
+export function reportText(report: Report, { by, width, style }: ReportLayout): string {
+  const columns = Math.min(width, maxColumns)
   const paragraph = (text: string): readonly string[] => wrapped(oneLine(text, Infinity), columns).split('\n')
   const item = (text: string): readonly string[] =>
     wrapped(oneLine(text, Infinity), columns - 4)
@@ -59,10 +59,10 @@ export function reportText(report: Report, { by, width, style }: Look): string {
     ...part(`Not read: ${many(report.skipped.length, 'file')}`, report.skipped.flatMap(item)),
     ...(report.notes.length === 0 ? [] : ['', ...report.notes.flatMap(paragraph)]),
   ]
-  if (report.totals.runs === 0) return text([...head, ...paragraph(nothingText(report)), ...last])
-  const spent = breakdowns(report, { by, width: columns, style })
+  if (report.totals.runs === 0) return joinLines([...head, ...paragraph(nothingText(report)), ...last])
+  const spent = breakdownLines(report, { by, width: columns, style })
   const goals = part('Goals', [...goalTexts(report).flatMap(item), ...goalLines(report, by, columns, style)])
-  if (by !== undefined) return text([...head, ...paragraph(spentText(report.totals)), ...spent, ...goals, ...last])
+  if (by !== undefined) return joinLines([...head, ...paragraph(spentText(report.totals)), ...spent, ...goals, ...last])
   const endings = report.endings.map(({ reason, exitCode, runs, ...row }) => [
     endingName(reason),
     counted(runs),
@@ -70,7 +70,7 @@ export function reportText(report: Report, { by, width, style }: Look): string {
     costText(row),
     elapsed(row.activeMs),
   ])
-  return text([
+  return joinLines([
     ...head,
     ...paragraph(spentText(report.totals)),
     ...spent,
@@ -86,47 +86,47 @@ export function reportText(report: Report, { by, width, style }: Look): string {
     ...part('Waits', waitTexts(report).flatMap(item)),
     ...part('Models and the window', factsOf(report).flatMap(item)),
     ...part('The most expensive sessions', sessionLines(report.bySession, columns, style)),
-    ...part('The longest sessions', sessionLines(longest(report), columns, style)),
+    ...part('The longest sessions', sessionLines(longestSessions(report), columns, style)),
     ...part('Far above the others', report.outliers.map(outlierText).flatMap(item)),
     ...part('Did not end', openLines(report).flatMap(item)),
     ...last,
   ])
 }
 
-function text(lines: readonly string[]): string {
+function joinLines(lines: readonly string[]): string {
   return `${lines.join('\n')}\n`
 }
 
-function breakdowns(report: Report, { by, width, style }: Look): readonly string[] {
-  const most = by === undefined ? mostRows : Infinity
-  const days = by === undefined ? report.byDay.slice(-mostDays) : report.byDay
+function breakdownLines(report: Report, { by, width, style }: ReportLayout): readonly string[] {
+  const most = by === undefined ? maxRows : Infinity
+  const days = by === undefined ? report.byDay.slice(-maxDays) : report.byDay
   const hasSeveral = (rows: readonly unknown[]): boolean => rows.length > 1
   return [
     ...(by === undefined || by === 'day' ? ['', style.bold('By day'), ...spentBars(days, width, style)] : []),
-    ...moreThan(report.byDay.length - days.length, 'earlier day', by === undefined || by === 'day'),
+    ...moreRowsLine(report.byDay.length - days.length, 'earlier day', by === undefined || by === 'day'),
     ...(by === undefined || by === 'model'
       ? ['', style.bold('By model'), ...modelLines(report, most, width, style)]
       : []),
     ...(by === 'folder' || (by === undefined && hasSeveral(report.byFolder))
       ? ['', style.bold('By folder'), ...spentBars(report.byFolder.slice(0, most), width, style, 44)]
       : []),
-    ...moreThan(report.byFolder.length - most, 'more folder', by === undefined),
+    ...moreRowsLine(report.byFolder.length - most, 'more folder', by === undefined),
   ]
 }
 
 function goalLines(report: Report, by: Breakdown | undefined, width: number, style: Style): readonly string[] {
   return goalTables(report, by).flatMap(([name, rows]) => {
-    const most = by === undefined ? mostRows : Infinity
-    const shown = name === 'day' && by === undefined ? rows.slice(-mostDays) : rows.slice(0, most)
+    const most = by === undefined ? maxRows : Infinity
+    const shown = name === 'day' && by === undefined ? rows.slice(-maxDays) : rows.slice(0, most)
     const cells = shown.map((row) => [row.name === '' ? 'not known' : row.name, ...goalCells(row)])
     return [
       ...tableLines([`by ${name}`, ...goalHead], cells, width, style),
-      ...moreThan(rows.length - shown.length, `more ${name}`, by === undefined),
+      ...moreRowsLine(rows.length - shown.length, `more ${name}`, by === undefined),
     ]
   })
 }
 
-function moreThan(count: number, what: string, isAsked: boolean): readonly string[] {
+function moreRowsLine(count: number, what: string, isAsked: boolean): readonly string[] {
   return isAsked && count > 0 ? [`  and ${many(count, what)}; --by tells all`] : []
 }
 
@@ -171,7 +171,7 @@ function toolLines({ tools }: Report, width: number, style: Style): readonly str
   const called = tools.filter(({ calls }) => calls > 0)
   const troubled = called.filter(({ failed, denied, invalid, cut }) => failed + denied + invalid + cut > 0)
   // What fails is told before what is only called much.
-  const shown = [...new Set([...called.slice(0, mostRows), ...troubled])].slice(0, 2 * mostRows)
+  const shown = [...new Set([...called.slice(0, maxRows), ...troubled])].slice(0, 2 * maxRows)
   if (shown.length === 0) return []
   const rows = shown.map(({ tool, calls, failed, denied, invalid, cut, ms, ...cost }) => [
     tool ?? '',
@@ -206,9 +206,9 @@ function timeLines(
 }
 
 /** None where they are the dearest in the same order. */
-function longest({ bySession }: Report): readonly SessionSpent[] {
+function longestSessions({ bySession }: Report): readonly SessionSpent[] {
   const sorted = bySession.toSorted((a, b) => b.activeMs - a.activeMs)
-  const isSame = sorted.slice(0, mostSessions).every((session, index) => session === bySession[index])
+  const isSame = sorted.slice(0, maxSessions).every((session, index) => session === bySession[index])
   return isSame ? [] : sorted
 }
 
@@ -216,7 +216,7 @@ function sessionLines(sessions: readonly SessionSpent[], width: number, style: S
   // Of one the totals tell all.
   if (sessions.length < 2) return []
   const rows = sessions
-    .slice(0, mostSessions)
+    .slice(0, maxSessions)
     .map(({ session, title, turns, activeMs, ending, ...row }) => [
       `${session.slice(0, 8)} ${title}`,
       costText(row),
@@ -228,17 +228,17 @@ function sessionLines(sessions: readonly SessionSpent[], width: number, style: S
 }
 
 function openLines({ open }: Report): readonly string[] {
-  const lines = open.slice(0, mostRows).map(({ session, run, heldBy, ...cost }) => {
-    const goes = heldBy === null ? '' : `, still running in process ${heldBy}`
-    return `${session.slice(0, 8)} ${run}: ${costText(cost)}${goes}`
+  const lines = open.slice(0, maxRows).map(({ session, run, heldBy, ...cost }) => {
+    const status = heldBy === null ? '' : `, still running in process ${heldBy}`
+    return `${session.slice(0, 8)} ${run}: ${costText(cost)}${status}`
   })
-  return open.length > mostRows ? [...lines, `and ${counted(open.length - mostRows)} more`] : lines
+  return open.length > maxRows ? [...lines, `and ${counted(open.length - maxRows)} more`] : lines
 }
 
 const gap = 2
 const indent = 2
 /** A name is told with so many columns at least, or its table has fewer figures. */
-const leastName = 10
+const minNameColumns = 10
 
 /**
  * A name and its figures in columns. The name takes what the figures leave; where that is too little, figures at the end are left out. A last cell that
@@ -254,7 +254,7 @@ function tableLines(
   const widths = head.map((_, column) => Math.max(...all.map((row) => columnsOf(row[column] ?? ''))))
   let count = head.length
   const figures = (): number => widths.slice(1, count).reduce((sum, each) => sum + each + gap, 0)
-  while (count > 2 && width - indent - figures() < Math.min(leastName, widths[0] ?? 0)) count--
+  while (count > 2 && width - indent - figures() < Math.min(minNameColumns, widths[0] ?? 0)) count--
   const name = Math.max(1, Math.min(widths[0] ?? 0, width - indent - figures()))
   const line = (cells: readonly string[]): string => {
     const first = fitted(cells[0] ?? '', name)

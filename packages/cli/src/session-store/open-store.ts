@@ -24,7 +24,7 @@ export function openSessionStore(
   store: SessionStoreInUse,
   program: Pick<Program, 'cwd' | 'env' | 'output'>,
 ): OpenedStore {
-  const copies = copiesOf(store, program)
+  const copies = openWorkingCopies(store, program)
   const release = registerWorkingCopies(copies)
   return {
     copies,
@@ -36,7 +36,7 @@ export function openSessionStore(
 }
 
 /** The store, for who asks only the store itself. */
-export function copiesOf(
+export function openWorkingCopies(
   store: SessionStoreInUse,
   program: Pick<Program, 'cwd' | 'env' | 'output'>,
 ): StoreWorkingCopies {
@@ -44,7 +44,7 @@ export function copiesOf(
     base: sessionsOf(whose(program)).base,
     name: store.name,
     connect: () => connect(store, program),
-    redact: redactorOf(store),
+    redact: addressRedactor(store),
     onProblem: (problem) => program.output.err(told(problem)),
   })
 }
@@ -91,7 +91,7 @@ async function connect({ value, name, from }: SessionStoreInUse, { cwd }: Pick<P
 }
 
 /** Takes the address and its password out of texts. */
-function redactorOf({ value, name }: SessionStoreInUse): (text: string) => string {
+function addressRedactor({ value, name }: SessionStoreInUse): (text: string) => string {
   const secrets = sessionStoreSecrets(value)
   return (text) => secrets.reduce((shown, secret) => shown.replaceAll(secret, '***'), text.replaceAll(value, name))
 }

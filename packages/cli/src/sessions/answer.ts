@@ -37,9 +37,9 @@ export async function answer(
   const folded = foldSession(journal.runs)
   const calls = waitingCalls(folded)
   const run = folded.ended.at(-1)?.runId ?? ''
-  const call = waitingCall(calls, callId, { command, sessionId })
+  const call = findWaitingCall(calls, callId, { command, sessionId })
   const decision =
-    command === 'approve' ? approval(call.name) : ({ behavior: 'deny', message: message ?? deniedByUser } as const)
+    command === 'approve' ? approvalOf(call.name) : ({ behavior: 'deny', message: message ?? deniedByUser } as const)
   const answers = await noteAnswer({ ...whose(program), cwd: journal.cwd, sessionId }, run, call.id, decision)
   const open = calls.filter(({ id }) => answers[id] === undefined)
   const next =
@@ -53,12 +53,12 @@ export async function answer(
 }
 
 /** A yes to a plan ends plan mode. */
-function approval(name: string): PermissionDecision {
+function approvalOf(name: string): PermissionDecision {
   const [update] = updatesOfPersonTool(name)
   return { behavior: 'allow', ...(update !== undefined && { updatedPermissions: [update] }) }
 }
 
-function waitingCall(
+function findWaitingCall(
   calls: readonly WaitingCall[],
   callId: string | undefined,
   { command, sessionId }: { readonly command: string; readonly sessionId: string },

@@ -6,28 +6,28 @@ import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession } from '../stored-sessions/find-session.ts'
-import { usable } from '../stored-sessions/usable.ts'
+import { asUsageError } from '../stored-sessions/as-usage-error.ts'
 import { UsageError } from '../usage-error.ts'
-import { factsOf, linesOf } from './session-text.ts'
-import { toldLines } from './told-lines.ts'
+import { sessionJson, sessionLines } from './session-text.ts'
+import { transcriptLines } from './transcript-lines.ts'
 
 /** One session, and what was said in it. */
-export async function show({ json }: Flags, id: string, program: Program): Promise<number> {
+export async function showSession({ json }: Flags, id: string, program: Program): Promise<number> {
   const { output } = program
   const file = await findSession(id, program)
   const summary = await summaryOf(file)
   if (summary.problem !== undefined) throw new UsageError(summary.problem)
-  const transcript = await usable(transcriptOf(file.path))
+  const transcript = await asUsageError(transcriptOf(file.path))
   output.out(
     json === true
-      ? `${JSON.stringify({ ...factsOf(summary), messages: transcript.messages() })}\n`
-      : `${linesOf([summary], output.width)}\n${toldLines(transcript, output.width).join('\n')}\n`,
+      ? `${JSON.stringify({ ...sessionJson(summary), messages: transcript.messages() })}\n`
+      : `${sessionLines([summary], output.width)}\n${transcriptLines(transcript, output.width).join('\n')}\n`,
   )
   return 0
 }
 
 /** Those of these sessions in which this was said. */
-export async function search(
+export async function searchSessions(
   flags: Flags,
   text: string,
   summaries: readonly SessionSummary[],
@@ -35,21 +35,23 @@ export async function search(
 ): Promise<number> {
   const found: { readonly summary: SessionSummary; readonly line: string }[] = []
   for (const summary of summaries) {
-    const searched = summary.problem ?? (await lineIn(summary.path, text))
+    const searched = summary.problem ?? (await findLine(summary.path, text))
     if (typeof searched === 'string') output.err(told(`not searched: ${oneLine(searched, Infinity)}`))
     else if (searched.line !== undefined) found.push({ summary, line: searched.line })
   }
   if (flags.json === true)
-    output.out(`${JSON.stringify({ sessions: found.map(({ summary, line }) => ({ ...factsOf(summary), line })) })}\n`)
+    output.out(
+      `${JSON.stringify({ sessions: found.map(({ summary, line }) => ({ ...sessionJson(summary), line })) })}\n`,
+    )
   else
     for (const { summary, line } of found)
-      output.out(`${linesOf([summary], output.width)}  ${oneLine(line, output.width - 2)}\n`)
+      output.out(`${sessionLines([summary], output.width)}  ${oneLine(line, output.width - 2)}\n`)
   if (found.length === 0) output.err(told(`no session contains "${oneLine(text, 60)}".`))
   return found.length === 0 ? 1 : 0
 }
 
 /** What is wrong with a session whose ends are whole is found only when all of it is read. */
-async function lineIn(path: string, text: string): Promise<{ readonly line: string | undefined } | string> {
+async function findLine(path: string, text: string): Promise<{ readonly line: string | undefined } | string> {
   try {
     return { line: lineWith(await transcriptOf(path), text) }
   } catch (error) {

@@ -9,7 +9,7 @@ import { findSession } from '../stored-sessions/find-session.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** Deletes a session. @throws UsageError without `--yes`, and for one that a process writes. */
-export async function remove({ yes }: Flags, id: string, program: Program): Promise<number> {
+export async function deleteStoredSession({ yes }: Flags, id: string, program: Program): Promise<number> {
   const file = await findSession(id, program)
   if (yes !== true)
     throw new UsageError(`This deletes the session ${file.sessionId} permanently. Add --yes to confirm.`)
@@ -31,13 +31,13 @@ export async function remove({ yes }: Flags, id: string, program: Program): Prom
 /** Where notes of the session may be: beside it, and where its folder has them now. */
 async function memoriesFor({ path, project }: StoredSessionFile, program: Program): Promise<readonly MemoryPlace[]> {
   const owner = whose(program)
-  const beside = await memoriesOfProject(owner, project)
+  const inProject = await memoriesOfProject(owner, project)
   try {
     const own = memoryPlace({ ...owner, cwd: headOfKept(path).cwd })
-    return beside.some((place) => place.path === own.path) ? beside : [...beside, own]
+    return inProject.some((place) => place.path === own.path) ? inProject : [...inProject, own]
   } catch {
     // A damaged file may be deleted, too.
-    return beside
+    return inProject
   }
 }
 

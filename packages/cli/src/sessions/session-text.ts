@@ -3,7 +3,7 @@ import { columnsOf, wrapped } from '../io/columns.ts'
 import { many, money, oneLine } from '../io/figures.ts'
 
 /** What `--json` tells of a session. */
-export function factsOf(summary: SessionSummary): { readonly [field: string]: unknown } {
+export function sessionJson(summary: SessionSummary): { readonly [field: string]: unknown } {
   const { sessionId, cwd, path, changedAt, title, firstPrompt, runs, turns, costUsd, ended, problem, heldBy } = summary
   return {
     session_id: sessionId,
@@ -22,7 +22,7 @@ export function factsOf(summary: SessionSummary): { readonly [field: string]: un
 }
 
 /** Two lines a session, or three where there is little room: its id, when, figures and how it ended; and the first that was asked. */
-export function linesOf(summaries: readonly SessionSummary[], width: number): string {
+export function sessionLines(summaries: readonly SessionSummary[], width: number): string {
   return summaries
     .map((summary) => {
       const lines = [...headLines(summary, width), ...aboutLines(summary, width)]
@@ -41,11 +41,11 @@ function headLines(summary: SessionSummary, width: number): readonly string[] {
 function figuresOf({ changedAt, turns, costUsd, ended, heldBy, problem }: SessionSummary): string {
   const when = changedAt.toISOString().slice(0, 16).replace('T', ' ')
   if (problem !== undefined) return `${when}  cannot be read`
-  const figures = [many(turns, 'turn'), ...(costUsd > 0 ? [money(costUsd)] : []), endedAs(ended, heldBy)]
+  const figures = [many(turns, 'turn'), ...(costUsd > 0 ? [money(costUsd)] : []), endingText(ended, heldBy)]
   return `${when}  ${figures.join(', ')}`
 }
 
-function endedAs(ended: string, heldBy: number | undefined): string {
+function endingText(ended: string, heldBy: number | undefined): string {
   if (heldBy !== undefined) return `still running in process ${heldBy}`
   return ended === 'open' ? 'did not end' : ended
 }

@@ -44,9 +44,9 @@ function firstStartText({ model, keyVariables }: MissingKey, env: Program['env']
   const [variable = 'its key'] = keyVariables
   const other = keyFindings(env, env).find(({ model: usual }) => usual !== undefined)
   const found = other === undefined ? '' : ` ${other.variable} is set: use --model ${other.model}.`
-  return `${told(`No key for ${model}. Set ${variable}.${found}`)}${ways}`
+  return `${told(`No key for ${model}. Set ${variable}.${found}`)}${setupHints}`
 }
 
-const ways = `  halting setup   find keys and local models, and write your settings
+const setupHints = `  halting setup   find keys and local models, and write your settings
   halting demo    watch a run with a scripted model (no key, no cost)
 `

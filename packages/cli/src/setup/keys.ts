@@ -14,7 +14,7 @@ export interface KeyFinding {
 }
 
 /** Services, and a model of each that does for a beginning; none where no name is sure to last. */
-export const usualModels: Readonly<Record<string, string | undefined>> = {
+export const defaultModels: Readonly<Record<string, string | undefined>> = {
   anthropic: defaultModelName,
   openai: 'gpt-6.1-sol',
   google: 'google/gemini-pro-latest',
@@ -27,7 +27,7 @@ export const usualModels: Readonly<Record<string, string | undefined>> = {
 }
 
 /** Variables in which other programs look for a key, and what serves here in their place. */
-const elsewhere: Readonly<Record<string, readonly [service: string, why: string]>> = {
+const otherVariables: Readonly<Record<string, readonly [service: string, why: string]>> = {
   GOOGLE_API_KEY: ['google', 'not read; use GEMINI_API_KEY'],
   CLAUDE_CODE_OAUTH_TOKEN: ['anthropic', 'a login of another program; put an API key in ANTHROPIC_API_KEY'],
   AZURE_OPENAI_API_KEY: ['azure', 'use openai-compatible/NAME with OPENAI_BASE_URL and OPENAI_API_KEY'],
@@ -38,12 +38,12 @@ const elsewhere: Readonly<Record<string, readonly [service: string, why: string]
 export function keyFindings(env: Program['env'], outer: Program['env']): readonly KeyFinding[] {
   const isSet = (variable: string, where: Program['env']): boolean => keyFound([variable], where) !== undefined
   const fromOf = (variable: string): KeyFinding['from'] => (isSet(variable, outer) ? 'environment' : 'settings')
-  const used = Object.entries(usualModels).flatMap(([service, model]) =>
+  const used = Object.entries(defaultModels).flatMap(([service, model]) =>
     (keyVariablesOf(model ?? `${service}/any`) ?? [])
       .filter((variable) => isSet(variable, env))
       .map((variable) => ({ variable, service, from: fromOf(variable), ...(model !== undefined && { model }) })),
   )
-  const others = Object.entries(elsewhere)
+  const others = Object.entries(otherVariables)
     .filter(([variable]) => isSet(variable, env))
     .map(([variable, [service, unused]]) => ({ variable, service, from: fromOf(variable), unused }))
   return [...used, ...others]

@@ -7,8 +7,8 @@ export function isListed(model: string, listed: readonly string[]): boolean {
   const names = [model, model.replace(/:(?:free|nitro|floor|online|extended|thinking|exacto)$/, '')]
   return listed.some((own) => {
     // One service has a folder before each name.
-    const given = own.replace(/^models\//, '')
-    return names.includes(given) || isVersionOf(given, model)
+    const name = own.replace(/^models\//, '')
+    return names.includes(name) || isVersionOf(name, model)
   })
 }
 

@@ -1,6 +1,6 @@
 import { type LocalService, localServices } from '@halting/models'
 import type { Program } from '../program.ts'
-import { askForModels, type Probed } from './probe.ts'
+import { askForModels, type ProbeResult } from './probe.ts'
 
 const titles: Readonly<Record<string, string>> = {
   ollama: 'Ollama',
@@ -17,11 +17,11 @@ export interface LocalFinding {
   readonly address: string
   /** The variable that puts it elsewhere. */
   readonly variable: string
-  readonly probed: Probed
+  readonly probed: ProbeResult
 }
 
 /** All are asked at once. */
-const patienceMs = 1_500
+const timeoutMs = 1_500
 
 /** Looks for models on this machine, at the usual ports or where variables say (spec R-SETUP-3). */
 export async function localFindings(env: Program['env']): Promise<readonly LocalFinding[]> {
@@ -36,7 +36,7 @@ export async function localFindings(env: Program['env']): Promise<readonly Local
   )
 }
 
-async function probe({ baseUrl, isOnThisMachine }: LocalService): Promise<Probed> {
+async function probe({ baseUrl, isOnThisMachine }: LocalService): Promise<ProbeResult> {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (url === undefined) return { kind: 'not_asked', says: 'its variable is not a valid address' }
   // A name below localhost may be resolved by others.
@@ -45,5 +45,5 @@ async function probe({ baseUrl, isOnThisMachine }: LocalService): Promise<Probed
   if (url.protocol !== 'http:') return { kind: 'not_asked', says: 'only http is supported on this machine' }
   if (url.username !== '' || url.password !== '')
     return { kind: 'not_asked', says: 'its address contains a user name or password' }
-  return askForModels(baseUrl, patienceMs)
+  return askForModels(baseUrl, timeoutMs)
 }

@@ -13,7 +13,7 @@ import { oneLine } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { usable } from './usable.ts'
+import { asUsageError } from './as-usage-error.ts'
 import { whose } from '@halting/agent/session-settings'
 import type { Dirent } from 'node:fs'
 import { messageOf } from '@halting/core/adapters'
@@ -22,14 +22,14 @@ import { messageOf } from '@halting/core/adapters'
 // where it only reads, by its file.
 
 /** Letters that are enough of an id, where they are the beginning of one alone. */
-const leastLetters = 4
+const minLetters = 4
 
 const extension = '.jsonl'
 
 /** The session of this id, or the only one whose id begins so. @throws UsageError for none, and for several. */
 export async function findSession(id: string, program: Program): Promise<StoredSessionFile> {
   const all = await sessionsToChooseFrom('all', program)
-  const found = await meantBy(id, all, program)
+  const found = await findByIdPrefix(id, all, program)
   if (found !== undefined) return found
   const near = nearest(
     id.toLowerCase(),
@@ -49,21 +49,21 @@ function sessionsToChooseFrom(
 }
 
 /** With its file as it is now. @throws UsageError for several. */
-async function meantBy(
+async function findByIdPrefix(
   id: string,
   all: readonly StoredSessionFile[],
   program: Program,
 ): Promise<StoredSessionFile | undefined> {
-  const meant = await onlyOne(id, all, program)
-  return meant === undefined ? undefined : upToDate(meant)
+  const meant = await resolveIdPrefix(id, all, program)
+  return meant === undefined ? undefined : refreshed(meant)
 }
 
-async function upToDate(file: StoredSessionFile): Promise<StoredSessionFile> {
+async function refreshed(file: StoredSessionFile): Promise<StoredSessionFile> {
   await refreshSession(file)
   return file
 }
 
-async function onlyOne(
+async function resolveIdPrefix(
   id: string,
   all: readonly StoredSessionFile[],
   program: Program,
@@ -71,10 +71,10 @@ async function onlyOne(
   const given = id.toLowerCase()
   const exact = all.find(({ sessionId }) => sessionId.toLowerCase() === given)
   if (exact !== undefined) return exact
-  const begun = given.length < leastLetters ? [] : all.filter(({ sessionId }) => sessionId.startsWith(given))
+  const matching = given.length < minLetters ? [] : all.filter(({ sessionId }) => sessionId.startsWith(given))
   const own = new Set((await sessionsToChooseFrom('of this folder', program)).map(({ path }) => path))
-  const ownBegun = begun.filter(({ path }) => own.has(path))
-  const meant = ownBegun.length > 0 ? ownBegun : begun
+  const matchingOwn = matching.filter(({ path }) => own.has(path))
+  const meant = matchingOwn.length > 0 ? matchingOwn : matching
   if (meant.length < 2) return meant[0]
   const ids = meant.slice(0, 5).map(({ sessionId }) => sessionId)
   throw new UsageError(`${meant.length} sessions start with ${id}: ${ids.join(', ')}. Use one of these IDs.`)
@@ -85,20 +85,20 @@ async function onlyOne(
  * meant, or the newest of this folder.
  * @throws UsageError where there is none, or more than one.
  */
-export async function findFile(given: string | undefined, command: string, program: Program): Promise<string> {
+export async function findSessionFile(given: string | undefined, command: string, program: Program): Promise<string> {
   if (given === undefined) {
     const [newest] = await sessionsToChooseFrom('of this folder', program)
     if (newest === undefined)
       throw new UsageError(`This folder has no sessions. Name one by its id or file: halting ${command} FILE.`)
-    return (await upToDate(newest)).path
+    return (await refreshed(newest)).path
   }
   const path = resolve(program.cwd, given)
   if ((await stat(path).catch(() => undefined))?.isFile() === true) return path
   if (looksLikeFile(given)) throw new UsageError(`File not found: ${given}.`)
-  const own = await meantBy(given, await sessionsToChooseFrom('all', program), program)
+  const own = await findByIdPrefix(given, await sessionsToChooseFrom('all', program), program)
   if (own !== undefined) return own.path
-  const { foreignNamed } = await import('../foreign/find-foreign.ts')
-  return (await foreignNamed(given, program))?.path ?? (await findSession(given, program)).path
+  const { findForeignSession } = await import('../foreign/find-foreign.ts')
+  return (await findForeignSession(given, program))?.path ?? (await findSession(given, program)).path
 }
 
 /** An id has no slash. */
@@ -110,7 +110,7 @@ function looksLikeFile(given: string): boolean {
  * The files of all sessions that are named, where a folder stands for those in it and below; those of this folder when none is.
  * @throws UsageError for a name that is none.
  */
-export async function findFiles(given: readonly string[], program: Program): Promise<readonly string[]> {
+export async function findSessionFiles(given: readonly string[], program: Program): Promise<readonly string[]> {
   if (given.length === 0) {
     const own = await storedSessions(whose(program), 'of this folder')
     if (own.length === 0)
@@ -122,18 +122,18 @@ export async function findFiles(given: readonly string[], program: Program): Pro
       const path = resolve(program.cwd, name)
       const stats = await stat(path).catch(() => undefined)
       if (stats === undefined && looksLikeFile(name)) throw new UsageError(`File or folder not found: ${name}.`)
-      if (stats?.isDirectory() !== true) return [await findFile(name, 'what-if', program)]
+      if (stats?.isDirectory() !== true) return [await findSessionFile(name, 'what-if', program)]
       const below = await filesBelow(path)
-      const names = [...below].filter((each) => each.endsWith(extension) && !isOfChanges(each, below))
+      const names = [...below].filter((each) => each.endsWith(extension) && !isChangeLog(each, below))
       if (names.length === 0) throw new UsageError(`No *${extension} files in ${name}.`)
       return names.toSorted().map((each) => join(path, each))
     }),
   )
-  return eachOnce(found.flat())
+  return withoutLinkedDuplicates(found.flat())
 }
 
 /** Of a file that has several names, by links, the shortest. */
-async function eachOnce(paths: readonly string[]): Promise<readonly string[]> {
+async function withoutLinkedDuplicates(paths: readonly string[]): Promise<readonly string[]> {
   const files = new Map<string, string>()
   const sorted = paths.toSorted((a, b) => a.length - b.length)
   for (const path of sorted) {
@@ -141,8 +141,8 @@ async function eachOnce(paths: readonly string[]): Promise<readonly string[]> {
     // What is gone is told when it is read; the end of a circle of links is no file.
     if (file !== undefined && !files.has(file)) files.set(file, path)
   }
-  const kept = new Set(files.values())
-  return [...new Set(paths)].filter((path) => kept.has(path))
+  const shortest = new Set(files.values())
+  return [...new Set(paths)].filter((path) => shortest.has(path))
 }
 
 function isLoop(thrown: unknown): boolean {
@@ -150,18 +150,18 @@ function isLoop(thrown: unknown): boolean {
 }
 
 /** What a session keeps beside its file of the files it changed: lines, and no session. */
-function isOfChanges(name: string, below: ReadonlySet<string>): boolean {
+function isChangeLog(name: string, below: ReadonlySet<string>): boolean {
   const session = dirname(dirname(name))
   return basename(dirname(name)) === 'files' && below.has(session + extension)
 }
 
 /** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */
 export function readSession(path: string): Promise<ReadJournal> {
-  return usable(readJournal(path))
+  return asUsageError(readJournal(path))
 }
 
 /** @throws UsageError for an id that a session has. */
-export async function refuseTaken(sessionId: string, program: Program): Promise<void> {
+export async function refuseUsedId(sessionId: string, program: Program): Promise<void> {
   const all = await sessionsToChooseFrom('all', program)
   if (!all.some((file) => file.sessionId === sessionId)) return
   throw new UsageError(`The session ID ${sessionId} is already in use. Resume it: halting --resume ${sessionId}`)
@@ -170,12 +170,12 @@ export async function refuseTaken(sessionId: string, program: Program): Promise<
 /** @throws UsageError where none is kept. */
 export async function newestSession(program: Program): Promise<StoredSessionFile> {
   const [newest] = await sessionsToChooseFrom('of this folder', program)
-  if (newest !== undefined) return upToDate(newest)
+  if (newest !== undefined) return refreshed(newest)
   throw new UsageError('No conversation found to continue: this folder has no sessions. halting -p starts one.')
 }
 
 /** A session of this folder. @throws UsageError that says where it is, or what is like it. */
-export async function ownSession(id: string, program: Program): Promise<StoredSessionFile> {
+export async function sessionOfThisFolder(id: string, program: Program): Promise<StoredSessionFile> {
   const file = await findSession(id, program)
   const [own] = (await sessionsToChooseFrom('of this folder', program)).filter(({ path }) => path === file.path)
   if (own !== undefined) return own

@@ -31,16 +31,18 @@ export function openProviders(settings: TelemetrySettings, version: string): Pro
   const own = resourceFromAttributes({ 'service.version': version, ...settings.resource })
   const resource = defaultResource().merge(own)
   let problem: string | undefined
-  const seen = <Exporter extends Exports>(exporter: Exporter, { url }: Destination): Exporter =>
-    watched(exporter, (why) => (problem ??= `${placeOf(url)}: ${why}`))
+  const observed = <Exporter extends Exports>(exporter: Exporter, { url }: Destination): Exporter =>
+    withFailureListener(exporter, (why) => (problem ??= `${publicAddress(url)}: ${why}`))
   const { traces, metrics } = settings
   const tracerProvider =
     traces === undefined
       ? undefined
       : new BasicTracerProvider({
           resource,
-          sampler: samplerOf(settings.sampler),
-          spanProcessors: [new BatchSpanProcessor(seen(traceExporter(traces), traces), batchOf(settings.batch))],
+          sampler: createSampler(settings.sampler),
+          spanProcessors: [
+            new BatchSpanProcessor(observed(traceExporter(traces), traces), batchOptions(settings.batch)),
+          ],
         })
   const meterProvider =
     metrics === undefined
@@ -49,13 +51,13 @@ export function openProviders(settings: TelemetrySettings, version: string): Pro
           resource,
           readers: [
             new PeriodicExportingMetricReader({
-              exporter: seen(metricExporter(metrics, settings), metrics),
+              exporter: observed(metricExporter(metrics, settings), metrics),
               exportIntervalMillis: settings.metricIntervalMs,
               exportTimeoutMillis: Math.min(30_000, settings.metricIntervalMs),
             }),
           ],
         })
-  const both = async (work: (provider: BasicTracerProvider | MeterProvider) => Promise<void>): Promise<void> => {
+  const onBoth = async (work: (provider: BasicTracerProvider | MeterProvider) => Promise<void>): Promise<void> => {
     const all = [tracerProvider, meterProvider].flatMap((provider) => (provider === undefined ? [] : [work(provider)]))
     // What fails has been told to whoever watches the exporter.
     await Promise.allSettled(all)
@@ -64,8 +66,8 @@ export function openProviders(settings: TelemetrySettings, version: string): Pro
     tracerProvider,
     meterProvider,
     problem: () => problem,
-    flush: () => both((provider) => provider.forceFlush()),
-    shutdown: () => both((provider) => provider.shutdown()),
+    flush: () => onBoth((provider) => provider.forceFlush()),
+    shutdown: () => onBoth((provider) => provider.shutdown()),
   }
 }
 
@@ -74,18 +76,18 @@ interface Exports {
 }
 
 /** Hears how each export went. */
-function watched<Exporter extends Exports>(exporter: Exporter, onFailure: (why: string) => void): Exporter {
+function withFailureListener<Exporter extends Exports>(exporter: Exporter, onFailure: (why: string) => void): Exporter {
   const send = exporter.export.bind(exporter)
   exporter.export = (items, done) =>
     send(items, (result) => {
-      if (result.code === ExportResultCode.FAILED) onFailure(whyOf(result.error))
+      if (result.code === ExportResultCode.FAILED) onFailure(failureText(result.error))
       done(result)
     })
   return exporter
 }
 
 /** Nothing of an answer's body is told: it may hold anything. */
-function whyOf(error: Error | undefined): string {
+function failureText(error: Error | undefined): string {
   if (error === undefined) return 'it failed'
   const { code } = error as { readonly code?: unknown }
   if (typeof code === 'number') return `it answered ${code}`
@@ -98,12 +100,12 @@ function whyOf(error: Error | undefined): string {
 }
 
 /** Without a name, a password and a query: they may be keys. */
-export function placeOf(url: string): string {
+export function publicAddress(url: string): string {
   const { protocol, host, pathname } = new URL(url)
   return `${protocol}//${host}${pathname}`
 }
 
-function batchOf({ delayMs, timeoutMs, mostWaiting, mostAtOnce }: BatchSetting) {
+function batchOptions({ delayMs, timeoutMs, mostWaiting, mostAtOnce }: BatchSetting) {
   return {
     scheduledDelayMillis: delayMs,
     exportTimeoutMillis: timeoutMs,
@@ -115,17 +117,17 @@ function batchOf({ delayMs, timeoutMs, mostWaiting, mostAtOnce }: BatchSetting) 
 /** Exporters read these of the process by themselves, and add them to what they are given: also what was refused. */
 const headerVariables = ['', 'TRACES_', 'METRICS_'].map((signal) => `OTEL_EXPORTER_OTLP_${signal}HEADERS`)
 
-function withOurHeaders<Exporter>(make: () => Exporter): Exporter {
-  const kept = headerVariables.map((name) => [name, process.env[name]] as const)
+function withoutHeaderVariables<Exporter>(make: () => Exporter): Exporter {
+  const saved = headerVariables.map((name) => [name, process.env[name]] as const)
   for (const name of headerVariables) delete process.env[name]
   try {
     return make()
   } finally {
-    for (const [name, value] of kept) if (value !== undefined) process.env[name] = value
+    for (const [name, value] of saved) if (value !== undefined) process.env[name] = value
   }
 }
 
-function optionsOf({ url, headers, timeoutMs, isCompressed }: Destination) {
+function exporterOptions({ url, headers, timeoutMs, isCompressed }: Destination) {
   return {
     url,
     headers: { ...headers },
@@ -136,9 +138,9 @@ function optionsOf({ url, headers, timeoutMs, isCompressed }: Destination) {
 }
 
 function traceExporter(destination: Destination): JsonTraceExporter | ProtobufTraceExporter {
-  const options = optionsOf(destination)
+  const options = exporterOptions(destination)
   const isJson = destination.protocol === 'http/json'
-  return withOurHeaders(() => (isJson ? new JsonTraceExporter(options) : new ProtobufTraceExporter(options)))
+  return withoutHeaderVariables(() => (isJson ? new JsonTraceExporter(options) : new ProtobufTraceExporter(options)))
 }
 
 function metricExporter(
@@ -146,12 +148,12 @@ function metricExporter(
   { temporality }: TelemetrySettings,
 ): JsonMetricExporter | ProtobufMetricExporter {
   const preferences = { delta: 0, cumulative: 1, lowmemory: 2 } as const
-  const options = { ...optionsOf(destination), temporalityPreference: preferences[temporality] }
+  const options = { ...exporterOptions(destination), temporalityPreference: preferences[temporality] }
   const isJson = destination.protocol === 'http/json'
-  return withOurHeaders(() => (isJson ? new JsonMetricExporter(options) : new ProtobufMetricExporter(options)))
+  return withoutHeaderVariables(() => (isJson ? new JsonMetricExporter(options) : new ProtobufMetricExporter(options)))
 }
 
-function samplerOf({ kind, isParentBased, ratio }: SamplerSetting): Sampler {
+function createSampler({ kind, isParentBased, ratio }: SamplerSetting): Sampler {
   const root = {
     always_on: () => new AlwaysOnSampler(),
     always_off: () => new AlwaysOffSampler(),

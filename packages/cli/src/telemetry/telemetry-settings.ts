@@ -1,5 +1,5 @@
 import type { ToldContent } from '@halting/telemetry'
-import { isYes } from './yes.ts'
+import { isTrueValue } from './true-value.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 type Protocol = 'http/json' | 'http/protobuf'
@@ -96,31 +96,31 @@ class Reader {
     return value === '' ? undefined : value
   }
 
-  #oneOf<Value extends string>(name: string, known: readonly Value[], usual: Value): Value {
-    const said = this.#text(name)?.toLowerCase()
-    const found = known.find((value) => value === said)
-    if (said !== undefined && found === undefined)
-      this.#problems.push(`${name} must be one of ${known.join(', ')}. The default ${usual} is used.`)
-    return found ?? usual
+  #oneOf<Value extends string>(name: string, known: readonly Value[], defaultValue: Value): Value {
+    const setting = this.#text(name)?.toLowerCase()
+    const found = known.find((value) => value === setting)
+    if (setting !== undefined && found === undefined)
+      this.#problems.push(`${name} must be one of ${known.join(', ')}. The default ${defaultValue} is used.`)
+    return found ?? defaultValue
   }
 
-  #milliseconds(name: string, usual: number): number {
-    const said = this.#text(name)
-    if (said === undefined) return usual
-    const value = Number(said)
+  #milliseconds(name: string, defaultValue: number): number {
+    const setting = this.#text(name)
+    if (setting === undefined) return defaultValue
+    const value = Number(setting)
     // A timer of Node takes no more.
     if (Number.isFinite(value) && value >= 1 && value < 2 ** 31) return Math.round(value)
-    this.#problems.push(`${name} must be a number of milliseconds, 1 or more. The default ${usual} is used.`)
-    return usual
+    this.#problems.push(`${name} must be a number of milliseconds, 1 or more. The default ${defaultValue} is used.`)
+    return defaultValue
   }
 
-  #count(name: string, usual: number): number {
-    const said = this.#text(name)
-    if (said === undefined) return usual
-    const value = Number(said)
+  #count(name: string, defaultValue: number): number {
+    const setting = this.#text(name)
+    if (setting === undefined) return defaultValue
+    const value = Number(setting)
     if (Number.isSafeInteger(value) && value >= 1) return value
-    this.#problems.push(`${name} must be a whole number, 1 or more. The default ${usual} is used.`)
-    return usual
+    this.#problems.push(`${name} must be a whole number, 1 or more. The default ${defaultValue} is used.`)
+    return defaultValue
   }
 
   #destination(signal: Signal): Destination | undefined {
@@ -142,17 +142,17 @@ class Reader {
 
   #exporter(signal: Signal): 'otlp' | 'none' {
     const name = `OTEL_${signal}_EXPORTER`
-    const said = this.#text(name)?.toLowerCase()
-    if (said === undefined) {
+    const setting = this.#text(name)?.toLowerCase()
+    if (setting === undefined) {
       // If one exporter is set, the other is off.
       const other = this.#text(`OTEL_${signal === 'TRACES' ? 'METRICS' : 'TRACES'}_EXPORTER`)?.toLowerCase()
       const hasOwnPlace = this.#text(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`) !== undefined
       return other === undefined || other === 'none' || hasOwnPlace ? 'otlp' : 'none'
     }
-    const names = said.split(',').map((each) => each.trim())
+    const names = setting.split(',').map((each) => each.trim())
     if (names.includes('otlp')) return 'otlp'
     if (!names.includes('none'))
-      this.#problems.push(`${name} must be otlp or none, not ${shown(said)}. ${kindOf(signal)} are not sent.`)
+      this.#problems.push(`${name} must be otlp or none, not ${quoted(setting)}. ${signalNoun(signal)} are not sent.`)
     return 'none'
   }
 
@@ -164,11 +164,11 @@ class Reader {
 
   #protocol(signal: Signal): Protocol | undefined {
     const name = this.#nameFor(signal, 'PROTOCOL')
-    const said = this.#text(name)?.toLowerCase() ?? 'http/protobuf'
-    if (said === 'http/json' || said === 'http/protobuf') return said
-    const instead = said === 'grpc' ? 'not grpc, which halting does not support' : `not ${shown(said)}`
+    const setting = this.#text(name)?.toLowerCase() ?? 'http/protobuf'
+    if (setting === 'http/json' || setting === 'http/protobuf') return setting
+    const instead = setting === 'grpc' ? 'not grpc, which halting does not support' : `not ${quoted(setting)}`
     this.#problems.push(
-      `${name} must be http/protobuf or http/json, ${instead}. Collectors usually accept both at port 4318. ${kindOf(signal)} are not sent.`,
+      `${name} must be http/protobuf or http/json, ${instead}. Collectors usually accept both at port 4318. ${signalNoun(signal)} are not sent.`,
     )
     return undefined
   }
@@ -176,11 +176,11 @@ class Reader {
   #url(signal: Signal): string | undefined {
     const own = `OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`
     const name = this.#text(own) === undefined ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : own
-    const said = this.#text(name) ?? 'http://localhost:4318'
-    const url = URL.canParse(said) ? new URL(said) : undefined
+    const setting = this.#text(name) ?? 'http://localhost:4318'
+    const url = URL.canParse(setting) ? new URL(setting) : undefined
     if (url === undefined || !/^https?:$/.test(url.protocol)) {
       this.#problems.push(
-        `${name} must be an address that begins with http:// or https://. ${kindOf(signal)} are not sent.`,
+        `${name} must be an address that begins with http:// or https://. ${signalNoun(signal)} are not sent.`,
       )
       return undefined
     }
@@ -194,7 +194,7 @@ class Reader {
       this.#pairs(name).filter(([header, value]) => {
         // What may stand in a header, as Node has it.
         const isFine = /^[\w!#$%&'*+.^`|~-]+$/.test(header) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
-        if (!isFine) this.#problems.push(`${name}: ${shown(header)} is not a valid header, and is ignored.`)
+        if (!isFine) this.#problems.push(`${name}: ${quoted(header)} is not a valid header, and is ignored.`)
         return isFine
       }),
     )
@@ -220,21 +220,25 @@ class Reader {
   #sampler(): SamplerSetting {
     const kinds = ['always_on', 'always_off', 'traceidratio'] as const
     const names = kinds.flatMap((kind) => [kind, `parentbased_${kind}`] as const)
-    const said = this.#oneOf('OTEL_TRACES_SAMPLER', names, 'parentbased_always_on')
-    const kind = kinds.find((each) => said.endsWith(each)) ?? 'always_on'
-    return { kind, isParentBased: said.startsWith('parentbased_'), ratio: kind === 'traceidratio' ? this.#ratio() : 1 }
+    const setting = this.#oneOf('OTEL_TRACES_SAMPLER', names, 'parentbased_always_on')
+    const kind = kinds.find((each) => setting.endsWith(each)) ?? 'always_on'
+    return {
+      kind,
+      isParentBased: setting.startsWith('parentbased_'),
+      ratio: kind === 'traceidratio' ? this.#ratio() : 1,
+    }
   }
 
   #ratio(): number {
-    const said = this.#text('OTEL_TRACES_SAMPLER_ARG')
-    const ratio = said === undefined ? 1 : Number(said)
+    const setting = this.#text('OTEL_TRACES_SAMPLER_ARG')
+    const ratio = setting === undefined ? 1 : Number(setting)
     if (ratio >= 0 && ratio <= 1) return ratio
     this.#problems.push('OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1. The default 1 is used.')
     return 1
   }
 
   #content(): Required<ToldContent> {
-    const isSet = (name: string): boolean => isYes(this.#text(name)?.toLowerCase() ?? '')
+    const isSet = (name: string): boolean => isTrueValue(this.#text(name)?.toLowerCase() ?? '')
     const all = isSet('OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT')
     const results = all || isSet('OTEL_LOG_TOOL_CONTENT')
     return {
@@ -246,11 +250,11 @@ class Reader {
   }
 }
 
-function kindOf(signal: Signal): string {
+function signalNoun(signal: Signal): string {
   return signal === 'TRACES' ? 'Spans' : 'Metrics'
 }
 
-function shown(text: string): string {
+function quoted(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)
 }
 

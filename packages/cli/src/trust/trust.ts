@@ -17,7 +17,7 @@ import { oneLine, told } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { askTrust, offersText } from './question.ts'
+import { askTrust, offersText } from './trust-question.ts'
 
 /** `halting trust [FOLDER]`: shows what a folder's settings would run, and trusts it; `--list`, `--revoke`. */
 export async function trust(flags: Flags, [word]: readonly string[], program: Program): Promise<number> {

@@ -5,7 +5,7 @@ import { many, oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 
 /** The files that a session has changed. */
-export function filesOf({ path }: StoredSessionFile): SessionFiles {
+export function sessionFiles({ path }: StoredSessionFile): SessionFiles {
   return new SessionFiles(checkpointsBeside(path))
 }
 
@@ -21,7 +21,9 @@ export function planText(
   shown: (path: string) => string,
 ): string {
   return changes
-    .map(({ path, before, after }) => `  ${verbs[when][whatFor(before.kind, after.kind)].padEnd(13)} ${shown(path)}\n`)
+    .map(
+      ({ path, before, after }) => `  ${verbs[when][changeKind(before.kind, after.kind)].padEnd(13)} ${shown(path)}\n`,
+    )
     .join('')
 }
 
@@ -38,7 +40,7 @@ export interface RestoreFacts {
 }
 
 /** One JSON object where `--json` is given, else the text. */
-export function tellRestore(
+export function printRestore(
   flags: Flags,
   { sessionId }: StoredSessionFile,
   facts: RestoreFacts,
@@ -48,9 +50,9 @@ export function tellRestore(
   const { plan, isDone, left = plan.left ?? [], diff, more } = facts
   const files = plan.changes.map(({ path, before, after }) => ({
     path,
-    change: verbs.done[whatFor(before.kind, after.kind)],
+    change: verbs.done[changeKind(before.kind, after.kind)],
   }))
-  const told = {
+  const json = {
     session_id: sessionId,
     run: plan.run ?? null,
     done: isDone,
@@ -60,10 +62,10 @@ export function tellRestore(
     unknown: plan.unknown ?? [],
     ...(diff !== undefined && { diff }),
   }
-  program.output.out(wantsJson(flags) ? `${JSON.stringify(told)}\n` : text)
+  program.output.out(wantsJson(flags) ? `${JSON.stringify(json)}\n` : text)
 }
 
-function whatFor(before: string, after: string): keyof (typeof verbs)['done'] {
+function changeKind(before: string, after: string): keyof (typeof verbs)['done'] {
   if (after === 'absent') return 'remove'
   return before === 'absent' ? 'bringBack' : 'restore'
 }

@@ -34,7 +34,7 @@ export interface CalibrationAnswer {
 }
 
 /** So many groups with too few runs are named. */
-const mostSmall = 10
+const maxSmallGroups = 10
 
 /** A table for each group of runs, then the groups that are too small, then what was saved. */
 export function calibrationText(
@@ -71,7 +71,7 @@ export function calibrationText(
   return `${lines.join('\n')}\n`
 }
 
-function nameOf({ model, repository }: CalibratedGroup): string {
+function groupName({ model, repository }: CalibratedGroup): string {
   const where = repository === null ? 'all repositories together' : oneLine(repository === '' ? '?' : repository, 100)
   return `${model === null ? 'All models' : oneLine(model === '' ? '?' : model, 60)} in ${where}`
 }
@@ -85,7 +85,7 @@ function indented(text: string, columns: number, by = 2): readonly string[] {
 
 function groupLines(group: CalibratedGroup, columns: number, style: Style): readonly string[] {
   return [
-    style.bold(wrapped(nameOf(group), columns)),
+    style.bold(wrapped(groupName(group), columns)),
     ...indented(`${solvedText(group)}.`, columns),
     ...limitLines(group, columns, style),
     ...(group.together === null ? [] : indented(togetherText(group.together), columns)),
@@ -148,13 +148,13 @@ function togetherText({ limits, lost, stops, saved }: LimitsTogether): string {
 }
 
 function smallLines(small: readonly CalibratedGroup[], columns: number, isBelow: boolean): readonly string[] {
-  const more = small.length - mostSmall
+  const more = small.length - maxSmallGroups
   return [
     isBelow ? 'No limits:' : 'What there is:',
     ...small
-      .slice(0, mostSmall)
+      .slice(0, maxSmallGroups)
       .flatMap((group) =>
-        indented(`${nameOf(group)}: ${solvedText(group)}; ${noLimitText(firstRefusal(group))}.`, columns),
+        indented(`${groupName(group)}: ${solvedText(group)}; ${noLimitText(firstRefusal(group))}.`, columns),
       ),
     ...(more > 0 ? [`  and ${many(more, 'more group')}; --json has all of them`] : []),
   ]

@@ -16,7 +16,7 @@ export function whatIfText(
 ): string {
   const columns = Math.min(width, 100)
   const lines = [
-    ...(answers.length > mostParagraphs
+    ...(answers.length > maxParagraphs
       ? answerTable(answers, columns, style)
       : answers.flatMap((each) => answerLines(each, columns, style))),
     ...(answers.length > 1 ? ['', style.bold(wrapped(summaryOf(answers), columns))] : []),
@@ -36,13 +36,13 @@ export function whatIfText(
 }
 
 /** So many days or months of a budget are shown, those in which it ended runs before the others; all of them are in the JSON. */
-const mostPeriods = 31
+const maxPeriods = 31
 
 /** What became of each budget, day by day or month by month. */
 function periodLines(periods: readonly PeriodSpent[], columns: number, style: Style): readonly string[] {
   return [...new Set(periods.map(({ budget }) => budget))].flatMap((budget) => {
     const all = periods.filter((each) => each.budget === budget)
-    const shown = all.toSorted((a, b) => b.ended - a.ended || b.recordedUsd - a.recordedUsd).slice(0, mostPeriods)
+    const shown = all.toSorted((a, b) => b.ended - a.ended || b.recordedUsd - a.recordedUsd).slice(0, maxPeriods)
     const rows = all
       .filter((each) => shown.includes(each))
       .map((each) => ({
@@ -62,7 +62,7 @@ function periodLines(periods: readonly PeriodSpent[], columns: number, style: St
 }
 
 /** More runs than these are told in a table. */
-const mostParagraphs = 8
+const maxParagraphs = 8
 
 function answerLines(
   { session, run, program, unpriced, isCopy, answer }: RunAnswer,
@@ -75,7 +75,7 @@ function answerLines(
     wrapped(oneLine(text, Infinity), columns - 2)
       .split('\n')
       .map((line) => `  ${line}`)
-  const lost = lostIn(answer)
+  const lost = lossesText(answer)
   return [
     style.bold(name),
     ...indented(verdictText(answer, unpriced)),
@@ -86,7 +86,7 @@ function answerLines(
   ]
 }
 
-function lostIn({ lost: { changes, answer } }: WhatIf): string {
+function lossesText({ lost: { changes, answer } }: WhatIf): string {
   const calls = Object.entries(changes).map(([tool, count]) => `${many(count, 'call')} of ${oneLine(tool, 40)}`)
   return [...calls, ...(answer ? ['the answer'] : [])].join(', ')
 }
@@ -127,8 +127,8 @@ function byProgram(answers: readonly RunAnswer[]): string {
     [programNames['claude-code'], of('claude-code')],
     [programNames.codex, of('codex')],
   ] as const
-  const told = counts.filter(([, count]) => count > 0).map(([name, count]) => `${counted(count)} of ${name}`)
-  return of('halting') === answers.length ? '' : ` (${told.join(', ')})`
+  const byProgramCounts = counts.filter(([, count]) => count > 0).map(([name, count]) => `${counted(count)} of ${name}`)
+  return of('halting') === answers.length ? '' : ` (${byProgramCounts.join(', ')})`
 }
 
 function suggestedLines(
@@ -164,14 +164,14 @@ function flagsOf({ maxTurns, maxToolCalls, maxGoalTries, maxDurationMs, noProgre
 }
 
 /** Rows of a table; what is left out is counted, and all of it is in the JSON. */
-const mostRows = 40
+const maxTableRows = 40
 
 const names = { halting: 'halting', 'claude-code': 'claude', codex: 'codex' } as const
 
 /** A line for each run: those that would have stopped come first, and of these what saves most. */
 function answerTable(answers: readonly RunAnswer[], columns: number, style: Style): readonly string[] {
-  const rows = answers.toSorted((a, b) => weightOf(b) - weightOf(a))
-  const more = rows.length - mostRows
+  const rows = answers.toSorted((a, b) => sortWeight(b) - sortWeight(a))
+  const more = rows.length - maxTableRows
   const line = (cells: readonly string[], says: string): string => {
     const [session = '', run = '', program = '', turns = '', cost = ''] = cells
     const head = `${session.padEnd(9)}${run.padEnd(7)}${program.padEnd(8)}${turns.padStart(6)}${cost.padStart(10)}  `
@@ -179,21 +179,21 @@ function answerTable(answers: readonly RunAnswer[], columns: number, style: Styl
   }
   return [
     style.bold(line(['session', 'run', 'by', 'turns', 'cost'], 'with these limits')),
-    ...rows.slice(0, mostRows).map(({ session, run, program, unpriced, answer }) => {
+    ...rows.slice(0, maxTableRows).map(({ session, run, program, unpriced, answer }) => {
       const { kept, saved } = answer
       const cost = unpriced.length > 0 ? '?' : money(kept.costUsd + saved.costUsd)
       const turns = counted(kept.turns + saved.turns)
-      return line([oneLine(session.slice(0, 8), 8), oneLine(run, 6), names[program], turns, cost], saysOf(answer))
+      return line([oneLine(session.slice(0, 8), 8), oneLine(run, 6), names[program], turns, cost], answerText(answer))
     }),
     ...(more > 0 ? [`and ${many(more, 'more run')}; --json tells all`] : []),
   ]
 }
 
-function weightOf({ answer: { verdict, saved } }: RunAnswer): number {
+function sortWeight({ answer: { verdict, saved } }: RunAnswer): number {
   return verdict === 'stops' ? 1 + saved.costUsd * 1e6 + saved.tokens : verdict === 'same' ? 0 : -1
 }
 
-function saysOf({ verdict, reason, kept, saved, lost, isAtTheLatest }: RunAnswer['answer']): string {
+function answerText({ verdict, reason, kept, saved, lost, isAtTheLatest }: RunAnswer['answer']): string {
   if (verdict !== 'stops') return verdict === 'same' ? `the same: ${reason}` : 'not known'
   const changes = Object.values(lost.changes).reduce((sum, count) => sum + count, 0)
   const losses = [...(changes > 0 ? [many(changes, 'change')] : []), ...(lost.answer ? ['the answer'] : [])]

@@ -15,11 +15,11 @@ import { styleFor } from '../io/style.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import { recordedText, skippedText, unpricedText } from '@halting/analysis/foreign'
 import { pastSessionOf, readPastSession, type PastSession, type ManySessions } from '@halting/analysis/sessions'
-import { filesEverywhere } from '../foreign/files-everywhere.ts'
-import { manySessions } from '../foreign/many-sessions.ts'
+import { filesOfAllFolders } from '../foreign/all-session-files.ts'
+import { openSessionSet } from '../foreign/session-set.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { findFiles } from '../stored-sessions/find-session.ts'
+import { findSessionFiles } from '../stored-sessions/find-session.ts'
 import { limitsIn } from '../flags/limit-flags.ts'
 import { whatIfText } from './what-if-text.ts'
 
@@ -31,7 +31,7 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
   const mayLose = mayLoseIn(flags, isAsked || budgets.length > 0)
   if (mayLose !== undefined) {
     const { calibrate } = await import('./calibrate.ts')
-    return calibrate(await sourceOf(flags, words, program), mayLose, flags, program)
+    return calibrate(await openSessions(flags, words, program), mayLose, flags, program)
   }
   if (!isAsked && budgets.length === 0 && flags.suggest !== true)
     throw new UsageError(
@@ -44,9 +44,9 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
   const wanted = {
     limits: isAsked ? limits : undefined,
     suggests: flags.suggest === true,
-    copies: (await isNamedAlone(words, program)) ? ('shown' as const) : ('left out' as const),
+    copies: (await isOneSession(words, program)) ? ('shown' as const) : ('left out' as const),
   }
-  const sessions = await sourceOf(flags, words, program)
+  const sessions = await openSessions(flags, words, program)
   const standing = budgets.length > 0 ? await answerBudgets(sessions, budgets, wanted.copies) : undefined
   const answered = standing ?? (await answerRuns(sessions, wanted))
   const { runs, answers, trajectories, unpriced, skipped, foreign, copies } = answered
@@ -54,7 +54,7 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
     const why = skipped[0] ?? (copies > 0 ? copiesLeftOut(copies) : 'no run is recorded')
     throw new UsageError(`No runs to analyze: ${why}`)
   }
-  const told: WhatIfAnswers = {
+  const result: WhatIfAnswers = {
     answers,
     suggested: wanted.suggests ? suggestLimits(trajectories, { changes }) : undefined,
     runs,
@@ -69,8 +69,8 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
     ].filter((note) => note !== ''),
   }
   const { output, env } = program
-  if (wantsJson(flags)) output.out(`${JSON.stringify({ limits, ...told })}\n`)
-  else output.out(whatIfText(told, output.width, styleFor(output.isTerminal.stdout, env)))
+  if (wantsJson(flags)) output.out(`${JSON.stringify({ limits, ...result })}\n`)
+  else output.out(whatIfText(result, output.width, styleFor(output.isTerminal.stdout, env)))
   return 0
 }
 
@@ -103,23 +103,23 @@ function otherLimitsIn(flags: Flags): OtherLimits {
 }
 
 /** Which sessions there are to look at, and how one is read: as far as limits see it. */
-function sourceOf(flags: Flags, words: readonly string[], program: Program): Promise<ManySessions<PastSession>> {
-  return manySessions(flags, words, program, {
-    files: () => filesOf(flags, words, program),
+function openSessions(flags: Flags, words: readonly string[], program: Program): Promise<ManySessions<PastSession>> {
+  return openSessionSet(flags, words, program, {
+    files: () => sessionFiles(flags, words, program),
     ofFile: readPastSession,
     ofCluster: pastSessionOf,
   })
 }
 
 /** @throws UsageError where nothing is kept there. */
-async function filesOf(flags: Flags, words: readonly string[], program: Program): Promise<readonly string[]> {
-  if (flags.all !== true) return findFiles([...words, ...foreignFolders(flags, program)], program)
+async function sessionFiles(flags: Flags, words: readonly string[], program: Program): Promise<readonly string[]> {
+  if (flags.all !== true) return findSessionFiles([...words, ...foreignFolders(flags, program)], program)
   if (words.length > 0) throw new UsageError('--all means the sessions of all folders. Remove it, or the names.')
-  return filesEverywhere(flags, program)
+  return filesOfAllFolders(flags, program)
 }
 
 /** One session that somebody names is told whole; of many each run counts once. */
-async function isNamedAlone(words: readonly string[], { cwd }: Program): Promise<boolean> {
+async function isOneSession(words: readonly string[], { cwd }: Program): Promise<boolean> {
   const [word, ...more] = words
   if (word === undefined || more.length > 0) return false
   return (await stat(resolve(cwd, word)).catch(() => undefined))?.isDirectory() !== true

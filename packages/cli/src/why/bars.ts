@@ -26,7 +26,7 @@ export function barLines(
   const bar = room < shortestBar ? 0 : room
   return rows.map(({ label, share, value, isMarked }) => {
     const name = fitted(label, labels)
-    const drawn = share === undefined ? ' '.repeat(bar) : barOf(share, bar)
+    const drawn = share === undefined ? ' '.repeat(bar) : drawBar(share, bar)
     const shown = isMarked === true ? style.red(drawn) : drawn
     const before = `  ${name}${' '.repeat(labels - columnsOf(name))}  ${bar === 0 ? '' : `${shown}  `}`
     const left = width - labels - 4 - (bar === 0 ? 0 : bar + 2)
@@ -35,7 +35,7 @@ export function barLines(
 }
 
 /** What is above nothing shows, and what is not full is not shown full. */
-function barOf(share: number, width: number): string {
+function drawBar(share: number, width: number): string {
   const exact = Math.min(1, Math.max(0, share)) * width
   const filled = share > 0 && share < 1 ? Math.min(width - 1, Math.max(1, Math.round(exact))) : Math.round(exact)
   return width === 0 ? '' : '█'.repeat(filled) + '░'.repeat(width - filled)

@@ -31,19 +31,19 @@ export function whyText(
 ): string {
   const { totals, run } = account
   const columns = Math.min(width, 80)
-  const said = (text: string): string => wrapped(oneLine(text, Infinity), columns)
+  const paragraph = (text: string): string => wrapped(oneLine(text, Infinity), columns)
   const sections = [
     [
-      said(
+      paragraph(
         `Session ${oneLine(sessionId, 60)}, ${oneLine(run.runId, 40)}${cwd === '' ? '' : `, in ${oneLine(cwd, 200)}`}`,
       ),
-      ...(before.length === 0 ? [] : [style.dim(said(`Earlier runs: ${before.join(', ')}.`))]),
+      ...(before.length === 0 ? [] : [style.dim(paragraph(`Earlier runs: ${before.join(', ')}.`))]),
     ],
     [
-      style.bold(said(headline(account, heldBy))),
-      ...openWaitLines(account, now).map(said),
-      ...aboutSignals(account).map(said),
-      ...about.map(said),
+      style.bold(paragraph(headline(account, heldBy))),
+      ...openWaitLines(account, now).map(paragraph),
+      ...signalTexts(account).map(paragraph),
+      ...about.map(paragraph),
     ],
     goalLines(account, columns, style),
     withTitle(
@@ -53,19 +53,24 @@ export function whyText(
       ),
       style,
     ),
-    [said(totalsLine(account, untold)), ...[unreportedUsageText(untold)].filter((text) => text !== '').map(said)],
+    [
+      paragraph(totalsLine(account, untold)),
+      ...[unreportedUsageText(untold)].filter((text) => text !== '').map(paragraph),
+    ],
     withTitle(
       'Notices',
-      notices.map((text) => said(`! ${text}`)),
+      notices.map((text) => paragraph(`! ${text}`)),
       style,
     ),
     withTitle('Limits', barLines(limitRows(account), columns, style, longestLimit), style),
     withTitle('Time', barLines(timeRows(account), columns, style), style),
-    waitLines(account).map(said),
+    waitLines(account).map(paragraph),
     withTitle('Tools', toolLines(account, columns, style), style),
     withTitle(
       'Retries and reminders',
-      account.laps.filter(({ transition }) => transition !== 'next_turn').map((each) => `  ${said(retryLine(each))}`),
+      account.laps
+        .filter(({ transition }) => transition !== 'next_turn')
+        .map((each) => `  ${paragraph(retryLine(each))}`),
       style,
     ),
     withTitle(
@@ -80,7 +85,7 @@ export function whyText(
       style,
     ),
     withTitle('After the run', afterLines(stages, columns), style),
-    [...(goOn.says === '' ? [] : [said(goOn.says)]), ...(goOn.command === undefined ? [] : [`  ${goOn.command}`])],
+    [...(goOn.says === '' ? [] : [paragraph(goOn.says)]), ...(goOn.command === undefined ? [] : [`  ${goOn.command}`])],
   ]
   return `${sections
     .filter((lines) => lines.length > 0)
@@ -153,7 +158,7 @@ function headline({ ending }: Account, heldBy: number | undefined): string {
   return message === '' ? ending.reason : `${ending.reason}: ${message}`
 }
 
-function aboutSignals({ ending, overridden }: Account): readonly string[] {
+function signalTexts({ ending, overridden }: Account): readonly string[] {
   const named = ({
     reason,
     message,
@@ -336,7 +341,7 @@ function retryLine({ transition, laps, used, allowed }: Account['laps'][number])
 }
 
 /** Fewer columns of what a step does say nothing. */
-const shortestWhat = 8
+const minStepColumns = 8
 
 function stepLines(
   steps: readonly StepFigures[],
@@ -346,11 +351,11 @@ function stepLines(
   return steps.slice(0, 3).flatMap((step) => {
     const { request, scope } = step
     const where = scope === '' ? `request ${request}` : `request ${request} of a subagent`
-    const given = figure(step)
-    const before = given === '' ? '  ' : `  ${given.padStart(9)}  `
+    const figureText = figure(step)
+    const before = figureText === '' ? '  ' : `  ${figureText.padStart(9)}  `
     // The number tells which step it is, so it is not cut.
     const left = columns - before.length - where.length - 2
-    if (left >= shortestWhat) return [`${before}${oneLine(step.what, left)}, ${where}`]
+    if (left >= minStepColumns) return [`${before}${oneLine(step.what, left)}, ${where}`]
     return [before + oneLine(step.what, columns - before.length), `${' '.repeat(before.length)}${where}`]
   })
 }

@@ -1,7 +1,7 @@
 // The files of deploy/: what they start exists, with the versions and ports that the program has. They were linted, and not run by this test: it needs no container.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { testedEngine } from '../../src/cluster/server-binary.ts'
+import { testedEngineVersion } from '../../src/cluster/server-binary.ts'
 import { parseFlags } from '../../src/flags/parse.ts'
 
 /** As the engine writes one. */
@@ -21,7 +21,7 @@ test('each flag of the workers is one of halting serve, and has its value', () =
 })
 
 test('the engine is of the version that the program installs', () => {
-  expect(compose).toContain(`image: restatedev/restate:${testedEngine}\n`)
+  expect(compose).toContain(`image: restatedev/restate:${testedEngineVersion}\n`)
 })
 
 test('workers register under the address of the balancer, which looks for them where they listen', () => {

@@ -35,8 +35,8 @@ test('the server is started again once there is room, and what is wrong is said 
     },
     folder: '/data',
     signal: over.signal,
-    say: (message) => said.push(message),
-    betweenMs: 1,
+    report: (message) => said.push(message),
+    intervalMs: 1,
     async freeBytes() {
       if (++looks === 3) free = 1e9
       return free

@@ -1,6 +1,6 @@
 // Holds a rule of docs/spec: R-WORK-8: what a model of a cluster writes is no command for the terminal of who asks.
 import { afterEach, expect, test } from 'vitest'
-import { listOfCluster } from '../../src/cluster/sessions.ts'
+import { listClusterSessions } from '../../src/cluster/sessions.ts'
 import { promptOnCluster } from '../../src/cluster/prompt.ts'
 import type { Flags } from '../../src/flags/flags.ts'
 import { whatIfCommand } from '../../src/what-if/what-if.ts'
@@ -36,7 +36,7 @@ test('a session that writes for the terminal is listed, told of and asked "what 
   }
   await run('-p', (program) => promptOnCluster({ ...flags, print: true, verbose: true }, [`go ${hostile}`], program))
   const sessionId = made.cluster.requests[0]?.sessionId ?? ''
-  await run('sessions', (program) => listOfCluster(flags, program))
+  await run('sessions', (program) => listClusterSessions(flags, program))
   await run('why', (program) => why(flags, [sessionId], program))
   await run('what-if', (program) => whatIfCommand({ ...flags, maxTurns: 1 }, [sessionId], program))
   for (const [name, text] of Object.entries(shown)) {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { LimitRequest } from '@halting/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sessionTable } from '../../src/cluster/list-text.ts'
-import { everySessionOf, listedState, pageOfCluster } from '../../src/cluster/session-pages.ts'
+import { readAllSessions, listedState, readSessionPage } from '../../src/cluster/session-pages.ts'
 import { installProgram, run } from '../support/program.ts'
 
 installProgram()
@@ -48,14 +48,14 @@ test('pages follow each other by their cursors, and the last one has none', asyn
   const ids: string[] = []
   let cursor: string | undefined
   do {
-    const page = await pageOfCluster(flags(), { limit: 2, ...(cursor !== undefined && { cursor }) })
+    const page = await readSessionPage(flags(), { limit: 2, ...(cursor !== undefined && { cursor }) })
     expect(page.total).toBe(5)
     ids.push(...page.sessions.map(({ sessionId }) => sessionId))
     cursor = page.nextCursor
   } while (cursor !== undefined)
   expect(ids).toEqual(['s-1', 's-2', 's-3', 's-4', 's-5'])
   const every: string[] = []
-  for await (const { sessionId } of everySessionOf(flags())) every.push(sessionId)
+  for await (const { sessionId } of readAllSessions(flags())) every.push(sessionId)
   expect(every).toEqual(ids)
 })
 

@@ -6,18 +6,18 @@ import { ModelError, type Model } from '@halting/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { flagOf } from '../../src/flags/session-ports.ts'
 import { Gates, gateLimits, gateName } from '../../src/cluster/gates.ts'
-import { bucketAt, payloadsAt } from '../../src/cluster/payloads.ts'
-import { tenantFor } from '../../src/cluster/serve.ts'
+import { bucketOptions, payloadStores } from '../../src/cluster/payloads.ts'
+import { tenantOfOpening } from '../../src/cluster/serve.ts'
 import { openModels } from '@halting/agent/session-settings'
 import { installProgram, run, runHere } from '../support/program.ts'
 
 installProgram()
 
 test('a session spends from the budget of its worker, and from another one only where the worker allows that', () => {
-  expect(tenantFor({}, {})).toBeUndefined()
-  expect(tenantFor({ tenant: 'acme' }, {})).toBe('acme')
-  expect(tenantFor({ tenant: 'acme' }, { tenant: 'acme' })).toBe('acme')
-  expect(tenantFor({ tenant: 'acme', allowedTenants: ['b'] }, { tenant: 'b' })).toBe('b')
+  expect(tenantOfOpening({}, {})).toBeUndefined()
+  expect(tenantOfOpening({ tenant: 'acme' }, {})).toBe('acme')
+  expect(tenantOfOpening({ tenant: 'acme' }, { tenant: 'acme' })).toBe('acme')
+  expect(tenantOfOpening({ tenant: 'acme', allowedTenants: ['b'] }, { tenant: 'b' })).toBe('b')
   for (const [flags, opening, said] of [
     [{}, { tenant: 'acme' }, 'cannot use the tenant acme'],
     [{ tenant: 'acme' }, { tenant: 'b' }, 'cannot use the tenant b'],
@@ -27,7 +27,7 @@ test('a session spends from the budget of its worker, and from another one only 
     [{ tenant: 'acme' }, { tenant: null }, 'must be a string'],
     [{ tenant: 'acme' }, { tenant: ['acme'] }, 'must be a string'],
   ] as const)
-    expect(() => tenantFor(flags, opening)).toThrow(said)
+    expect(() => tenantOfOpening(flags, opening)).toThrow(said)
 })
 
 test('a gate is that of a key, whatever worker has it, and its name tells nothing of the key', () => {
@@ -75,8 +75,8 @@ test('a request that does not get past its gate is refused in the words of this 
   const gates = new Gates(makers, { url: 'http://engine' }, limits)
   const account = { service: 'a', secret: 'b' }
   const model = { id: 'm', contextWindow: 1, maxOutputTokens: 1 } as unknown as Model
-  const through = gates.through(model, account, 's1')
-  gates.through(model, account, 's2')
+  const through = gates.throughGate(model, account, 's1')
+  gates.throughGate(model, account, 's2')
   expect(made).toEqual([{ name: gateName(account), options: { limits, isOneProcessASession: true } }])
   await expect(through.call({} as never, {} as never)).rejects.toBeInstanceOf(ModelError)
 })
@@ -85,19 +85,21 @@ const keys = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' }
 
 test('a bucket is found as the tools of Amazon find it', () => {
   const basics = { accessKeyId: 'id', secretAccessKey: 'secret' }
-  expect(bucketAt('s3://large/halting/', { ...keys, AWS_REGION: 'eu-west-1' })).toEqual({
+  expect(bucketOptions('s3://large/halting/', { ...keys, AWS_REGION: 'eu-west-1' })).toEqual({
     ...basics,
     bucketUrl: 'https://large.s3.eu-west-1.amazonaws.com',
     region: 'eu-west-1',
     prefix: 'halting/',
   })
-  expect(bucketAt('s3://large.things', { ...keys, AWS_DEFAULT_REGION: 'eu-west-1', AWS_SESSION_TOKEN: 't' })).toEqual({
+  expect(
+    bucketOptions('s3://large.things', { ...keys, AWS_DEFAULT_REGION: 'eu-west-1', AWS_SESSION_TOKEN: 't' }),
+  ).toEqual({
     ...basics,
     bucketUrl: 'https://s3.eu-west-1.amazonaws.com/large.things',
     region: 'eu-west-1',
     sessionToken: 't',
   })
-  expect(bucketAt('s3://large/a/b', { ...keys, AWS_ENDPOINT_URL: 'http://127.0.0.1:9000/' })).toEqual({
+  expect(bucketOptions('s3://large/a/b', { ...keys, AWS_ENDPOINT_URL: 'http://127.0.0.1:9000/' })).toEqual({
     ...basics,
     bucketUrl: 'http://127.0.0.1:9000/large',
     region: 'us-east-1',
@@ -107,10 +109,10 @@ test('a bucket is found as the tools of Amazon find it', () => {
 
 test('what is no place for payloads is refused before the worker starts', () => {
   for (const place of ['s3://', 's3://A', 's3://large/../other', 's3://large/a?x=1', 's3://large//a', 's3://large/a b'])
-    expect(() => bucketAt(place, keys)).toThrow('--payloads takes s3://BUCKET')
-  expect(() => bucketAt('s3://large', { AWS_ACCESS_KEY_ID: 'id' })).toThrow('AWS_SECRET_ACCESS_KEY')
-  expect(() => bucketAt('s3://large', { ...keys, AWS_ENDPOINT_URL: 'minio:9000' })).toThrow('AWS_ENDPOINT_URL')
-  expect(() => payloadsAt('gs://large', { cwd: '/', env: keys }, {} as never)).toThrow('a folder or s3://')
+    expect(() => bucketOptions(place, keys)).toThrow('--payloads takes s3://BUCKET')
+  expect(() => bucketOptions('s3://large', { AWS_ACCESS_KEY_ID: 'id' })).toThrow('AWS_SECRET_ACCESS_KEY')
+  expect(() => bucketOptions('s3://large', { ...keys, AWS_ENDPOINT_URL: 'minio:9000' })).toThrow('AWS_ENDPOINT_URL')
+  expect(() => payloadStores('gs://large', { cwd: '/', env: keys }, {} as never)).toThrow('a folder or s3://')
 })
 
 /** What the object of a tenant answers. */

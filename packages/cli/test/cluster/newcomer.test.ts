@@ -6,15 +6,15 @@ import { join } from 'node:path'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterEach, expect, test } from 'vitest'
-import { pageOfCluster } from '../../src/cluster/session-pages.ts'
-import { asked, clientOf } from '../../src/cluster/of-cluster.ts'
-import { budget } from '../../src/cluster/budget.ts'
+import { readSessionPage } from '../../src/cluster/session-pages.ts'
+import { clusterAnswer, clusterClient } from '../../src/cluster/cluster-client.ts'
+import { tenantBudget } from '../../src/cluster/tenant-budget.ts'
 import { promptOnCluster } from '../../src/cluster/prompt.ts'
-import { openRemote } from '../../src/cluster/open-remote.ts'
-import { openingOf } from '../../src/cluster/opening.ts'
-import { awaitedWords, troubleOf } from '../../src/cluster/awaited-worker.ts'
+import { openRemoteSession } from '../../src/cluster/remote-session.ts'
+import { openingFromFlags } from '../../src/cluster/session-opening.ts'
+import { unreachableWorkerText, readSessionTrouble } from '../../src/cluster/unreachable-worker.ts'
 import { sessionTable } from '../../src/cluster/list-text.ts'
-import { notSilently } from '../../src/cluster/silence.ts'
+import { withStallNotice } from '../../src/cluster/stall-notice.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
 import { type ServedCluster, servedCluster } from '../support/cluster.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
@@ -42,7 +42,8 @@ async function answering(status: number, body: string): Promise<{ readonly url: 
 }
 
 const program = programInMemory({ cwd: '/', env: {} })
-const statusAt = (cluster: string): Promise<unknown> => asked({ cluster }, clientOf({ cluster }, program).status('s1'))
+const statusAt = (cluster: string): Promise<unknown> =>
+  clusterAnswer({ cluster }, clusterClient({ cluster }, program).status('s1'))
 
 test('the port of a worker, or of the administration, is not that for requests', async () => {
   for (const [status, body] of [
@@ -59,7 +60,7 @@ test('an address where the engine is not, or something else is, names the port a
   const other = await answering(405, '{"error":"GET /ready, or GET /live."}\n')
   await expect(statusAt(other.url)).rejects.toThrow(hint)
   const budgetAt = (cluster: string, maxBudgetUsd?: number): Promise<number> =>
-    budget({ cluster, ...(maxBudgetUsd !== undefined && { maxBudgetUsd }) }, ['acme'], program)
+    tenantBudget({ cluster, ...(maxBudgetUsd !== undefined && { maxBudgetUsd }) }, ['acme'], program)
   await expect(budgetAt(other.url)).rejects.toThrow(`GET /live."} ${hint}`)
   const lost = await answering(404, 'Are you lost?')
   await expect(budgetAt(lost.url)).rejects.toThrow(`Are you lost? ${hint}`)
@@ -68,11 +69,11 @@ test('an address where the engine is not, or something else is, names the port a
   const refused = await budgetAt(refusing.url, 3).catch((error: unknown) => error)
   expect(refused).toHaveProperty('message', asks)
   const notes: string[] = []
-  await notSilently(new Promise<void>((resolve) => setTimeout(resolve, 300)), {
+  await withStallNotice(new Promise<void>((resolve) => setTimeout(resolve, 300)), {
     flags: { cluster: lost.url, admin: lost.url },
     sessionId: 's1',
     note: (text) => notes.push(text),
-    silentMs: 1,
+    delayMs: 1,
   })
   expect(notes).toEqual([expect.stringContaining(`answered with status 404: Are you lost? Trying again. ${hint}`)])
 })
@@ -98,7 +99,7 @@ test('an address with a path keeps it, of the cluster and of its administration'
   const ingress = await answering(200, '{}')
   await statusAt(`${ingress.url}/restate/`)
   const admin = await answering(200, '{"rows":[]}')
-  await pageOfCluster({ cluster: ingress.url, admin: `${admin.url}/behind/a-proxy` }, { limit: 1 })
+  await readSessionPage({ cluster: ingress.url, admin: `${admin.url}/behind/a-proxy` }, { limit: 1 })
   expect([ingress.paths, new Set(admin.paths)]).toEqual([
     ['/restate/halting_session/s1/status'],
     new Set(['/behind/a-proxy/query']),
@@ -107,7 +108,7 @@ test('an address with a path keeps it, of the cluster and of its administration'
 
 test('the port for requests is not the administration', async () => {
   const { url } = await answering(400, '{"code":400,"message":"bad path: /query","source":"ingress"}')
-  await expect(pageOfCluster({ cluster: url, admin: url }, { limit: 1 })).rejects.toThrow(
+  await expect(readSessionPage({ cluster: url, admin: url }, { limit: 1 })).rejects.toThrow(
     'Set --admin to the admin address',
   )
 })
@@ -118,11 +119,11 @@ test('who waits for a worker that is not there is told what the engine tries, on
   const notes: string[] = []
   const flags = { cluster: url, admin: url }
   let answer = (_text: string): void => undefined
-  const waits = notSilently(new Promise<string>((resolve) => (answer = resolve)), {
+  const waits = withStallNotice(new Promise<string>((resolve) => (answer = resolve)), {
     flags,
     sessionId: "s'1",
     note: (text) => notes.push(text),
-    silentMs: 1,
+    delayMs: 1,
   })
   await expect.poll(() => notes.length).toBe(1)
   answer('done')
@@ -134,17 +135,20 @@ test('who waits for a worker that is not there is told what the engine tries, on
 })
 
 test('--tenant is said in the opening of a new session, and to none that has begun', async () => {
-  expect(openingOf({ tenant: 'acme', maxTurns: 3 })).toEqual({ tenant: 'acme', maxTurns: 3 })
+  expect(openingFromFlags({ tenant: 'acme', maxTurns: 3 })).toEqual({ tenant: 'acme', maxTurns: 3 })
   const made = await servedCluster([{ content: 'Done.' }])
   clusters.push(made)
   const flags = { cluster: made.url, admin: made.url }
   const note = (): void => undefined
-  const { session } = await openRemote({ ...flags, tenant: 'acme' }, program, { heeded: [], note })
+  const { session } = await openRemoteSession({ ...flags, tenant: 'acme' }, program, { supportedFlags: [], note })
   session.prompt('hello')
   await session.settled()
   await session.close()
   expect(made.cluster.requests[0]).toMatchObject({ opening: { tenant: 'acme' } })
-  const again = openRemote({ ...flags, tenant: 'other', resume: session.id }, program, { heeded: [], note })
+  const again = openRemoteSession({ ...flags, tenant: 'other', resume: session.id }, program, {
+    supportedFlags: [],
+    note,
+  })
   await expect(again).rejects.toThrow('cannot be changed. Remove --tenant.')
 })
 
@@ -172,20 +176,20 @@ test('R-LOST-6: who waits for a worker that the engine does not reach is told wh
   }
   const { url } = await answering(200, JSON.stringify({ rows: [{ ...row, code: null }, row] }))
   const flags = { cluster: url, admin: url }
-  const awaited = (await troubleOf(flags, ['s1'])).get('s1')?.awaited
+  const awaited = (await readSessionTrouble(flags, ['s1'])).get('s1')?.unreachable
   expect(awaited).toEqual({ worker: 'http://10.0.0.7:9080', sinceMs: since })
-  const words = awaitedWords({ worker: 'http://10.0.0.7:9080', sinceMs: since }, since + 180_000)
+  const words = unreachableWorkerText({ worker: 'http://10.0.0.7:9080', sinceMs: since }, since + 180_000)
   expect(words).toMatch(/^waits for worker http:\/\/10\.0\.0\.7:9080 since \d\d:\d\d:\d\d \(3 min 0 s\)$/)
   const listed = { sessionId: 's1', state: 'running', turns: 1, usd: 0, tokens: 0, questions: [], records: 4 } as const
   expect(sessionTable([{ ...listed, ...(awaited && { awaited }) }], since + 180_000, 200)).toContain(
     `${words}: start that worker again, or another one: halting serve --register`,
   )
   const notes: string[] = []
-  await notSilently(new Promise<void>((resolve) => setTimeout(resolve, 300)), {
+  await withStallNotice(new Promise<void>((resolve) => setTimeout(resolve, 300)), {
     flags,
     sessionId: 's1',
     note: (text) => notes.push(text),
-    silentMs: 1,
+    delayMs: 1,
   })
   expect(notes).toEqual([
     expect.stringMatching(/It waits for worker http:\/\/10\.0\.0\.7:9080 since .* Start that worker again/),

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { deflateRawSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
-import { recordsByQuery } from '../../src/cluster/records-by-query.ts'
+import { queryRecords } from '../../src/cluster/query-records.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 
 const servers: Server[] = []
@@ -41,7 +41,7 @@ async function engine(
 
 const program = programInMemory({ cwd: '/', env: {} })
 const read = (url: string, since: number) =>
-  recordsByQuery({ cluster: url, admin: url }, { sessionId: "s'1", partition: '18446744073709551615' }, since, program)
+  queryRecords({ cluster: url, admin: url }, { sessionId: "s'1", partition: '18446744073709551615' }, since, program)
 const rewind = (entries: number) => ({ type: 'rewind', entries, after: null })
 
 test('records come from the engine in one answer, from the number on that is wanted', async () => {

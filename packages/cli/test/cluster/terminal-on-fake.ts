@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { fakeCluster, type FakeCluster } from '../../../restate/test/support/fake-cluster.ts'
-import { clusterInTerminal } from '../../src/cluster/open-in-terminal.ts'
+import { terminalCluster } from '../../src/cluster/terminal-cluster.ts'
 import { workerLog } from '../../src/cluster/worker-log.ts'
 import { openWorkerSession } from '../../src/cluster/worker-sessions.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
@@ -36,7 +36,7 @@ export async function clusterOfReplies(
 export function startOnCluster(
   { url }: Pick<FakeCluster, 'url'>,
   setup: AppSetup = {},
-  cluster = clusterInTerminal(url, url),
+  cluster = terminalCluster(url, url),
 ): Promise<RunningApp> {
   return startApp({
     ...setup,

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { clusterInTerminal } from '../../src/cluster/open-in-terminal.ts'
+import { terminalCluster } from '../../src/cluster/terminal-cluster.ts'
 import { answering, key, type RunningApp } from '../terminal/app-support.ts'
 import { clusterOfReplies, startOnCluster } from './terminal-on-fake.ts'
 
@@ -58,17 +58,17 @@ test('who leaves is told how to come back, and finds what was said', async () =>
     says('I ask.', call('Write', { file_path: 'out.txt', content: 'hello\n' })),
     says('All is done.'),
   ])
-  const shown = clusterInTerminal(cluster.url, cluster.url)
+  const shown = terminalCluster(cluster.url, cluster.url)
   const app = await startOnCluster(cluster, {}, shown)
   const { session } = app.opened[0] ?? {}
   if (session === undefined) throw new Error('no session')
-  expect(shown.comingBack(session)).toBe('')
+  expect(shown.resumeHint(session)).toBe('')
   app.say('go')
   await app.terminal.sees('? Write')
   app.app.leave(0)
   await app.app.ended
   const command = `halting --cluster ${cluster.url} --resume ${session.id}\n`
-  expect(shown.comingBack(session)).toBe(`The run continues on the cluster. Resume: ${command}`)
+  expect(shown.resumeHint(session)).toBe(`The run continues on the cluster. Resume: ${command}`)
 
   const again = await startOnCluster(cluster, { flags: { resume: session.id } })
   await again.terminal.sees('? Write')

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import type { Session } from '@halting/core/session'
 import { ConfigurationError, type SettingsChange } from '@halting/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { flagsOfSession, readOpening } from '../../src/cluster/opening.ts'
-import { heldToLimits } from '../../src/cluster/worker-sessions.ts'
+import { flagsWithOpening, parseOpening } from '../../src/cluster/session-opening.ts'
+import { withinWorkerLimits } from '../../src/cluster/worker-sessions.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
 
 let folder = ''
@@ -98,21 +98,21 @@ test('a session may name a folder below the one that is allowed, and no other', 
 
 test('the limits of an opening make those of the worker narrower, never wider', () => {
   const flags = { maxTurns: 10, script: 'x' }
-  expect(flagsOfSession(flags, { maxTurns: 20, maxBudgetUsd: 1, model: 'other' })).toEqual({
+  expect(flagsWithOpening(flags, { maxTurns: 20, maxBudgetUsd: 1, model: 'other' })).toEqual({
     ...flags,
     maxBudgetUsd: 1,
   })
-  expect(flagsOfSession({ maxTurns: 10 }, { maxTurns: 3, model: 'other' })).toEqual({ maxTurns: 3, model: 'other' })
-  expect(readOpening({ tenant: 'of others', maxTurns: 3 })).toEqual({ tenant: 'of others', maxTurns: 3 })
+  expect(flagsWithOpening({ maxTurns: 10 }, { maxTurns: 3, model: 'other' })).toEqual({ maxTurns: 3, model: 'other' })
+  expect(parseOpening({ tenant: 'of others', maxTurns: 3 })).toEqual({ tenant: 'of others', maxTurns: 3 })
   for (const wrong of [{ maxTurns: 0 }, { maxTurns: '3' }, { folder: 3 }, { model: '' }])
-    expect(() => readOpening(wrong)).toThrow('in the session options must be')
+    expect(() => parseOpening(wrong)).toThrow('in the session options must be')
 })
 
 test('an opening has no more tries of a goal than the worker gives', () => {
-  expect(flagsOfSession({ untilTries: 20 }, { maxGoalTries: 500 }).untilTries).toBe(20)
-  expect(flagsOfSession({ untilTries: 20 }, { maxGoalTries: 3 }).untilTries).toBe(3)
+  expect(flagsWithOpening({ untilTries: 20 }, { maxGoalTries: 500 }).untilTries).toBe(20)
+  expect(flagsWithOpening({ untilTries: 20 }, { maxGoalTries: 3 }).untilTries).toBe(3)
   for (const maxGoalTries of [2.5, 1_001])
-    expect(() => readOpening({ maxGoalTries })).toThrow(
+    expect(() => parseOpening({ maxGoalTries })).toThrow(
       'maxGoalTries in the session options must be a whole number up to 1000',
     )
 })
@@ -120,7 +120,7 @@ test('an opening has no more tries of a goal than the worker gives', () => {
 test('no request sets a limit beyond those that the worker was started with', () => {
   const changes: SettingsChange[] = []
   // Of a session only this is asked.
-  const session = heldToLimits({ set: (change) => void changes.push(change) } as Session, {
+  const session = withinWorkerLimits({ set: (change) => void changes.push(change) } as Session, {
     maxTurns: 50,
     maxTokens: 9,
   })

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { checkAgreement } from '../../src/flags/agreement.ts'
+import { checkFlagConflicts } from '../../src/flags/flag-conflicts.ts'
 import { parseFlags } from '../../src/flags/parse.ts'
 import { call, here, installProgram, run, script } from '../support/program.ts'
 
@@ -45,7 +45,7 @@ test('it begins with three lines to paste', () => {
 test.each(lines)('the flags are those of the program: %s', (line) => {
   const [, ...args] = wordsOf(line)
   const { flags } = parseFlags(args)
-  checkAgreement(flags)
+  checkFlagConflicts(flags)
   expect(flags.until).toHaveLength(line.split('--until "').length - 1)
 })
 

@@ -14,7 +14,7 @@ import { followActivity } from '../../src/headless/activity.ts'
 import { waitAdvice } from '../../src/headless/limit-advice.ts'
 import { pauseNote } from '../../src/headless/pause-note.ts'
 import { clockText } from '../../src/io/figures.ts'
-import { goOn } from '../../src/why/go-on.ts'
+import { resumeCommand } from '../../src/why/resume-command.ts'
 
 const hour = 3_600_000
 /** A moment of the local zone, whichever that is. */
@@ -156,7 +156,7 @@ describe('an ending at a service', () => {
   test.each([[1], [8], [10], [30], [480]])('%i hours away: the command names the same time', (hours) => {
     const terminal = limited({ kind: 'rate_limit' }, now + hours * hour)
     for (const waitForLimitsMs of [0, 8 * hour]) {
-      const { command } = goOn(terminal, { sessionId: 'id', sessionCwd: '/', cwd: '/', waitForLimitsMs }, now)
+      const { command } = resumeCommand(terminal, { sessionId: 'id', sessionCwd: '/', cwd: '/', waitForLimitsMs }, now)
       const [flag] = /--wait-for-limits \d+h/.exec(waitAdvice(terminal, waitForLimitsMs, now)) ?? []
       expect(command).toBe(`halting -p --resume id ${flag}`)
     }

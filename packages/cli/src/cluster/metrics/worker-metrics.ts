@@ -3,7 +3,7 @@ import type { WorkerEvent, WorkerFigures } from '@halting/restate'
 import type { MetricFamily, Sample } from './prometheus-text.ts'
 
 /** Tenants beyond these are counted together. */
-const mostTenants = 100
+const maxTenants = 100
 const otherTenant = 'other'
 
 /** What the runs of one tenant came to in this process. */
@@ -32,7 +32,7 @@ export class WorkerMetrics {
   }
 
   #tenant(name: string): TenantFigures {
-    const label = this.#tenants.has(name) || this.#tenants.size < mostTenants ? name : otherTenant
+    const label = this.#tenants.has(name) || this.#tenants.size < maxTenants ? name : otherTenant
     const figures = this.#tenants.get(label) ?? { reasons: new Map(), usd: 0, tokens: 0, requests: 0, toolCalls: 0 }
     this.#tenants.set(label, figures)
     return figures

@@ -1,0 +1,26 @@
+import type { LimitRequest } from '@halting/core'
+import type { Question } from '@halting/core/session'
+import { inputSummary } from '@halting/analysis/words'
+import { flagTable } from '../flags/table.ts'
+import { limitFlags } from '../flags/limit-flags.ts'
+import { limitQuestion, limitReason } from '../frontends/limit-question.ts'
+import { told } from '../io/figures.ts'
+import { everyCharacterInLine } from '../io/seen.ts'
+import { shellQuoted } from '../io/shell-quote.ts'
+
+/** Where a call waits, and what lets it go on. */
+export function permissionRequestLine(sessionId: string, { callId, toolName, input }: Question, url: string): string {
+  const command = (word: string): string => `halting ${shellQuoted([word, sessionId, callId, '--cluster', url])}`
+  const call = everyCharacterInLine(`${toolName} ${inputSummary(input)}`.trim(), 200)
+  return told(`${call === '' ? 'a call' : call} waits for an answer: ${command('approve')}, or ${command('deny')}`)
+}
+
+/** At which limit a run pauses, and what raises it: a limit that is set in the session. */
+export function limitQuestionLine(sessionId: string, request: LimitRequest, url: string): string {
+  const { limit, offers } = request
+  const [flag = ''] = flagTable[limitFlags[limit]].names
+  const to = offers.at(-1)?.to ?? 0
+  const value = limit === 'maxDurationMs' ? `${to}ms` : String(to)
+  const command = shellQuoted(['-p', '--resume', sessionId, '--cluster', url, flag, value])
+  return told(`The run pauses. ${limitQuestion(request)} ${limitReason(request)} To raise it: halting ${command}`)
+}

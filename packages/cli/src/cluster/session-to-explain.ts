@@ -1,0 +1,23 @@
+import type { AnySession } from '@halting/analysis/sessions'
+import type { Flags } from '../flags/flags.ts'
+import { told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { readClusterSession, stallReason } from './cluster-client.ts'
+import { withStallNotice } from './stall-notice.ts'
+
+/** A session of a cluster, for `halting why`: where its work does not go on, or nobody answers, a note says why. @throws UsageError for one that the cluster does not have. */
+export async function sessionToExplain(
+  flags: Flags,
+  sessionId: string | undefined,
+  program: Program,
+): Promise<AnySession> {
+  const note = (text: string): void => program.output.err(told(text))
+  const session = await withStallNotice(readClusterSession(flags, sessionId, program), {
+    flags,
+    sessionId: sessionId ?? '',
+    note,
+  })
+  const stalled = await stallReason(flags, session.sessionId, program).catch(() => undefined)
+  if (stalled !== undefined) note(`this session does not go on. ${stalled}`)
+  return session
+}

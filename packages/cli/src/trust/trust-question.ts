@@ -1,0 +1,100 @@
+import { changeTrust, folderTrust, isTooBroad, readTrust, type Offer, type TrustOwner } from '@halting/policy'
+import { askLine, isYes, type AskedTerminal } from '../io/ask.ts'
+import { many, oneLine, told } from '../io/figures.ts'
+import { hidden, numbered } from '../io/seen.ts'
+import { projectOffers } from '@halting/policy/settings'
+import { realPath } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
+import type { Flags } from '../flags/flags.ts'
+import type { Program } from '../program.ts'
+import { trustSource } from '../flags/session-ports.ts'
+
+/**
+ * What trusting a folder would have run and loosened, a line each, all of it and whole: what was out of sight would count
+ * all the same. What weighs most stands last, above the question. Text of the project steers no terminal.
+ */
+export function offersText(folder: string, offers: readonly Offer[]): string {
+  if (offers.length === 0) return `The settings of ${oneLine(folder, 300)} run nothing and allow nothing extra.\n`
+  const width = offers.reduce((widest, { setting }) => Math.max(widest, setting.length), 0)
+  const marked = offers.filter(({ needsNaming }) => needsNaming).length
+  const running = offers.filter(({ setting }) => runningSettings.has(setting)).length
+  return [
+    `Trusting ${oneLine(folder, 300)} applies these settings:`,
+    ...offers
+      .toSorted((one, other) => weight(one) - weight(other))
+      .map(
+        ({ setting, text, needsNaming }) => `  ${needsNaming ? '!' : ' '} ${setting.padEnd(width)}  ${fullText(text)}`,
+      ),
+    ...(offers.length > screenLines
+      ? [`  Total: ${many(offers.length, 'setting')}, ${running} run something, ${marked} are marked !.`]
+      : []),
+    ...(marked > 0 ? ['! can make other programs run, load or send something, or disables a permission request.'] : []),
+    '',
+  ].join('\n')
+}
+
+/** More lines are counted too: they scroll. */
+const screenLines = 20
+const runningSettings: ReadonlySet<string> = new Set([
+  'hooks',
+  'until',
+  'apiKeyHelper',
+  'statusLine',
+  'mcpServers',
+  'commands',
+])
+
+function weight({ setting, needsNaming }: Offer): number {
+  if (needsNaming) return 2
+  return runningSettings.has(setting) ? 1 : 0
+}
+
+/** And many blanks. */
+const hiddenCharacters = new RegExp(`${hidden}| {9,}`, 'gu')
+
+/** In one line, and every character of it is seen: one that was left out could part two commands, or hide one. */
+function fullText(text: string): string {
+  return text.replaceAll(hiddenCharacters, (found) => {
+    if (found === '\n') return '⏎'
+    if (found.startsWith(' ')) return ` ⟦${found.length} blanks⟧ `
+    return numbered(found)
+  })
+}
+
+/** Asks a person; anything but yes is no. */
+export async function askTrust(terminal: AskedTerminal): Promise<boolean> {
+  return isYes(await askLine('Trust this folder and apply these settings from now on? [y/N] ', terminal))
+}
+
+/**
+ * Asks whether the folder is trusted, where its files bring something that does not count yet, before anything of it is read (spec R-TERM-62). A yes is on
+ * record; a no holds for this time. What was revoked is not asked about again.
+ */
+export async function trustAtStart(flags: Flags, program: Program, terminal: AskedTerminal): Promise<void> {
+  const { env, cwd, output } = program
+  const owner: TrustOwner = { cwd, env, home: homeFolder(env) }
+  const folder = realPath(cwd)
+  const isReading = flags.settingSources === undefined || flags.settingSources.includes('project')
+  if (!isReading || isTooBroad(folder, owner)) return
+  const once = trustSource(flags, env)
+  const trust = await folderTrust({ ...owner, once })
+  const { records } = await readTrust(owner)
+  if (once !== undefined || records.get(folder)?.trusted === false) return
+  const { writtenOffers } = await import('@halting/agent/instructions')
+  const place = { ...owner, cwd: folder }
+  const offers = [...(await projectOffers(place)), ...(await writtenOffers(place))]
+  const waiting = offers.filter((offer) => !trust.lets(offer))
+  if (waiting.length === 0) return
+  output.err(offersText(folder, waiting))
+  if (!(await askTrust(terminal))) {
+    output.err(
+      told(
+        `${oneLine(folder, 200)} is not trusted: the settings listed above are ignored. Run halting trust to decide again.`,
+      ),
+    )
+    return
+  }
+  await changeTrust(owner, (all) => {
+    all.set(folder, { trusted: true, since: new Date().toISOString(), offers: offers.map(({ id }) => id) })
+  })
+}

@@ -1,0 +1,119 @@
+// Holds rules of docs/spec: R-WORK-8a
+import type { Question, Session, SessionEvent } from '@halting/core/session'
+import { EventListeners } from '@halting/core/session'
+import { ConfigurationError, type SdkMessage } from '@halting/core'
+import { createTranslator } from '@halting/core/adapters'
+import { expect, test } from 'vitest'
+import { requestedRun } from '../../src/cluster/requested-run.ts'
+import { withMissedTexts } from '../../src/cluster/prompt.ts'
+
+/** A session that tells what the test has it tell. */
+function setting(messageId: string | undefined) {
+  const listeners = new EventListeners()
+  const questions: Question[] = []
+  let settle = (): void => {}
+  const settled = new Promise<void>((resolve) => (settle = resolve))
+  // What the run takes of it.
+  const session = {
+    listen: (listener: (event: SessionEvent) => void) => listeners.add(listener),
+    settled: () => settled,
+    snapshot: { questions },
+  } as unknown as Session
+  const asked: string[] = []
+  const notes: string[] = []
+  const run = requestedRun(session, {
+    messageId,
+    onLimit: ({ limit }) => notes.push(limit),
+    onQuestion: ({ callId }) => asked.push(callId),
+    onNote: (text) => notes.push(text),
+  })
+  const told: string[] = []
+  run.listen((event) =>
+    told.push(event.type === 'run_end' || event.type === 'run_start' ? `${event.type} ${event.runId}` : event.type),
+  )
+  const tell = (event: object): void => listeners.tell(event as SessionEvent)
+  return { run, told, asked, notes, questions, settle, tell }
+}
+
+const result = { type: 'message', message: { type: 'result' } }
+const start = (runId: string, ...ids: string[]): object => ({ type: 'run_start', runId, ids })
+const end = (runId: string): object => ({ type: 'run_end', runId })
+
+test('results and endings of runs that took something else are not told as its own', async () => {
+  const { run, told, tell } = setting('mine')
+  for (const event of [result, end('before'), start('own', 'mine'), result, end('own')]) tell(event)
+  // Another client goes on with the session: it is not waited for.
+  tell(start('after', 'theirs'))
+  await run.settled()
+  for (const event of [result, end('after')]) tell(event)
+  expect(told).toEqual(['run_start own', 'message', 'run_end own'])
+})
+
+test('a message that a run takes which goes on already has that run’s ending', () => {
+  const { told, tell } = setting('mine')
+  for (const event of [{ type: 'taken', ids: ['mine'], turn: 1 }, result, end('theirs')]) tell(event)
+  expect(told).toEqual(['taken', 'message', 'run_end theirs'])
+})
+
+test('what failed in a worker is told only where no run took what was asked', async () => {
+  const failed = { type: 'failed', error: new ConfigurationError('No.'), givenBack: [] }
+  const refused = setting('mine')
+  refused.tell(failed)
+  refused.settle()
+  await refused.run.settled()
+  expect(refused.told).toEqual(['failed'])
+  const triedAgain = setting('mine')
+  for (const event of [failed, start('own', 'mine'), end('own')]) triedAgain.tell(event)
+  triedAgain.settle()
+  await triedAgain.run.settled()
+  expect(triedAgain.told).toEqual(['run_start own', 'run_end own'])
+})
+
+test('a question is told once, whichever worker asks it', () => {
+  const { asked, questions, tell, notes } = setting(undefined)
+  for (const callId of ['a', 'a', 'b']) {
+    questions.splice(0, Infinity, { callId } as Question)
+    tell({ type: 'changed' })
+    tell({ type: 'question', question: { callId } })
+  }
+  tell({ type: 'note', text: 'It waits.' })
+  expect([asked, notes]).toEqual([['a', 'b'], ['It waits.']])
+})
+
+test('a text whose pieces did not come is told whole, once; one whose pieces came is not told again', () => {
+  const told: string[] = []
+  const watcher = withMissedTexts({
+    onEvent(event) {
+      if (event.type === 'model_update' && event.update.type === 'text_delta') told.push(event.update.text)
+    },
+    see: () => undefined,
+    end: () => undefined,
+    after: () => undefined,
+    release: () => undefined,
+  })
+  const says = (id: string, text: string): SdkMessage[] => {
+    const translator = createTranslator({ sessionId: 's', runId: 'r' })
+    const message = {
+      id,
+      type: 'message' as const,
+      role: 'assistant' as const,
+      model: 'm',
+      content: [{ type: 'text' as const, text }],
+      stop_reason: 'end_turn' as const,
+      stop_sequence: null,
+      usage: { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+    }
+    return [...translator.messages({ type: 'message', entry: { kind: 'assistant', id, message } as never })]
+  }
+  for (const message of says('one', 'Not heard.')) watcher.see(message)
+  watcher.onEvent({ type: 'model_start', request: 2, attempt: 1, model: 'm' })
+  for (const text of ['He', 'ard.'])
+    watcher.onEvent({
+      type: 'model_update',
+      request: 2,
+      entryId: 'two',
+      update: { type: 'text_delta', index: 0, text },
+    })
+  for (const message of says('two', 'Heard.')) watcher.see(message)
+  expect(told).toEqual(['Not heard.', 'He', 'ard.'])
+})
