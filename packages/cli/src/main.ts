@@ -14,11 +14,11 @@ import type { Program } from './program.ts'
 import type { MissingKey } from './setup/first-start.ts'
 import { UsageError } from './usage-error.ts'
 
-// Only what reads the flags is loaded at once: everything else when it is used. What each start loads is in `startScripts` of scripts/program-bundle.mjs.
+// Loads only what parses the flags; everything else is imported on use. `startScripts` of scripts/program-bundle.mjs lists what each start loads.
 
 export { isCommand } from './flags/commands.ts'
 
-/** Runs the program with the arguments after its name; returns the exit code. All that was written has left when it resolves. */
+/** Runs the program with these arguments, and returns the exit code. Resolves after all output was written. */
 export function main(argv: readonly string[]): Promise<number> {
   const output = createOutput(process.stdout, process.stderr)
   const { env } = process
@@ -26,7 +26,7 @@ export function main(argv: readonly string[]): Promise<number> {
   return mainWith({ argv, env, cwd: workingDirectory, stdin: standardInput(), output, home })
 }
 
-/** The same with what is given around it: `cwd` is asked once, and may throw. */
+/** Like `main`, with the environment as parameters. `cwd` is called once, and may throw. */
 export async function mainWith(program: Omit<Program, 'cwd'> & { readonly cwd: () => string }): Promise<number> {
   const { output, cwd } = program
   const exitCode = await (async () => dispatch({ ...program, cwd: cwd() }))().catch((thrown: unknown) => {
@@ -35,11 +35,11 @@ export async function mainWith(program: Omit<Program, 'cwd'> & { readonly cwd: (
     return isUsage(thrown) ? 2 : 1
   })
   await output.flush()
-  // An answer that did not arrive is no success.
+  // If output could not be written, the program did not succeed.
   return exitCode === 0 && output.broken !== undefined ? brokenExitCode(output.broken) : exitCode
 }
 
-/** @throws UsageError for a directory that is gone. */
+/** @throws UsageError if the working directory no longer exists */
 function workingDirectory(): string {
   try {
     return process.cwd()
@@ -85,7 +85,7 @@ async function dispatch(program: Program): Promise<number> {
   return withSessionStore(flags, program, undefined, (withStore) => runOrFirstStart(flags, words, withStore))
 }
 
-/** Does something while sessions are where the flag, the variable or the settings say. */
+/** Runs `work` while sessions are stored where the flag, the variable or the settings say. */
 async function withSessionStore(
   flags: Flags,
   program: Program,
@@ -104,7 +104,7 @@ async function withSessionStore(
   }
 }
 
-/** The command that a call names, also behind flags; what stands behind `-p` or `--` is a prompt. */
+/** The command of a call, even if flags precede it. After `-p` or `--`, a word is a prompt. */
 function commandIn(
   argv: readonly string[],
 ): { readonly command: Command; readonly others: readonly string[] } | undefined {
@@ -115,7 +115,7 @@ function commandIn(
   const at = groups.findIndex(({ flag }) => flag === undefined)
   const [word] = groups[at]?.tokens ?? []
   if (!isCommand(word) || groups.some(({ flag }) => flag === 'print')) return undefined
-  // Some commands change files: a word that is as likely a prompt runs none of them.
+  // Some commands change files, so a word that may be a prompt runs none of them.
   const chosen = groups.find(({ flag }) => flag === 'continue' || flag === 'resume' || flag === 'forkSession')
   if (chosen !== undefined)
     throw new UsageError(
@@ -124,12 +124,12 @@ function commandIn(
   return { command: word, others: groups.toSpliced(at, 1).flatMap(({ tokens }) => tokens) }
 }
 
-/** A sentence is a prompt; a path or an address is one too, and so is what stands behind `-p` or `--`. */
+/** Whether a word may be a command: not a sentence, a path or an address, and not after `-p` or `--`. */
 function mayBeCommand(word: string, flags: Flags, argv: readonly string[]): boolean {
   return flags.print !== true && /^[\w-]+$/.test(word) && !argv.includes('--')
 }
 
-/** A slip must not cost a request, and a prompt must not be refused: a person is asked which it is. */
+/** Asks whether a word is a misspelled command or a prompt, since a typo must not cost a request. */
 async function askAboutMisspelling(word: string, command: Command, program: Program): Promise<number> {
   const { stdin, output } = program
   if (!stdin.isTTY || !output.isTerminal.stdout || !output.isTerminal.stderr)
@@ -144,7 +144,7 @@ async function askAboutMisspelling(word: string, command: Command, program: Prog
   return 2
 }
 
-/** Whether a host is at the other end of stdin. */
+/** Whether a host sends messages on stdin. */
 function isHosted(argv: readonly string[]): boolean {
   const flags = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : argv.length)
   return flags.some(
@@ -174,7 +174,7 @@ function parseArguments(argv: readonly string[], command?: Command): ParsedArgum
   return parsed
 }
 
-/** @throws UsageError for a flag of clusters that says nothing to this command. */
+/** @throws UsageError for a flag of clusters that this command does not support */
 function refuseFlagsOfClusters({ cluster, tenant }: Flags, command?: Command): void {
   if (cluster !== undefined && !ofClusters.has(command))
     throw new UsageError(
@@ -186,7 +186,7 @@ function refuseFlagsOfClusters({ cluster, tenant }: Flags, command?: Command): v
     throw new UsageError('--tenant needs halting serve, or a new session with --cluster.')
 }
 
-/** What begins a session; on a cluster its opening names the tenant. */
+/** Commands that start sessions; on a cluster, the options of a new session name the tenant. */
 const beginsSessions: ReadonlySet<Command | undefined> = new Set<Command | undefined>([undefined, 'acp'])
 const ofClusters: ReadonlySet<Command | undefined> = new Set<Command | undefined>([
   undefined,
@@ -236,7 +236,7 @@ function serveProgramFlags(
   return flags.help === true ? showHelpOfCall({ flags, words }, program, command) : undefined
 }
 
-/** Who starts it for the first time has no key: that is told in words of its own, before anything else happens. */
+/** At the first start there is no key. This prints an introduction before anything else happens. */
 async function runOrFirstStart(flags: Flags, words: readonly string[], program: Program): Promise<number> {
   const run = (): Promise<number> => runPrompt(flags, words, program)
   try {
@@ -248,7 +248,7 @@ async function runOrFirstStart(flags: Flags, words: readonly string[], program: 
   }
 }
 
-/** Asked by its field, so that the models need not be loaded. */
+/** Checks a field instead of the class, so that the models package need not be loaded. */
 function isMissingKey(thrown: unknown): thrown is Error & MissingKey {
   return thrown instanceof Error && 'keyVariables' in thrown
 }
@@ -274,7 +274,7 @@ async function runPrompt(flags: Flags, words: readonly string[], program: Progra
   return headless(flags, words, program)
 }
 
-/** Editors append a word to their own call of `halting acp` to have a key set up in a terminal (spec R-ACP-19). */
+/** Editors append the word `setup` to their own call of `halting acp` to set up a key in a terminal (spec R-ACP-19). */
 async function runAcp({ flags, words: [word] }: ParsedArguments, program: Program): Promise<number> {
   if (word === undefined) {
     const { acp } = await import('./acp/acp.ts')
@@ -357,7 +357,7 @@ async function runCommand(
   }
 }
 
-/** Commands that show what settings come to. */
+/** Commands about effective settings. */
 async function runOnSettings(
   command: 'config' | 'permissions' | 'trust',
   { flags, words }: ParsedArguments,
@@ -379,7 +379,7 @@ async function runOnSettings(
   }
 }
 
-/** Commands over finished sessions. */
+/** Commands about finished sessions. */
 async function runOverSessions(
   command: 'grade' | 'replay' | 'report' | 'what-if' | 'why',
   { flags, words }: ParsedArguments,
@@ -409,7 +409,7 @@ async function runOverSessions(
   }
 }
 
-/** Commands that change what is kept of sessions, or their files. */
+/** Commands that change stored sessions or their files. */
 async function runOnSession(
   command: 'rewind' | 'sessions' | 'undo',
   { flags, words }: ParsedArguments,
@@ -431,7 +431,7 @@ async function runOnSession(
   }
 }
 
-/** Commands that are about no session of a person. */
+/** Commands that need no session. */
 async function runWithoutSession(
   command: 'completion' | 'demo' | 'init',
   { flags, words }: ParsedArguments,
@@ -490,7 +490,7 @@ async function showVersion(program: Program): Promise<number> {
   return 0
 }
 
-/** Core's own errors of this kind have the code `configuration`; asked by its code, so that core need not be loaded. */
+/** Errors of core for invalid options have the code `configuration`. Checks the code, so that core need not be loaded. */
 function isUsage(thrown: unknown): boolean {
   return (
     thrown instanceof UsageError || (thrown instanceof Error && 'code' in thrown && thrown.code === 'configuration')
@@ -499,7 +499,7 @@ function isUsage(thrown: unknown): boolean {
 
 function errorText(thrown: unknown): string {
   if ((isUsage(thrown) && thrown instanceof Error) || thrown instanceof FailedError) return thrown.message
-  // A disk or a store failed at the very end, or an update replaced the program (bin/halting.js): it is nobody's mistake in here.
+  // A disk or store failed while closing, or an update replaced the program (bin/halting.js). Neither is a bug of the program.
   if (thrown instanceof Error && 'code' in thrown && ['driver', 'replaced'].includes(String(thrown.code)))
     return thrown.message
   return `internal error: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`

@@ -12,7 +12,7 @@ import { settingsFor } from '../flags/session-ports.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 
-/** `halting budget`: what is left of the standing budgets of the settings; `halting budget settle ID --usd X` corrects an entry of their ledger. */
+/** `halting budget`: shows standing budgets; `halting budget settle ID --usd X` corrects the cost of an entry in their ledger. */
 export async function budget(
   flags: Flags,
   [subcommand, ...words]: readonly string[],
@@ -52,7 +52,7 @@ async function settleEntry(flags: Flags, words: readonly string[], { owner, prog
 }
 
 function ledgerLines({ ledger, budgets, correctable }: LedgerReport): readonly string[] {
-  // The ledger lies in a folder beside the settings of the person.
+  // The ledger is in a folder next to the user's settings.
   const settings = oneLine(join(dirname(dirname(ledger)), 'settings.json'), 500)
   const none = `No standing budgets are set. Set one in ${settings}, such as {"budgets": [{"per": "day", "usd": 20}]}.`
   const open = correctable.filter(({ why }) => why !== 'corrected')

@@ -23,7 +23,7 @@ import { runLimitOfPrint } from '../flags/run-limit.ts'
 import { sessionPorts, settingsFor, type RunSettings } from '../flags/session-ports.ts'
 import { pageFor } from '../io/page.ts'
 
-/** `halting check`: what a run with these flags is likely to come to, and cannot exceed. Runs nothing, asks nobody, needs no key. */
+/** `halting check`: prints the likely cost and the upper bounds of a run with these flags. Makes no request and needs no key. */
 export async function check(flags: Flags, program: Program): Promise<number> {
   const { output } = program
   const run = await settingsFor(flags, program, runLimitOfPrint)
@@ -71,7 +71,7 @@ export async function check(flags: Flags, program: Program): Promise<number> {
   return 0
 }
 
-/** The library calls the limit `maxTotalTokens`; `halting check` calls it `maxTokens`, as its flag and its JSON always have. */
+/** The library calls the limit `maxTotalTokens`; `halting check` prints `maxTokens`, the name of the flag and of its JSON field. */
 function withTokenFlagName(bounds: Certificate): Certificate {
   const { tokens } = bounds
   return { ...bounds, tokens: { ...tokens, because: tokens.because.replace(/^maxTotalTokens\b/, 'maxTokens') } }
@@ -81,7 +81,7 @@ function flagLimits({ maxBudgetUsd, maxRunUsd, maxTotalTokens }: RunOptions): Fl
   return { maxBudgetUsd, maxRunUsd, maxTokens: maxTotalTokens }
 }
 
-/** Limits that hold although nobody gave them. */
+/** Limits that apply by default. */
 function defaultLimits({ limitSources = {} }: RunSettings): readonly FlagLimit[] {
   const { maxTurns, maxRunUsd } = limitSources
   return [
@@ -90,7 +90,7 @@ function defaultLimits({ limitSources = {} }: RunSettings): readonly FlagLimit[]
   ]
 }
 
-/** The library calls them `waitForLimitsMs` and `pauseForMs` (spec R-SERV-13, R-PAUSE-11c). */
+/** Replaces the option names `waitForLimitsMs` and `pauseForMs` with their flags (spec R-SERV-13, R-PAUSE-11c). */
 function withFlagNames(remark: string, { waitForLimitsMs = 0, pauseForMs }: RunOptions): string {
   const pause = pauseForMs === undefined ? '--pause-for' : `--pause-for (${elapsed(pauseForMs)})`
   return remark
@@ -98,7 +98,7 @@ function withFlagNames(remark: string, { waitForLimitsMs = 0, pauseForMs }: RunO
     .replace('pauseForMs', pause)
 }
 
-/** What these flags say of limits that are reached: the setting counts only where somebody answers. */
+/** What happens at a limit according to these flags. The setting `onLimit` applies only where somebody can answer. */
 function pauseOptions({ choices, settings }: RunSettings): Pick<RunOptions, 'onLimit' | 'pauseForMs'> {
   const { onLimit, pauseFor = settings.pauseFor === undefined ? undefined : durationMs(settings.pauseFor) } = choices
   return { ...(onLimit !== undefined && { onLimit }), ...(pauseFor !== undefined && { pauseForMs: pauseFor }) }
@@ -110,7 +110,7 @@ function waitJson({ waitForLimitsMs = 0 }: RunOptions): object {
 
 type Goals = Awaited<ReturnType<typeof goalOptions>>
 
-/** What the run goes on until, a line each (spec R-GOAL-66). */
+/** The goals of the run, one line each (spec R-GOAL-66). */
 function goalsText({ until = [], maxGoalTries = usualGoalTries, stopWhenMet, skipIfMet }: Goals): readonly string[] {
   if (until.length === 0) return []
   const lines = until.map(({ name, judged, timeoutMs = usualCheckMs, stable = 1 }) => {
@@ -136,7 +136,7 @@ function goalsJson({ until = [], maxGoalTries = usualGoalTries }: Goals): object
   return { goals, maxGoalTries }
 }
 
-/** What may come after the run, each with its bounds. */
+/** The stages that can follow the run, each with its bounds. */
 async function afterBounds(flags: Flags, notes: MemoryStagesOptions): Promise<readonly AfterBounds[]> {
   const { settings, owner } = notes
   const wanted = wantedAfter(flags, settings, owner.env)

@@ -12,14 +12,14 @@ import { waitForSnapshot, openRemoteSession } from './remote-session.ts'
 import { clusterResumeCommand } from './resume-command.ts'
 import { InvalidCursorError, readSessionPage } from './session-pages.ts'
 
-/** What this face heeds beside what opens a session. */
+/** Flags that this frontend supports in addition to those that open a session. */
 const supportedFlags: readonly FlagName[] = ['verbose', 'permissionMode']
 
 const pageSize = 50
 
-/** Opens sessions of the cluster that the flags name, for an editor (spec R-ACP-17). */
+/** Opens sessions on the cluster that the flags name, for an editor (spec R-ACP-17). */
 export function clusterSessionOpener(flags: Flags, program: Program): Opener {
-  /** Records of sessions whose conversation the editor was told last. */
+  /** By session ID, the number of records whose conversation was last sent to the editor. */
   const recordsSent = new Map<string, number>()
   const open = new Map<string, OpenedSession['session']>()
   return {
@@ -40,7 +40,7 @@ export function clusterSessionOpener(flags: Flags, program: Program): Opener {
       const records = await clusterAnswer(flags, clusterClient(flags, program).records(sessionId))
       if (records.length === 0) return undefined
       recordsSent.set(sessionId, records.length)
-      // What the turn that goes on has on record is told as it goes on.
+      // Records of a turn that is still running are also sent as the turn continues.
       return { entries: [...recordedTranscript(foldSession(runsOf(records)))] }
     },
     async list({ cwd, cursor }) {

@@ -9,7 +9,7 @@ import { foldSession } from '@halting/core/steps'
 import { UsageError } from '../usage-error.ts'
 import { clusterAnswer, clusterClient, readClusterSession } from './cluster-client.ts'
 
-/** `halting approve SESSION TOOL_USE_ID --cluster URL`, and deny: what a person says to a call that waits. The session goes on with it. */
+/** `halting approve SESSION TOOL_USE_ID --cluster URL`, and `deny`: answers a pending tool call; the session then continues. */
 export async function answerOnCluster(
   command: 'approve' | 'deny',
   flags: Flags,
@@ -29,7 +29,7 @@ export async function answerOnCluster(
     throw new UsageError(
       `No call ${oneLine(callId, 60)} waits in the session ${oneLine(sessionId, 100)}.${waiting.length === 0 ? '' : ` Pending: ${waiting.map((id) => oneLine(id, 100)).join(', ')}.`}`,
     )
-  // A run that ended with the question is gone on with; one that waits hears the answer.
+  // If the run has ended with the question, the session is resumed with the answer. If it is waiting, the run receives it.
   const request: SessionRequest =
     questions.length === 0
       ? { type: 'approve', approvals: { [callId]: decision } }

@@ -13,7 +13,7 @@ import { workerToken } from './worker-token.ts'
 
 type ClusterFlags = Pick<Flags, 'cluster'>
 
-/** The cluster that the flags name. */
+/** Creates a client of the cluster that the flags name. */
 export function clusterClient({ cluster = '' }: ClusterFlags, { env }: Pick<Program, 'env'>): ClusterClient {
   const worker = workerToken(env)
   const [token] = clusterTokens(env)
@@ -24,7 +24,7 @@ export function clusterClient({ cluster = '' }: ClusterFlags, { env }: Pick<Prog
   })
 }
 
-/** What the cluster answers. @throws UsageError that says what is the matter, and where. */
+/** Waits for an answer of the cluster. @throws UsageError that names the problem and the address */
 export async function clusterAnswer<T>({ cluster = '' }: ClusterFlags, answer: Promise<T>): Promise<T> {
   try {
     return await answer
@@ -42,19 +42,19 @@ export async function clusterAnswer<T>({ cluster = '' }: ClusterFlags, answer: P
   }
 }
 
-/** The address may be that of something else, or nothing is there. */
+/** Adds a hint if the address may be wrong, or nothing is listening there. */
 function withHint(message: string): string {
   if (!/^The cluster does not answer|is not where the engine takes requests/.test(message)) return message
   return `${message.trim().replace(/(?<![.!?])$/, '.')} ${engineHint}`
 }
 
-/** The folder in which a session worked last, on its worker; `/` where nobody has said it yet. */
+/** The folder in which a session last worked, on its worker; `/` if it is not known yet. */
 export async function folderOnWorker(flags: ClusterFlags, sessionId: string, program: Program): Promise<string> {
   const done = await clusterAnswer(flags, clusterClient(flags, program).done(sessionId))
   return done?.snapshot?.cwd ?? '/'
 }
 
-/** A session of a cluster, as one of this machine. @throws UsageError for one that it does not have. */
+/** Reads a session of a cluster into the same form as a local session. @throws UsageError if the cluster does not have it */
 export async function readClusterSession(
   flags: ClusterFlags & Pick<Flags, 'settings'>,
   sessionId: string | undefined,
@@ -70,7 +70,7 @@ export async function readClusterSession(
   )
 }
 
-/** The same of its records, however they were read. @throws UsageError */
+/** Builds a session from its records, however they were read. @throws UsageError for an invalid record */
 export async function sessionFromRecords(
   flags: ClusterFlags & Pick<Flags, 'settings'>,
   sessionId: string,
@@ -88,7 +88,7 @@ export async function sessionFromRecords(
   return { sessionId, cwd: '', runs, began: runs.map(() => null), unpriced }
 }
 
-/** Why the work at a session does not continue, and what helps; undefined where it does. @throws UsageError that says what is the matter, and where. */
+/** Why the work of a session is stalled, and what to do; undefined if it is not stalled. @throws UsageError that names the problem and the address */
 export async function stallReason(
   flags: ClusterFlags,
   sessionId: string,
@@ -98,7 +98,7 @@ export async function stallReason(
   return stalled === undefined ? undefined : oneLine(stalled.message, 1_000)
 }
 
-/** A cluster has no session of this name. */
+/** The error for a session ID that the cluster does not have. */
 export function unknownSessionError({ cluster }: Pick<Flags, 'cluster'>, sessionId: string): UsageError {
   return new UsageError(
     `No conversation found with session ID: ${oneLine(sessionId, 100)}. halting sessions --cluster ${cluster} lists those of the cluster.`,

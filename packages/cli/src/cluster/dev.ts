@@ -29,7 +29,7 @@ const scripted = {
   rules: ['Edit(./config.mjs)', 'Bash(node check.mjs)'],
 }
 
-/** `halting cluster`. `dev` is a cluster of one node on this machine, until Ctrl-C; `budget` is a command of its own (budget.ts). */
+/** `halting cluster dev`: runs a cluster of one node on this machine until Ctrl-C. `halting cluster budget` is in tenant-budget.ts. */
 export async function cluster(
   flags: Flags,
   [what, prompt, ...more]: readonly string[],
@@ -48,7 +48,7 @@ export async function cluster(
   let worker: Worker | undefined
   try {
     engine = await startEngine(binary, folder)
-    // One that does not come up again is gone, which is waited for below.
+    // If a restart fails, the engine is gone, which `engine.gone` reports below.
     void watchFullDisk({
       engine,
       folder,
@@ -95,7 +95,7 @@ interface DevRun {
   readonly prompt: string
 }
 
-/** The person's model and prompt where they name a model; else the example, whose model is scripted. */
+/** The user's model and prompt if the flags name a model; otherwise the example with its scripted model. */
 function chooseDevRun(flags: Flags, prompt: string | undefined, { home, output }: Program): DevRun {
   if (flags.model !== undefined || flags.script !== undefined)
     return { flags, prompt: prompt ?? 'Say in one sentence what you can do here.' }
@@ -180,26 +180,26 @@ function printNextCommands(
 }
 
 const checkIntervalMs = 5_000
-/** The engine clears a full disk's error when it has 64 MiB; a start of it takes some more. */
+/** The engine accepts writes again with 64 MiB free; its restart needs some more. */
 const restartBytes = 160_000_000
 
-/** Whether the metrics of a node say that its log takes no more records until it is started again: a write failed, as on a full disk. */
+/** Whether a node's metrics say that its log accepts no records until a restart, for example after the disk was full. */
 export function isLogDisabled(metrics: string): boolean {
   return /^restate_log_server_store_records_total\{[^}]*status="disabled"[^}]*\} 0*[1-9]/m.test(metrics)
 }
 
 export interface FullDiskOptions {
   readonly engine: Pick<EngineProcess, 'node' | 'restart'>
-  /** Where it has its data. */
+  /** The folder with the data of the engine. */
   readonly folder: string
   readonly signal: AbortSignal
   readonly report: (message: string) => void
-  /** For tests. */
+  /** Replaced in tests. */
   readonly freeBytes?: (folder: string) => Promise<number>
   readonly intervalMs?: number
 }
 
-/** Starts the engine again when its log takes no more records and its disk has room. Until it is aborted; what a restart throws is thrown. */
+/** Restarts the engine when its log accepts no more records and the disk has room again. Ends when `signal` is aborted. Rejects if a restart fails. */
 export async function watchFullDisk({
   engine,
   folder,

@@ -9,17 +9,20 @@ import { queryEngine } from './engine-query.ts'
 import { getJson } from './get-json.ts'
 
 const timeoutMs = 5_000
-/** More workers are not asked one by one. */
+/** Maximum number of workers that are contacted. */
 const maxChecked = 20
 
 interface RegisteredWorker {
   readonly id: string
   readonly uri: string
-  /** Sessions whose work is bound to it. */
+  /** Number of sessions whose work is pinned to this worker. */
   readonly bound: number
 }
 
-/** The workers that the engine knows: whether each answers, and which one new sessions go to. `isAnswered`: one has answered a call through the engine. */
+/**
+ * Findings about the registered workers: whether each responds, and which one receives new sessions. `isAnswered` says
+ * that one has answered a call through the engine.
+ */
 export async function workerFindings(
   flags: Pick<Flags, 'cluster' | 'admin'>,
   isAnswered: boolean,
@@ -49,7 +52,7 @@ export async function workerFindings(
   return others === 0 ? findings : [...findings, ...unusedFinding(others)]
 }
 
-/** Nothing is bound to them, and nothing new goes there. */
+/** A finding about workers that have no sessions and receive no new ones. */
 function unusedFinding(count: number): readonly Finding[] {
   const says = `${count} more registered, without sessions: they stand by, or have ended`
   return [{ what: 'workers', state: 'good', says }]
@@ -76,7 +79,7 @@ async function registeredWorkers(
 
 interface LatestWorker {
   readonly id: string
-  /** Of what it stores. */
+  /** The version of its storage format. */
   readonly format: string | undefined
 }
 
@@ -86,7 +89,7 @@ async function latestWorker(base: string): Promise<LatestWorker | undefined> {
   return { id: service['deployment_id'], format: parseFormat(service) }
 }
 
-/** What a worker that new sessions do not go to says of what it stores. */
+/** The storage format of a worker that does not receive new sessions. */
 async function storageFormat(base: string, id: string): Promise<string | undefined> {
   const deployment = await getJson(base, `/deployments/${id}`, timeoutMs).catch(() => undefined)
   const services = isJsonObject(deployment) ? deployment['services'] : undefined
@@ -102,9 +105,9 @@ function parseFormat({ metadata }: JsonObject): string | undefined {
 
 interface WorkerState {
   readonly isLatest: boolean
-  /** Of what it stores. */
+  /** The version of its storage format. */
   readonly format: string | undefined
-  /** The same of the worker that new sessions go to. */
+  /** The storage format of the worker that receives new sessions. */
   readonly newest: string | undefined
   readonly isAnswered: boolean
 }
@@ -131,7 +134,7 @@ async function workerFinding(
     return { what, state: 'good', says: `${address} is ready; ${role}` }
   } catch (thrown) {
     const says = `${address} (${role}): ${oneLine(messageOf(thrown), 300)}`
-    // It answered a call of the engine a moment ago.
+    // It has just answered a call through the engine.
     if (isLatest && isAnswered)
       return {
         what,

@@ -15,10 +15,10 @@ import { getJson } from './get-json.ts'
 import { testedEngineVersion } from './server-binary.ts'
 
 const timeoutMs = 10_000
-/** A request that is read by no session: its name is that of none. */
+/** A session ID that no session has; calls with it change nothing. */
 const unusedSessionId = 'halting-doctor'
 
-/** `halting doctor --cluster URL`: what sessions of a cluster need, as far as it can be seen from here. */
+/** `halting doctor --cluster URL`: checks what sessions of a cluster need, as far as this machine can see it. */
 export async function clusterFindings(
   flags: Pick<Flags, 'cluster' | 'admin'>,
   program: Program,
@@ -65,7 +65,7 @@ async function adminFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<Fi
   }
 }
 
-/** A call of a session, which a worker has to answer, with the token where there is one. */
+/** Calls a session method, which only a worker can answer, with the cluster token if there is one. */
 async function checkCalls(
   cluster: string,
   { env }: Pick<Program, 'env'>,
@@ -88,7 +88,7 @@ async function checkCalls(
   }
 }
 
-/** Work that waits for somebody, and how much is stored. */
+/** Work that needs somebody's attention, and how much is stored. */
 async function sessionsFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<Finding> {
   const what = 'sessions'
   const [stored] = await queryEngine(
@@ -122,7 +122,7 @@ async function sessionsFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise
   return { what, state: 'good', says }
 }
 
-/** Leases and waits are times of several machines: they are to say the same. */
+/** Leases and waits compare times of several machines, so their clocks must agree. */
 const maxSkewMs = 5_000
 
 async function clockFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<Finding> {
@@ -133,7 +133,7 @@ async function clockFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<Fi
     "select arrow_cast(arrow_cast(now(), 'Timestamp(Millisecond, None)'), 'Int64') as now_ms",
   )
   const answered = Date.now()
-  // As if its answer came from the middle of the time that it took.
+  // Assumes that the engine read its clock halfway between request and answer.
   const skewMs = Math.round(numberOf(row, 'now_ms') - (asked + answered) / 2)
   const seconds = (Math.abs(skewMs) / 1_000).toFixed(1)
   if (Math.abs(skewMs) <= maxSkewMs) return { what, state: 'good', says: `that of the engine differs by ${seconds} s` }

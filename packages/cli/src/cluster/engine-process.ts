@@ -8,20 +8,20 @@ import { stopOrphanedEngine, recordRunningEngine } from './orphaned-engine.ts'
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 
-/** An engine of one node, started by this program and ended with it. */
+/** An engine with one node that this program starts and stops. */
 export interface EngineProcess {
-  /** Where it takes requests. */
+  /** The address that accepts requests. */
   readonly ingress: string
   readonly admin: string
-  /** What its requests to workers are signed with, as workers are told of it. */
+  /** The public key that verifies its requests to workers, in the form of `--identity-key`. */
   readonly identityKey: string
-  /** The file that it writes what it does to. */
+  /** The log file of the engine. */
   readonly log: string
-  /** Where a node tells its metrics. */
+  /** The address at which the node serves its metrics. */
   readonly node: string
-  /** Resolves when it has ended, and nobody starts it again. */
+  /** Resolves when it has exited and will not be restarted. */
   readonly gone: Promise<void>
-  /** Ends it and starts it anew, at the same addresses. @throws UsageError where it does not come up. */
+  /** Stops it and starts it again at the same addresses. @throws UsageError if it does not start */
   restart(): Promise<void>
   end(): Promise<void>
 }
@@ -31,7 +31,7 @@ const defaultPorts = { ingress: 8080, admin: 9070, node: 5122 }
 const startTimeoutMs = 60_000
 const stopTimeoutMs = 15_000
 
-/** Starts the engine with its data in this folder. @throws UsageError where it does not come up, or another program has started one there. */
+/** Starts the engine with its data in this folder. @throws UsageError if it does not start, or another program already runs one there */
 export async function startEngine(binary: string, folder: string): Promise<EngineProcess> {
   await stopOrphanedEngine(folder)
   const [ingress, admin, node] = [
@@ -39,7 +39,7 @@ export async function startEngine(binary: string, folder: string): Promise<Engin
     await freePort(defaultPorts.admin),
     await freePort(defaultPorts.node),
   ]
-  // It holds all that was said.
+  // The folder contains all conversations.
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   chmodSync(folder, 0o700)
   const identity = await engineIdentity(folder)
@@ -48,7 +48,7 @@ export async function startEngine(binary: string, folder: string): Promise<Engin
   const start = (): ChildProcess =>
     spawn(binary, ['--base-dir', folder, '--node-name', 'dev'], {
       stdio: ['ignore', file, file],
-      // A Ctrl-C of the terminal is for this program, which ends it once the worker is done.
+      // In its own process group, so that Ctrl-C reaches only this program, which stops the engine after the worker.
       detached: true,
       env: {
         ...engineEnvironment(process.env),
@@ -89,11 +89,11 @@ class StartedEngine implements EngineProcess {
   readonly #folder: string
   readonly #start: () => ChildProcess
   #child: ChildProcess
-  /** Another one follows the one that ends. */
+  /** True while a restart replaces the process. */
   #isRestarting = false
   #isEnding = false
   #onGone: () => void = () => {}
-  /** However this program ends, but for a kill: the next one ends it then. */
+  /** Kills the engine when this program exits. If this program itself is killed, the next start stops the engine. */
   readonly #kill = (): void => void this.#child.kill('SIGKILL')
 
   constructor(folder: string, start: () => ChildProcess, addresses: Addresses) {
@@ -123,7 +123,7 @@ class StartedEngine implements EngineProcess {
   async restart(): Promise<void> {
     this.#isRestarting = true
     await this.#endChild()
-    // The program has ended it meanwhile.
+    // `end` was called during the restart.
     if (this.#isEnding) return
     this.#child = this.#begin()
     this.#isRestarting = false
@@ -133,7 +133,7 @@ class StartedEngine implements EngineProcess {
   async end(): Promise<void> {
     this.#isEnding = true
     await this.#endChild()
-    // It may have ended before a restart was over.
+    // The process may have exited during a restart, which does not report it.
     this.#onGone()
   }
 
@@ -165,7 +165,7 @@ function hasExited(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null || child.pid === undefined
 }
 
-/** Keys of models are no affair of the server. */
+/** The environment without API keys of models, which the server does not need. */
 function engineEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const own = /^(?:PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|XDG_\w+|RUST_\w+|RESTATE_\w+|LD_LIBRARY_PATH)$/
   return Object.fromEntries(Object.entries(env).filter(([name]) => own.test(name)))
@@ -177,7 +177,7 @@ async function isHealthy(url: string): Promise<boolean> {
   return response?.ok === true
 }
 
-/** The usual port, or any that is free where somebody else has that. */
+/** Returns the wanted port if it is free, otherwise any free port. */
 export async function freePort(wanted: number): Promise<number> {
   const server = createServer()
   const isFree = await new Promise<boolean>((resolve) => {
@@ -187,33 +187,33 @@ export async function freePort(wanted: number): Promise<number> {
   if (!isFree) return freePort(0)
   const address = server.address()
   await new Promise((resolve) => server.close(resolve))
-  // It listens at a port, so its address has one.
+  // True: it listens on a port, so its address has one.
   return typeof address === 'object' && address !== null ? address.port : wanted
 }
 
-/** What an engine signs its requests to workers with. */
+/** The key pair with which an engine signs its requests to workers. */
 interface EngineIdentity {
-  /** The private key. */
+  /** The file with the private key. */
   readonly pemFile: string
-  /** As workers are told of it (`--identity-key`). */
+  /** The public key, in the form of `--identity-key`. */
   readonly publicKey: string
 }
 
-/** That of the engine with its data in this folder: made once. */
+/** The identity of the engine whose data is in this folder; creates it once. */
 async function engineIdentity(folder: string): Promise<EngineIdentity> {
   const pemFile = join(folder, 'identity.pem')
   const { privateKey } = generateKeyPairSync('ed25519')
   try {
     await writeFile(pemFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { flag: 'wx', mode: 0o600 })
   } catch {
-    // It is there, or what reads it says why not.
+    // The file exists already, or reading it reports the problem.
   }
   return { pemFile, publicKey: publicKeyOf(await readFile(pemFile, 'utf8')) }
 }
 
 function publicKeyOf(pem: string): string {
   const der = createPublicKey(createPrivateKey(pem)).export({ type: 'spki', format: 'der' })
-  // The last 32 bytes are the key itself.
+  // The last 32 bytes are the raw key.
   return `publickeyv1_${base58(der.subarray(-32))}`
 }
 
@@ -223,7 +223,7 @@ function base58(bytes: Uint8Array): string {
   let text = ''
   for (let left = BigInt(`0x${Buffer.from(bytes).toString('hex')}`); left > 0n; left /= 58n)
     text = (digits[Number(left % 58n)] ?? '') + text
-  // Each zero before is a digit.
+  // Base58 writes each leading zero byte as one digit.
   const zeros = bytes.findIndex((byte) => byte !== 0)
   return (digits[0] ?? '').repeat(zeros === -1 ? bytes.length : zeros) + text
 }

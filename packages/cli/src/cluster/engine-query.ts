@@ -4,17 +4,17 @@ import { UsageError } from '../usage-error.ts'
 import { adminAddress } from './admin-address.ts'
 import { requestEngine } from './engine-request.ts'
 
-/** A row, by its columns. */
+/** One row, keyed by column. */
 export interface EngineRow {
   readonly [column: string]: unknown
 }
 
-/** A text in that language. */
+/** Quotes a text as a literal of the query language. */
 export function sqlLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
 
-/** What the engine answers to a query in its own language. @throws UsageError that says what is the matter, and where. */
+/** Runs an SQL query at the admin address of the engine. @throws UsageError that names the problem and the address */
 export async function queryEngine(
   flags: Pick<Flags, 'cluster' | 'admin'>,
   query: string,

@@ -5,22 +5,22 @@ import { engineHint } from './engine-hint.ts'
 
 const defaultTimeoutMs = 30_000
 
-/** The workers refuse calls with this token, or without one. */
+/** The workers refuse calls with this token, or without a token. */
 export class TokenRefusedError extends UsageError {}
 
 export interface EngineRequest {
-  /** Of the engine; it may have a path, that of a proxy before it. */
+  /** The address of the engine; it can contain the path of a proxy in front of it. */
   readonly base: string
   readonly path: string
   readonly headers?: { readonly [name: string]: string }
   readonly body?: unknown
-  /** So long it may take; 30 s. */
+  /** Default: 30 s. */
   readonly timeoutMs?: number
   /** Default: POST. */
   readonly method?: 'POST' | 'PATCH'
 }
 
-/** Asks something of the engine that is no session. @throws UsageError that says what is the matter, and where. */
+/** Sends a request to the engine or to an object other than a session. @throws UsageError that names the problem and the address */
 export async function requestEngine({
   base,
   path,
@@ -35,7 +35,7 @@ export async function requestEngine({
   try {
     response = await fetch(url, {
       method,
-      // What it is asked is for it alone.
+      // The request must not be forwarded to another host.
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
       headers: {
@@ -51,7 +51,7 @@ export async function requestEngine({
   }
   if (response.ok) return text === '' ? undefined : parseJson(text, url)
   const { status } = response
-  // A worker has put it in words.
+  // A worker has sent a message for the user.
   const sentence = errorMessage(text)
   if ((status === 401 || status === 403) && sentence !== undefined) throw new TokenRefusedError(oneLine(sentence, 300))
   throw new UsageError(
@@ -59,7 +59,7 @@ export async function requestEngine({
   )
 }
 
-/** What the engine, or a handler, says. */
+/** The message in an error of the engine or of a handler. */
 function errorMessage(text: string): string | undefined {
   try {
     const body: unknown = JSON.parse(text)
@@ -69,19 +69,19 @@ function errorMessage(text: string): string | undefined {
   }
 }
 
-/** `fetch` hides the reason behind its error. */
+/** The cause of a failed `fetch`, whose own message does not name it. */
 export function connectionProblem(error: unknown): string {
   return oneLine(messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error), 300)
 }
 
-/** More than an engine has to tell. */
+/** More than any answer of an engine. */
 const maxBytes = 256 * 1_024 * 1_024
 
-/** The text of an answer. @throws Error for one that is larger than so many bytes. */
+/** Reads the body of a response. @throws Error if it is larger than `maxSize` bytes */
 export async function readBoundedText({ body }: Response, maxSize: number): Promise<string> {
   const pieces: Uint8Array[] = []
   let size = 0
-  // Leaving the loop ends the answer.
+  // Leaving the loop early closes the connection.
   for await (const piece of body ?? []) {
     size += piece.length
     if (size > maxSize) throw new Error(`its answer is larger than ${maxSize / 1_048_576} MiB`)
@@ -99,10 +99,10 @@ function parseJson(text: string, url: URL): unknown {
 }
 
 function errorHint(status: number, text: string): string {
-  // The engine answers in JSON, the ports beside that for requests do not.
+  // The request port answers in JSON; the engine's other ports do not.
   if ((status === 404 || status === 405) && errorMessage(text) === undefined) return ` ${engineHint}`
   if (status === 404) return ' No worker is registered there. Use halting serve --register.'
-  // So answers the port for requests where its administration is asked.
+  // The request port gives this answer to an admin request.
   return text.includes('"bad path: /query"')
     ? ' That is the address for requests. Set --admin to the admin address, such as http://127.0.0.1:9070.'
     : ''

@@ -2,10 +2,13 @@ import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
 import { readBoundedText, connectionProblem } from './engine-request.ts'
 
-/** More than what is looked at has to tell. */
+/** More than any answer that is read here. */
 const maxBytes = 16 * 1_024 * 1_024
 
-/** What is at an address of the engine or of a worker; undefined where it answers with no JSON. @throws UsageError where it does not answer, or refuses. */
+/**
+ * Fetches JSON from the engine or from a worker; undefined if the answer is not JSON.
+ * @throws UsageError if it does not answer, or answers with an error
+ */
 export async function getJson(base: string, path: string, timeoutMs: number): Promise<unknown> {
   const url = new URL(base.replace(/\/+$/, '') + path)
   const { status, text } = await fetchText(url, timeoutMs)

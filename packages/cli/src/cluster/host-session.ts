@@ -17,7 +17,7 @@ import { withPartialMessages } from './partial-messages.ts'
 import { permissionRequestLine } from './request-lines.ts'
 import { clusterResumeCommand } from './resume-command.ts'
 
-/** What this face heeds beside what opens a session. */
+/** Flags that this frontend supports in addition to those that open a session. */
 const supportedFlags: readonly FlagName[] = [
   'print',
   'inputFormat',
@@ -33,7 +33,7 @@ const supportedFlags: readonly FlagName[] = [
   'permissionMode',
 ]
 
-/** Opens the session of a cluster that a host asked for (spec R-HOST-17). @throws UsageError for what only a session of this machine has. */
+/** Opens the cluster session that a host asked for (spec R-HOST-17). @throws UsageError for options that only local sessions support */
 export async function openClusterSessionForHost(given: Given, control: Control, program: Program): Promise<Opened> {
   refuseUnsupportedFields(given)
   const { output } = program
@@ -89,7 +89,7 @@ export async function openClusterSessionForHost(given: Given, control: Control, 
           ? undefined
           : `the run continues on the cluster. Resume: ${clusterResumeCommand(session.id, cluster)}`,
     },
-    // What was handed in is with the cluster before it tells of it.
+    // The cluster stores a prompt before it reports anything about it.
     flush: undefined,
     close: () => session.close(),
   }
@@ -107,7 +107,7 @@ const initializeResponse: JsonObject = {
 
 const setByWorker = 'permissions and servers are set where the worker starts (halting serve).'
 
-/** Requests that only a session of this machine can serve, and why. */
+/** Requests that only local sessions support, with the message for the host. */
 const unavailableRequests: NonNullable<Opened['notHere']> = {
   mcp_status: `mcp_status is not available with --cluster. system/init of each run names the servers of the worker.`,
   mcp_set_servers: `mcp_set_servers is not available with --cluster: ${setByWorker}`,
@@ -119,7 +119,7 @@ const unavailableRequests: NonNullable<Opened['notHere']> = {
   reload_plugins: `reload_plugins is not available with --cluster: the worker reads them when it opens the session.`,
 }
 
-/** @throws UsageError for fields of `initialize` that a worker does not heed. Those that are flags are refused as flags. */
+/** @throws UsageError for fields of `initialize` that a worker does not support. Fields that are also flags are refused as flags. */
 function refuseUnsupportedFields(given: Given): void {
   const { hooks, sdkServers, skills, toolAliases, planInstructions, title, summarizesAgents } = given
   const names = Object.entries({
@@ -135,7 +135,7 @@ function refuseUnsupportedFields(given: Given): void {
     throw new UsageError(`initialize: ${names.join(', ')} cannot be used with --cluster: ${setByWorker}`)
 }
 
-/** SDKs say with each session that there is no system prompt and no file of settings. On a cluster both are the worker's, so this asks for nothing. */
+/** SDKs always send an empty system prompt and no settings files. On a cluster both come from the worker, so these defaults are ignored. */
 function withoutSdkDefaults(flags: Flags, note: (text: string) => void): Flags {
   const { systemPrompt, settingSources, ...others } = flags
   if (systemPrompt === '') note('the system prompt of the worker applies: an empty one cannot be used with --cluster.')
@@ -146,7 +146,7 @@ function withoutSdkDefaults(flags: Flags, note: (text: string) => void): Flags {
   }
 }
 
-/** A host that is gone says nothing: the question waits on the cluster for who answers it. */
+/** If the host is gone, its question is withdrawn instead of denied, and stays open on the cluster for others. */
 function withdrawWhenHostIsGone(control: Control): Pick<Control, 'request'> {
   return {
     async request(...asked) {
@@ -161,7 +161,7 @@ function withdrawWhenHostIsGone(control: Control): Pick<Control, 'request'> {
   }
 }
 
-/** The pieces of messages are told as the host asked for them, and not as the worker was started. */
+/** Emits partial messages if the host asked for them, regardless of the flags of the worker. */
 function withPartialEvents(
   sessionId: string,
   isWanted: boolean,

@@ -9,12 +9,12 @@ import { totalsOf, listedState, type ListedSession } from './session-pages.ts'
 
 const titles = ['SESSION', 'AGE', 'TENANT', 'STATE', 'TURNS', 'COST'] as const
 
-/** What was asked of it first, and what it waits for. */
+/** The first prompt of a session, and what it waits for. */
 function detailLines(session: ListedSession, now: number): readonly string[] {
   return [...(session.title === undefined ? [] : [session.title]), ...waitLines(session, now)]
 }
 
-/** A table with a row for each session, and under it what was asked first and what it waits for. An id is to be copied, and is never cut. */
+/** A table with one row per session; below each row its first prompt and what it waits for. IDs are never cut, so that they can be copied. */
 export function sessionTable(sessions: readonly ListedSession[], now: number, width: number): string {
   const hasTenants = sessions.some(({ tenant }) => tenant !== undefined)
   const withoutEmptyColumns = (cells: readonly string[]): readonly string[] =>
@@ -49,7 +49,7 @@ function sessionCells(session: ListedSession, now: number): readonly string[] {
   ]
 }
 
-/** The same in one line, for a list to choose from. */
+/** The same facts in one line, for a list to choose from. */
 export function sessionFacts(session: ListedSession, now: number): string {
   const { changedMs, tenant, title } = session
   const { turns, usd } = totalsOf(session)
@@ -64,14 +64,14 @@ export function sessionFacts(session: ListedSession, now: number): string {
   ].join(', ')
 }
 
-/** How its last run ended, where nothing goes on. */
+/** The state of the session; if it is idle, how its last run ended. */
 function stateText(session: ListedSession): string {
   const state = listedState(session)
   if (state !== 'idle' || session.state !== 'idle') return state
   return session.reason === undefined ? 'nothing was run' : oneLine(session.reason, 40)
 }
 
-/** What an operator or a person has to do for it, a line for each. */
+/** What an operator or a user has to do for the session, one line each. */
 function waitLines(session: ListedSession, now: number): readonly string[] {
   const { sessionId, state, reason, questions, limitQuestion: limit, pausedInvocation, setAside } = session
   if (setAside !== undefined) return [`is set aside: ${setAside}`, `release it with: ${releaseCommand(sessionId)}`]
@@ -96,7 +96,7 @@ const units = [
   ['s', second],
 ] as const
 
-/** `45s`, `12m`, `3h`, `12d`: since when nothing has changed. */
+/** Time since the last change: `45s`, `12m`, `3h`, `12d`. */
 function ageText(changedMs: number | undefined, now: number): string {
   if (changedMs === undefined) return '-'
   const age = Math.max(0, now - changedMs)

@@ -8,7 +8,7 @@ import { UsageError } from '../usage-error.ts'
 const stopTimeoutMs = 15_000
 const checkIntervalMs = 100
 
-/** Processes by their ids: the program, and the server that it started. */
+/** Process IDs of the program and of the server that it started. */
 interface RunningProcesses {
   readonly program: number
   readonly server: number
@@ -16,15 +16,15 @@ interface RunningProcesses {
 
 const runningFile = (folder: string): string => join(folder, 'running.json')
 
-/** Notes who has the data in this folder. */
+/** Records which processes use the data in this folder. */
 export function recordRunningEngine(folder: string, running: RunningProcesses): void {
   writeFileSync(runningFile(folder), JSON.stringify(running), { mode: 0o600 })
 }
 
-/** A program that was killed could not end its server, which still holds the data: it is ended now. @throws UsageError where the program is still there. */
+/** Stops a server that is still running because its program was killed. @throws UsageError if the program is still running */
 export async function stopOrphanedEngine(folder: string): Promise<void> {
   const { program, server } = readRunning(folder)
-  // The ids may be those of other processes by now.
+  // The IDs may belong to other processes by now.
   if (server === undefined || !(await commandLineOf(server)).includes(folder)) return
   if (program !== undefined && /\bcluster dev\b/.test(await commandLineOf(program)))
     throw new UsageError(
@@ -39,23 +39,23 @@ export async function stopOrphanedEngine(folder: string): Promise<void> {
 
 function readRunning(folder: string): Partial<RunningProcesses> {
   try {
-    // This program wrote it.
+    // True: this program wrote the file.
     const { program, server } = JSON.parse(readFileSync(runningFile(folder), 'utf8')) as Partial<RunningProcesses>
     return {
       ...(Number.isSafeInteger(program) && { program }),
       ...(Number.isSafeInteger(server) && { server }),
     }
   } catch {
-    // Nobody has been here.
+    // No server has been started here.
     return {}
   }
 }
 
-/** Empty for a process that is not there, or where this system does not tell. */
+/** The command line of a process; empty if it is not running, or the system does not report it. */
 async function commandLineOf(pid: number): Promise<string> {
   try {
     const { stdout } = await promisify(execFile)('ps', ['-ww', '-o', 'stat=,args=', '-p', String(pid)])
-    // One that has ended and that nobody has asked about is gone.
+    // A zombie process has exited.
     return stdout.trimStart().startsWith('Z') ? '' : stdout
   } catch {
     return ''
@@ -66,6 +66,6 @@ function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It has ended.
+    // It has already exited.
   }
 }

@@ -2,11 +2,11 @@ import type { SdkMessage } from '@halting/core'
 import { createTranslator } from '@halting/core/adapters'
 import type { Watcher } from '../headless/watcher.ts'
 
-/** Whether the messages that go by are told is said here, and not where the worker starts: they are made of what its loop tells. */
+/** Emits partial messages as this client wants them, built from the events of the run. Those of the worker are dropped. */
 export function withPartialMessages(watcher: Watcher, sessionId: string, isWanted: boolean): Watcher {
   const translator = createTranslator({ sessionId, runId: 'partial', includePartialMessages: true })
   let isCompacting = false
-  /** Of a worker that tells them by itself. */
+  /** Whether the worker emitted this partial message. */
   const isFromWorker = (message: SdkMessage): boolean => {
     if (message.type === 'stream_event') return true
     if (message.type !== 'system' || message.subtype !== 'status') return false

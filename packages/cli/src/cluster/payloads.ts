@@ -13,7 +13,7 @@ interface PayloadFactories {
   readonly s3Payloads: typeof S3Payloads
 }
 
-/** What `--payloads` names: a folder, or a place in a bucket. @throws UsageError */
+/** The store that `--payloads` names: a folder, or a prefix in a bucket. @throws UsageError */
 export function payloadStores(
   place: string,
   { cwd, env }: Pick<Program, 'cwd' | 'env'>,
@@ -25,13 +25,13 @@ export function payloadStores(
   return filePayloads({ folder: resolve(cwd, place) })
 }
 
-/** Variables that hold what a bucket is asked with. Tools of sessions are not given them. */
+/** Variables with the credentials of a bucket. Tools of sessions do not receive them. */
 export const bucketKeyVariables = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const
 
 const bucketName = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 const prefixPart = /^[\w!*'()=+@-][\w!.*'()=+@-]*$/
 
-/** As the tools of Amazon read the environment. @throws UsageError for what is no place in a bucket, and without keys */
+/** Reads the variables that Amazon's tools read. @throws UsageError for an invalid bucket or prefix, and for missing keys */
 export function bucketOptions(place: string, env: Program['env']): S3PayloadsOptions {
   const [bucket = '', ...parts] = place.slice('s3://'.length).replace(/\/+$/, '').split('/')
   if (!bucketName.test(bucket) || !parts.every((part) => prefixPart.test(part)))
@@ -60,7 +60,7 @@ export function bucketOptions(place: string, env: Program['env']): S3PayloadsOpt
   }
 }
 
-/** A name with a dot in it fits no certificate as that of a host. */
+/** A bucket name with a dot does not match a TLS certificate as a host name, so it becomes part of the path. */
 function bucketUrl(bucket: string, region: string, endpoint: string | undefined): string {
   if (endpoint !== undefined) return `${endpoint}/${bucket}`
   const host = `s3.${region}.amazonaws.com`

@@ -19,10 +19,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { SdkAssistant } from '@halting/core/adapters'
 import type { Watcher } from '../headless/watcher.ts'
 
-/** What this face heeds beside what opens a session. */
+/** Flags that this frontend supports in addition to those that open a session. */
 const supportedFlags: readonly FlagName[] = ['print', 'outputFormat', 'includePartialMessages', 'quiet', 'verbose']
 
-/** `halting -p PROMPT --cluster URL`: one prompt to a session of a cluster, and its ending. What a person interrupts here ends there; any other end of this program leaves it alone. */
+/**
+ * `halting -p PROMPT --cluster URL`: sends one prompt and prints its result. Ctrl-C interrupts the run; if this program
+ * ends otherwise, the run continues.
+ */
 export async function promptOnCluster(
   flags: Flags,
   [promptArgument = '']: readonly string[],
@@ -46,7 +49,7 @@ export async function promptOnCluster(
       flags,
       output,
       style: styleFor(output.isTerminal.stderr, env),
-      // Its worker says what sessions may do.
+      // Permissions are set on the worker.
       remedies: () => undefined,
       sessionId,
       isKept: true,
@@ -73,7 +76,7 @@ export async function promptOnCluster(
     return exitCode
   } finally {
     interruption.release()
-    // After it was left it is closed, or the cluster does not answer.
+    // A detached session is closed already, or the cluster does not answer.
     if (!interruption.signal.aborted || interruption.signal.reason === 'user') await live.session.close()
   }
 }
@@ -85,7 +88,7 @@ function detachedText(sessionId: string, cluster: string, isSent: boolean): stri
     : `The cluster does not answer: it may not have the prompt. If it has, the run continues: ${back}`
 }
 
-/** Commands and files that are written are looked up by the worker, in the first block; what was piped in beside it is none. */
+/** Only the first block can contain commands and file mentions, which the worker resolves. Piped input is a second block. */
 function promptContent(promptArgument: string, piped: string): MessageContent {
   const [first = '', second] = [promptArgument, piped].filter((part) => part.trim() !== '')
   if (second === undefined) return first
@@ -101,7 +104,7 @@ interface PromptToSend {
   readonly messageId: string | undefined
 }
 
-/** Without a prompt the session goes on with what was left; a run that goes on is followed to its end. */
+/** Without a prompt, resumes the session; a run that is already active is only followed. */
 function sendPrompt({ session, isWorking }: RemoteSession, { flags, content, messageId }: PromptToSend): void {
   if (messageId !== undefined) session.prompt(content, { id: messageId })
   else if (!isWorking) session.resume(limitsIn(flags))
@@ -111,10 +114,10 @@ function noPrompt(): UsageError {
   return new UsageError('There is no prompt. Put it after -p, or pipe it in.')
 }
 
-/** So long a cluster that does not answer is waited for. Whoever ends the program kills it soon. */
+/** How long to wait for the cluster on exit. The process may be killed soon after. */
 const closeTimeoutMs = 1_000
 
-/** The same run, which only a person interrupts (Ctrl-C): whatever else ends this program leaves it alone. */
+/** Makes a run ignore interruptions other than Ctrl-C, which detach this program from the run instead. */
 function detachable(run: RunSession, { signal }: Pick<Interruption, 'signal'>): RunSession & Detachable {
   const detached = new Promise<'left'>((resolve) => {
     const check = (): void => {
@@ -135,11 +138,11 @@ function detachable(run: RunSession, { signal }: Pick<Interruption, 'signal'>): 
 }
 
 interface Detachable {
-  /** Resolves when this program is ended by something else than a person's Ctrl-C. */
+  /** Resolves when this program is ended by something other than Ctrl-C. */
   readonly detached: Promise<'left'>
 }
 
-/** Lets go of a session. False where the cluster does not say in time that it has what was asked of it. */
+/** Closes the session; false if the cluster does not confirm in time that it received all requests. */
 async function closeWithTimeout(session: { close(): Promise<void> }): Promise<boolean> {
   const closed = session.close().then(
     () => true,
@@ -148,7 +151,7 @@ async function closeWithTimeout(session: { close(): Promise<void> }): Promise<bo
   return Promise.race([closed, pause(closeTimeoutMs, false, { ref: false })])
 }
 
-/** A text whose pieces did not come here, as before the worker was reached, is told whole where it would have been told in pieces. */
+/** Emits the whole text of a reply if its pieces did not arrive, for example while the worker was unreachable. */
 export function withMissedTexts(watcher: Watcher): Watcher {
   let received = ''
   const collectText = (event: RunEvent): void => {

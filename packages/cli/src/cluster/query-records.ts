@@ -13,28 +13,29 @@ import { clusterAnswer, clusterClient } from './cluster-client.ts'
 
 type Admin = Pick<Flags, 'cluster' | 'admin'>
 
-/** Records without the long texts that are stored apart of them, and what puts these in their places. */
+/** Records with placeholders for long texts, and a function that fills them in. */
 export interface RecordsWithTexts {
   readonly records: readonly StepRecord[]
-  /** The same value with the texts of which it has the places. */
+  /** Returns a copy of a value in which the placeholders are replaced by their texts. */
   readonly withTexts: <Value>(value: Value) => Promise<Value>
 }
 
-/** A session, and the partition of the engine that has it: without that, the engine looks through all of them. */
+/** A session and the engine partition that stores it. Without the partition, the engine searches all of them. */
 export interface StoredSession {
   readonly sessionId: string
   readonly partition: string | undefined
 }
 
-/** What a row of the state of this session is told by. */
+/** The SQL condition for the state rows of this session. */
 function inSession({ sessionId, partition }: StoredSession): string {
   const where = partition === undefined ? '' : `partition_key = ${partition} and `
   return `${where}service_name = 'halting_session' and service_key = ${sqlLiteral(sessionId)}`
 }
 
 /**
- * Records of a session from this number on. The administration of the engine has all of them in one answer, in which a worker would have to ask for each piece; what is stored in
- * another way than it knows is had from a worker. @throws UsageError
+ * Reads the records of a session from number `since` on. One query to the admin address replaces many requests to a
+ * worker. Records in an unknown storage form are read from a worker instead.
+ * @throws UsageError
  */
 export async function queryRecords(
   flags: Admin,
@@ -47,7 +48,7 @@ export async function queryRecords(
   const withTexts = async <Value>(value: Value): Promise<Value> => {
     const wanted = [...placeholdersIn(value)].filter((sha256) => !texts.has(sha256))
     for (const [sha256, text] of await readTexts(flags, session, wanted)) texts.set(sha256, redact(text))
-    // What has the shape of a value is it, with other texts in it.
+    // True: the result has the shape of `value`; only texts in it differ.
     return withPlaceholdersFilled(value, texts) as Value
   }
   const records = await queryStoredRecords(flags, session, since)
@@ -58,7 +59,7 @@ export async function queryRecords(
   }
 }
 
-/** Undefined where some of them are stored in a way that is not known here. */
+/** Undefined if some records are stored in a form that this version does not know. */
 async function queryStoredRecords(
   flags: Admin,
   session: StoredSession,
@@ -100,10 +101,10 @@ function parsePiece(text: string): { readonly first: number; readonly records: r
   }
 }
 
-/** A record as it is, or one whose long texts are stored apart, with their places in it. What it is else is looked at by who reads records. */
+/** A record; long texts that are stored separately become placeholders. The reader of records validates the rest. */
 function parseRecord(stored: unknown): StepRecord | undefined {
   if (!isJsonObject(stored) || stored['type'] === 'payload') return undefined
-  // Whoever reads records looks at each.
+  // The reader of records validates each of them.
   if (stored['type'] !== 'packed') return stored as unknown as StepRecord
   const { record, texts } = stored
   if (!isJsonObject(record) || !Array.isArray(texts)) return undefined
@@ -111,7 +112,7 @@ function parseRecord(stored: unknown): StepRecord | undefined {
   return record as unknown as StepRecord
 }
 
-/** Puts the place of a text where it was. False where it is in no way that is known. */
+/** Puts a placeholder where a text was. False if the location has an unknown form. */
 function insertPlaceholder(record: object, location: unknown): boolean {
   if (!isJsonObject(location) || location['inStore'] === true) return false
   const { path, sha256, bytes } = location
@@ -128,14 +129,14 @@ function insertPlaceholder(record: object, location: unknown): boolean {
 function fieldOf(value: unknown, name: unknown): unknown {
   if (typeof value !== 'object' || value === null || (typeof name !== 'string' && typeof name !== 'number'))
     return undefined
-  // A list or an object of JSON.
+  // True: a list or an object of JSON.
   return Object.hasOwn(value, name) ? (value as Readonly<Record<string | number, unknown>>)[name] : undefined
 }
 
 const placeholder = /⟦[\d,]+ bytes ([0-9a-f]{64}) ([0-9a-f]{16})⟧/g
 const secret = randomBytes(32)
 
-/** Of a place that this process made. What a model or a tool wrote may look like a place, and is shown as it is. */
+/** Proves that this process made a placeholder. A model or a tool can write similar text, which is shown unchanged. */
 function placeholderMark(sha256: string): string {
   return createHmac('sha256', secret).update(sha256).digest('hex').slice(0, 16)
 }
@@ -160,7 +161,7 @@ function withPlaceholdersFilled(value: unknown, texts: ReadonlyMap<string, strin
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withPlaceholdersFilled(each, texts)]))
 }
 
-/** Texts that are stored apart: as they are, or compressed. One that is not there stays a place. */
+/** Reads texts that are stored separately, plain or compressed. A placeholder without a text stays. */
 async function readTexts(
   flags: Admin,
   session: StoredSession,

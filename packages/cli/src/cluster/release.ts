@@ -13,7 +13,7 @@ import { clusterAnswer, clusterClient, unknownSessionError } from './cluster-cli
 
 const setAsideQuery = `select service_key, value_utf8 from state where service_name = 'halting_attempts' and key = 'set_aside'`
 
-/** Sessions that are set aside because their work has ended several workers, and why. @throws UsageError that says what is the matter, and where. */
+/** Sessions that were set aside because their work ended several workers, with the reason. @throws UsageError that names the problem and the address */
 export async function reasonsSetAside(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   for (const { service_key: key, value_utf8: text } of await queryEngine(flags, setAsideQuery)) {
@@ -23,7 +23,7 @@ export async function reasonsSetAside(flags: Pick<Flags, 'cluster' | 'admin'>): 
   return found
 }
 
-/** A worker wrote it. */
+/** A worker wrote this value. */
 function parseReason(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -34,14 +34,14 @@ function parseReason(text: string): string | undefined {
   return undefined
 }
 
-/** How a session that is set aside is tried again. Whoever began it chose its id: what is pasted into a shell runs nothing else. */
+/** The command that retries a session that was set aside. Session IDs come from clients, so they are quoted for the shell. */
 export function releaseCommand(sessionId: string, cluster = 'URL'): string {
   if (sessionId.startsWith('-'))
     return `halting ${shellQuoted(['sessions', 'release', '--cluster', cluster, '--', sessionId])}`
   return `halting ${shellQuoted(['sessions', 'release', sessionId, '--cluster', cluster])}`
 }
 
-/** `halting sessions release ID --cluster URL`: a session that is set aside is tried again. */
+/** `halting sessions release ID --cluster URL`: retries a session that was set aside. */
 export async function releaseOnCluster(
   flags: Flags,
   [sessionId, ...more]: readonly string[],
@@ -53,7 +53,7 @@ export async function releaseOnCluster(
   const path = `/halting_attempts/${encodeURIComponent(sessionId)}/release`
   const [token] = clusterTokens(program.env)
   const isReleased = await requestEngine({ base: flags.cluster ?? '', path, headers: proofHeaders(token, path) })
-  // It may have been released before, and its work not been resumed.
+  // It may have been released before without being resumed.
   if (isReleased !== true && stalled?.kind !== 'set_aside') {
     if (records === 0 && !isWorking) throw unknownSessionError(flags, sessionId)
     const name = oneLine(sessionId, 100)
@@ -67,13 +67,13 @@ export async function releaseOnCluster(
   return 0
 }
 
-/** Ends work that does not go on, as it is: nothing of it is run again. What it left is for who removes the session. */
+/** Kills the stalled work of a session, so that the session can be removed. Nothing is run again. */
 export async function killStoppedWork(flags: Flags, sessionId: string): Promise<void> {
   for (const invocation of await stoppedInvocations(flags, sessionId))
     await requestEngine({ base: adminAddress(flags), path: `/invocations/${invocation}/kill`, method: 'PATCH' })
 }
 
-/** The work at the session that the engine does not do at this moment. */
+/** IDs of the session's invocations that are paused or waiting for a retry. */
 async function stoppedInvocations(flags: Flags, sessionId: string): Promise<readonly string[]> {
   const query = `select id from sys_invocation where target_service_name = 'halting_session' and target_service_key = ${sqlLiteral(sessionId)} and target_handler_name = 'work' and status in ('paused', 'backing-off')`
   return (await queryEngine(flags, query)).flatMap(({ id }) => (typeof id === 'string' ? [id] : []))

@@ -11,27 +11,27 @@ import { openingFromFlags } from './session-opening.ts'
 import { withStallNotice } from './stall-notice.ts'
 import { flagTable } from '../flags/table.ts'
 
-/** A session of a cluster, for a face. */
+/** A session of a cluster, for a frontend. */
 export interface RemoteSession {
   readonly session: Session
   readonly client: ClusterClient
   readonly isNew: boolean
-  /** How many records it had when it was opened: the session tells what comes after them. */
+  /** Number of records when it was opened: the session emits what comes after them. */
   readonly recordCount: number
-  /** A run went on when it was opened. */
+  /** Whether a run was active when it was opened. */
   readonly isWorking: boolean
 }
 
 export interface RemoteOptions {
-  /** What the face heeds beside what opens a session. */
+  /** Flags that the frontend supports in addition to those that open a session. */
   readonly supportedFlags: readonly FlagName[]
-  /** Told what a person should know of the session before it is shown. */
+  /** Receives notes for the user before the session is shown. */
   readonly note: (text: string) => void
-  /** The number of records that the face has; those that there are by now when absent. */
+  /** Number of records that the frontend already has (default: all that exist now). */
   readonly since?: number
 }
 
-/** What opens a session of a cluster, or is set in one that goes on. */
+/** Flags that open a session of a cluster, or change one that exists. */
 const commonFlags: readonly FlagName[] = [
   'cluster',
   'admin',
@@ -51,9 +51,9 @@ const commonFlags: readonly FlagName[] = [
 ]
 
 /**
- * Opens a session of the cluster that the flags name: a new one, or that of `--resume`, with what the flags say set in it. Commands and files that a prompt names are
- * looked up by the worker. `close` of it leaves it on the cluster as it is.
- * @throws UsageError for flags that only the worker can heed, and for a session that is not there, or is there already.
+ * Opens the cluster session that the flags name: a new one, or that of `--resume` with the limits and the model of these
+ * flags. The worker resolves commands and files in prompts. `close` leaves the session on the cluster.
+ * @throws UsageError for flags that only a worker supports, and for a session ID that is unknown or already in use
  */
 export async function openRemoteSession(
   flags: Flags,
@@ -82,7 +82,7 @@ export async function openRemoteSession(
     since: options.since ?? status.records,
     ...(status.runId !== undefined && { runId: status.runId }),
   })
-  // A session that is there has its own; what is said now is set in it.
+  // An existing session keeps its limits; those of these flags are set in it.
   const limits = limitsIn(flags)
   const { model } = flags
   if (!isNew && (model !== undefined || Object.keys(limits).length > 0))
@@ -90,17 +90,17 @@ export async function openRemoteSession(
   return { session, client, isNew, recordCount: status.records, isWorking: status.isWorking }
 }
 
-/** So long a session that is there is waited for until something is known of it. */
+/** How long to wait for the state of an existing session. */
 const snapshotTimeoutMs = 3_000
 
-/** Resolves when its worker, or its last one, has shown what stands in the session (model, mode, limits), or after 3 s: a cluster that does not answer is not waited for. */
+/** Resolves when a worker has reported the state of the session (model, mode, limits), or after 3 s. */
 export async function waitForSnapshot(session: Pick<Session, 'snapshot'>): Promise<void> {
   for (let waitedMs = 0; session.snapshot.model === '' && waitedMs < snapshotTimeoutMs; waitedMs += 25) await pause(25)
 }
 
-/** @throws UsageError for a flag that only the worker can heed: its sessions have what it was started with. */
+/** @throws UsageError for a flag that only a worker supports: its sessions have the flags that it was started with */
 function refuseWorkerFlags(flags: Flags, supportedFlags: readonly FlagName[]): void {
-  // True: the keys of `Flags` are the names.
+  // True: the keys of `Flags` are the names of flags.
   const [name] = (Object.keys(flags) as FlagName[]).filter((each) => !supportedFlags.includes(each))
   if (name !== undefined)
     throw new UsageError(

@@ -8,14 +8,14 @@ import { told } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 
-/** Where a call waits, and what lets it go on. */
+/** Says which call waits in a session, and which commands answer it. */
 export function permissionRequestLine(sessionId: string, { callId, toolName, input }: Question, url: string): string {
   const command = (word: string): string => `halting ${shellQuoted([word, sessionId, callId, '--cluster', url])}`
   const call = everyCharacterInLine(`${toolName} ${inputSummary(input)}`.trim(), 200)
   return told(`${call === '' ? 'a call' : call} waits for an answer: ${command('approve')}, or ${command('deny')}`)
 }
 
-/** At which limit a run pauses, and what raises it: a limit that is set in the session. */
+/** Says at which limit a run pauses, and which command raises the limit. */
 export function limitQuestionLine(sessionId: string, request: LimitRequest, url: string): string {
   const { limit, offers } = request
   const [flag = ''] = flagTable[limitFlags[limit]].names

@@ -3,19 +3,19 @@ import type { Question, Session, SessionEvent } from '@halting/core/session'
 import type { RunSession } from '../headless/run.ts'
 
 export interface RequestedRunOptions {
-  /** The message that the run takes; undefined where the next run to end is meant. */
+  /** The message that starts the run; undefined for the next run that ends. */
   readonly messageId: string | undefined
-  /** A person has to say something to a call. Told once for each. */
+  /** Called once for each permission request. */
   readonly onQuestion: (question: Question) => void
-  /** The run pauses at a limit. */
+  /** Called when the run pauses at a limit. */
   readonly onLimit: (request: LimitRequest) => void
   readonly onNote: (text: string) => void
 }
 
 /**
- * One run of a session of a cluster, as one that this process alone has asked for. Others may ask the same session for something.
- * O1: results and endings of other runs are not told. O2: a failure is told only where no run took what was asked: what came to nothing in a worker is tried again by
- * another one. O3: nothing is told of runs that begin afterwards, and they are not waited for.
+ * Shows one run of a cluster session as if this process were the only client. O1: results and endings of other runs are
+ * not emitted. O2: a failure is emitted only if no run took the message, since another worker retries failed work. O3:
+ * later runs are neither emitted nor waited for.
  */
 export function requestedRun(
   session: Session,

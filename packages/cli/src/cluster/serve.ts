@@ -21,7 +21,7 @@ import { Workspaces } from './workspaces.ts'
 
 const defaults = { host: '127.0.0.1', port: 9080, concurrency: 16, graceMs: 30_000 }
 
-/** `halting serve`: works at sessions of a cluster until it is ended. */
+/** `halting serve`: runs sessions of a cluster until it is stopped. */
 export async function serve(given: Flags, program: Program): Promise<number> {
   if (given.restate === undefined)
     throw new UsageError('halting serve needs the address of the cluster: --restate http://127.0.0.1:8080.')
@@ -57,12 +57,12 @@ function isLoopback(host: string): boolean {
   return /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host)
 }
 
-/** A worker, and what it writes. */
+/** A worker and its log. */
 export interface ServingWorker extends Worker {
   readonly log: WorkerLog
 }
 
-/** A worker with the flags of the program. It is not registered yet. */
+/** Starts a worker with the flags of the program. It is not registered yet. */
 export async function startServingWorker(flags: Flags, program: Program): Promise<ServingWorker> {
   const restate = await loadRestate('serve')
   const { createLiveEvents, startWorker, SessionRefusedError } = restate
@@ -115,7 +115,7 @@ export async function startServingWorker(flags: Flags, program: Program): Promis
         log.event(event)
         metrics.onEvent(event)
       },
-      // What others can reach is told to who has the token alone.
+      // If others can reach the worker, its metrics require the token.
       metrics: { read: (figures) => metrics.text(figures), ...(!isLoopback(host) && { token: token ?? null }) },
     })
     url = worker.url
@@ -133,7 +133,7 @@ export async function startServingWorker(flags: Flags, program: Program): Promis
   }
 }
 
-/** What else an opening may say there is refused when the session is opened. */
+/** Other values are refused when the session is opened. */
 function asText(given: unknown): string | undefined {
   return typeof given === 'string' ? given : undefined
 }
@@ -142,7 +142,7 @@ function ingressOptions(url: string | undefined, token: string | undefined): Ing
   return url === undefined ? undefined : { url, ...(token !== undefined && { token }) }
 }
 
-/** @throws UsageError for what is not of a worker, and for folders that are not there. */
+/** @throws UsageError for flags that a worker does not support, and for folders that do not exist */
 function validatedFlags(flags: Flags, { cwd }: Program): Flags {
   for (const [flag, given] of [
     ['--resume', flags.resume],
@@ -170,7 +170,7 @@ function validatedFlags(flags: Flags, { cwd }: Program): Flags {
   return flags
 }
 
-/** Sessions are in folders of their own: what lies beside the worker is named in full. */
+/** Sessions work in their own folders, so paths relative to the worker become absolute. */
 function withAbsolutePaths(flags: Flags, cwd: string): Flags {
   const full = (path: string): string => (existsSync(resolve(cwd, path)) ? resolve(cwd, path) : path)
   const one = (['script', 'settings', 'systemPromptFile', 'appendSystemPromptFile', 'jsonSchema'] as const).flatMap(
@@ -182,7 +182,7 @@ function withAbsolutePaths(flags: Flags, cwd: string): Flags {
   return { ...flags, ...Object.fromEntries([...one, ...lists]) }
 }
 
-/** E1: the first signal drains the worker, which then ends with 0. E2: the second leaves at once. */
+/** E1: the first signal drains the worker, which then exits with 0. E2: the second one exits at once. */
 class Shutdown {
   readonly #controller = new AbortController()
   readonly over: Promise<number>
@@ -206,13 +206,13 @@ class Shutdown {
     })
   }
 
-  /** Aborted from the first signal on. */
+  /** Aborted at the first signal. */
   get signal(): AbortSignal {
     return this.#controller.signal
   }
 }
 
-/** Whose budget a session of this worker spends from: what the worker says, or of those that it allows the one that the opening names. */
+/** The tenant of a session: that of the worker, or the one that the opening names among the allowed tenants. @throws UsageError */
 export function tenantOfOpening(
   { tenant, allowedTenants = [] }: Flags,
   { tenant: wanted }: Opening,

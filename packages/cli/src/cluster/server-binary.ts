@@ -17,8 +17,9 @@ const platforms: ReadonlySet<string> = new Set(['linux-x64', 'linux-arm64', 'dar
 const installTimeoutMs = 600_000
 
 /**
- * The engine's program: the one that is named, the one that is there, or one from npm once a person has said yes.
- * @throws UsageError where it cannot be had.
+ * The path of the engine's program: the one of `--server`, the one already installed, or one from npm after the user
+ * agrees.
+ * @throws UsageError if it cannot be provided
  */
 export async function serverBinary({ server, yes }: Flags, program: Program): Promise<string> {
   if (server !== undefined) {
@@ -66,7 +67,7 @@ async function install(wanted: string, folder: string, { output, env }: Program)
   await writeFile(join(folder, 'package.json'), '{ "private": true }\n')
   const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
   try {
-    // On Windows npm is a script of the shell; there is no server for it.
+    // On Windows, npm is a shell script; but there is no server for Windows.
     await promisify(execFile)('npm', ['install', ...options, wanted], {
       cwd: folder,
       env: { ...env },

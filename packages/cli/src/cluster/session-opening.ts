@@ -4,14 +4,14 @@ import type { Flags } from '../flags/flags.ts'
 import { limitFlags, limitsIn } from '../flags/limit-flags.ts'
 import { UsageError } from '../usage-error.ts'
 
-/** What whoever begins a session may say of it, beside what workers say for all. Limits only make those of the worker narrower. */
+/** Options of a new session. They can only narrow the limits of the worker. */
 export interface SessionOpening {
   /** A folder below the one that the worker allows (`--folders`). */
   readonly folder?: string
-  /** Written by the cluster where it is a copy of another session. */
+  /** Set by the cluster if the session is a copy of another one. */
   readonly forkedFrom?: string
   readonly model?: string
-  /** Whose budget it spends from, of those that the worker allows (`--allowed-tenants`). */
+  /** The tenant whose budget pays for it, among those that the worker allows (`--allowed-tenants`). */
   readonly tenant?: string
   readonly maxTurns?: number
   readonly maxBudgetUsd?: number
@@ -20,25 +20,25 @@ export interface SessionOpening {
   readonly maxTokens?: number
   readonly maxDurationMs?: number
   readonly maxGoalTries?: number
-  /** At a limit, end the run or pause until somebody raises it. */
+  /** At a limit, end the run, or pause until somebody raises the limit. */
   readonly onLimit?: 'end' | 'pause'
-  /** How long an answer is waited for there. */
+  /** Maximum time to wait for an answer there. */
   readonly pauseForMs?: number
-  /** 0 for not at all. */
+  /** 0 disables waiting. */
   readonly waitForLimitsMs?: number
 }
 
-/** An opening calls one of them as its flag does. */
+/** An opening uses the flag's name for this limit. */
 const { maxTotalTokens: maxTokensFlag, ...sameNames } = limitFlags
 const openingLimits = { ...sameNames, maxTokens: maxTokensFlag } as const
 
-/** What the flags of whoever begins a session say of it. */
+/** The options of a new session that the flags set. */
 export function openingFromFlags(flags: Flags): SessionOpening {
   const { model, tenant, onLimit, pauseFor, waitForLimits } = flags
   const { maxTotalTokens, maxRunUsd, ...others } = limitsIn(flags)
   return {
     ...others,
-    // There is no default there that it would take away.
+    // `Infinity` removes a default, and openings have no default.
     ...(maxRunUsd !== undefined && maxRunUsd !== Infinity && { maxRunUsd }),
     ...(maxTotalTokens !== undefined && { maxTokens: maxTotalTokens }),
     ...(model !== undefined && { model }),
@@ -49,7 +49,7 @@ export function openingFromFlags(flags: Flags): SessionOpening {
   }
 }
 
-/** @throws UsageError for what is none. Fields that we do not know are other people's. */
+/** @throws UsageError for invalid options. Unknown fields are ignored */
 export function parseOpening(opening: JsonObject): SessionOpening {
   for (const name of ['folder', 'forkedFrom', 'model'] as const)
     if (opening[name] !== undefined && (typeof opening[name] !== 'string' || opening[name] === ''))
@@ -66,14 +66,14 @@ export function parseOpening(opening: JsonObject): SessionOpening {
     throw new UsageError('waitForLimitsMs in the session options must be a number of milliseconds up to 31 days.')
   if (!Number.isInteger(maxGoalTries) || Number(maxGoalTries) > mostGoalTries)
     throw new UsageError(`maxGoalTries in the session options must be a whole number up to ${mostGoalTries}.`)
-  // Just looked at.
+  // All known fields were validated above.
   return opening
 }
 
-/** The flags of the worker as they hold for this session. */
+/** The flags of the worker, narrowed by the options of this session. */
 export function flagsWithOpening(flags: Flags, opening: SessionOpening): Flags {
   const narrowed = Object.entries(openingLimits).flatMap(([name, flag]) => {
-    // True: the keys of `limits` are those of limits in an opening.
+    // True: the keys of `openingLimits` are limits of an opening.
     const wanted = opening[name as keyof typeof openingLimits]
     return wanted === undefined ? [] : [[flag, Math.min(wanted, flags[flag] ?? Infinity)] as const]
   })
@@ -86,7 +86,7 @@ export function flagsWithOpening(flags: Flags, opening: SessionOpening): Flags {
     ...(waitForLimitsMs !== undefined && {
       waitForLimits: Math.min(waitForLimitsMs, flags.waitForLimits ?? Infinity),
     }),
-    // A scripted model stays the one that answers.
+    // A scripted model is not replaced.
     ...(model !== undefined && flags.script === undefined && { model }),
   }
 }

@@ -8,38 +8,38 @@ import { readSessionTrouble, type UnreachableWorker } from './unreachable-worker
 import { sqlLiteral, queryEngine, type EngineRow } from './engine-query.ts'
 import { reasonsSetAside } from './release.ts'
 
-/** A row of the list of sessions. */
+/** A row of the session list. */
 export interface ListedSession extends SessionStatus {
   readonly sessionId: string
-  /** The engine has paused the work at it, which goes on when this invocation is resumed. */
+  /** Set if the engine has paused the work; resuming this invocation continues it. */
   readonly pausedInvocation?: string
-  /** The worker that it waits for, which the engine does not reach. */
+  /** The worker that the session waits for because the engine cannot reach it. */
   readonly awaited?: UnreachableWorker
-  /** Why it is set aside, as a clause; absent where it is not. */
+  /** Why the session is set aside, as a clause; absent if it is not. */
   readonly setAside?: string
 }
 
-/** Which sessions are wanted. */
+/** Filters and position of a page. */
 export interface PageRequest {
-  /** At most so many. */
+  /** Maximum number of sessions. */
   readonly limit: number
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   readonly cursor?: string
   readonly state?: ListedState
   readonly tenant?: string
-  /** Only those whose last record was stored before, in milliseconds since 1970. */
+  /** Only sessions whose last record was stored before this time, in milliseconds since 1970. */
   readonly changedBefore?: number
   /** Only these sessions. */
   readonly ids?: readonly string[]
-  /** The partition of the engine that has them: nothing else is looked through. */
+  /** Searches only this partition of the engine. */
   readonly partition?: string
 }
 
 export interface SessionPage {
   readonly sessions: readonly ListedSession[]
-  /** By session, the partition of the engine that has what is stored of it. */
+  /** By session, the engine partition that stores it. */
   readonly partitions: ReadonlyMap<string, string>
-  /** How many sessions all pages have together. */
+  /** Number of sessions on all pages. */
   readonly total: number
   /** Absent on the last page. */
   readonly nextCursor?: string
@@ -47,16 +47,16 @@ export interface SessionPage {
 
 type Admin = Pick<Flags, 'cluster' | 'admin'>
 
-/** Of a session of which nothing is on record yet. */
+/** The status of a session without records. */
 const emptyStatus: SessionStatus = { state: 'idle', turns: 0, usd: 0, tokens: 0, questions: [], records: 0 }
 
-/** The order of a list: what needs an operator, then what needs an answer, then the rest. */
+/** Sort order of the list: what needs an operator, then what needs an answer, then the rest. */
 const ranks: { readonly [state in ListedState]: number } = { paused: 0, waiting: 1, running: 2, idle: 2 }
 
 /**
- * A page of the sessions of a cluster: those that are paused first, then those that wait for a person, then the others; of each the one that changed last first. The engine
- * sorts and cuts, so that a page is all that is sent.
- * @throws UsageError that says what is the matter, and where.
+ * Reads one page of a cluster's sessions: paused ones first, then those that wait for a user, then the rest; within each
+ * group the latest change first. The engine sorts and cuts, so only one page is transferred.
+ * @throws UsageError that names the problem and the address
  */
 export async function readSessionPage(flags: Admin, request: PageRequest): Promise<SessionPage> {
   const { origin } = new URL(adminAddress(flags))
@@ -64,7 +64,7 @@ export async function readSessionPage(flags: Admin, request: PageRequest): Promi
   const shown = rows.slice(0, request.limit)
   const last = rows.length > request.limit ? shown.at(-1) : undefined
   const sessions = shown.map(({ session }) => session)
-  // Their work is paused.
+  // Sessions that are set aside have paused work.
   const isAnyPaused = sessions.some(({ state }) => state === 'paused')
   const setAside = isAnyPaused ? await reasonsSetAside(flags) : new Map<string, string>()
   const retrying = shown.filter(({ isRetrying: isTried }) => isTried).map(({ session }) => session.sessionId)
@@ -87,10 +87,10 @@ export async function readSessionPage(flags: Admin, request: PageRequest): Promi
   }
 }
 
-/** So many are asked for at once where all are wanted. */
+/** Page size for reading all sessions. */
 const largePage = 1_000
 
-/** Every session of a cluster, page by page. @throws UsageError */
+/** Reads all sessions of a cluster, page by page. @throws UsageError */
 export async function* readAllSessions(flags: Admin): AsyncGenerator<ListedSession, void, undefined> {
   let cursor: string | undefined
   do {
@@ -100,7 +100,7 @@ export async function* readAllSessions(flags: Admin): AsyncGenerator<ListedSessi
   } while (cursor !== undefined)
 }
 
-/** What all runs of a session came to; those of earlier versions tell of the last run alone. */
+/** Totals of all runs of a session. Sessions of earlier versions report only the last run. */
 export function totalsOf({ turns, usd, tokens, earlier }: SessionStatus): {
   readonly turns: number
   readonly usd: number
@@ -110,13 +110,13 @@ export function totalsOf({ turns, usd, tokens, earlier }: SessionStatus): {
   return { turns: earlier.turns + turns, usd: earlier.usd + usd, tokens: earlier.tokens + tokens }
 }
 
-/** In which state a list shows a session. */
+/** The state that the list shows. */
 export function listedState({ state, reason }: SessionStatus): ListedState {
   if (state === 'paused' || state === 'running') return state
   return state === 'requires_action' || reason === 'needs_approval' ? 'waiting' : 'idle'
 }
 
-/** One query: what the objects of sessions have written, with the work that the engine has for them. Its own functions take what is sorted by out of the JSON. */
+/** One query joins the status of sessions with the engine's work for them. The engine's JSON functions extract the sort columns. */
 function pageQuery({ limit, cursor, ids, partition, ...filters }: PageRequest): string {
   const inPartition = partition === undefined ? '' : ` and partition_key = ${partition}`
   const onlyIds = (column: string): string =>
@@ -151,7 +151,7 @@ function whereClause(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`
 }
 
-/** A session that does not say when it changed is of an earlier version: how old it is nobody knows. */
+/** A session without a time of its last change comes from an earlier version; its age is unknown. */
 function filterConditions({
   state,
   tenant,
@@ -170,11 +170,11 @@ interface ListedRow {
   readonly rank: number
   readonly changed: number
   readonly total: number
-  /** The engine tries its work again. */
+  /** The engine is retrying its work. */
   readonly isRetrying: boolean
 }
 
-/** Where the next page begins: behind this row. What changes meanwhile moves to the front, and none of the others is left out or comes twice. */
+/** Encodes the position after this row. Sessions that change meanwhile move to the front; no other is skipped or repeated. */
 function cursorAfter({ session, rank, changed }: ListedRow): string {
   return Buffer.from(JSON.stringify([rank, changed, session.sessionId])).toString('base64url')
 }
@@ -193,24 +193,24 @@ function parseCursor(cursor: string): readonly [rank: number, changed: number, k
       if (isInteger(rank) && isInteger(changed) && typeof key === 'string') return [rank, changed, key]
     }
   } catch {
-    // No JSON.
+    // Not JSON.
   }
   throw new InvalidCursorError('--cursor takes the value that the page before it has printed.')
 }
 
-/** What was given as a cursor was given out by no page. */
+/** The value of `--cursor` did not come from a page. */
 export class InvalidCursorError extends UsageError {}
 
 function isInteger(value: unknown): value is number {
   return Number.isSafeInteger(value)
 }
 
-/** Its number goes into queries. */
+/** The number is inserted into queries, so its form is checked. */
 function isPartition(value: unknown): value is string | null {
   return value === null || (typeof value === 'string' && /^\d{1,20}$/.test(value))
 }
 
-/** Whatever answers at the address of a cluster is asked for it. */
+/** Validates a row, since anything could answer at this address. */
 function parseRow(row: EngineRow, origin: string): ListedRow {
   const { service_key: sessionId, value_utf8: text = null, partition = null, invocation = null, work = null } = row
   const isText = (value: unknown): value is string | null => value === null || typeof value === 'string'
@@ -228,7 +228,7 @@ function parseRow(row: EngineRow, origin: string): ListedRow {
   }
 }
 
-/** What the engine has to do for the session says more than what was written last. */
+/** The engine's work is more recent than the stored status. */
 function stateOfWork(
   { state }: SessionStatus,
   invocation: string | null,
@@ -239,13 +239,13 @@ function stateOfWork(
   return state === 'requires_action' ? {} : { state: 'running' }
 }
 
-/** What the object of a session has written. */
+/** The status that the session's object has stored. */
 function parseStatus(text: string, sessionId: string, origin: string): SessionStatus {
   try {
     const status: unknown = JSON.parse(text)
     if (isStatus(status)) return status
   } catch {
-    // No JSON.
+    // Not JSON.
   }
   throw new UsageError(`The cluster at ${origin} has no status of the session ${oneLine(sessionId, 100)}.`)
 }

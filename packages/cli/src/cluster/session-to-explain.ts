@@ -5,7 +5,10 @@ import type { Program } from '../program.ts'
 import { readClusterSession, stallReason } from './cluster-client.ts'
 import { withStallNotice } from './stall-notice.ts'
 
-/** A session of a cluster, for `halting why`: where its work does not go on, or nobody answers, a note says why. @throws UsageError for one that the cluster does not have. */
+/**
+ * Reads a cluster session for `halting why`. Prints a note if its work is stalled or no worker answers.
+ * @throws UsageError if the cluster does not have it
+ */
 export async function sessionToExplain(
   flags: Flags,
   sessionId: string | undefined,

@@ -46,7 +46,7 @@ export async function sessionsOnCluster(
   }
 }
 
-/** @throws UsageError for a flag that chooses what is listed. */
+/** @throws UsageError for a flag that only filters the list */
 function refuseListFlags({ limit, cursor, state, olderThan, tenant }: Flags): void {
   refuseFlagsOf('list', {
     '--limit': limit,
@@ -62,11 +62,11 @@ function requiredArgument(argument: string | undefined, usage: string): string {
   throw new UsageError(`halting sessions ${usage} needs a value.`)
 }
 
-/** So long work may take to end that somebody wants to end. */
+/** Maximum time for work to end before a forced deletion. */
 const endTimeoutMs = 30_000
 const checkIntervalMs = 200
 
-/** Deletes a session that nobody works at; with `--force` its work is ended first. */
+/** Deletes a session that is idle; with `--force`, ends its work first. */
 async function deleteOnCluster(flags: Flags, id: string, program: Program): Promise<number> {
   const { yes, force } = flags
   const client = clusterClient(flags, program)
@@ -93,7 +93,7 @@ async function deleteOnCluster(flags: Flags, id: string, program: Program): Prom
   return 0
 }
 
-/** Nothing is stored of it, and nothing was asked of it. */
+/** Whether the session has no records and no requests. */
 function isEmpty({ records, isWorking, isClosed, waiting }: FullStatus): boolean {
   return records === 0 && !isWorking && !isClosed && waiting === 0
 }
@@ -115,7 +115,7 @@ async function waitUntilIdle(readStatus: () => Promise<FullStatus>, name: string
 
 const defaultPageSize = 50
 
-/** `halting sessions --cluster URL`: a page of the sessions of a cluster. */
+/** `halting sessions --cluster URL`: prints one page of the cluster's sessions. */
 export async function listClusterSessions(flags: Flags, program: Program): Promise<number> {
   const { output } = program
   const now = Date.now()
@@ -141,7 +141,7 @@ function pageRequest({ limit = defaultPageSize, cursor, state, tenant, olderThan
   }
 }
 
-/** What there is beyond the page. */
+/** A note about empty results, or the command for the next page. */
 function pageText({ sessions, total, nextCursor }: SessionPage, flags: Flags, { argv }: Program): string {
   const { state, tenant, olderThan, cursor, cluster } = flags
   const isNarrowed = [state, tenant, olderThan, cursor].some((each) => each !== undefined)
@@ -153,7 +153,7 @@ function pageText({ sessions, total, nextCursor }: SessionPage, flags: Flags, { 
   return `${counted(sessions.length)} of ${counted(total)} sessions. Next page: halting ${shellQuoted(withCursor(argv, nextCursor))}`
 }
 
-/** The same call, for the next page. */
+/** The same command line, for the next page. */
 function withCursor(argv: readonly string[], next: string): readonly string[] {
   const otherArguments = argv.filter((word, at) => !word.startsWith('--cursor') && argv[at - 1] !== '--cursor')
   return [...otherArguments, '--cursor', next]

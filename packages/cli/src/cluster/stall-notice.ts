@@ -5,18 +5,18 @@ import { unreachableWorkerText, readSessionTrouble } from './unreachable-worker.
 import { engineHint } from './engine-hint.ts'
 import { getJson } from './get-json.ts'
 
-/** So long somebody waits without a word. */
+/** How long to wait before the note. */
 const delayMs = 4_000
 
 export interface StallNoticeOptions {
   readonly flags: Pick<Flags, 'cluster' | 'admin'>
   readonly sessionId: string
-  /** Told once, when nobody has answered for some seconds. */
+  /** Called once, if nobody has answered for some seconds. */
   readonly note: (text: string) => void
   readonly delayMs?: number
 }
 
-/** Waits for what a worker has to answer. The engine asks it again for as long as it takes: who waits is told what is tried, and what helps. */
+/** Waits for an answer of a worker, which the engine retries without end. After some seconds, a note says what is being tried and what helps. */
 export async function withStallNotice<T>(answer: Promise<T>, options: StallNoticeOptions): Promise<T> {
   const timer = setTimeout(() => void reportStall(options), options.delayMs ?? delayMs)
   try {
@@ -26,7 +26,7 @@ export async function withStallNotice<T>(answer: Promise<T>, options: StallNotic
   }
 }
 
-/** So long the engine may take to say that it is there. */
+/** Time limit for the health check of the engine. */
 const healthTimeoutMs = 3_000
 
 async function reportStall({ flags, sessionId, note }: StallNoticeOptions): Promise<void> {

@@ -7,7 +7,7 @@ import { UsageError } from '../usage-error.ts'
 import { clusterTokens } from './cluster-token.ts'
 import { requestEngine } from './engine-request.ts'
 
-/** `halting cluster budget TENANT --cluster URL`: what a tenant's sessions may spend together, and have; with `--max-budget-usd N` from now on N. */
+/** `halting cluster budget TENANT --cluster URL`: shows the shared budget of a tenant; `--max-budget-usd N` sets it. */
 export async function tenantBudget(
   flags: Flags,
   [tenant, ...more]: readonly string[],
@@ -27,9 +27,9 @@ export async function tenantBudget(
     return requestEngine({ base: ingress, path, headers, body })
   }
   if (flags.maxBudgetUsd !== undefined) await callTenant('setLimit', flags.maxBudgetUsd)
-  // What the object of a tenant answers. One that nobody has heard of has spent nothing.
+  // True: the object of a tenant returns this. An unknown tenant has spent nothing.
   const status = (await callTenant('status')) as BudgetStatus
-  // The first thousand.
+  // At most the first thousand.
   const holders = status.holders === 0 ? [] : ((await callTenant('holders')) as readonly LeaseHolder[])
   const waiters = hasWaiters(status) ? ((await callTenant('waiters')) as readonly LeaseWaiter[]) : []
   if (wantsJson(flags))
@@ -49,7 +49,7 @@ export async function tenantBudget(
   return 0
 }
 
-/** Workers of earlier versions say nothing of it. */
+/** Workers of earlier versions do not report it. */
 function hasWaiters({ waiting }: Partial<BudgetStatus>): boolean {
   return waiting !== undefined && waiting > 0
 }

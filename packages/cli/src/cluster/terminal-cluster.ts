@@ -12,18 +12,18 @@ import { waitForSnapshot, openRemoteSession } from './remote-session.ts'
 import { clusterResumeCommand } from './resume-command.ts'
 import { readSessionPage } from './session-pages.ts'
 
-/** What the interactive program heeds itself. */
+/** Flags that the interactive program supports in addition. */
 const supportedFlags: readonly FlagName[] = ['theme', 'noAnimation', 'forkSession', 'quiet', 'verbose']
 
-/** As many as of this machine are offered to choose from. */
+/** The same number as for local sessions. */
 const maxOfferedSessions = 200
 
 /** Sessions of a cluster, for the interactive program. */
 export interface TerminalCluster extends ShownCluster {
   open(flags: Flags, program: Program): Promise<OpenSession>
-  /** Where a session is: the cluster, and the folder on its worker once that is known. */
+  /** The location of a session: the cluster, and the folder on its worker once it is known. */
   locationOf(session: Session | undefined): string
-  /** How one comes back to what was left; '' where nothing was said. */
+  /** A hint how to resume the session; '' if it has no prompt yet. */
   resumeHint(session: Session): string
 }
 
@@ -48,7 +48,7 @@ export function terminalCluster(url: string, admin: string | undefined): Termina
         isNew,
       } = await openRemoteSession(await withFork(flags, program), program, {
         supportedFlags,
-        // What is shown of it tells that.
+        // The screen shows the same information.
         note: () => undefined,
       })
       const progress = { hasBegun: !isNew, isRunning: false }
@@ -70,12 +70,12 @@ export function terminalCluster(url: string, admin: string | undefined): Termina
         },
         async before() {
           const records = isNew ? [] : await client.records(session.id)
-          // What happened since then is told, and so is the turn that goes on.
+          // Later events are emitted, including those of a running turn.
           follow()
           return [...recordedTranscript(foldSession(runsOf(records.slice(0, since))))]
         },
         entries: async () => entriesIn(runsOf(await client.records(session.id))),
-        // Commands and files are looked up by the worker.
+        // The worker resolves commands and files.
         prepare: async (text) => ({ content: text }),
         redact: (text) => text,
         explain: () => ({ parts: [] }),
@@ -95,7 +95,7 @@ export function terminalCluster(url: string, admin: string | undefined): Termina
   }
 }
 
-/** A copy is a session of its own. */
+/** With `--fork-session`, copies the session first and resumes the copy. */
 async function withFork(allFlags: Flags, program: Program): Promise<Flags> {
   const { forkSession, ...flags } = allFlags
   const { resume } = flags

@@ -2,25 +2,25 @@ import type { Flags } from '../flags/flags.ts'
 import { clockText, elapsed, oneLine } from '../io/figures.ts'
 import { sqlLiteral, queryEngine, type EngineRow } from './engine-query.ts'
 
-/** A worker that the engine tries to reach. */
+/** A worker that the engine is trying to reach. */
 export interface UnreachableWorker {
   readonly worker: string
-  /** Since when the engine does not reach it, in milliseconds since 1970; absent where unknown. */
+  /** Time since which the engine cannot reach it, in milliseconds since 1970; absent if unknown. */
   readonly sinceMs?: number
 }
 
-/** What keeps a session from going on, as the engine tells it. */
+/** Why a session is stalled, according to the engine. */
 export interface SessionTrouble {
-  /** What the last attempt came to. */
+  /** The error of the last attempt. */
   readonly failure?: string
-  /** Absent where the last attempt failed for another reason. */
+  /** Absent if the last attempt failed for another reason. */
   readonly unreachable?: UnreachableWorker
 }
 
-/** The engine's code for a worker that it does not reach. */
+/** The engine's error code for a worker that it cannot reach. */
 const unreachableCode = 'RT0010'
 
-/** What the engine tries again of these sessions, by their ids. One query, however many they are. @throws UsageError that says what is the matter, and where. */
+/** Why the engine is retrying the work of these sessions, by session ID, in one query. @throws UsageError that names the problem and the address */
 export async function readSessionTrouble(
   flags: Pick<Flags, 'cluster' | 'admin'>,
   sessions: readonly string[],
@@ -36,7 +36,7 @@ export async function readSessionTrouble(
   return found
 }
 
-/** A worker is not reached since the first failure in a row of anything that waits for it. */
+/** A worker counts as unreachable since the first failure in the latest series of failures. */
 function troubleQuery(sessions: readonly string[]): string {
   const names = sessions.map(sqlLiteral).join(', ')
   return `with tried as (
@@ -73,5 +73,5 @@ export function unreachableWorkerText({ worker, sinceMs }: UnreachableWorker, no
   return `waits for worker ${oneLine(worker, 200)}${since}`
 }
 
-/** What helps where no other worker has taken the session. */
+/** What to do if no other worker has taken over the session. */
 export const unreachableWorkerRemedy = 'start that worker again, or another one: halting serve --register'

@@ -7,19 +7,19 @@ import type { Output } from '../io/output.ts'
 const maxIdColumns = 80
 const maxMessageLength = 1_000
 
-/** What a worker writes to stderr, one line for each thing that happens. */
+/** The log of a worker on stderr, one line per event. */
 export interface WorkerLog {
   readonly event: (event: WorkerEvent) => void
-  /** Something about the worker that is no event. */
+  /** Logs a message about the worker that is not an event. */
   readonly say: (message: string) => void
-  /** For what a session itself writes: its lines begin with its id. */
+  /** For the output of a session: its lines begin with the session ID. */
   readonly ofSession: (session: string) => (text: string) => void
 }
 
 interface WorkerLogOptions {
   readonly format: (typeof logFormats)[number]
   readonly output: Pick<Output, 'err'>
-  /** The address of this worker; undefined before it listens. */
+  /** The address of this worker; undefined until it listens. */
   readonly worker: () => string | undefined
   /** Milliseconds since 1970. */
   readonly now?: () => number
@@ -54,7 +54,7 @@ export function workerLog({ format, output, worker, now = Date.now }: WorkerLogO
   }
 }
 
-/** What steers terminals, turns lines around or ends them for some readers stands in JSON as an escape. */
+/** Escapes characters that control terminals, reverse text direction or end lines for some readers. */
 function escapeControls(json: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what is escaped
   return json.replaceAll(/[\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g, (character) => {
@@ -82,7 +82,7 @@ function levelOf(event: WorkerEvent): 'info' | 'warn' | 'error' {
   }
 }
 
-/** What changed with a worker, in one line for people: what it is about comes first. */
+/** One line about an event, beginning with the session. */
 function eventText(event: WorkerEvent): string {
   if (!('session' in event) || event.session === undefined) return eventPredicate(event)
   const tenant = 'tenant' in event && event.tenant !== undefined ? ` (${oneLine(event.tenant, maxIdColumns)})` : ''
@@ -128,7 +128,7 @@ function eventPredicate(event: WorkerEvent): string {
   }
 }
 
-/** What went wrong may have a key in it. It is taken out before anything is cut: a half of it would not be known as one. */
+/** An error message may contain a key. It is redacted before the text is cut, since half a key would not be recognized. */
 function clause(text: string): string {
   return oneLine(redactSecrets(text), maxMessageLength)
 }

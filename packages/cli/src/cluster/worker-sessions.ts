@@ -22,16 +22,16 @@ export interface WorkerSessionsOptions {
   readonly flags: Flags
   readonly program: Program
   readonly log: Pick<WorkerLog, 'ofSession'>
-  /** Counts what their runs do. */
+  /** Counts the events of runs. */
   readonly metrics?: Pick<Metrics, 'listener'>
   readonly workspaces: Workspaces
-  /** Where its requests wait for their turn. */
+  /** Delays requests until the rate limit allows them. */
   readonly gates?: Gates | undefined
-  /** What a session is refused with, for good. */
+  /** Creates the error that refuses a session permanently. */
   readonly refusal: (message: string) => Error
 }
 
-/** Opens a session in this process as the flags of the worker say, in the folder of the session. */
+/** Opens a session in this process with the flags of the worker, in the folder of the session. */
 export async function openWorkerSession(options: WorkerSessionsOptions, asked: SessionToOpen): Promise<WorkerSession> {
   try {
     return await openSession(options, asked)
@@ -54,14 +54,14 @@ async function openSession(
     flagsWithOpening(flags, opening),
     programInFolder(program, cwd, log.ofSession(sessionId), flags.passEnv ?? []),
     {
-      // Somebody answers by a request, today or in a week: the engine keeps the question.
+      // A client answers by a request, now or in a week; the engine stores the question.
       answersQuestions: flags.onAsk === undefined,
       confinesEdits: true,
       limitCeilings: (settings) => limitCeilings({ ...settingsLimits(settings), ...flags }),
       kept: localJournal,
-      // Another process goes on with its waits: they are by a clock that all have.
+      // Another process may continue its waits, so they use the engine's clock.
       ...(now !== undefined && { clock: { ...systemClock, wallTime: now } }),
-      // Who opens a session chooses its model, and not which code the worker loads.
+      // Clients may choose a model, but not which package the worker loads.
       packagesOf: [
         flags.model,
         flags.fallbackModel,
@@ -78,12 +78,15 @@ async function openSession(
   })
 }
 
-/** By the names of the flags. */
+/** Limits of the settings, by the names of flags. */
 function settingsLimits({ limits = {} }: LiveSession['run']['settings']): Flags {
   return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== null))
 }
 
-/** Commands and files are those of the session's folder. They are looked up in a text, and in the first of several blocks: what stands behind, such as what was piped in, names none. */
+/**
+ * Resolves commands and files in the folder of the session: in a text, or in the first of several blocks. Later blocks,
+ * such as piped input, name none.
+ */
 function promptPreparer(live: Pick<LiveSession, 'prepare'>): NonNullable<WorkerSession['prepare']> {
   return async (content, signal) => {
     if (typeof content === 'string') return live.prepare(content, '', signal)
@@ -95,7 +98,7 @@ function promptPreparer(live: Pick<LiveSession, 'prepare'>): NonNullable<WorkerS
   }
 }
 
-/** What a session writes goes to the log of the worker. */
+/** A program whose output goes to the log of the worker. */
 function programInFolder(
   program: Program,
   cwd: string,
@@ -104,7 +107,7 @@ function programInFolder(
 ): Program {
   const { output } = program
   const env = { ...program.env }
-  // They are the worker's own, and of no use to a session but that of other sessions.
+  // These belong to the worker; with them, a session could access other sessions.
   for (const name of [workerTokenVariable, clusterTokenVariable, ...bucketKeyVariables])
     if (!passEnv.includes(name)) delete env[name]
   return {
@@ -115,7 +118,7 @@ function programInFolder(
   }
 }
 
-/** The package of the cluster brings a core of its own: a transcript of its class is none of ours. */
+/** The cluster package has its own copy of core, so its transcripts are not instances of this program's class. */
 function withLocalTranscript(
   journal: SessionToOpen['journal'],
 ): NonNullable<SessionParts['journal']> & { readonly sessionId: string } {
@@ -144,10 +147,10 @@ function withLocalTranscript(
   }
 }
 
-/** Whoever asks a session for something sets no limit beyond those that its worker was started with: it refuses that with a ConfigurationError. */
+/** Makes the session refuse limits above those of its worker, with a ConfigurationError. */
 export function withinWorkerLimits(session: Session, flags: Flags): Session {
   const set = session.set.bind(session)
-  // `resume` sets its limits by this, too.
+  // `resume` also sets its limits through this method.
   return Object.assign(session, {
     set(change: SettingsChange) {
       checkLimits(change.limits ?? {}, flags)
@@ -156,7 +159,7 @@ export function withinWorkerLimits(session: Session, flags: Flags): Session {
   })
 }
 
-/** The same for what a session is offered at a pause: as flags and settings of the worker say. */
+/** The highest limits that a paused session may offer, from the flags and settings of the worker. */
 export function limitCeilings(flags: Flags): LimitsChange {
   return Object.fromEntries(
     Object.entries(limitFlags).flatMap(([limit, flag]) => {
@@ -169,7 +172,7 @@ export function limitCeilings(flags: Flags): LimitsChange {
 function checkLimits(limits: LimitsChange, flags: Flags): void {
   for (const [limit, flag] of Object.entries(limitFlags)) {
     const most = flags[flag]
-    // True: the keys of `limitFlags` are those of limits.
+    // True: the keys of `limitFlags` are names of limits.
     const wanted = limits[limit as keyof LimitsChange]
     if (most === undefined || most === Infinity || wanted === undefined || (wanted !== null && wanted <= most)) continue
     throw new ConfigurationError(

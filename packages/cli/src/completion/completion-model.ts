@@ -8,32 +8,32 @@ import { flagTopics } from '../flags/help.ts'
 import { flagTable } from '../flags/table.ts'
 import { choicesOf } from '../flags/values.ts'
 
-/** What can stand at one place of a call. */
+/** The candidates for one word of a command line. */
 export type Candidates =
-  /** Anything: nothing is offered. */
+  /** For `text`, nothing is suggested. */
   | { readonly kind: 'text' | 'files' | 'folders' | 'sessions' | 'sessions or files' }
   | { readonly kind: 'words'; readonly words: readonly string[] }
 
-/** A flag as a shell completes it. */
+/** A flag in the form that completion scripts need. */
 export interface CompletedFlag {
   readonly names: readonly string[]
   readonly meaning: string
   /** Absent for a switch. */
   readonly value?: Candidates
-  /** The value may be left out. */
+  /** Whether the value is optional. */
   readonly isOptional: boolean
 }
 
-/** One place at which flags and words are completed: the program alone (''), a command, or a part of one (`sessions show`). */
+/** The flags and words after one prefix: the program alone (''), a command, or a subcommand (`sessions show`). */
 export interface CompletedCommand {
   readonly name: string
   readonly meaning: string
   readonly flags: readonly CompletedFlag[]
-  /** The words after it. */
+  /** Candidates for the words after it. */
   readonly words: Candidates
 }
 
-/** All that is completed. Every name and every word in it is safe to print into a script of a shell without quotes. */
+/** Everything that is completed. All names and words are safe in a shell script without quotes. */
 export interface CompletionModel {
   readonly commands: readonly CompletedCommand[]
 }
@@ -41,7 +41,7 @@ export interface CompletionModel {
 const anyText: Candidates = { kind: 'text' }
 const wordsOf = (words: readonly string[]): Candidates => ({ kind: 'words', words })
 
-/** What the words of commands are, by command or part; anything for those that are missing. */
+/** Candidates for the arguments of commands and subcommands; others accept any text. */
 const operands: Readonly<Record<string, Candidates>> = {
   acp: wordsOf(['setup']),
   approve: { kind: 'sessions' },
@@ -65,7 +65,7 @@ const operands: Readonly<Record<string, Candidates>> = {
   why: { kind: 'sessions or files' },
 }
 
-/** Reads the tables of commands and flags. */
+/** Builds the model from the tables of commands and flags. */
 export function completionModel(): CompletionModel {
   const parts = [...Object.keys(partHelp), 'help flags']
   return {
@@ -106,7 +106,7 @@ function flagsOfPart(name: string): readonly CompletedFlag[] {
   const help = partHelp[name]
   if (help === undefined) return [completedFlag(flagTable.help)]
   const rows = [...help.flags, 'help' as const].map((flag) => flagTable[flag])
-  // The only part that takes flags of runs.
+  // The only subcommand that accepts the flags of runs.
   const ofRuns = name === 'cluster dev' ? flagsForRuns() : []
   return [
     ...(help.ownFlags ?? []).map(commandOwnFlag),
@@ -130,7 +130,7 @@ function completedFlag(row: AnyFlag): CompletedFlag {
   }
 }
 
-/** A flag that a command reads by itself: `-s, --scope SCOPE`. */
+/** A flag that its command parses itself: `-s, --scope SCOPE`. */
 function commandOwnFlag({ name, meaning }: { readonly name: string; readonly meaning: string }): CompletedFlag {
   const names = name.split(', ').map((each) => each.split(' ')[0] ?? '')
   const takesValue = / \S/.test(name.split(', ').at(-1) ?? '')
@@ -159,20 +159,20 @@ function models(): readonly string[] {
   return [...Object.keys(modelAliases()), ...knownModels().map(({ name }) => name)].filter(isPlain)
 }
 
-/** What no shell reads anything into, and what bash does not part. */
+/** Whether no shell expands anything in the word, and bash does not split it. */
 export function isPlain(word: string): boolean {
   return /^[\w./-]+$/.test(word)
 }
 
-/** The beginning of a meaning, as it fits beside a name. */
+/** The first clause of a flag's meaning, as a short description. */
 function firstClause(meaning: string): string {
   const [clause = ''] = meaning.split(/[;:(]|\. /)
   return clause.trim().replace(/[.,]$/, '')
 }
 
-/** Flags that take a value, by what that is: for scripts that ask `COMMAND FLAG`. A spelling whose value depends on the command is listed by both. */
+/** Flags that take a value, for scripts that look up `COMMAND FLAG`. If the value depends on the command, each combination is listed. */
 export function flagValues({ commands }: CompletionModel): readonly {
-  /** `--flag`, or `command --flag` where the command decides. */
+  /** `--flag`, or `command --flag` if the value depends on the command. */
   readonly of: string
   readonly value: Candidates
   readonly isOptional: boolean

@@ -2,7 +2,7 @@ import { type CompletedFlag, type CompletionModel, flagValues } from './completi
 import { assignment, branches, listSessions, ownFlags, placeNames, quoted } from './shell-text.ts'
 import { valueFunction } from './shell-text.ts'
 
-/** What depends on no table. */
+/** The functions that are the same for all flags and commands. */
 const zshFunctions = `__halting_sessions() {
   ${listSessions}
 }
@@ -77,7 +77,7 @@ elif (( \${+functions[compdef]} )); then
 fi
 `
 
-/** The script for zsh. */
+/** Generates the completion script for zsh. */
 export function zshScript(model: CompletionModel): string {
   const [runs] = model.commands
   const places = model.commands.map((command) => {

@@ -12,7 +12,7 @@ import { wallOf } from '@halting/agent/open-session'
 import { pageFor } from '../io/page.ts'
 import { type ConfinementLines, confinementLines } from '../frontends/confinement-words.ts'
 
-/** `halting config`: which settings are in force, where each comes from, what does not count and why. Returns 2 when no run can begin. */
+/** `halting config`: prints the effective settings, their sources, and what is ignored and why. Returns 2 if no run can start. */
 export async function config(flags: Flags, program: Program): Promise<number> {
   const { output, env } = program
   try {
@@ -22,7 +22,7 @@ export async function config(flags: Flags, program: Program): Promise<number> {
     output.out(wantsJson(flags) ? `${JSON.stringify(report)}\n` : pageFor(output, reportText(report, style)))
     return 0
   } catch (thrown) {
-    // What is no JSON, or cannot be read, is a problem too.
+    // Invalid JSON and unreadable files are reported as problems, too.
     if (!(thrown instanceof ConfigurationError)) throw thrown
     const given = thrown instanceof SettingsError ? thrown.problems : [thrown.message]
     const problems = given.map((problem) => oneLine(problem, Infinity))
@@ -41,7 +41,7 @@ interface Report {
     readonly setting: string
     readonly value: unknown
     readonly from: string
-    /** That an allow rule lets any program run, and how. */
+    /** How this allow rule lets any program run, if it does. */
     readonly runsAnything?: string
   }[]
   readonly ignored: readonly {
@@ -52,12 +52,12 @@ interface Report {
   }[]
   readonly trust: { readonly folder: string; readonly trusted: boolean; readonly because: string } | null
   readonly warnings: readonly string[]
-  /** What confines commands that run because they only read. */
+  /** How commands are confined that run because they only read. */
   readonly confinement: string
   // Spec R-EFRONT-3.
-  /** What confines commands that no rule covers, in `acceptEdits`. */
+  /** How commands without a rule are confined in `acceptEdits`. */
   readonly editConfinement: string
-  /** What tries commands before they ask; absent without `tryReadOnly`. */
+  /** How commands are tried before a permission request; absent without `tryReadOnly`. */
   readonly trials?: string
 }
 
@@ -85,7 +85,7 @@ function configReport(run: RunSettings, { read, edit, trial }: ConfinementLines)
   }
 }
 
-/** Where sessions are, by whoever says so: a flag or a variable goes before the settings. */
+/** Adds the session store with its source: a flag or a variable overrides the settings. */
 function withSessionStore(run: RunSettings, { sessionStore }: Program): RunSettings {
   const others = run.origins.filter(({ setting }) => setting !== 'sessionStore')
   if (sessionStore === undefined) return { ...run, origins: others }
@@ -93,7 +93,7 @@ function withSessionStore(run: RunSettings, { sessionStore }: Program): RunSetti
   return { ...run, origins: [...others, { setting: 'sessionStore', value, from }] }
 }
 
-/** The limit of dollars that runs have where nobody says one, and how long they wait for services. */
+/** The default dollar limit of runs, and the default wait for services. */
 function defaultLimits({ choices, limitSources, waitSource }: RunSettings): RunSettings['origins'] {
   const { written, from } = waitOfPeople
   return [
@@ -117,7 +117,7 @@ function unrestrictedRule(setting: string, value: unknown): { readonly runsAnyth
   return found === undefined ? {} : { runsAnything: found }
 }
 
-/** Values of variables may be secrets, and so may headers. */
+/** Hides values of variables and headers, which may be secrets. */
 function displayValue(setting: string, value: unknown): unknown {
   if (setting.startsWith('env.')) return '(set)'
   if (!/^(?:hooks|mcpServers)\./.test(setting)) return value

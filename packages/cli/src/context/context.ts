@@ -8,7 +8,7 @@ import { describeModels } from '@halting/agent/session-settings'
 import { sessionPorts, settingsFor } from '../flags/session-ports.ts'
 import { usageText } from './usage-text.ts'
 
-/** `halting context [PROMPT]`: what fills the window with the next request in this folder, with these flags. Asks nobody, needs no key. */
+/** `halting context [PROMPT]`: prints what the next request in this folder puts into the context window. Makes no request and needs no key. */
 export async function context(flags: Flags, [prompt]: readonly string[], program: Program): Promise<number> {
   const { output } = program
   const run = await settingsFor(flags, program)

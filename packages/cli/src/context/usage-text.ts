@@ -4,7 +4,7 @@ import { counted, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { labels } from '../frontends/context-labels.ts'
 
-/** What fills the window, a line for each kind and each name, and what happens when it is full. */
+/** The content of the context window, one line per kind and name, and what happens when it is full. */
 export function usageText(usage: ContextUsage, width: number, style: Style): string {
   const { model, figures, isCounted } = usage
   const { usedTokens, windowTokens } = figures
@@ -28,11 +28,11 @@ export function usageText(usage: ContextUsage, width: number, style: Style): str
 interface Row {
   readonly label: string
   readonly tokens: number
-  /** Part of the row before. */
+  /** The row is a part of the row above. */
   readonly isWithin: boolean
 }
 
-/** Names of one kind in a line each, where there is more to say than the kind. */
+/** One row per kind; kinds with named parts also have a row per part. */
 function usageRows({ parts, figures }: ContextUsage): readonly Row[] {
   const rows: Row[] = []
   // True: `labels` has no other keys.

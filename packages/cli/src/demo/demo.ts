@@ -23,8 +23,8 @@ const prompt = 'Read config.mjs and fix the bug on line 42. node check.mjs tells
 const rules = ['Edit(./config.mjs)', 'Bash(node check.mjs)']
 
 /**
- * `halting demo`: the main job on a copy of an example. The model is scripted; loop, tools, permissions and HTTP are real.
- * Returns the exit code of the run.
+ * `halting demo`: fixes a bug in a copy of an example. The model is scripted; the loop, tools, permissions and HTTP are
+ * real. Returns the exit code of the run.
  */
 export async function demo({ keep = false }: Flags, program: Program): Promise<number> {
   const { output } = program
@@ -35,7 +35,7 @@ export async function demo({ keep = false }: Flags, program: Program): Promise<n
   const remove = (): void => {
     if (!keep) rmSync(folder, { recursive: true, force: true })
   }
-  // Also when a second Ctrl-C leaves at once.
+  // Also removed when a second Ctrl-C exits at once.
   process.once('exit', remove)
   const interruption = watchInterruption(output)
   try {
@@ -64,7 +64,7 @@ async function runDemo(
   const say = (line: string): void => output.out(`${line}\n`)
   const sayWrapped = (line: string): void => say(pageFor(output, line))
   const flags: Flags = { script: join(example, 'script.json'), allowedTools: rules, maxTurns: 10, maxBudgetUsd: 5 }
-  // It shows the same to everybody: no settings.
+  // Ignores settings, so that everybody sees the same.
   const run = { ...noSettings, choices: flags, env: program.env, plugins: noPlugins }
   const ports = sessionPorts({ ...program, cwd: folder }, flags)
   const toolbox = openToolbox(run, { ...ports, env: withNode(program.env) })
@@ -115,7 +115,7 @@ async function runDemo(
   }
 }
 
-/** The check is run with the node that runs this program, also where PATH knows none. */
+/** Appends the directory of this Node to PATH, so that the check can run it. */
 function withNode(env: Program['env']): Program['env'] {
   return { ...env, PATH: `${env['PATH'] ?? ''}${delimiter}${dirname(process.execPath)}` }
 }
@@ -151,7 +151,7 @@ function endingText(terminal: RunResult, model: string, interruption: Interrupti
   return [style.bold(`Why it stopped (${figuresOf(terminal)})`), '', ...lines].join('\n')
 }
 
-/** A unified diff of the files of two folders; '' when they are the same. Files of `before` that the copy left out do not count. */
+/** A unified diff of the files of two folders; '' if they are equal. Files that exist only in `before` are ignored. */
 function diffOfFolders(before: string, after: string): string {
   return fileNamesIn(after)
     .map((name) => [name, readIfPresent(join(before, name)), readIfPresent(join(after, name))] as const)

@@ -16,8 +16,8 @@ import { messageOf } from '@halting/core/adapters'
 import type { FoundFile } from '@halting/policy/settings'
 
 /**
- * `halting doctor`: looks at what a run needs, and says what to do about each thing that is not right. It asks the service
- * which models it has, which costs nothing, and no model. Returns 0 when a run can begin, else 1.
+ * `halting doctor`: checks what a run needs, and says how to fix each problem. Asks the service for its list of models,
+ * which is free. Returns 0 if a run can start, otherwise 1.
  */
 export async function doctor(flags: Flags, program: Program): Promise<number> {
   if (flags.cluster !== undefined) {
@@ -50,11 +50,11 @@ function printReport(findings: readonly Finding[], whole: string, flags: Flags, 
 
 const marks = { good: 'ok', note: '--', broken: '!!' } as const
 
-/** `whole`: what is said where nothing is broken. */
+/** `whole` is the verdict if nothing is broken. */
 function reportText(findings: readonly Finding[], whole: string, style: Style): string {
   const paint = { good: style.green, note: style.yellow, broken: style.red }
   const width = Math.max(...findings.map(({ what }) => what.length))
-  // What a service, a file or a program says stays on its own line.
+  // Text from services, files and programs is kept on one line.
   const line = (text: string): string => oneLine(text, Infinity)
   const lines = findings.flatMap(({ what, state, says, todo }) => [
     `${paint[state](marks[state])}  ${what.padEnd(width)}  ${line(says)}`,
@@ -65,7 +65,7 @@ function reportText(findings: readonly Finding[], whole: string, style: Style): 
   return `${lines.join('\n')}\n\n${verdict}\n`
 }
 
-/** Whether the ledger of standing budgets can be used, and what is left of those that count here, where the settings have some. */
+/** If the settings have standing budgets: whether their ledger is usable, and what is left of those that apply here. */
 async function budgetFindings(program: Program, run: RunSettings): Promise<readonly Finding[]> {
   const { budgets } = run.settings
   if (budgets === undefined) return []
@@ -83,7 +83,7 @@ async function budgetFindings(program: Program, run: RunSettings): Promise<reado
       ...reports.filter(({ name }) => names.includes(name)).map(budgetFinding),
     ]
   } catch (thrown) {
-    // A model without a price. What else is wrong with the model is said beside it.
+    // The model has no price. Other problems of the model are separate findings.
     return thrown instanceof ConfigurationError ? [brokenBudget(thrown.message)] : []
   }
 }
@@ -92,7 +92,7 @@ function brokenBudget(says: string, todo?: string): Finding {
   return { what: 'budgets', state: 'broken', says, ...(todo !== undefined && { todo }) }
 }
 
-/** Where nothing is left no request is made; one with a model pattern may count none of this run's. */
+/** With nothing left, no request is made. A budget with a model pattern may not apply to this run. */
 function budgetFinding({ name, model, leftUsd, reservedUsd, resetsAt }: BudgetReport): Finding {
   const isUsedUp = leftUsd + reservedUsd <= 0
   const says = `${money(leftUsd)} left of ${oneLine(name, 100)}, resets ${minuteText(resetsAt)}`
@@ -105,7 +105,7 @@ function budgetFinding({ name, model, leftUsd, reservedUsd, resetsAt }: BudgetRe
   }
 }
 
-/** Whether the session store can be reached, where there is one. */
+/** If there is a session store: whether it can be reached. */
 async function sessionStoreFindings(program: Program): Promise<readonly Finding[]> {
   const { sessionStore } = program
   if (sessionStore === undefined) return []
@@ -123,7 +123,7 @@ async function sessionStoreFindings(program: Program): Promise<readonly Finding[
   }
 }
 
-/** The settings files that are there: what counts of them, and what is passed over. */
+/** The settings files, with the settings that apply and those that are ignored. */
 async function settingsFindings(
   context: DoctorContext,
 ): Promise<{ readonly findings: readonly Finding[]; readonly run: RunSettings }> {

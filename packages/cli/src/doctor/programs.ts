@@ -63,7 +63,7 @@ function gitFinding({ cwd }: DoctorContext): Finding {
   }
 }
 
-/** What confines commands that run because they only read. */
+/** How commands are confined that run because they only read. */
 function confinementFinding(wall: SessionWall): Finding {
   const means = wall.means()
   const says = wallSummary(means)
@@ -77,7 +77,7 @@ function confinementFinding(wall: SessionWall): Finding {
 }
 
 // Spec R-EFRONT-3.
-/** What confines commands that no rule covers, in `acceptEdits`. What settings turn off is as the person wants it. */
+/** How commands without a rule are confined in `acceptEdits`. Confinement that settings turn off is not a problem. */
 function editConfinementFinding(wall: SessionWall, settings: RunSettings['settings']): Finding {
   const means = wall.edits()
   const { edit: says } = confinementLines(wall, settings, false)
@@ -88,7 +88,7 @@ function editConfinementFinding(wall: SessionWall, settings: RunSettings['settin
   return { what: 'acceptEdits', state: 'note', says, todo }
 }
 
-/** What tries commands before they ask, where a person wants that. */
+/** How commands are tried before a permission request, if the settings turn that on. */
 function trialFindings(wall: SessionWall, settings: RunSettings['settings']): readonly Finding[] {
   const { trial: says } = confinementLines(wall, settings, false)
   if (says === undefined) return []
@@ -98,7 +98,7 @@ function trialFindings(wall: SessionWall, settings: RunSettings['settings']): re
   return [{ what: 'tryReadOnly', state: 'note', says, todo }]
 }
 
-/** Whether there is what `--sandbox` needs. */
+/** Whether the program that `--sandbox` needs is installed. */
 function sandboxFinding({ cwd }: DoctorContext): Finding {
   const program = platform() === 'darwin' ? 'sandbox-exec' : 'bwrap'
   const isThere = platform() === 'darwin' || versionOf(program, cwd) !== undefined

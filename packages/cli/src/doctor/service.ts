@@ -28,10 +28,10 @@ import { answersToAnyName, isListed } from '../setup/listed-models.ts'
 import { priceOfModel } from '../setup/model-prices.ts'
 import type { Finding, DoctorContext } from './finding.ts'
 
-/** How long the service has for its list of models. */
+/** Time limit of the service for its list of models. */
 const timeoutMs = 10_000
 
-/** The model, its key, its service and the way to it. */
+/** Findings about the model, its key, its service and the proxy. */
 export async function serviceFindings(context: DoctorContext, settings: Settings): Promise<readonly Finding[]> {
   const { flags, env } = context
   if (flags.script !== undefined) {
@@ -46,7 +46,7 @@ export async function serviceFindings(context: DoctorContext, settings: Settings
     if (isBehindPackage(name, settings)) return await packageFindings(name, context, settings)
     const credentials = helperOf(settings, env)
     service = serviceFromEnvironment(name, env, { anthropic: { credentials } })
-    // A key may be missing: that is told by itself.
+    // A missing key is a finding of its own.
     modelFromEnvironment(name, env, { apiKey: 'not-needed', ...modelSettingsOf({ settings, env }) })
   } catch (thrown) {
     return [{ what: 'model', state: 'broken', says: messageOf(thrown) }]
@@ -56,7 +56,7 @@ export async function serviceFindings(context: DoctorContext, settings: Settings
   return [...found, ...(await answerFindings(name, service, key))]
 }
 
-/** A model behind a provider package: the package is loaded, and its service is not asked. */
+/** For a model of a provider package, loads the package but does not contact its service. */
 async function packageFindings(name: string, context: DoctorContext, settings: Settings): Promise<readonly Finding[]> {
   const { env, cwd } = context
   const model = await new AiSdkModels({ settings, env, cwd }).load(name)

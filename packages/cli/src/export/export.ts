@@ -33,12 +33,12 @@ export async function exportSession(flags: Flags, sessionName: string, program: 
   return 0
 }
 
-/** Where the session is. */
+/** Where the session is stored. */
 interface ExportSource {
-  /** Files that are not to be written over. */
+  /** Files that must not be overwritten. */
   readonly files: readonly string[]
   readonly read: () => Promise<Pick<ReadJournal, 'sessionId' | 'cwd' | 'runs'>>
-  /** The lines of a file of it. */
+  /** The lines of its session file. */
   readonly lines: () => Promise<Iterable<string>>
   readonly cluster?: string
 }
@@ -56,7 +56,7 @@ async function exportSource(flags: Flags, sessionName: string, program: Program)
   return { files: [path], read: () => readSession(path), lines: () => asUsageError(wholeLines(path)) }
 }
 
-/** Sessions of earlier versions may hold keys of the program. */
+/** Sessions of earlier versions may contain keys of the program. */
 function* redactedChunks(chunks: Iterable<string>, redact: (text: string) => string): Iterable<string> {
   for (const chunk of chunks) yield redact(chunk)
 }
@@ -69,7 +69,7 @@ async function exportChunks(
 ): Promise<Iterable<string>> {
   if (format === 'jsonl') return lines()
   const whole = await read()
-  // Titles are cut: half a key would not be recognized any more.
+  // Redacts before titles are cut, since half a key would not be recognized.
   const journal = { ...whole, runs: redactedValue(whole.runs, redact) }
   const session = withGrades(sessionTranscript(journal), program)
   const title = sessionTitle(session)
@@ -89,7 +89,7 @@ async function exportChunks(
   return htmlOf(session, title, last === undefined ? { says: '' } : resumeCommand(terminalOf(last), where))
 }
 
-/** What a person said of its runs. */
+/** Adds the user's grades to the runs. */
 function withGrades(session: SessionTranscript, program: Program): SessionTranscript {
   const { grades } = gradingSourcesForDisplay(program)
   const runs = session.runs.map((run) => {
@@ -99,7 +99,7 @@ function withGrades(session: SessionTranscript, program: Program): SessionTransc
   return { ...session, runs }
 }
 
-/** What was asked first. */
+/** The first prompt. */
 function sessionTitle({ runs, sessionId }: SessionTranscript): string {
   for (const { parts } of runs)
     for (const part of parts) if (part.kind === 'person') return oneLine(plainText(part.content), 100)

@@ -6,17 +6,17 @@ import { UsageError } from '../usage-error.ts'
 import { DraftFile } from './draft.ts'
 
 interface WriteOptions {
-  /** The file as the person named it. */
+  /** The file name as the user typed it. */
   readonly displayName: string
   readonly isForced: boolean
-  /** Sessions that it is told from, none of which is written over. */
+  /** Session files that the content comes from; none of them is overwritten. */
   readonly sources?: readonly string[]
 }
 
 /**
- * A file that is there whole or not at all, for the person alone, also where a signal ends the program. What is there already stays, unless it is told
- * to go.
- * @throws UsageError for a file that is not to be written there, and FailedError for what breaks in the middle.
+ * Writes a file atomically, readable only by the user; a signal leaves no partial file. An existing file is replaced
+ * only with `isForced`.
+ * @throws UsageError if the file must not be written there, and FailedError if writing fails
  */
 export async function writeNewFile(
   path: string,
@@ -29,7 +29,7 @@ export async function writeNewFile(
     throw new UsageError(`${shown} is the session itself. Name another file.`)
   const kind = await stat(path).catch(() => undefined)
   if (kind?.isDirectory() === true) throw new UsageError(`${shown} is a folder. Name a file.`)
-  // A device or a pipe would be replaced by a file of that name.
+  // A rename would replace a device or a pipe.
   if (kind?.isFile() === false) throw new UsageError(`${shown} is not a regular file. Name another file.`)
   const isThere = `${shown} already exists. Name another file, or add --force to replace it.`
   if (existingPath !== undefined && !isForced) throw new UsageError(isThere)
@@ -53,7 +53,7 @@ export async function writeNewFile(
   }
 }
 
-/** What a session that is read and the file system have to say. */
+/** Errors of reading sessions and of the file system. */
 function isExpectedError(thrown: unknown): boolean {
   return thrown instanceof HaltingError || (thrown instanceof Error && 'syscall' in thrown)
 }

@@ -5,9 +5,9 @@ import { newUuid } from '@halting/journal/files'
 import type { Flags } from './flags.ts'
 import type { Program } from '../program.ts'
 
-// What only a session that continues needs is loaded for that.
+// Code that only resumed sessions need is loaded on demand.
 
-/** The session that flags name. @throws UsageError for a session that is not there, or is there although it should be new. */
+/** Finds the session that the flags name. @throws UsageError if it does not exist, or its ID is already in use */
 export async function chooseSession(flags: Flags, program: Program): Promise<ChosenSession> {
   const { resume, sessionId, forkSession: forks, noSessionPersistence } = flags
   const plain = { readableFolders: [], isNamed: sessionId !== undefined }

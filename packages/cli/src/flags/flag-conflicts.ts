@@ -3,7 +3,7 @@ import { refuseFlagsThatNeed } from './flag-commands.ts'
 import type { Flags } from './flags.ts'
 import { unknownToolWarning } from './tool-names.ts'
 
-/** @throws UsageError for flags that do not go together. */
+/** @throws UsageError for flags that cannot be combined */
 export function checkFlagConflicts(flags: Flags): void {
   checkSessionFlags(flags)
   const isStream = flags.outputFormat === 'stream-json'
@@ -29,7 +29,7 @@ export function checkFlagConflicts(flags: Flags): void {
   }
 }
 
-/** @throws UsageError where a run would pause at its limits: nobody is there who could raise one. */
+/** @throws UsageError for `--on-limit pause` where nobody could raise the limit */
 export function refusePause({ onLimit }: Flags): void {
   if (onLimit !== 'pause') return
   throw new UsageError(
@@ -37,12 +37,12 @@ export function refusePause({ onLimit }: Flags): void {
   )
 }
 
-/** @throws UsageError for more than one session. */
+/** @throws UsageError for more than one session */
 export function checkOneSession(command: string, [, second]: readonly string[]): void {
   if (second !== undefined) throw new UsageError(`halting ${command} takes one session.`)
 }
 
-/** @throws UsageError for more than one. */
+/** @throws UsageError for more than one prompt */
 export function checkOnePrompt([first, second]: readonly string[]): void {
   if (second !== undefined) {
     throw new UsageError(
@@ -72,7 +72,7 @@ function checkSessionFlags({ resume, sessionId, forkSession, noSessionPersistenc
   if (onAsk === 'defer') throw new UsageError('--on-ask defer needs a stored session. Remove --no-session-persistence.')
 }
 
-/** Words of warning about what is accepted and has no effect. */
+/** Warnings about flags that are accepted but have no effect. */
 export function flagWarnings(flags: Flags): readonly string[] {
   const lists = [
     ['--allowedTools', flags.allowedTools],

@@ -5,7 +5,7 @@ import type { AnyFlag, FlagTopic } from './flag-kinds.ts'
 import { flagTable } from './table.ts'
 import { wrapped } from '../io/columns.ts'
 
-/** What help is asked for: the program, `-p`, all flags, the flags of one topic, a command, or a part of one (`sessions show`). */
+/** A help page: the program, `-p`, all flags, the flags of a topic, a command, or a subcommand (`sessions show`). */
 export type HelpPage =
   | { readonly kind: 'program' }
   | { readonly kind: 'prompt' }
@@ -30,7 +30,7 @@ const titles: Readonly<Record<FlagTopic, string>> = {
 /** The topics of flags, in the order of help. */
 export const flagTopics = Object.keys(titles) as readonly FlagTopic[]
 
-/** The text of a page of help, no line wider than `width`. */
+/** The text of a help page, with lines of at most `width` columns. */
 export function helpText(page: HelpPage, width: number): string {
   switch (page.kind) {
     case 'program':
@@ -46,7 +46,7 @@ export function helpText(page: HelpPage, width: number): string {
   }
 }
 
-/** Commands by what a person wants to do. Those that share a line share a summary. */
+/** Commands by task. Commands on the same line share a summary. */
 const tasks: readonly (readonly [
   title: string,
   rows: readonly (readonly [names: readonly Command[], summary?: string])[],
@@ -74,7 +74,7 @@ const starts = [
   ['halting -c, -r [ID]', 'Continue the newest or a given one'],
 ] as const
 
-/** At most 40 lines, also 60 columns wide. */
+/** At most 40 lines, even at a width of 60 columns. */
 function firstScreen(width: number): string {
   const lines = tasks.flatMap(([title, rows]) => [
     `${title}:`,
@@ -110,7 +110,7 @@ function flagsPage(topic: FlagTopic | undefined, width: number): string {
   return `${topicSections(flags, width)}${topic === undefined ? `\n${exitCodesText(width)}` : ''}`
 }
 
-/** Flags under the titles of their topics. */
+/** Flags below the titles of their topics. */
 function topicSections(flags: readonly AnyFlag[], width: number): string {
   return flagTopics
     .map((topic) => {
@@ -128,9 +128,9 @@ function commandPage(command: Command, width: number): string {
   return `${pageHead(help, width)}\nFlags:\n${[...own, ...rows].join('')}${namedFlags(command, width)}${partsLine(command, width)}`
 }
 
-/** The flags that the help of a command describes: its own, and single ones of runs. */
+/** The flags that a command's help describes: its own, and some flags of runs. */
 function describedFlags(command: Command): readonly AnyFlag[] {
-  // `mcp` reads its arguments itself.
+  // `mcp` parses its own flags.
   if (command === 'mcp') return [flagTable.help]
   const { flags = [] } = commandHelp[command]
   const described = new Set([...commandFlags(command), ...flags.map((name) => flagTable[name])])
@@ -149,7 +149,7 @@ function partPage(command: Command, name: string, width: number): string {
 
 function pageHead({ usage, about, examples }: Omit<CommandHelp, 'summary'>, width: number): string {
   const calls = usage.flatMap((call, at) => {
-    // A flag and its value stay on one line.
+    // Keeps a flag and its value on one line.
     const joined = call.replaceAll(/(--[\w-]+) (?=[A-Z])/g, '$1\u00A0')
     const lines = hanging(`${at === 0 ? 'Usage: ' : '       '}halting ${joined}`, 11, width)
     return lines.map((line) => line.replaceAll('\u00A0', ' '))
@@ -158,7 +158,7 @@ function pageHead({ usage, about, examples }: Omit<CommandHelp, 'summary'>, widt
   return [...calls, '', wrapped(about, width), '', `Example${shown.length > 1 ? 's' : ''}:`, ...shown, ''].join('\n')
 }
 
-/** The flags of runs that have an effect on a command, by their names: `halting help flags` describes them. */
+/** Names of the flags of runs that affect a command; `halting help flags` describes them. */
 function namedFlags(command: Command, width: number): string {
   const { topics = [] } = commandHelp[command]
   if (topics.length === 0) return ''
@@ -188,11 +188,11 @@ function withMeaningFor(command: Command, flag: AnyFlag): AnyFlag {
   return meaning === undefined ? flag : { ...flag, meaning, meaningFor: {} }
 }
 
-/** With the commands that alone take it, where `namesCommands` is set. */
+/** One flag; with `namesCommands`, also the commands that alone accept it. */
 function flagRow(flag: AnyFlag, width: number, namesCommands: boolean): string {
   const name = `${flag.names.join(', ')}${flag.kind === 'switch' ? '' : ` ${flag.value}`}`
   if (!namesCommands) return row(name, flag.meaning, width)
-  // Where a flag of runs means another thing to a command, the help of that command has it.
+  // If a flag of runs means something else for a command, that command's help says so.
   const others = Object.entries(flag.commands === undefined ? {} : (flag.meaningFor ?? {})).map(
     ([command, meaning]) => ` With ${command}: ${meaning.charAt(0).toLowerCase()}${meaning.slice(1)}.`,
   )
@@ -200,10 +200,10 @@ function flagRow(flag: AnyFlag, width: number, namesCommands: boolean): string {
   return row(name, `${flag.meaning}${only}${others.length === 0 ? '' : `.${others.join('')}`}`, width)
 }
 
-/** Where a description begins, if the terminal is wide enough. */
+/** The column of descriptions on a wide terminal. */
 const column = 34
 
-/** Under a long name, and everywhere on a narrow terminal, the description has lines of its own. */
+/** Puts the description on its own lines below a long name, and on a narrow terminal. */
 function row(name: string, meaning: string, width: number): string {
   const indent = width < 76 ? 8 : column
   const lines = wrapped(meaning, width - indent).split('\n')
@@ -222,7 +222,7 @@ function exitCodesText(width: number): string {
   return `${notes.flatMap((note) => hanging(note, 2, width)).join('\n')}\n`
 }
 
-/** Lines of at most `width` columns; further lines begin with `indent` blanks. */
+/** Wraps a text to `width` columns; further lines are indented. */
 function hanging(text: string, indent: number, width: number): readonly string[] {
   if (text.length <= width) return [text]
   const [start = ''] = /^ */.exec(text) ?? []

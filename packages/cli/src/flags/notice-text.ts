@@ -3,7 +3,7 @@ import { counted, many, oneLine } from '../io/figures.ts'
 
 type Ignored = (SessionNotice & { readonly kind: 'trust_needed' })['ignored']
 
-/** A notice of a session in the words of the terminal program. */
+/** The text of a session notice for the user. */
 export function noticeText(notice: SessionNotice): string {
   switch (notice.kind) {
     case 'instructions':

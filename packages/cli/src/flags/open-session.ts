@@ -13,23 +13,23 @@ import { applyEnvironment, sessionPorts } from './session-ports.ts'
 import type { SessionTelemetry } from '../telemetry/open-telemetry.ts'
 import { isTrueValue } from '../telemetry/true-value.ts'
 
-/** A session as the frontends of the program show it. */
+/** An open session, for the frontends of the program. */
 export type LiveSession = OpenedSession<Flags>
 
-/** What a frontend gives a session that only it can; flags, settings and the environment have all else. */
+/** What only a frontend can provide; the rest comes from flags, settings and the environment. */
 export interface LiveFrontend extends Omit<
   SessionFrontend,
   'removesOldSessions' | 'onSettings' | 'chooseSession' | 'openListener'
 > {
-  /** The one session of this process: the environment of its settings holds for all of it, and old sessions are removed meanwhile. */
+  /** The process has only this session: its settings change the process environment, and old sessions are removed in the background. */
   readonly isOneShot?: boolean
-  /** Hears the events of its runs, too. */
+  /** Adds a second listener to the events of its runs. */
   readonly openMetrics?: (sessionId: string) => Promise<Telemetry>
 }
 
 /**
- * Opens a session as flags, settings and environment say, in the folder of the program.
- * @throws UsageError, ConfigurationError, PermissionRuleError and SandboxError for what cannot be served.
+ * Opens a session in the program's folder, according to flags, settings and environment.
+ * @throws UsageError, ConfigurationError, PermissionRuleError and SandboxError for invalid options
  */
 export async function openLiveSession(
   flags: Flags,
@@ -69,7 +69,7 @@ function combinedListener(
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Whether the environment asks for telemetry at all. Read at every start: what it asks for in detail is read by `telemetry-settings.ts`. */
+/** Whether the environment turns telemetry on. This runs at every start; `telemetry-settings.ts` reads the details. */
 export function wantsTelemetry(env: Environment): boolean {
   const variable = (name: string): string => env[name]?.trim().toLowerCase() ?? ''
   if (variable('OTEL_SDK_DISABLED') === 'true') return false
@@ -86,7 +86,7 @@ const endpointVariables = [
   'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
 ] as const
 
-/** The telemetry of a session, whose commands have the spans of their calls from then on. Nothing of it is loaded where nobody asks for it. */
+/** Opens the telemetry of a session, and adds the trace context to its commands. Loads nothing if telemetry is off. */
 export async function openSessionTelemetry(
   program: Program,
   { workspace, sessionId }: Pick<Toolbox, 'workspace' | 'sessionId'>,

@@ -8,23 +8,23 @@ import { flagTable } from './table.ts'
 
 export interface ParsedArguments {
   readonly flags: Flags
-  /** What is no flag: the prompt. */
+  /** Arguments that are not flags: the prompt. */
   readonly words: readonly string[]
 }
 
 /** How arguments are read. */
 export interface ParseOptions {
-  /** The command that they are for: a spelling may mean one flag of this command, and another one elsewhere. */
+  /** The command. A spelling can mean one flag for this command and another elsewhere. */
   readonly command?: Command | undefined
-  /** Receives flags that are not in the table, which are then skipped with their value. Without it they are refused. */
+  /** Receives unknown flags, which are skipped with their values. Without it, they are errors. */
   readonly onUnknown?: (flag: string) => void
 }
 
 type Values = { [name in FlagName]?: unknown }
 
 /**
- * Reads arguments by the table: `--flag value`, `--flag=value`, and everything after `--` as words.
- * @throws UsageError for what cannot be read; the message says what is right.
+ * Parses arguments according to the flag table: `--flag value`, `--flag=value`; everything after `--` is a word.
+ * @throws UsageError that says what is valid
  */
 export function parseFlags(argv: readonly string[], { command, onUnknown }: ParseOptions = {}): ParsedArguments {
   const values: Values = {}
@@ -35,23 +35,23 @@ export function parseFlags(argv: readonly string[], { command, onUnknown }: Pars
     else if (isWord(argument)) words.push(argument)
     else if (onUnknown !== undefined && findRow(nameIn(argument)) === undefined) {
       onUnknown(nameIn(argument))
-      // A word behind it is its value: hosts give their prompts on stdin.
+      // The word after it is its value, since hosts send their prompts on stdin.
       if (!argument.includes('=') && rest[0] !== undefined && isWord(rest[0])) rest.shift()
     } else takeFlag(rowFor(argument, command), rest, values)
   }
-  // Every value was made by the reader of its row, and a row reads what `Flags` says.
+  // True: the reader in each row returns the type that `Flags` declares.
   return { flags: values as Flags, words }
 }
 
-/** A flag with its values, or a word; after `--` every argument is a word. */
+/** A flag with its values, or a word. After `--`, every argument is a word. */
 export interface ArgumentGroup {
-  /** Undefined for a word, and for `--`. */
+  /** Undefined for a word and for `--`. */
   readonly flag: FlagName | undefined
-  /** The arguments as they were given. */
+  /** The original arguments. */
   readonly tokens: readonly string[]
 }
 
-/** The arguments of a call that `parseFlags` reads for a run, in groups. @throws UsageError as `parseFlags` does. */
+/** Groups the arguments of a run as `parseFlags` reads them. @throws UsageError like `parseFlags` */
 export function argumentGroups(argv: readonly string[]): readonly ArgumentGroup[] {
   const groups: ArgumentGroup[] = []
   const rest = [...argv]
@@ -69,15 +69,15 @@ export function argumentGroups(argv: readonly string[]): readonly ArgumentGroup[
   return groups
 }
 
-/** A list of points begins with a dash as well: no flag has a space behind it. */
+/** A Markdown list also begins with a dash; a flag is never followed by a space in the same argument. */
 function isWord(argument: string): boolean {
   return argument === '-' || !argument.startsWith('-') || /^-\s/.test(argument)
 }
 
-/** A flag as it was given. */
+/** A flag on the command line. */
 interface FlagArgument {
   readonly given: string
-  /** What stands behind `=`. */
+  /** The text after `=`. */
   readonly inline: string | undefined
   readonly name: FlagName
   readonly flag: AnyFlag
@@ -112,16 +112,16 @@ function rowFor(argument: string, command?: Command): FlagArgument {
   )
 }
 
-/** A flag that begins like this one, the shortest first: `--max-budget` for `--max-budget-usd`. Else the nearest by letters. */
+/** The shortest flag that begins with this text, such as `--max-budget-usd` for `--max-budget`; otherwise the flag with the most similar spelling. */
 function nearestFlag(spelling: string): string | undefined {
   const names = Object.values(flagTable).flatMap((row) => row.names.filter((name) => name.startsWith('--')))
   const longer = spelling.length < 5 ? [] : names.filter((name) => name.startsWith(spelling))
   return longer.toSorted((one, other) => one.length - other.length)[0] ?? nearest(spelling, names)
 }
 
-/** Where a spelling has several rows: that of the command, else that of runs. */
+/** If a spelling has several rows: the row of the command, otherwise that of runs. */
 function findRow(spelling: string, command?: Command): readonly [FlagName, AnyFlag] | undefined {
-  // True: the keys of the table are the names.
+  // True: the keys of the table are the names of flags.
   const rows = Object.entries(flagTable) as (readonly [FlagName, AnyFlag])[]
   const spelled = rows.filter(([, { names }]) => names.includes(spelling))
   return (
@@ -157,12 +157,12 @@ function moreValues(flag: ListFlag, spelling: string, rest: string[]): readonly 
   return more
 }
 
-/** An id is one word: what is more than that is the prompt. */
+/** An optional value is a single word; anything else is the prompt. */
 function isOptionalValue(next: string | undefined): boolean {
   return next !== undefined && !isFlag(next) && /^\S+$/.test(next)
 }
 
-/** Other words that begin with a dash may be values: a system prompt may be a list. */
+/** Other arguments that begin with a dash can be values, such as a system prompt that is a list. */
 function isFlag(argument: string): boolean {
   return argument === '--' || findRow(nameIn(argument)) !== undefined
 }

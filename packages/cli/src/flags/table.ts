@@ -10,8 +10,8 @@ import { clusterFlags } from './rows/cluster.ts'
 import { programFlags } from './rows/program.ts'
 
 /**
- * The one table of flags, with a row for each: parsing, help, which commands take it, and what is said of a typing error follow from it. A flag without a row does not
- * compile.
+ * The single table of flags. Parsing, help, error messages and the commands that accept a flag follow from its rows. A
+ * flag without a row does not compile.
  */
 export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Flags[Name]>> } = {
   ...outputFlags,

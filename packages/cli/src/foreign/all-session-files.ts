@@ -6,8 +6,8 @@ import { whose } from '@halting/agent/session-settings'
 import { foreignFolders } from './find-foreign.ts'
 
 /**
- * Files of the sessions of halting of all folders, and of the programs that flags name.
- * @throws UsageError for the folder of a program that does not exist, or has no session.
+ * Session files of halting in all folders, and of the programs that the flags name.
+ * @throws UsageError if a program's folder does not exist or has no sessions
  */
 export async function filesOfAllFolders(flags: Flags, program: Program): Promise<readonly string[]> {
   const own = (await storedSessions(whose(program), 'all')).map(({ path }) => path)

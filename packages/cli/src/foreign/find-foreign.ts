@@ -15,7 +15,7 @@ import type { Program } from '../program.ts'
 import { whose } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
 
-/** The session of another program, or of this one of them, with this id, or the only one whose id begins so. @throws UsageError for several. */
+/** Finds a session of another program by its ID or the unique beginning of one; `only` limits the program. @throws UsageError if several match */
 export async function findForeignSession(
   id: string,
   program: Program,
@@ -31,7 +31,7 @@ export async function findForeignSession(
   )
 }
 
-/** The folders that flags stand for. @throws UsageError for one that is not there. */
+/** The session folders of the programs that the flags name. @throws UsageError for a folder that does not exist */
 export function foreignFolders({ claudeCode, codex }: Flags, program: Program): readonly string[] {
   return (['claude-code', 'codex'] as const)
     .filter((name) => (name === 'codex' ? codex : claudeCode) === true)
@@ -43,8 +43,8 @@ export function foreignFolders({ claudeCode, codex }: Flags, program: Program): 
 }
 
 /**
- * The session of another program that `--resume ID` means where none of ours is meant.
- * @throws UsageError for one of another folder, and for one that cannot be read.
+ * Finds the session of another program that `--resume ID` means, if no session of halting matches.
+ * @throws UsageError if it belongs to another folder, or cannot be read
  */
 export async function foreignToResume(id: string, program: Program): Promise<ForeignSession | undefined> {
   const lowerCaseId = id.toLowerCase()

@@ -4,15 +4,15 @@ import type { Program } from '../program.ts'
 import { type AnySession, type PricesFor, sessionsInFiles, type ManySessions } from '@halting/analysis/sessions'
 import { pricesFor } from './session-prices.ts'
 
-/** Where they are, and what is read of each. */
+/** How to find and read sessions. */
 interface SessionReaders<Session> {
-  /** The files, where no cluster is named. */
+  /** The session files, if no cluster is named. */
   readonly files: () => Promise<readonly string[]>
   readonly ofFile: (path: string, prices: PricesFor, together: ReadTogether) => Promise<Session>
   readonly ofCluster: (session: AnySession) => Session
 }
 
-/** Those of a cluster, or of files. */
+/** Opens a set of sessions: those of a cluster, or those in files. */
 export async function openSessionSet<Session>(
   flags: Flags,
   words: readonly string[],

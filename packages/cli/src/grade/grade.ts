@@ -16,7 +16,7 @@ import { fitted } from '../io/columns.ts'
 
 const gradeWords = ['good', 'bad', 'none'] as const
 
-/** `halting grade [SESSION] [good|bad|none]`: what a person says of a run, stored; without a grade, what is known of each run. Asks no model. */
+/** `halting grade [SESSION] [good|bad|none]`: stores the user's grade of a run; without a grade, lists the grades of all runs. Makes no request. */
 export async function grade(flags: Flags, words: readonly string[], program: Program): Promise<number> {
   const request = parseWords(words)
   const path = await sessionPath(request, flags, program)
@@ -58,7 +58,7 @@ function parseWords(words: readonly string[]): GradeRequest {
   )
 }
 
-/** A word alone that is no session may be a grade that there is not. */
+/** If a single word is neither a session nor a grade, the error lists the grades. */
 async function sessionPath({ session, grade: given }: GradeRequest, flags: Flags, program: Program): Promise<string> {
   try {
     return await findGradedFile(session, flags, program)
@@ -82,7 +82,7 @@ async function findGradedFile(session: string | undefined, flags: Flags, program
   )
 }
 
-/** From 0: the newest where none is named. */
+/** The index of the run to grade (default: the newest). */
 function runIndex({ runs, sessionId }: AnySession, { run = runs.length }: Flags): number {
   if (runs.length === 0) throw new UsageError(`Session ${sessionId} has no runs yet.`)
   if (run > runs.length) throw new UsageError(`Session ${sessionId} has no run ${run}. Its runs: 1 to ${runs.length}.`)
@@ -121,15 +121,15 @@ function confirmationText(noted: NewGrade['grade'], hadGrade: boolean, run: stri
   return hadGrade ? `Removed the grade of ${run}` : `There was no grade to remove: ${run}`
 }
 
-/** A run of a session, and how it came out. JSON. */
+/** A run of a session and its grade. JSON. */
 interface ListedRun {
-  /** Counts from 1. */
+  /** Counted from 1. */
   readonly run: number
   readonly runId: string
   readonly prompt: string
-  /** Null for one that did not end. */
+  /** Null if the run has not ended. */
   readonly ending: string | null
-  /** It was made in another session, where it counts. */
+  /** The run was copied from another session, and counts there. */
   readonly isCopy: boolean
   readonly grade: RunGrade | null
 }
@@ -142,7 +142,7 @@ interface ListedGrades {
   readonly runs: readonly ListedRun[]
 }
 
-/** A line for each run: its grade and who gave it, how it ended, and what was asked. */
+/** One line per run: its grade and who gave it, how it ended, and its prompt. */
 function gradesText({ sessionId, runs }: ListedGrades, width: number): string {
   const rows = runs.map(({ run, grade, isCopy, ending, prompt }) => {
     const says = isCopy ? 'a copy, graded where it was made' : gradeText(grade)

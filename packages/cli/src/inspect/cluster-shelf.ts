@@ -21,22 +21,25 @@ import { terminalOf } from '@halting/analysis/why'
 import { inspectedSession } from '@halting/analysis/sessions'
 import { plainWhyText } from './plain-why-text.ts'
 
-/** Sessions of a page, and of each further one. */
+/** Number of sessions on the first page, and on each further page. */
 const firstPage = 200
 const furtherPage = 500
-/** More are not asked again with each look: those that fall out of the front are forgotten. */
+/** Maximum number of listed sessions; older ones are dropped from the list. */
 const maxListed = 5_000
-/** Sessions whose records stay, for what comes behind them. */
+/** Number of sessions whose records are cached, so that only new records are read. */
 const maxCachedSessions = 3
 
 interface ListedEntry extends Entry {
   readonly session: ListedSession
 }
 
-/** Where what is stored of a session is: with that, the engine looks through nothing else. */
+/** By session, the engine partition that stores it, so that the engine searches only that one. */
 type Partitions = Map<string, string>
 
-/** The sessions of a cluster, or those that are named: the front of its list, and further pages when somebody asks. A row is made of what the list tells; records are read of a session that is shown. */
+/**
+ * The sessions of a cluster, or the named ones. Shows the front of the list, and more pages on request. Rows come from
+ * the list; records are read only when a session is shown.
+ */
 export class ClusterShelf implements Shelf<ListedEntry> {
   readonly title: string
   readonly pauseMs = 3_000
@@ -48,14 +51,14 @@ export class ClusterShelf implements Shelf<ListedEntry> {
   #wanted = firstPage
   #total = 0
   readonly #partitions: Partitions = new Map()
-  /** By session, the one that was read last at the end. */
+  /** By session, in the order in which they were last read. */
   readonly #records = new Map<string, readonly StepRecord[]>()
 
-  /** @throws UsageError for a cluster that does not answer, and for a session that it does not have. */
+  /** @throws UsageError if the cluster does not answer, or does not have a named session */
   static async open(flags: Flags, words: readonly string[], program: Program): Promise<ClusterShelf> {
     const shelf = new ClusterShelf(flags, words, program)
     const there = new Set((await shelf.look()).map(({ key }) => key))
-    // Asking for it says what is the matter with it.
+    // Reading the session reports why it is missing.
     for (const word of words) if (!there.has(word)) await readClusterSession(flags, word, program)
     return shelf
   }
@@ -65,7 +68,7 @@ export class ClusterShelf implements Shelf<ListedEntry> {
     this.#named = words
     this.#program = program
     this.#grading = watchedGradingSources(program)
-    // Whoever asks may have put a name and a password into the address.
+    // The address may contain a user name and a password.
     this.title = `The cluster at ${new URL(flags.cluster ?? '').origin}`
   }
 
@@ -83,7 +86,7 @@ export class ClusterShelf implements Shelf<ListedEntry> {
     const limit = named ? this.#named.length : Math.min(maxListed, Math.max(this.#wanted, this.#listed.size))
     const { sessions, total } = await this.#page({ limit, ...(named && { ids: this.#named }) })
     const listed = new Map(sessions.map((session) => [session.sessionId, session]))
-    // What changed moved to the front, and something else out of the page: it is listed still, unless it is gone.
+    // A session that moved out of the page is still listed, unless it was deleted.
     const droppedIds = named ? [] : [...this.#listed.keys()].filter((id) => !listed.has(id))
     if (droppedIds.length > 0 && listed.size < maxListed)
       for (const session of (await this.#page({ limit: maxListed, ids: droppedIds })).sessions)
@@ -164,7 +167,7 @@ export class ClusterShelf implements Shelf<ListedEntry> {
     return { ...inspected, withTexts }
   }
 
-  /** What came behind the records that are here already; all of them where that is another session of the same name. */
+  /** Reads the records that are not cached; all of them if the session was replaced by another one with the same ID. */
   async #recordsOf({ sessionId, records: count }: ListedSession): Promise<Awaited<ReturnType<typeof queryRecords>>> {
     const cached = this.#records.get(sessionId) ?? []
     const before = cached.length <= count ? cached : []
@@ -179,7 +182,7 @@ export class ClusterShelf implements Shelf<ListedEntry> {
 
   #argumentsOf({ sessionId }: Entry): string {
     const { cluster = '' } = this.#flags
-    // Whoever begins a session in a cluster chooses its id.
+    // Session IDs come from clients and may begin with a dash.
     return shellQuoted(['--cluster', cluster, ...(sessionId.startsWith('-') ? ['--'] : []), sessionId])
   }
 }

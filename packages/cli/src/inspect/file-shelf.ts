@@ -13,16 +13,16 @@ import { whose } from '@halting/agent/session-settings'
 import { resumeHint } from '../why/resume-hint.ts'
 import { plainWhyText } from './plain-why-text.ts'
 
-/** The files of sessions that flags and words name. @throws UsageError for names that name nothing. */
+/** Opens the session files that the flags and words name. @throws UsageError for a name without sessions */
 export async function openFileShelf(flags: Flags, words: readonly string[], program: Program): Promise<FileShelf> {
   const named = flags.all === true ? [] : [...words, ...foreignFolders(flags, program)]
-  // What another command has to be told to know the same prices; ours have theirs on record.
+  // Flags with which another command finds the same prices. Sessions of halting have their prices on record.
   const ofPrices = priceFlags(flags, program)
   const find = filesToShow(named, flags, program)
   let found: FoundFiles | undefined = { paths: await find(), at: performance.now() }
   return new FileShelf({
     title: shelfTitle(named, flags, program),
-    // What was found a moment ago is not looked for again: of many sessions that is half of a start.
+    // Reuses a result that is not older than two seconds, since searching takes half of the start with many sessions.
     find: () => {
       const previous = found
       found = undefined

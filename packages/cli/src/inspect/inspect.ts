@@ -13,7 +13,10 @@ import { UsageError } from '../usage-error.ts'
 import { ShelfSource, type OpenShelf } from '@halting/analysis/view'
 import { spawn } from 'node:child_process'
 
-/** `halting inspect [SESSION|FOLDER|FILE …]`: a page over sessions, for this machine alone, until Ctrl-C; with `--output FILE` one session as a file. Changes nothing. */
+/**
+ * `halting inspect [SESSION|FOLDER|FILE …]`: serves a page about sessions to this machine until Ctrl-C; with `--output
+ * FILE`, writes one session as a page.
+ */
 export async function inspect(flags: Flags, words: readonly string[], program: Program): Promise<number> {
   refuseConflicts(flags, words)
   if (flags.output !== undefined) return exportOne(flags.output, flags, words, program)
@@ -40,7 +43,7 @@ export async function inspect(flags: Flags, words: readonly string[], program: P
   return 0
 }
 
-/** @throws UsageError for flags that do not go together. */
+/** @throws UsageError for flags that cannot be combined */
 function refuseConflicts(flags: Flags, [word]: readonly string[]): void {
   if (flags.force === true && flags.output === undefined) throw new UsageError('--force requires --output FILE.')
   for (const [flag, given] of [
@@ -64,7 +67,7 @@ function refuseConflicts(flags: Flags, [word]: readonly string[]): void {
     throw new UsageError('--output writes a file and starts no server: leave out --open and --port.')
 }
 
-/** Shelves name what is wrong with what a person asked for by usage errors. */
+/** Shelves report problems of the user's request as usage errors. */
 function isUsageError(error: unknown): boolean {
   return error instanceof UsageError
 }
@@ -78,7 +81,7 @@ async function shelfFor(flags: Flags, words: readonly string[], program: Program
   return new ShelfSource(await openFileShelf(flags, words, program), isUsageError)
 }
 
-/** Where a session stands that is named alone: its newest run. '' for many. @throws UsageError for one that cannot be read. */
+/** The page address of the newest run if a single session is named; '' for several. @throws UsageError if the session cannot be read */
 async function addressOfSession(source: OpenShelf, words: readonly string[]): Promise<string> {
   const key = words.length === 1 ? await source.onlyKey() : undefined
   if (key === undefined) return ''
@@ -121,7 +124,7 @@ function problemText(error: unknown): string {
   return error instanceof HaltingError ? message : `internal error: ${message}`
 }
 
-/** Resolves when the person, or the system, ends the program; at a second signal it is gone at once. */
+/** Resolves at the first signal. The second one ends the program at once. */
 function waitForSignal(): Promise<void> {
   const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   return new Promise((resolve) => {
@@ -133,21 +136,21 @@ function waitForSignal(): Promise<void> {
   })
 }
 
-/** What opens an address in the person's browser. */
+/** The command that opens an address in the browser. */
 function openerFor(platform: NodeJS.Platform): readonly [command: string, ...args: string[]] {
   if (platform === 'darwin') return ['open']
-  // What stands first in quotes is a title.
+  // `start` takes the first quoted argument as a window title.
   return platform === 'win32' ? ['cmd', '/c', 'start', ''] : ['xdg-open']
 }
 
-/** Opens the address in a browser. Rejects where that cannot be begun; what becomes of it is for the person to see. */
+/** Opens the address in a browser. Rejects if the command cannot be started; later failures are not reported. */
 function openBrowser(url: string, env: Readonly<Record<string, string | undefined>>): Promise<void> {
   const [command, ...args] = openerFor(process.platform)
   return new Promise((resolve, reject) => {
     const opener = spawn(command, [...args, url], { env, detached: true, stdio: 'ignore' })
     opener.once('error', reject)
     opener.once('spawn', resolve)
-    // The browser stays when the program leaves.
+    // The browser continues when the program exits.
     opener.unref()
   })
 }

@@ -10,7 +10,7 @@ import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { pageFor } from '../io/page.ts'
 
-/** `halting models [PART]`: the models that are known, with sizes, prices and where a key is found. Asks nobody. */
+/** `halting models [PART]`: lists known models with sizes, prices and where a key was found. Makes no request. */
 export async function listModels(flags: Flags, [part]: readonly string[], program: Program): Promise<number> {
   const { output, env } = program
   const run = await readModelSources(flags, program)
@@ -32,7 +32,7 @@ export async function listModels(flags: Flags, [part]: readonly string[], progra
   return 0
 }
 
-/** Models that the API in force does not have. */
+/** Says why models are hidden that the configured API does not serve. */
 function hiddenModelsText(hidden: readonly KnownModel[]): string {
   const names = hidden.map(({ name }) => name).join(', ')
   return (
@@ -47,7 +47,7 @@ function matches(part: string | undefined, ...names: readonly string[]): boolean
 
 type ModelSources = Pick<RunSettings, 'settings' | 'env'>
 
-/** What says which models there are. Settings that are not right take nothing from the list. */
+/** Reads the settings that define models. Invalid settings are reported, and only built-in models are listed. */
 async function readModelSources(flags: Flags, program: Program): Promise<ModelSources> {
   try {
     return await settingsFor(flags, program)
@@ -58,7 +58,7 @@ async function readModelSources(flags: Flags, program: Program): Promise<ModelSo
   }
 }
 
-/** Models that settings name behind provider packages. */
+/** Models of provider packages that the settings name. */
 function aliasesOf({ settings }: ModelSources): readonly PricedAlias[] {
   return listedAliases(settings).map((alias) => ({ ...alias, price: priceOfModel(alias.name, settings) }))
 }

@@ -33,7 +33,7 @@ import type { Program } from '../program.ts'
 import { createLoopReport, type LoopReport } from './loop-report.ts'
 import { checkBound, continuesLoop, flagsWith, recordedFlags, termsOf } from './loop-terms.ts'
 
-/** `halting loop`: a prompt again and again in one session, until a bound, a goal or an ending ends it. Returns the exit code. */
+/** `halting loop`: repeats a prompt in one session until a bound, a goal or an ending stops it. Returns the exit code. */
 export async function loop(given: Flags, words: readonly string[], program: Program): Promise<number> {
   refusePause(given)
   if (given.resume === '') {
@@ -54,7 +54,7 @@ export async function loop(given: Flags, words: readonly string[], program: Prog
       confinesEdits: true,
       isOneShot: true,
       runLimit: runLimitOfPrint,
-      // A round that an earlier process left open is continued, and not closed by a prompt.
+      // An unfinished round of an earlier process is resumed, so no new prompt must end it.
       firstPrompt: before === undefined ? terms.prompt : '',
       written: promptArgument,
       ready: async () => void (interruption = watchInterruption(program.output)),
@@ -66,7 +66,7 @@ export async function loop(given: Flags, words: readonly string[], program: Prog
       const record: StoredLoop = {
         id: before?.id ?? newLoopId(),
         startedAtMs: before?.startedAtMs ?? Date.now(),
-        // Goals of settings are the loop's from here on.
+        // Goals from settings become part of the loop's record.
         terms: { ...terms, ...(until !== undefined && { until }) },
       }
       return await runLoop({ live, record, isNew: before === undefined, program, interruption, promptArgument })
@@ -78,19 +78,19 @@ export async function loop(given: Flags, words: readonly string[], program: Prog
   }
 }
 
-/** The session that the flags name, and the loop that is on its record. */
+/** The session that the flags name, and its recorded loop. */
 async function chooseLoop(
   given: Flags,
   program: Program,
 ): Promise<{ readonly flags: Flags; readonly stored: StoredLoop | undefined }> {
   const isNamed = given.resume !== undefined || given.continue === true
-  // A copy is a session of its own.
+  // A copy is a new session without a loop.
   if (!isNamed || given.forkSession === true) return { flags: given, stored: undefined }
   const { env } = await settingsFor(given, program, runLimitOfPrint)
   const { sessionId } = await chooseSession(given, { ...program, env })
   const stored = await readLoop({ ...whose({ cwd: program.cwd, env }), sessionId })
   const { continue: isNewest, ...others } = given
-  // Another session may be the newest one by the time that this one is opened.
+  // Pins the session, since another one could become the newest before it is opened.
   return { flags: isNewest === true ? { ...others, resume: sessionId } : given, stored }
 }
 
@@ -129,7 +129,7 @@ interface DriveOptions {
   readonly adopt: (() => void) | undefined
 }
 
-/** Resolves with how the loop ended. Rejects with what broke a round, or a report. */
+/** Resolves with the end of the loop. Rejects with the error that broke a round or the report. */
 function driveLoop(
   { live, record, interruption }: RunningLoop,
   { past, report, adopt }: DriveOptions,
@@ -144,7 +144,7 @@ function driveLoop(
         session.interrupt()
       }
     }
-    // Before the loop hears of it: a run is reported before what follows it is.
+    // Registered before the loop's own listener, so that a run is reported before its consequences.
     session.listen((event) => guardReport(() => report.onSession(event)))
     const promptLoop = new PromptLoop({
       session,
@@ -163,7 +163,7 @@ function driveLoop(
       },
     })
     const interrupt = (): void => {
-      // True: whoever aborts it says why in these words.
+      // True: the signal is always aborted with one of these causes.
       if (promptLoop.view.phase === 'round') session.interrupt({ because: interruption.signal.reason as AbortCause })
       else
         promptLoop.stop({
@@ -178,7 +178,10 @@ function driveLoop(
   })
 }
 
-/** What continues the round that is on record as the last: its run, where that did not end, or where its calls have an answer now. @throws UsageError where they have none. */
+/**
+ * How to resume the last recorded round: an unfinished run, or a run whose pending calls have been answered.
+ * @throws UsageError if they have no answers
+ */
 async function runToAdopt({ live, program }: RunningLoop, past: PastRounds): Promise<Ask | undefined> {
   const { session, journal, run } = live
   if (journal === undefined) return undefined
@@ -213,14 +216,14 @@ async function linesAfterRuns({ verbose }: Flags): Promise<(message: SdkMessage)
   return (message) => afterLines(message, verbose === true)
 }
 
-/** The arguments of this call for a run in the session of the loop: what is the loop's own is left out. */
+/** The arguments of this call without the flags of loops, for a single run in the session. */
 function withoutLoopFlags(argv: readonly string[]): readonly string[] {
   return argumentGroups(argv).flatMap(({ flag, tokens }) =>
     flag === undefined || flag === 'every' || flag === 'rounds' || flag === 'loopTime' ? [] : tokens,
   )
 }
 
-/** The command that continues a loop which a person stopped, or which can go on once somebody has repaired what ended it; '' for any other. */
+/** The command that continues a loop that a user stopped, or whose problem can be fixed; otherwise ''. */
 function continueCommand({ because, exitCode }: LoopEnd, { live, program }: RunningLoop): string {
   if (live.journal === undefined || because === 'goal_met' || because === 'rounds' || because === 'time') return ''
   if (exitCode === 0) return ''

@@ -2,7 +2,7 @@ import { type McpScope, mcpScopes } from '@halting/policy'
 import { nearest } from '../flags/nearest.ts'
 import { UsageError } from '../usage-error.ts'
 
-/** What stands behind `halting mcp`. Read by itself: what belongs to a server's command looks like flags too. */
+/** The arguments after `halting mcp`. They have their own parser, since arguments of a server's command look like flags, too. */
 export interface McpArguments {
   readonly words: readonly string[]
   readonly scope?: McpScope
@@ -12,7 +12,7 @@ export interface McpArguments {
   readonly json: boolean
   readonly trust: boolean
   readonly help: boolean
-  /** Of `login`: no browser is opened. */
+  /** For `login`: opens no browser. */
   readonly noBrowser: boolean
   readonly clientId?: string
   readonly callbackPort?: number
@@ -144,7 +144,7 @@ function oneOf<Choice extends string>(flag: string, given: string, choices: read
 function addPair(flag: string, given: string, mark: '=' | ':', into: Record<string, string>): void {
   const at = given.indexOf(mark)
   const name = given.slice(0, at).trim()
-  // A value may be a key: it is not repeated.
+  // The value may be a key, so the message does not repeat it.
   if (at < 1 || name === '') throw new UsageError(`${flag} takes NAME${mark === '=' ? '=VALUE' : ': VALUE'}.`)
   into[name] = mark === ':' ? given.slice(at + 1).trim() : given.slice(at + 1)
 }

@@ -14,7 +14,7 @@ import { sessionPorts, type RunSettings, settingsFor } from '../flags/session-po
 import { UsageError } from '../usage-error.ts'
 import { isAddress, type McpArguments, readMcpArguments } from './arguments.ts'
 
-/** `halting mcp`: the servers of the Model Context Protocol that sessions in this folder have. */
+/** `halting mcp`: manages the MCP servers of sessions in this folder. */
 export async function mcp(argv: readonly string[], program: Program): Promise<number> {
   const parsed = readMcpArguments(argv)
   if (argv.length === 0 || parsed.help) {
@@ -104,7 +104,7 @@ async function get({ json, trust }: McpArguments, name: string, program: Program
   return row.status?.status === 'connected' ? 0 : 1
 }
 
-/** The server as a session would have it: one of a project that nobody trusts is none. */
+/** The server as a session would use it. Servers of an untrusted project are not included. */
 async function entryNamed({ trust }: McpArguments, name: string, program: Program): Promise<McpServerEntry> {
   const run = await settingsFor({ ...(trust && { trust }) }, program)
   const { settings } = run
@@ -117,7 +117,7 @@ async function entryNamed({ trust }: McpArguments, name: string, program: Progra
   return entry
 }
 
-/** With the environment that the settings make of that of the program. */
+/** Session ports with the environment that results from the settings. */
 function portsForRun({ choices, env }: RunSettings, program: Program): SessionPorts {
   return sessionPorts({ ...program, env }, choices)
 }
@@ -131,7 +131,7 @@ function unknownServerText(name: string, { ignored }: RunSettings): string {
   return `No MCP server named ${oneLine(name, 60)}.${why}`
 }
 
-/** Connects to each, as a session would, and lets it go again. */
+/** Connects to each server as a session would, and disconnects again. */
 async function connectServers(run: RunSettings, program: Program, only?: string): Promise<readonly ServerRow[]> {
   const { settings } = run
   const wanted = (settings.mcpServers ?? []).filter(({ name }) => only === undefined || name === only)
@@ -165,7 +165,7 @@ function serverTarget({ command, args, url }: JsonObject): string {
   return [command, ...(Array.isArray(args) ? args : [])].filter((part) => typeof part === 'string').join(' ')
 }
 
-/** Values of variables and headers may be keys. */
+/** Hides values of variables and headers, which may be keys. */
 function displayServer(server: JsonObject): JsonObject {
   const hidden = Object.entries(server).map(([field, value]) => {
     if ((field !== 'env' && field !== 'headers') || !isJsonObject(value)) return [field, value] as const
@@ -236,7 +236,7 @@ async function addServer(scope: McpScope, name: string, server: JsonObject, prog
   const { output } = program
   if (!/^[\w-]{1,60}$/.test(name) || validServerName(name) === '')
     throw new UsageError('Server names consist of at most 60 letters, digits, - and _.')
-  // Variables are put in when it is started; they need not be set here.
+  // Variables are inserted when the server starts, so any value is valid here.
   const read = readMcpServer(server, new Proxy({}, { get: () => 'http://variable' }))
   if ('problem' in read) throw new UsageError(`Not a valid server: ${read.problem}.`)
   const owner = ownerOf(program)

@@ -7,7 +7,7 @@ import { watchInterruption } from '../headless/interruption.ts'
 import { openModels, standingOptions, whose } from '@halting/agent/session-settings'
 import { sessionPorts, type RunSettings } from '../flags/session-ports.ts'
 
-/** A dream that a person asks for, with the small model where there is one. `end` is undefined where a bound came before it. */
+/** Consolidates the notes once, with the small model if there is one. `end` is undefined if a limit ended it first. */
 export async function dreamOnce(
   run: RunSettings,
   place: MemoryPlace,

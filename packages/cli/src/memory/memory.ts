@@ -21,7 +21,7 @@ import { UsageError } from '../usage-error.ts'
 
 const subcommands = ['list', 'show', 'forget', 'dream'] as const
 
-/** `halting memory`: the notes of this folder. Only `dream` asks a model. */
+/** `halting memory`: shows and changes the notes of this folder. Only `dream` makes requests. */
 export async function memory(
   given: Flags,
   [subcommand = 'list', ...words]: readonly string[],
@@ -117,7 +117,7 @@ async function forget(command: MemoryCommand): Promise<number> {
     throw new UsageError('halting memory forget takes the IDs of notes. halting memory lists them.')
   const there = await readNotes(command)
   const ids = new Set(placedNotes(there).map(({ note }) => note.id))
-  // All of them or none: a slip of the pen is not half carried out.
+  // Deletes all of the notes or none, so that a typo has no partial effect.
   const unknownId = words.find((word) => !ids.has(word))
   if (unknownId !== undefined) throw unknownNameError(unknownId, there)
   const { gone, left } = await holdingMemory(place, (locked) => forgetNotes(locked, new Set(words)))
@@ -161,7 +161,7 @@ async function dreamNow(command: MemoryCommand): Promise<number> {
 async function undo({ run, place, words, program }: MemoryCommand): Promise<number> {
   if (words.length > 1 || words[0] !== 'undo') throw new UsageError('halting memory dream takes no arguments, or undo.')
   const { output } = program
-  // Where there is no memory, none is made.
+  // Locking would create a memory folder, so this checks first.
   const undone: Undone = existsSync(place.path) ? await holdingMemory(place, undoDream) : { kind: 'nothing' }
   if (wantsJson(run.choices)) output.out(`${JSON.stringify(undone)}\n`)
   switch (undone.kind) {
@@ -182,7 +182,7 @@ async function undo({ run, place, words, program }: MemoryCommand): Promise<numb
   }
 }
 
-/** What `--json` tells of a memory. */
+/** The JSON of a memory. */
 function memoryJson(
   { topics, problems }: Memory,
   { path }: MemoryPlace,
@@ -205,7 +205,7 @@ function noteJson({ id, text, date, sources }: Note, topic: string): { readonly 
   return { id, topic, date, text, sources: from }
 }
 
-/** A line for each topic, and one for each note. */
+/** One line per topic and per note. */
 function memoryText({ topics }: Memory, width: number): string {
   return topics
     .flatMap(({ name, description, notes }) => [
@@ -216,7 +216,7 @@ function memoryText({ topics }: Memory, width: number): string {
     .join('')
 }
 
-/** All of a note, and where it comes from. */
+/** The full text of a note and its sources. */
 function noteText({ id, text, date, sources }: Note, topic: string): string {
   const from = sources.map(
     ({ sessionId, messageId }) => `  from message ${printable(messageId)} of session ${printable(sessionId)}\n`,

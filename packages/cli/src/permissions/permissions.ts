@@ -13,8 +13,8 @@ const maxPartColumns = 60
 const maxTextLength = 200
 
 /**
- * `halting permissions COMMAND`: what would become of a command of bash, part by part. Runs nothing, needs no key.
- * Exit code 0 when it would run by itself, 1 when it asks or is denied.
+ * `halting permissions COMMAND`: prints whether a Bash command would be allowed, part by part. Runs nothing and needs no
+ * key. The exit code is 0 if it would run without asking, otherwise 1.
  */
 export async function explainPermissions(
   flags: Flags,

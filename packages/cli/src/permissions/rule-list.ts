@@ -3,27 +3,27 @@ import { homeFolder, removeStoredRule, type Behavior, type StoredRule } from '@h
 import type { LiveSession } from '../flags/open-session.ts'
 import { settingsFor } from '../flags/session-ports.ts'
 
-// Loaded when somebody looks at the rules of a session.
+// Loaded only when somebody views the rules of a session.
 
-/** A permission rule of a session, with where it is written. */
+/** A permission rule of a session and its source. */
 export interface ListedRule {
   readonly behavior: Behavior
-  /** As it is written: `Bash(npm test *)`. */
+  /** The original text: `Bash(npm test *)`. */
   readonly rule: string
-  /** The settings file, the flag, or the session, for a person to read. */
+  /** The settings file, the flag, or the session, for display. */
   readonly place: string
-  /** Whether it decides about calls now. What was written into a file meanwhile counts from the next session on. */
+  /** Whether the rule applies now. Changes of files apply from the next session on. */
   readonly isInForce: boolean
   readonly origin:
     | { readonly type: 'file'; readonly stored: StoredRule }
     | { readonly type: 'session' }
-    /** It cannot be removed here, and why. */
+    /** The rule cannot be removed here; `why` says why. */
     | { readonly type: 'fixed'; readonly why: string }
 }
 
 type SessionWithRules = Pick<LiveSession, 'run' | 'toolbox' | 'journal' | 'session'>
 
-/** All rules of a session, in the order in which they decide: deny, ask, allow. Settings files are read anew. */
+/** All rules of a session in order of precedence: deny, ask, allow. Reads the settings files again. */
 export async function listRules(live: SessionWithRules): Promise<readonly ListedRule[]> {
   const { run, session } = live
   const { cwd } = session.snapshot
@@ -53,9 +53,9 @@ export async function listRules(live: SessionWithRules): Promise<readonly Listed
 }
 
 /**
- * Removes a rule where it is written; an allow rule stops to count at once.
- * @returns What a person should know: what was removed, and what still holds.
- * @throws ConfigurationError for a file that cannot be changed.
+ * Removes a rule from its source. An allow rule stops applying at once.
+ * @returns A message that says what was removed, and what still applies
+ * @throws ConfigurationError if the file cannot be changed
  */
 export async function removeRule(listed: ListedRule, live: SessionWithRules): Promise<string> {
   const { behavior, rule, origin, place } = listed
@@ -102,7 +102,7 @@ function flagRules(behavior: Behavior, flag: string, rules: readonly string[] = 
   }))
 }
 
-/** What an earlier process of the session learned for all of it, while no call was judged in this one. */
+/** Rules that an earlier process of the session learned. They apply although no call was judged in this process yet. */
 function learnedBefore({
   journal,
 }: Pick<SessionWithRules, 'journal'>): Parameters<SessionWithRules['toolbox']['permissions']['rules']>[0] {

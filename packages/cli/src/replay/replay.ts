@@ -7,7 +7,7 @@ import { findSessionFile } from '../stored-sessions/find-session.ts'
 import type { AnySession } from '@halting/analysis/sessions'
 import { replayLines, type ReplayLine } from '@halting/analysis/view'
 
-/** `halting replay [SESSION|FILE]`: what happened in a session, a line for each step, from its record alone. */
+/** `halting replay [SESSION|FILE]`: lists the steps of a session, one line each, from its records. */
 export async function replaySession(flags: Flags, [session]: readonly string[], program: Program): Promise<number> {
   const { output } = program
   const { runs, sessionId } = await sessionToReplay(flags, session, program)
@@ -32,7 +32,7 @@ async function sessionToReplay(flags: Flags, session: string | undefined, progra
   return readClusterSession(flags, session, program)
 }
 
-/** A record type as a person reads it; other steps keep their name. */
+/** Display names of record types; other steps keep their names. */
 const stepNames: Readonly<Record<string, string>> = {
   start: 'run',
   said: 'text:',
@@ -54,7 +54,7 @@ function lineOf({ atMs, what, text }: ReplayLine, width: number): string {
   return `${moment}  ${oneLine(`${step} ${shown}`, width - moment.length - 2)}`
 }
 
-/** `next_turn (agent:1)` in words. */
+/** Describes an iteration such as `next_turn (agent:1)`. */
 function iterationLine(text: string): string {
   const [transition = '', ...scope] = text.split(' ')
   const reminder = transition === 'no_progress_nudge' ? ' (last reminder)' : ''

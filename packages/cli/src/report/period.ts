@@ -5,8 +5,9 @@ import type { Period } from '@halting/analysis/report'
 const defaultDays = 7
 
 /**
- * What flags say. Days and weeks ago count from the beginning of that day. Where nothing is named the last seven days count.
- * @throws UsageError for an end that is not behind the beginning.
+ * The period that the flags select. Ages in days and weeks count from the start of that day (default: the last seven
+ * days).
+ * @throws UsageError if the end is not after the start
  */
 export function reportPeriod(
   { since, untilDate: until }: Pick<Flags, 'since' | 'untilDate'>,
@@ -21,7 +22,7 @@ export function reportPeriod(
   return { since: from, until: to }
 }
 
-/** In milliseconds since 1970. `more` days later, where it names a day: that day is in what it ends. */
+/** The time in milliseconds since 1970. For a day, `more` adds days, so that the end of a period includes its last day. */
 export function resolveMoment(moment: NamedMoment, now: number, more: 0 | 1 = 0): number {
   switch (moment.kind) {
     case 'moment':
@@ -34,13 +35,13 @@ export function resolveMoment(moment: NamedMoment, now: number, more: 0 | 1 = 0)
   }
 }
 
-/** The beginning of a day, in the time zone of this machine. */
+/** The start of the day that was `days` ago, in the local time zone. */
 function startOfDayAgo(days: number, now: number): number {
   const today = new Date(now)
   return startOfDay(today.getFullYear(), today.getMonth(), today.getDate() - days)
 }
 
-/** In the time zone of this machine. `new Date` takes the year 50 for 1950. */
+/** The start of a day in the local time zone. `new Date(50, …)` would mean 1950. */
 function startOfDay(year: number, month: number, day: number): number {
   const date = new Date(2000, 0, 1)
   date.setFullYear(year, month, day)

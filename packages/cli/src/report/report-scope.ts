@@ -12,21 +12,18 @@ import { whose } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
 import { isBelow } from '@halting/analysis/report'
 
-/** Which sessions a report is of. */
+/** The sessions that a report covers. */
 export interface ReportScope {
-  /** In words: `of this folder`. */
+  /** A description: `of this folder`. */
   readonly of: string
-  /** Somebody said which: then all that is kept of it counts, and not the last days alone. */
+  /** Whether the user named them: then the report covers all of their runs, not only the last days. */
   readonly isNamed: boolean
   readonly files: readonly string[]
-  /** Sessions that worked elsewhere are no part of it; '' for any. */
+  /** Only sessions that worked below this folder; '' for all. */
   readonly below: string
 }
 
-/**
- * Those of this folder where nothing is said; of all folders; of a folder and what is below it; or those that are named.
- * @throws UsageError where nothing is kept there.
- */
+/** Finds the sessions of a report: of this folder by default, of all folders, below one folder, or named ones. @throws UsageError if there are none */
 export async function reportScope(flags: Flags, words: readonly string[], program: Program): Promise<ReportScope> {
   const { all = false, claudeCode = false, codex = false } = flags
   const others = claudeCode || codex
@@ -47,7 +44,7 @@ export async function reportScope(flags: Flags, words: readonly string[], progra
   const path = resolve(program.cwd, folder)
   if (more.length === 0 && (await stat(path).catch(() => undefined))?.isDirectory() === true) {
     const own = await sessionsBelow(path, program)
-    // Files of other programs do not tell in their names where they worked: all are read.
+    // File names of other programs do not contain the folder, so all of their files are read.
     const foreign = others ? await findSessionFiles(foreignFolders(flags, program), program) : []
     if (own.length > 0 || others)
       return { of: `of ${displayFolder(path, program)}`, isNamed: true, below: path, files: [...own, ...foreign] }
@@ -57,7 +54,7 @@ export async function reportScope(flags: Flags, words: readonly string[], progra
   return { of: `in ${names}`, isNamed: true, below: '', files }
 }
 
-/** Sessions of ours that worked in a folder, or below it: their first lines say so. */
+/** Sessions of halting that worked in a folder or below it, according to their first lines. */
 async function sessionsBelow(folder: string, program: Program): Promise<readonly string[]> {
   const all = await storedSessions(whose(program), 'all')
   const [own = ''] = sessionFolder({ ...whose(program), cwd: folder, sessionId: 'any' }).parts
@@ -66,7 +63,7 @@ async function sessionsBelow(folder: string, program: Program): Promise<readonly
     try {
       return isBelow(headOfKept(path).cwd, folder) ? [path] : []
     } catch {
-      // It is named as a file that cannot be read, where its place says that it may have worked there.
+      // If its location says that it may have worked there, the file is listed as unreadable.
       return project === own || project.startsWith(below) ? [path] : []
     }
   })

@@ -29,7 +29,7 @@ import {
 } from '@halting/analysis/report'
 
 interface ReportLayout {
-  /** All rows of this breakdown, and no other. */
+  /** Print only this breakdown, with all rows. */
   readonly by?: Breakdown | undefined
   readonly width: number
   readonly style: Style
@@ -39,7 +39,7 @@ const [maxDays, maxRows, maxSessions] = [14, 8, 5]
 /** Longer lines are hard to read. */
 const maxColumns = 100
 
-/** The report as text of at most so many columns. */
+/** The report as text of at most `width` columns. */
 export function reportText(report: Report, { by, width, style }: ReportLayout): string {
   const columns = Math.min(width, maxColumns)
   const paragraph = (text: string): readonly string[] => wrapped(oneLine(text, Infinity), columns).split('\n')
@@ -55,7 +55,7 @@ export function reportText(report: Report, { by, width, style }: ReportLayout): 
     ...(programs === '' ? [] : paragraph(`${programs}.`)),
   ]
   const last = [
-    // All of them: what they cost is in no sum above.
+    // Lists all of them, since their costs are missing from the totals.
     ...part(`Not read: ${many(report.skipped.length, 'file')}`, report.skipped.flatMap(item)),
     ...(report.notes.length === 0 ? [] : ['', ...report.notes.flatMap(paragraph)]),
   ]
@@ -132,7 +132,7 @@ function moreRowsLine(count: number, what: string, isAsked: boolean): readonly s
 
 function spentBars(rows: readonly SpentRow[], width: number, style: Style, longest = 16): readonly string[] {
   const isPriced = rows.some(({ costUsd, unknownUsd }) => costUsd + unknownUsd > 0)
-  // Where nothing has a price, tokens say where it went.
+  // Without prices, the bars show tokens.
   const weightOf = (row: SpentRow): number => (isPriced ? row.costUsd + row.unknownUsd : row.tokens)
   const most = Math.max(...rows.map(weightOf))
   return barLines(
@@ -170,7 +170,7 @@ function modelLines(report: Report, most: number, width: number, style: Style): 
 function toolLines({ tools }: Report, width: number, style: Style): readonly string[] {
   const called = tools.filter(({ calls }) => calls > 0)
   const troubled = called.filter(({ failed, denied, invalid, cut }) => failed + denied + invalid + cut > 0)
-  // What fails is told before what is only called much.
+  // Tools with failures come before tools that are only used often.
   const shown = [...new Set([...called.slice(0, maxRows), ...troubled])].slice(0, 2 * maxRows)
   if (shown.length === 0) return []
   const rows = shown.map(({ tool, calls, failed, denied, invalid, cut, ms, ...cost }) => [
@@ -187,7 +187,7 @@ function toolLines({ tools }: Report, width: number, style: Style): readonly str
   ]
 }
 
-/** Waits for services are no part of the active time: they have a row without a bar. */
+/** Waits for services are not active time, so their row has no bar. */
 function timeLines(
   { time, totals, serviceWaits: { ms: waitedMs } }: Report,
   width: number,
@@ -205,7 +205,7 @@ function timeLines(
   )
 }
 
-/** None where they are the dearest in the same order. */
+/** Empty if these are the most expensive sessions in the same order. */
 function longestSessions({ bySession }: Report): readonly SessionSpent[] {
   const sorted = bySession.toSorted((a, b) => b.activeMs - a.activeMs)
   const isSame = sorted.slice(0, maxSessions).every((session, index) => session === bySession[index])
@@ -213,7 +213,7 @@ function longestSessions({ bySession }: Report): readonly SessionSpent[] {
 }
 
 function sessionLines(sessions: readonly SessionSpent[], width: number, style: Style): readonly string[] {
-  // Of one the totals tell all.
+  // For a single session, the totals say everything.
   if (sessions.length < 2) return []
   const rows = sessions
     .slice(0, maxSessions)
@@ -237,13 +237,10 @@ function openLines({ open }: Report): readonly string[] {
 
 const gap = 2
 const indent = 2
-/** A name is told with so many columns at least, or its table has fewer figures. */
+/** Minimum width of the name column; with less, the table drops figures. */
 const minNameColumns = 10
 
-/**
- * A name and its figures in columns. The name takes what the figures leave; where that is too little, figures at the end are left out. A last cell that
- * is text stands to the left.
- */
+/** Formats names and figures in columns. Names get the space that figures leave; if it is too narrow, the last figures are dropped. */
 function tableLines(
   head: readonly string[],
   rows: readonly (readonly string[])[],

@@ -13,7 +13,7 @@ import { reportPeriod } from './period.ts'
 import { reportText } from './report-text.ts'
 import { reportScope, type ReportScope } from './report-scope.ts'
 
-/** `halting report [FOLDER]`: what sessions cost, how they ended, what limits saved and lost, which tools fail. Asks nobody, changes nothing. */
+/** `halting report [FOLDER]`: summarizes what sessions cost, how they ended, what limits saved and lost, and which tools failed. Makes no request. */
 export async function report(flags: Flags, words: readonly string[], program: Program): Promise<number> {
   const { output, env, cwd } = program
   const { format = 'text', output: file, force = false } = flags
@@ -40,7 +40,7 @@ export async function report(flags: Flags, words: readonly string[], program: Pr
 
 interface GatheredReport {
   readonly found: Report
-  /** The files that it is told from. */
+  /** The session files that the report covers. */
   readonly sources: readonly string[]
 }
 
@@ -70,13 +70,13 @@ async function scopeOf(flags: Flags, words: readonly string[], program: Program)
   return { of: `of the cluster ${new URL(cluster).host}`, isNamed: true, files: [], below: '' }
 }
 
-/** A file that was not written since is not read: no run in it can have begun later. */
+/** Skips files that were not modified in the period, since they contain no run of it. */
 async function filesChangedSince(files: readonly string[], { since }: Period): Promise<readonly string[]> {
   if (since === null) return files
   const changed: string[] = []
   for (const file of files) {
     const stats = await stat(file).catch(() => undefined)
-    // What is gone is told when it is read.
+    // A missing file is reported when it is read.
     if (stats === undefined || stats.mtimeMs >= since) changed.push(file)
   }
   return changed

@@ -7,7 +7,7 @@ import type { Program, SessionStoreInUse } from '../program.ts'
 import { homeFolderIfKnown, parseSessionStore } from './parse-store.ts'
 import { UsageError } from '../usage-error.ts'
 
-/** Commands that neither write nor read sessions of the person, or that keep them elsewhere. */
+/** Commands that use no stored sessions of the user, or store them elsewhere. */
 const withoutSessions: ReadonlySet<Command | undefined> = new Set<Command | undefined>([
   'cluster',
   'completion',
@@ -21,9 +21,9 @@ const withoutSessions: ReadonlySet<Command | undefined> = new Set<Command | unde
 ])
 
 /**
- * The program with the store that the flag, the variable or the settings name: its environment says it, by an absolute path, and nothing else is asked where
- * sessions are. A project's settings do not count.
- * @throws UsageError for what names no store, and ConfigurationError for settings that cannot be read.
+ * Adds the session store that the flag, the variable or the user's settings name. The environment then contains its
+ * absolute address, which is the only source for later code. Settings of projects are ignored.
+ * @throws UsageError for an invalid store, and ConfigurationError for settings that cannot be read
  */
 export async function withConfiguredStore(
   flags: Flags,
@@ -40,7 +40,7 @@ export async function withConfiguredStore(
   const store = isElsewhere
     ? undefined
     : await configuredStore(flags, program).catch((thrown: unknown) => {
-        // These say what is wrong with settings, and use no session.
+        // These commands report problems of settings, and use no session.
         if ((command === 'config' || command === 'doctor') && thrown instanceof ConfigurationError) return undefined
         throw thrown
       })
@@ -63,7 +63,7 @@ async function configuredStore(flags: Flags, place: Program): Promise<SessionSto
   const { settings, origins } = await loadSettings({
     ...options,
     sources: flags.settingSources?.includes('user') === false ? [] : ['user'],
-    // Where sessions are does not depend on which settings a program reads.
+    // Where sessions are stored must not depend on `--setting-sources`.
     alwaysOwn: ['sessionStore'],
     nearest,
     trustedBy: false,

@@ -4,7 +4,7 @@ import { isPostgresAddress, sessionStoreName } from '@halting/journal'
 import type { Program, SessionStoreInUse } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 
-/** Undefined where no home is known: whoever needs one says so. */
+/** The home directory; undefined if it is unknown, which code that needs it reports. */
 export function homeFolderIfKnown(env: Program['env']): string | undefined {
   try {
     return homeFolder(env)
@@ -13,7 +13,11 @@ export function homeFolderIfKnown(env: Program['env']): string | undefined {
   }
 }
 
-/** The store that a flag, a variable or a setting (`from`) names; undefined for files. Nothing of what is wrong is repeated: it may hold a password. @throws UsageError */
+/**
+ * Parses the store that a flag, a variable or a setting (`from`) names; undefined for files. The message never repeats
+ * the value, which may contain a password.
+ * @throws UsageError
+ */
 export function parseSessionStore(
   given: string,
   from: string,

@@ -14,8 +14,8 @@ import { type WaitingCall, waitingCalls } from '@halting/analysis/transcript'
 import { UsageError } from '../usage-error.ts'
 
 /**
- * `halting approve SESSION TOOL_USE_ID` and `halting deny …`: notes what a person says to a call that waits (spec R-SESS-7). Nothing runs:
- * `--resume SESSION` goes on with the answers, when all of them are there.
+ * `halting approve SESSION TOOL_USE_ID` and `halting deny …`: stores an answer to a pending call (spec R-SESS-7).
+ * Nothing runs: `--resume SESSION` continues when all calls have answers.
  */
 export async function answer(
   command: 'approve' | 'deny',
@@ -52,7 +52,7 @@ export async function answer(
   return 0
 }
 
-/** A yes to a plan ends plan mode. */
+/** Approving a plan also ends plan mode. */
 function approvalOf(name: string): PermissionDecision {
   const [update] = updatesOfPersonTool(name)
   return { behavior: 'allow', ...(update !== undefined && { updatedPermissions: [update] }) }

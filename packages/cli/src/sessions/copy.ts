@@ -19,15 +19,15 @@ import { findSession } from '../stored-sessions/find-session.ts'
 import { UsageError } from '../usage-error.ts'
 import { versionOf } from '../version.ts'
 
-/** What became of the sessions that were to be copied. */
+/** The result of a copy, per session. */
 interface CopyOutcome {
   readonly copied: string[]
-  /** The other place has a session of the same id. */
+  /** The target already has a session with this ID. */
   readonly skipped: string[]
   readonly failed: { readonly session_id: string; readonly problem: string }[]
 }
 
-/** `halting sessions copy [ID] --to STORE`: copies sessions from where they are to a store, or to files. Returns 1 where one could not be copied. */
+/** `halting sessions copy [ID] --to STORE`: copies sessions to a store or to files. Returns 1 if one could not be copied. */
 export async function copySessions(flags: Flags, id: string | undefined, program: Program): Promise<number> {
   const { to, all } = flags
   if (to === undefined)
@@ -50,7 +50,7 @@ export async function copySessions(flags: Flags, id: string | undefined, program
   }
 }
 
-/** `present`: the ids that a store has. */
+/** `present` contains the IDs that the store has; undefined for files. */
 async function copyAll(
   files: readonly StoredSessionFile[],
   elsewhere: Program,

@@ -11,7 +11,7 @@ import { UsageError } from '../usage-error.ts'
 import { sessionJson, sessionLines } from './session-text.ts'
 import { transcriptLines } from './transcript-lines.ts'
 
-/** One session, and what was said in it. */
+/** Prints a session and its conversation. */
 export async function showSession({ json }: Flags, id: string, program: Program): Promise<number> {
   const { output } = program
   const file = await findSession(id, program)
@@ -26,7 +26,7 @@ export async function showSession({ json }: Flags, id: string, program: Program)
   return 0
 }
 
-/** Those of these sessions in which this was said. */
+/** Prints the sessions whose conversation contains a text. */
 export async function searchSessions(
   flags: Flags,
   text: string,
@@ -50,7 +50,7 @@ export async function searchSessions(
   return found.length === 0 ? 1 : 0
 }
 
-/** What is wrong with a session whose ends are whole is found only when all of it is read. */
+/** Some damage is found only when the whole file is read. */
 async function findLine(path: string, text: string): Promise<{ readonly line: string | undefined } | string> {
   try {
     return { line: lineWith(await transcriptOf(path), text) }

@@ -2,7 +2,7 @@ import type { SessionSummary } from '@halting/analysis/sessions'
 import { columnsOf, wrapped } from '../io/columns.ts'
 import { many, money, oneLine } from '../io/figures.ts'
 
-/** What `--json` tells of a session. */
+/** The JSON of a session summary. */
 export function sessionJson(summary: SessionSummary): { readonly [field: string]: unknown } {
   const { sessionId, cwd, path, changedAt, title, firstPrompt, runs, turns, costUsd, ended, problem, heldBy } = summary
   return {
@@ -21,7 +21,7 @@ export function sessionJson(summary: SessionSummary): { readonly [field: string]
   }
 }
 
-/** Two lines a session, or three where there is little room: its id, when, figures and how it ended; and the first that was asked. */
+/** Two lines per session, or three on a narrow terminal: ID, time, figures and ending; then the first prompt. */
 export function sessionLines(summaries: readonly SessionSummary[], width: number): string {
   return summaries
     .map((summary) => {
@@ -31,7 +31,7 @@ export function sessionLines(summaries: readonly SessionSummary[], width: number
     .join('')
 }
 
-/** In one line where it fits: an id is to be copied, and is never cut. */
+/** One line if it fits. IDs are never cut, so that they can be copied. */
 function headLines(summary: SessionSummary, width: number): readonly string[] {
   const figures = figuresOf(summary)
   const line = `${summary.sessionId}  ${figures}`
@@ -50,7 +50,7 @@ function endingText(ended: string, heldBy: number | undefined): string {
   return ended === 'open' ? 'did not end' : ended
 }
 
-/** What was said is cut to a line; why a file cannot be read is not. */
+/** A prompt is cut to one line; the reason why a file cannot be read is not cut. */
 function aboutLines({ title, firstPrompt, problem }: SessionSummary, width: number): readonly string[] {
   if (problem !== undefined)
     return wrapped(oneLine(problem, Infinity), width - 2)

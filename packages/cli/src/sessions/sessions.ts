@@ -11,7 +11,7 @@ import { sessionJson, sessionLines } from './session-text.ts'
 
 const subcommands = ['list', 'show', 'search', 'delete', 'export', 'copy', 'release'] as const
 
-/** `halting sessions`: what is kept. Asks no model, needs no key. */
+/** `halting sessions`: lists and manages stored sessions. Makes no request and needs no key. */
 export async function sessions(
   flags: Flags,
   [subcommand = 'list', argument, ...more]: readonly string[],
@@ -72,7 +72,7 @@ export async function sessions(
   }
 }
 
-/** `--resume` without an id: which there are, and what to type. It runs nothing, so its exit code is 2. */
+/** `--resume` without an ID: lists the sessions and how to resume one. Nothing runs, so the exit code is 2. */
 export async function printResumableSessions(program: Program): Promise<number> {
   const found = await readSummaries({}, program)
   program.output.out(sessionLines(found, program.output.width))
@@ -87,7 +87,7 @@ export async function printResumableSessions(program: Program): Promise<number> 
   return 2
 }
 
-/** @throws UsageError for a flag of lists of a cluster. */
+/** @throws UsageError for a flag that only applies to clusters */
 function refuseWithoutCluster({ limit, cursor, state, olderThan, tenant }: Flags): void {
   const given = {
     '--limit': limit,

@@ -2,7 +2,7 @@ import type { ContentBlock, ModelMessage, Transcript, TranscriptEntry } from '@h
 import { inputSummary } from '@halting/analysis/words'
 import { oneLine } from '../io/figures.ts'
 
-/** A conversation, a line for each part: `> ` before what a person said, `● ` before calls, an indent before results. */
+/** A conversation, one line per part: `> ` before user input, `● ` before calls, an indent before results. */
 export function transcriptLines(transcript: Transcript, width: number): readonly string[] {
   const writers = writersOf(transcript)
   return transcript.messages().flatMap((message) => linesOfMessage(message, messageMark(message, writers), width))
@@ -25,7 +25,7 @@ function messageMark(message: ModelMessage, writers: Writers): string {
   return writer === undefined ? '> ' : `[${writer}] `
 }
 
-/** By the content of a message, which is all that the model is sent; undefined for a person. */
+/** The writer of each message, by its content; undefined for the user. */
 type Writers = ReadonlyMap<string, string | undefined>
 
 function writersOf(transcript: Transcript): Writers {
@@ -33,7 +33,7 @@ function writersOf(transcript: Transcript): Writers {
   for (const entry of transcript)
     for (const { message, writer } of messagesOf(entry)) {
       const key = messageKey(message)
-      // A compaction keeps messages of others, and what a person said is theirs whoever said it too.
+      // A compaction repeats messages. If the user wrote the same text, it counts as the user's.
       if (writer === undefined || !writers.has(key)) writers.set(key, writer)
     }
   return writers

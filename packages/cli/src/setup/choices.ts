@@ -11,11 +11,11 @@ import type { KeyFinding } from './keys.ts'
 import type { LocalFinding } from './local-models.ts'
 import type { AgentFinding } from './other-agents.ts'
 
-/** A model that runs could ask from here on. */
+/** A model that runs could use. */
 export interface ModelChoice {
   readonly model: string
   readonly because: string
-  /** What the settings have to say for it; nothing where it is asked already. */
+  /** Settings to write for it; empty if it is in use already. */
   readonly values: readonly SettingsValue[]
 }
 
@@ -25,15 +25,15 @@ export interface SetupFindings {
   readonly agents: readonly AgentFinding[]
 }
 
-/** The model that a run asks now, and whether it can. */
+/** The model that runs use now, and whether it works. */
 export interface CurrentModel {
   readonly model: string
   readonly from: string
-  /** Why no run can begin with it. */
+  /** Why no run can start with it. */
   readonly problem?: string
 }
 
-/** What can be asked, the best first: what is asked now, what other agents ask, a model for each key, those of this machine. */
+/** Models that can be used, best first: the current one, those of other agents, one per key, those on this machine. */
 export function modelChoices(
   found: SetupFindings,
   current: CurrentModel,
@@ -72,7 +72,7 @@ function choice(model: string, because: string, values: ModelChoice['values']): 
   return { model, because, values }
 }
 
-/** The choice of a model that a person named. @throws UsageError for one that cannot be asked */
+/** The choice of the model that the user named. @throws UsageError if it cannot be used */
 export function namedChoice(
   name: string,
   { local }: SetupFindings,
@@ -90,7 +90,7 @@ export function namedChoice(
   )
 }
 
-/** Why this model cannot be asked; undefined where it can, as far as one knows without asking. */
+/** Why this model cannot be used; undefined if no problem is known without contacting it. */
 export function modelProblem(
   model: string,
   { env, settings }: Pick<RunSettings, 'env' | 'settings'>,
@@ -106,7 +106,7 @@ export function modelProblem(
   }
   const server = serverFor(model, local)
   if (server?.probed.kind === 'answers') return missingModelText(model, server, server.probed)
-  // What was not asked, or said nothing without a key, may be there.
+  // A server that was not contacted, or lists models only with a key, may have it.
   if (server?.probed.kind !== 'absent' && server?.probed.kind !== 'unfit') return undefined
   return `${model} is not available: ${server.title} does not respond at ${server.address}. Start it, or set its address with ${server.variable}.`
 }
@@ -117,7 +117,7 @@ function missingModelText(
   { models, left }: Extract<LocalFinding['probed'], { readonly kind: 'answers' }>,
 ): string | undefined {
   const names = models.map(({ name }) => name)
-  // What was left out of its list may be there.
+  // A model that was left out of the list may exist.
   if (left > 0 || answersToAnyName(model) || isListed(model.slice(service.length + 1), names)) return undefined
   const others = names.slice(0, 5).map((name) => `${service}/${name}`)
   const has = others.length === 0 ? 'it has no models' : `it has ${others.join(', ')}${names.length > 5 ? ' …' : ''}`
@@ -128,7 +128,7 @@ function serverFor(model: string, local: readonly LocalFinding[]): LocalFinding 
   return local.find(({ service }) => model.startsWith(`${service}/`))
 }
 
-/** A model that answers on this machine costs nothing a token, which somebody has to say: without a price there is no budget. */
+/** Settings that select the model. A local model gets the price 0, since budgets need a price. */
 function settingsValuesFor(
   model: string,
   settings: RunSettings['settings'],

@@ -7,13 +7,13 @@ import type { Program } from '../program.ts'
 import type { RunSettings } from '../flags/session-ports.ts'
 import { readTomlTexts, type TomlTexts } from './toml-texts.ts'
 
-/** What another agent of this person was told, and what of it serves here. Its keys and sign-ins are not looked at. */
+/** Settings of another agent, and which of them can be used here. Keys and logins are not read. */
 export interface AgentFinding {
   readonly agent: string
   readonly path: string
-  /** The model that it asks, by its name here. */
+  /** Its model, by the name that halting uses. */
   readonly model?: string
-  /** What serves, and what does not and why. */
+  /** Texts that say what is used, and what is ignored and why. */
   readonly says: readonly string[]
 }
 
@@ -23,13 +23,13 @@ export interface AgentPlaces extends Pick<Program, 'cwd' | 'env'> {
 
 const largestBytes = 1024 * 1024
 
-/** Looks at the settings of other agents; changes nothing of theirs (spec R-SETUP-4). */
+/** Reads the settings of other agents without changing them (spec R-SETUP-4). */
 export async function agentFindings(places: AgentPlaces, run: RunSettings): Promise<readonly AgentFinding[]> {
   const found = await Promise.all([codex(places), gemini(places), opencode(places)])
   return [...claudeCode(places, run), ...found.flat()]
 }
 
-/** Its files count as they are: this says which, and what of them does not. */
+/** halting reads these files directly; the texts say which settings apply and which are ignored. */
 function claudeCode(places: AgentPlaces, { files }: RunSettings): readonly AgentFinding[] {
   const folder = configFolder('claude', places)
   const own = files.filter(({ level, name }) => level === 'user' && name.startsWith(join(folder, '/')))
@@ -77,7 +77,7 @@ async function codex({ home, env }: AgentPlaces): Promise<readonly AgentFinding[
   ]
 }
 
-/** Where a service of the person's own making is. */
+/** The address of a custom model provider. */
 function ownService(texts: TomlTexts['texts'], service: string): string | undefined {
   const baseUrl = texts.get(`model_providers.${service}.base_url`)
   return baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).origin : undefined
@@ -142,7 +142,7 @@ async function jsonAgent(
   return findings
 }
 
-/** Names of services elsewhere, and here. */
+/** Provider names of other agents, and their prefixes here. */
 const prefixes: Readonly<Record<string, string>> = {
   anthropic: 'anthropic',
   openai: 'openai',
@@ -199,12 +199,12 @@ function namesBelow({ tables }: TomlTexts, table: string): readonly string[] {
   return [...new Set(names)]
 }
 
-/** An empty or relative variable names no folder of the person's own. */
+/** The folder in a variable if it is an absolute path, otherwise the default. */
 function folderFrom(variable: string | undefined, usual: string): string {
   return variable !== undefined && isAbsolute(variable) ? variable : usual
 }
 
-/** What a JSON text with comments and commas too many says; undefined for what is none. One pass, whatever it holds. */
+/** Parses JSON with comments and trailing commas in one pass; undefined if it is invalid. */
 export function parseJsonc(text: string): unknown {
   const pieces: string[] = []
   let at = 0
@@ -214,7 +214,7 @@ export function parseJsonc(text: string): unknown {
     const piece = text.slice(from, at)
     const isComment = piece.startsWith('//') || piece.startsWith('/*')
     const last = pieces.length - 1
-    // A comma before the end of what it stands in is dropped there.
+    // Drops a trailing comma.
     if (piece === '}' || piece === ']') pieces[last] = withoutLastComma(pieces[last] ?? '')
     if (!isComment && piece.trim() !== '') pieces.push(piece)
   }
@@ -225,7 +225,7 @@ export function parseJsonc(text: string): unknown {
   }
 }
 
-/** Behind the text, the comment, the mark or the run of other characters that begins here. */
+/** The end of the string, comment, bracket or other run of characters that starts here. */
 function endOfToken(text: string, start: number): number {
   const first = text[start]
   if (first === '"') return endOfText(text, start)

@@ -1,30 +1,30 @@
 import { request } from 'node:http'
 import { isJsonObject } from '@halting/core/adapters'
 
-/** A model as a server on this machine names it. */
+/** A model in a local server's list. */
 interface ListedModel {
   readonly name: string
-  /** Tokens that its window has, where the server says so. */
+  /** Context window in tokens, if the server reports it. */
   readonly contextWindow?: number
 }
 
-/** What stands at an address. */
+/** The result of contacting an address. */
 export type ProbeResult =
   | { readonly kind: 'answers'; readonly models: readonly ListedModel[]; readonly left: number }
   | { readonly kind: 'absent' }
   | { readonly kind: 'wants_key' }
-  /** For a reason of its own, in words. */
+  /** The server was not contacted; `says` gives the reason. */
   | { readonly kind: 'not_asked'; readonly says: string }
-  /** Something else than a service of models; in words. */
+  /** Not a usable model service; `says` gives the reason. */
   | { readonly kind: 'unfit'; readonly says: string }
 
 const largestBytes = 1024 * 1024
-/** A service with more is no server for one machine. */
+/** More models are unlikely on a single machine. */
 const maxModels = 200
 
 /**
- * Asks for the list of models, without a key and without following where it leads: whatever listens there may be anything. Never rejects, and
- * is over after `timeoutMs`.
+ * Requests the list of models without a key and without following redirects, since any program may listen there. Never
+ * rejects; ends after `timeoutMs`.
  */
 export function askForModels(baseUrl: string, timeoutMs: number): Promise<ProbeResult> {
   return new Promise((resolve) => {
@@ -81,7 +81,7 @@ function parseModels(body: string): ProbeResult {
   return { kind: 'answers', models, left: entries.length - models.length }
 }
 
-/** Names come from whoever listens there. Those that could be anything else than a name are left out, and so are models that write nothing. */
+/** Names come from an unknown server: those with unusual characters are dropped, and so are embedding and speech models. */
 function parseModel(entry: unknown): readonly ListedModel[] {
   if (!isJsonObject(entry)) return []
   const { id, max_model_len: window } = entry

@@ -2,9 +2,9 @@ import { counted, many, oneLine } from '../io/figures.ts'
 import type { ModelChoice, SetupFindings, CurrentModel } from './choices.ts'
 import type { LocalFinding } from './local-models.ts'
 
-/** What came of it. */
+/** The result of setup. */
 export interface SetupOutcome {
-  /** Whether a run can begin, as far as one knows without asking a service. */
+  /** Whether a run can start, as far as this is known without contacting a service. */
   readonly isReady: boolean
   readonly written: boolean
   readonly says: string
@@ -13,10 +13,10 @@ export interface SetupOutcome {
   readonly diff?: string
 }
 
-/** Names of models that are shown of one server. */
+/** Maximum number of model names per server. */
 const maxNames = 5
 
-/** Everything that was found, and what of it cannot be used and why. Whatever comes from files and servers stays on its line. */
+/** Everything that was found, and what cannot be used and why. Texts from files and servers are kept on one line. */
 export function findingsText({ keys, local, agents }: SetupFindings, current: CurrentModel, home: string): string {
   const short = (path: string): string => (path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path)
   const keyRows = keys.map(({ variable, service, from, unused }) => [
@@ -68,7 +68,7 @@ function localRow({ title, address, probed, variable }: LocalFinding): readonly 
   }
 }
 
-/** The choices, numbered. */
+/** The choices as a numbered list. */
 export function choicesText(choices: readonly ModelChoice[]): string {
   const shown = choices.slice(0, 30)
   const width = Math.max(...shown.map(({ model }) => model.length))
@@ -76,7 +76,7 @@ export function choicesText(choices: readonly ModelChoice[]): string {
   return `\n${shown.map(({ model, because }, index) => `  ${String(index + 1).padStart(2)}  ${model.padEnd(width)}  ${because}\n`).join('')}${left === 0 ? '' : `  and ${left} more (choose with --model NAME)\n`}`
 }
 
-/** The same for programs: one line. */
+/** The summary as one line of JSON. */
 export function setupJson(
   found: SetupFindings,
   current: CurrentModel,

@@ -30,12 +30,12 @@ import { choicesText, findingsText, setupJson, type SetupOutcome } from './setup
 import { pageFor } from '../io/page.ts'
 
 /**
- * `halting setup`: looks for keys, models on this machine and settings of other agents, and has a model of them asked from here on: it writes the person's own settings,
- * after showing what changes. Returns 0 when a run can begin, else 1 (spec R-SETUP-5).
+ * `halting setup`: searches for keys, local models and settings of other agents, and lets the user select a model.
+ * Writes the user settings after showing the changes. Returns 0 if a run can start, otherwise 1 (spec R-SETUP-5).
  */
 export async function setup(flags: Flags, program: Program): Promise<number> {
   const { output, env, cwd } = program
-  // What a project says is not the person's.
+  // Settings of a project do not belong to the user.
   const run = await settingsFor({ settingSources: ['user'] }, program)
   const home = homeFolder(env)
   const place = { cwd, env: run.env, home }
@@ -53,7 +53,7 @@ export async function setup(flags: Flags, program: Program): Promise<number> {
   return outcome.isReady ? 0 : 1
 }
 
-/** The model that a run in a folder without settings would ask. */
+/** The model of a run in a folder without settings. */
 function currentModel(
   run: RunSettings,
   { local }: SetupFindings,
@@ -69,7 +69,7 @@ function currentModel(
   return { model, from, ...(problem !== undefined && { problem }) }
 }
 
-/** Shows what would change for one of the choices, and changes it where a person says so. */
+/** Shows the changes for a choice, and writes them if the user agrees. */
 async function changeSettings(
   choices: readonly ModelChoice[],
   current: CurrentModel,
@@ -132,7 +132,7 @@ function writtenText(path: string, { model }: ModelChoice, { from }: CurrentMode
     : `${written} Runs now use ${model}. Check it with halting doctor.`
 }
 
-/** A sentence where no run with this model could have a budget in dollars; '' otherwise. */
+/** A sentence if the model has no price, so that no dollar budget is possible; otherwise ''. */
 function missingPriceText({ model, values }: ModelChoice, settings: RunSettings['settings']): string {
   const isPriced =
     values.some(({ path: [name] }) => name === 'modelPrices') || priceOfModel(model, settings) !== undefined
@@ -148,7 +148,7 @@ function terminalOf({ stdin }: Program): Parameters<typeof askLine>[1] {
   return { stdin, stderr: process.stderr }
 }
 
-/** Nothing is the first, a number is its choice, and anything else none. */
+/** Enter selects the first choice, a number its choice, and anything else none. */
 async function chooseOne(choices: readonly ModelChoice[], program: Program): Promise<ModelChoice | undefined> {
   if (choices.length === 1) return choices[0]
   program.output.out(choicesText(choices))
@@ -161,7 +161,7 @@ async function chooseOne(choices: readonly ModelChoice[], program: Program): Pro
   return chosen
 }
 
-/** What changes in the file, without what may be a key. */
+/** The change of the file as a diff, without values that may be keys. */
 async function diffOf(path: string, before: string, after: string): Promise<string> {
   const name = oneLine(path, Infinity)
   const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import('diff')

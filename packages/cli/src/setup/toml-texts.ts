@@ -1,18 +1,18 @@
-/** What a TOML file says in one-line texts, by their whole names (`table.key`), and which tables it has. */
+/** The one-line strings of a TOML file by their full names (`table.key`), and the names of its tables. */
 export interface TomlTexts {
   readonly texts: ReadonlyMap<string, string>
   readonly tables: readonly string[]
 }
 
 /**
- * Reads of a TOML file what a line says by itself: tables, and keys with a text. Everything else is passed over, so that a file that is none gives
- * nothing. It is for looking at what another program was told, and decides nothing.
+ * Reads tables and one-line strings of a TOML file, and skips everything else, so invalid files yield nothing. Used only
+ * to inspect the settings of other programs.
  */
 export function readTomlTexts(text: string): TomlTexts {
   const texts = new Map<string, string>()
   const tables: string[] = []
   let table = ''
-  /** The mark that ends a text of many lines. */
+  /** The delimiter that ends a multi-line string. */
   let multilineEnd: string | undefined
   for (const raw of text.split(/\r\n|\n|\r/)) {
     const line = raw.trim()
@@ -37,13 +37,13 @@ export function readTomlTexts(text: string): TomlTexts {
     const literalText = parseText(value)
     const key = unquotedName(line.slice(0, equals))
     const name = table === '' ? key : `${table}.${key}`
-    // The first one counts: a key that stands twice is no TOML.
+    // The first value counts, since duplicate keys are invalid.
     if (literalText !== undefined && !texts.has(name)) texts.set(name, literalText)
   }
   return { texts, tables }
 }
 
-/** The parts of a name without the quotes around them. */
+/** The parts of a dotted name without their quotes. */
 function unquotedName(written: string): string {
   return written
     .split('.')
@@ -57,7 +57,7 @@ function parseText(value: string): string | undefined {
   const basic = /^"(?:[^"\\]|\\.)*"/.exec(value)?.[0]
   if (basic === undefined) return undefined
   try {
-    // True: it begins and ends as a text of JSON, whose escapes are those of TOML but for two.
+    // True: basic strings of TOML are JSON strings, except for two escapes.
     return JSON.parse(basic) as string
   } catch {
     return undefined

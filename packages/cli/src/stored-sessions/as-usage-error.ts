@@ -1,7 +1,7 @@
 import { HaltingError } from '@halting/core'
 import { UsageError } from '../usage-error.ts'
 
-/** What was read of a session. @throws UsageError for one that cannot be read, with what is wrong in it and where. */
+/** Waits for a session to be read. @throws UsageError that says what is wrong with the session, and where */
 export async function asUsageError<Value>(reading: Promise<Value>): Promise<Value> {
   try {
     return await reading

@@ -18,15 +18,14 @@ import { whose } from '@halting/agent/session-settings'
 import type { Dirent } from 'node:fs'
 import { messageOf } from '@halting/core/adapters'
 
-// Every command finds a session in the same way: by its id, by letters that begin one alone (of this folder before all others), and,
-// where it only reads, by its file.
+// All commands resolve sessions in the same way: by ID or its unique beginning, preferring this folder. Commands that only read also accept files.
 
-/** Letters that are enough of an id, where they are the beginning of one alone. */
+/** Minimum length of an ID's beginning. */
 const minLetters = 4
 
 const extension = '.jsonl'
 
-/** The session of this id, or the only one whose id begins so. @throws UsageError for none, and for several. */
+/** Finds a session by its ID or its unique beginning. @throws UsageError if none or several match */
 export async function findSession(id: string, program: Program): Promise<StoredSessionFile> {
   const all = await sessionsToChooseFrom('all', program)
   const found = await findByIdPrefix(id, all, program)
@@ -48,7 +47,7 @@ function sessionsToChooseFrom(
   return storedSessions(whose(program), which, 'to choose from')
 }
 
-/** With its file as it is now. @throws UsageError for several. */
+/** Like `findSession`, but undefined if none matches. Refreshes its file from the session store. */
 async function findByIdPrefix(
   id: string,
   all: readonly StoredSessionFile[],
@@ -81,9 +80,9 @@ async function resolveIdPrefix(
 }
 
 /**
- * The file of a session that is read and not written: by its path, or as `findSession` finds it, of another program where none of ours is
- * meant, or the newest of this folder.
- * @throws UsageError where there is none, or more than one.
+ * Finds a session file for reading: by path, as `findSession` does, among sessions of other programs, or the newest of
+ * this folder.
+ * @throws UsageError if none or several match
  */
 export async function findSessionFile(given: string | undefined, command: string, program: Program): Promise<string> {
   if (given === undefined) {
@@ -101,14 +100,15 @@ export async function findSessionFile(given: string | undefined, command: string
   return (await findForeignSession(given, program))?.path ?? (await findSession(given, program)).path
 }
 
-/** An id has no slash. */
+/** IDs contain no slash. */
 function looksLikeFile(given: string): boolean {
   return /[/\\]|\.jsonl$/.test(given)
 }
 
 /**
- * The files of all sessions that are named, where a folder stands for those in it and below; those of this folder when none is.
- * @throws UsageError for a name that is none.
+ * Finds the files of all named sessions; a folder stands for all session files below it (default: the sessions of this
+ * folder).
+ * @throws UsageError for a name without a session
  */
 export async function findSessionFiles(given: readonly string[], program: Program): Promise<readonly string[]> {
   if (given.length === 0) {
@@ -132,13 +132,13 @@ export async function findSessionFiles(given: readonly string[], program: Progra
   return withoutLinkedDuplicates(found.flat())
 }
 
-/** Of a file that has several names, by links, the shortest. */
+/** If a file has several paths because of links, keeps the shortest one. */
 async function withoutLinkedDuplicates(paths: readonly string[]): Promise<readonly string[]> {
   const files = new Map<string, string>()
   const sorted = paths.toSorted((a, b) => a.length - b.length)
   for (const path of sorted) {
     const file = await realpath(path).catch((thrown: unknown) => (isLoop(thrown) ? undefined : path))
-    // What is gone is told when it is read; the end of a circle of links is no file.
+    // A missing file is reported when it is read. A circular link is not a file.
     if (file !== undefined && !files.has(file)) files.set(file, path)
   }
   const shortest = new Set(files.values())
@@ -149,32 +149,32 @@ function isLoop(thrown: unknown): boolean {
   return thrown instanceof Error && 'code' in thrown && thrown.code === 'ELOOP'
 }
 
-/** What a session keeps beside its file of the files it changed: lines, and no session. */
+/** Whether the file is a session's log of file changes, which also consists of lines. */
 function isChangeLog(name: string, below: ReadonlySet<string>): boolean {
   const session = dirname(dirname(name))
   return basename(dirname(name)) === 'files' && below.has(session + extension)
 }
 
-/** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */
+/** Reads a session file. @throws UsageError that says what is wrong with the file, and where */
 export function readSession(path: string): Promise<ReadJournal> {
   return asUsageError(readJournal(path))
 }
 
-/** @throws UsageError for an id that a session has. */
+/** @throws UsageError if a session has this ID */
 export async function refuseUsedId(sessionId: string, program: Program): Promise<void> {
   const all = await sessionsToChooseFrom('all', program)
   if (!all.some((file) => file.sessionId === sessionId)) return
   throw new UsageError(`The session ID ${sessionId} is already in use. Resume it: halting --resume ${sessionId}`)
 }
 
-/** @throws UsageError where none is kept. */
+/** The newest session of this folder. @throws UsageError if the folder has no sessions */
 export async function newestSession(program: Program): Promise<StoredSessionFile> {
   const [newest] = await sessionsToChooseFrom('of this folder', program)
   if (newest !== undefined) return refreshed(newest)
   throw new UsageError('No conversation found to continue: this folder has no sessions. halting -p starts one.')
 }
 
-/** A session of this folder. @throws UsageError that says where it is, or what is like it. */
+/** Finds a session of this folder. @throws UsageError that names its folder, or a similar ID */
 export async function sessionOfThisFolder(id: string, program: Program): Promise<StoredSessionFile> {
   const file = await findSession(id, program)
   const [own] = (await sessionsToChooseFrom('of this folder', program)).filter(({ path }) => path === file.path)
@@ -185,7 +185,7 @@ export async function sessionOfThisFolder(id: string, program: Program): Promise
   )
 }
 
-/** Its first line says it. What is wrong with a file is told by reading all of it. */
+/** The folder in the first line of the file. If that is damaged, reads the whole file, which reports the problem. */
 async function folderOf({ path }: StoredSessionFile): Promise<string> {
   try {
     return headOfKept(path).cwd
@@ -195,9 +195,9 @@ async function folderOf({ path }: StoredSessionFile): Promise<string> {
 }
 
 /**
- * The files in a folder and below, by their names from there. A link to a folder is not followed: it may lead back here, or to where nobody asked to
- * look. A link to a file counts. A pipe or a device does not: whoever reads it may wait for ever. Folders below that cannot be read are passed over.
- * @throws UsageError for a folder that cannot be read.
+ * Files below a folder, by relative path. Linked folders are skipped, since they may be circular or lead outside. Linked
+ * files are included; pipes and devices are not, since reading them may block. Unreadable subfolders are skipped.
+ * @throws UsageError if the folder itself cannot be read
  */
 export async function filesBelow(folder: string): Promise<ReadonlySet<string>> {
   const found = new Set<string>()

@@ -7,21 +7,21 @@ import { versionOf } from '../version.ts'
 import { openProviders, publicAddress, type Providers } from './providers.ts'
 import { type TelemetrySettings, telemetrySettings } from './telemetry-settings.ts'
 
-/** The telemetry of one session. */
+/** The telemetry of a session. */
 export interface SessionTelemetry extends Telemetry {
-  /** Ends what is open and sends what is there, within two seconds. What failed is told, once in a process. */
+  /** Ends open spans and sends everything within two seconds. A failure is reported once per process. */
   readonly end: () => Promise<void>
 }
 
-/** Those of this process, shared by sessions that ask for the same: a worker has many. */
+/** Providers of this process by configuration. A worker shares them among many sessions. */
 const shared = new Map<string, { readonly providers: Providers; users: number }>()
-/** What was told by this process: every session has the same variables. */
+/** Lines that were already reported, since every session has the same variables. */
 const reportedLines = new Set<string>()
 
-/** So long the end of a session waits for a collector. */
+/** How long the end of a session waits for a collector. */
 const flushTimeoutMs = 2_000
 
-/** Opens what the environment asks for; undefined where nothing of it can be served. */
+/** Opens the telemetry that the environment configures; undefined if none of it is valid. */
 export async function openTelemetry(
   program: Pick<Program, 'env' | 'output' | 'home'>,
   { sessionId }: { readonly sessionId: string },
@@ -94,14 +94,14 @@ async function withTimeout(work: Promise<void>, ms: number): Promise<'done' | 'l
   }
 }
 
-/** Takes out secrets that are known by their form, and the keys of this process themselves. */
+/** Redacts keys of this process, and secrets with a known form. */
 function telemetryRedactor(
   { env }: Pick<Program, 'env'>,
   { traces, metrics }: TelemetrySettings,
 ): (text: string) => string {
   const headers = [...Object.values(traces?.headers ?? {}), ...Object.values(metrics?.headers ?? {})]
   const keys = [...headers, ...headers.map(withoutScheme)]
-  // A short one may be a word.
+  // A short key could be an ordinary word.
   const known = [...new Set(keys)].filter((key) => key.length >= 8).toSorted((a, b) => b.length - a.length)
   const redactKeys = createKeyRedactor(env)
   return (text) => known.reduce((shown, key) => shown.replaceAll(key, '[REDACTED]'), redactSecrets(redactKeys(text)))

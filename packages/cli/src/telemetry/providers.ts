@@ -16,13 +16,13 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import type { BatchSetting, Destination, SamplerSetting, TelemetrySettings } from './telemetry-settings.ts'
 
-/** The SDK, set up. Loaded only where telemetry is asked for. */
+/** The OpenTelemetry SDK. Loaded only if telemetry is on. */
 export interface Providers {
   readonly tracerProvider: BasicTracerProvider | undefined
   readonly meterProvider: MeterProvider | undefined
-  /** What was tried and failed, in words; undefined as long as nothing did. */
+  /** The first failure of an export; undefined if there was none. */
   readonly problem: () => string | undefined
-  /** Sends what is there. */
+  /** Sends everything that is buffered. */
   readonly flush: () => Promise<void>
   readonly shutdown: () => Promise<void>
 }
@@ -59,7 +59,7 @@ export function openProviders(settings: TelemetrySettings, version: string): Pro
         })
   const onBoth = async (work: (provider: BasicTracerProvider | MeterProvider) => Promise<void>): Promise<void> => {
     const all = [tracerProvider, meterProvider].flatMap((provider) => (provider === undefined ? [] : [work(provider)]))
-    // What fails has been told to whoever watches the exporter.
+    // The listener of the exporter reports failures.
     await Promise.allSettled(all)
   }
   return {
@@ -75,7 +75,7 @@ interface Exports {
   export(items: never, done: (result: ExportResult) => void): void
 }
 
-/** Hears how each export went. */
+/** Adds a listener that is called when an export fails. */
 function withFailureListener<Exporter extends Exports>(exporter: Exporter, onFailure: (why: string) => void): Exporter {
   const send = exporter.export.bind(exporter)
   exporter.export = (items, done) =>
@@ -86,20 +86,20 @@ function withFailureListener<Exporter extends Exports>(exporter: Exporter, onFai
   return exporter
 }
 
-/** Nothing of an answer's body is told: it may hold anything. */
+/** Never includes the body of an answer, which may contain anything. */
 function failureText(error: Error | undefined): string {
   if (error === undefined) return 'it failed'
   const { code } = error as { readonly code?: unknown }
   if (typeof code === 'number') return `it answered ${code}`
   if (typeof code === 'string') return code
-  // An error of several tries, one an address, has its code below.
+  // An error of several connection attempts has its code in the inner errors.
   const { errors } = error as { readonly errors?: unknown }
   const [first]: readonly unknown[] = Array.isArray(errors) ? errors : []
   if (first instanceof Error && 'code' in first && typeof first.code === 'string') return first.code
   return /timed? ?out/i.test(error.message) ? 'it did not answer in time' : 'it could not be reached'
 }
 
-/** Without a name, a password and a query: they may be keys. */
+/** The address without user name, password and query, which may contain keys. */
 export function publicAddress(url: string): string {
   const { protocol, host, pathname } = new URL(url)
   return `${protocol}//${host}${pathname}`
@@ -114,7 +114,7 @@ function batchOptions({ delayMs, timeoutMs, mostWaiting, mostAtOnce }: BatchSett
   }
 }
 
-/** Exporters read these of the process by themselves, and add them to what they are given: also what was refused. */
+/** Exporters read these variables themselves and merge them into their options, including invalid headers. */
 const headerVariables = ['', 'TRACES_', 'METRICS_'].map((signal) => `OTEL_EXPORTER_OTLP_${signal}HEADERS`)
 
 function withoutHeaderVariables<Exporter>(make: () => Exporter): Exporter {
@@ -132,7 +132,7 @@ function exporterOptions({ url, headers, timeoutMs, isCompressed }: Destination)
     url,
     headers: { ...headers },
     timeoutMillis: timeoutMs,
-    // The names of its own enumeration, which types cannot be had of without it.
+    // True: these are the values of the library's enumeration, which it does not export.
     compression: (isCompressed ? 'gzip' : 'none') as never,
   }
 }

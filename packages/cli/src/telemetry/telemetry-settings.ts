@@ -4,7 +4,7 @@ import { isTrueValue } from './true-value.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 type Protocol = 'http/json' | 'http/protobuf'
 
-/** Where one kind of telemetry goes, and how. */
+/** Where spans or metrics are sent, and how. */
 export interface Destination {
   readonly url: string
   readonly protocol: Protocol
@@ -19,16 +19,16 @@ export interface SamplerSetting {
   readonly ratio: number
 }
 
-/** How spans are put together before they are sent. */
+/** How spans are batched. */
 export interface BatchSetting {
   readonly delayMs: number
   readonly timeoutMs: number
-  /** Spans that wait at most: what comes beyond them is dropped. */
+  /** Maximum number of queued spans; further ones are dropped. */
   readonly mostWaiting: number
   readonly mostAtOnce: number
 }
 
-/** What the environment asks for. JSON. */
+/** The telemetry settings of the environment. JSON. */
 export interface TelemetrySettings {
   readonly traces: Destination | undefined
   readonly metrics: Destination | undefined
@@ -39,13 +39,13 @@ export interface TelemetrySettings {
   readonly temporality: 'cumulative' | 'delta' | 'lowmemory'
   readonly content: Required<ToldContent>
   readonly parent: { readonly traceparent: string; readonly tracestate?: string } | undefined
-  /** What does not count, a sentence each. */
+  /** What was ignored, one sentence each. */
   readonly problems: readonly string[]
 }
 
 type Signal = 'TRACES' | 'METRICS'
 
-/** Reads the variables of OpenTelemetry, and those that users of such agents know. */
+/** Reads the OpenTelemetry variables, and those of other coding agents. */
 export function telemetrySettings(env: Environment): TelemetrySettings {
   return new Reader(env).read()
 }
@@ -86,7 +86,7 @@ class Reader {
       ),
       content: this.#content(),
       parent: traceparent === undefined ? undefined : { traceparent, ...(tracestate !== undefined && { tracestate }) },
-      // Two kinds of telemetry read the same variables.
+      // Spans and metrics read some of the same variables.
       problems: [...new Set(this.#problems)],
     }
   }
@@ -108,7 +108,7 @@ class Reader {
     const setting = this.#text(name)
     if (setting === undefined) return defaultValue
     const value = Number(setting)
-    // A timer of Node takes no more.
+    // The maximum delay of a Node timer.
     if (Number.isFinite(value) && value >= 1 && value < 2 ** 31) return Math.round(value)
     this.#problems.push(`${name} must be a number of milliseconds, 1 or more. The default ${defaultValue} is used.`)
     return defaultValue
@@ -156,7 +156,7 @@ class Reader {
     return 'none'
   }
 
-  /** The variable of one signal where it is set, and else that of both. */
+  /** The variable of this signal if it is set, otherwise the common one. */
   #nameFor<What extends 'PROTOCOL' | 'TIMEOUT' | 'COMPRESSION'>(signal: Signal, what: What) {
     const own = `OTEL_EXPORTER_OTLP_${signal}_${what}` as const
     return this.#text(own) === undefined ? (`OTEL_EXPORTER_OTLP_${what}` as const) : own
@@ -188,11 +188,11 @@ class Reader {
     return url.href
   }
 
-  /** Values are not repeated: they are keys. */
+  /** Messages do not repeat values, which are keys. */
   #headers(name: string): Readonly<Record<string, string>> {
     return Object.fromEntries(
       this.#pairs(name).filter(([header, value]) => {
-        // What may stand in a header, as Node has it.
+        // The characters that Node accepts in a header.
         const isFine = /^[\w!#$%&'*+.^`|~-]+$/.test(header) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
         if (!isFine) this.#problems.push(`${name}: ${quoted(header)} is not a valid header, and is ignored.`)
         return isFine

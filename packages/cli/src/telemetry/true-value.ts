@@ -1,4 +1,4 @@
-/** As users of such agents write it. Whatever else it says, nothing is told. */
+/** Whether a variable turns something on. Never throws or reports. */
 export function isTrueValue(value: string): boolean {
   return ['1', 'true', 'yes', 'on'].includes(value)
 }

@@ -10,8 +10,8 @@ import type { Program } from '../program.ts'
 import { trustSource } from '../flags/session-ports.ts'
 
 /**
- * What trusting a folder would have run and loosened, a line each, all of it and whole: what was out of sight would count
- * all the same. What weighs most stands last, above the question. Text of the project steers no terminal.
+ * Lists completely what trusting a folder would run and allow, one line each, because hidden parts would apply, too. The
+ * most dangerous items come last, above the question. Control characters are escaped.
  */
 export function offersText(folder: string, offers: readonly Offer[]): string {
   if (offers.length === 0) return `The settings of ${oneLine(folder, 300)} run nothing and allow nothing extra.\n`
@@ -33,7 +33,7 @@ export function offersText(folder: string, offers: readonly Offer[]): string {
   ].join('\n')
 }
 
-/** More lines are counted too: they scroll. */
+/** Longer lists get a total, since their beginning scrolls away. */
 const screenLines = 20
 const runningSettings: ReadonlySet<string> = new Set([
   'hooks',
@@ -49,10 +49,10 @@ function weight({ setting, needsNaming }: Offer): number {
   return runningSettings.has(setting) ? 1 : 0
 }
 
-/** And many blanks. */
+/** Hidden characters, and long runs of blanks that could move text out of sight. */
 const hiddenCharacters = new RegExp(`${hidden}| {9,}`, 'gu')
 
-/** In one line, and every character of it is seen: one that was left out could part two commands, or hide one. */
+/** The text on one line with every character visible, so that nothing in it is hidden. */
 function fullText(text: string): string {
   return text.replaceAll(hiddenCharacters, (found) => {
     if (found === '\n') return '⏎'
@@ -61,14 +61,14 @@ function fullText(text: string): string {
   })
 }
 
-/** Asks a person; anything but yes is no. */
+/** Asks the user; anything but yes means no. */
 export async function askTrust(terminal: AskedTerminal): Promise<boolean> {
   return isYes(await askLine('Trust this folder and apply these settings from now on? [y/N] ', terminal))
 }
 
 /**
- * Asks whether the folder is trusted, where its files bring something that does not count yet, before anything of it is read (spec R-TERM-62). A yes is on
- * record; a no holds for this time. What was revoked is not asked about again.
+ * If the files of this folder contain settings that need trust, asks whether to trust it, before they are read (spec
+ * R-TERM-62). A yes is stored; a no applies to this session. After a revocation, it does not ask again.
  */
 export async function trustAtStart(flags: Flags, program: Program, terminal: AskedTerminal): Promise<void> {
   const { env, cwd, output } = program

@@ -2,11 +2,11 @@ import { relative } from 'node:path'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 
-/** Paths as a person reads them best: from where the person is. */
+/** Formats paths relative to the working directory. */
 export function pathFormatter({ cwd }: Pick<Program, 'cwd'>): (path: string) => string {
   return (path) => {
     const from = relative(cwd, path)
-    // Whoever made a file has named it: a name steers no terminal, and begins no line of its own.
+    // File names can contain control characters and line breaks.
     return oneLine(from === '' || from.startsWith('..') ? path : from, 500)
   }
 }

@@ -4,7 +4,7 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 
-/** The files that a session has changed. */
+/** The recorded file changes of a session. */
 export function sessionFiles({ path }: StoredSessionFile): SessionFiles {
   return new SessionFiles(checkpointsBeside(path))
 }
@@ -14,7 +14,7 @@ const verbs = {
   ahead: { remove: 'remove', bringBack: 'bring back', restore: 'restore' },
 } as const
 
-/** What was done to each file, or what is ahead of it; a line each. */
+/** What was or will be done to each file, one line each. */
 export function planText(
   { changes }: Pick<RestorePlan, 'changes'>,
   when: keyof typeof verbs,
@@ -27,19 +27,19 @@ export function planText(
     .join('')
 }
 
-/** What `--json` tells of files that go back, or would. */
+/** The JSON of a restore or its preview. */
 export interface RestoreFacts {
   readonly plan: Pick<RestorePlan, 'changes'> & Partial<Omit<RestorePlan, 'changes'>>
   readonly isDone: boolean
-  /** Those that the plan leaves when absent. */
+  /** Default: the files that the plan skips. */
   readonly left?: readonly LeftFile[]
-  /** Of a dry run. */
+  /** Only for a dry run. */
   readonly diff?: string
-  /** What else is told, such as the message. */
+  /** Further fields, such as the message. */
   readonly more?: { readonly [field: string]: unknown }
 }
 
-/** One JSON object where `--json` is given, else the text. */
+/** Prints JSON with `--json`, otherwise the text. */
 export function printRestore(
   flags: Flags,
   { sessionId }: StoredSessionFile,
@@ -74,12 +74,12 @@ export function leftText(left: readonly LeftFile[], shown: (path: string) => str
   return left.map(({ path, why }) => `  ${shown(path)}: ${oneLine(why, 500)}\n`).join('')
 }
 
-/** What may be different and nobody knows. */
+/** Files that may differ, but were not recorded. */
 export function unknownText({ unknown }: Pick<RestorePlan, 'unknown'>): string {
   return unknown.length === 0 ? '' : `Unknown:\n${unknown.map((each) => `  ${oneLine(each, 500)}\n`).join('')}`
 }
 
-/** Why nothing is done: somebody else's changes would be lost. */
+/** Why nothing is done: changes by others would be lost. */
 export function refusalText(left: readonly LeftFile[], shown: (path: string) => string): string {
   return `${many(left.length, 'file')} would not be reverted, so nothing was changed:\n${leftText(left, shown)}Use --skip-changed to skip ${left.length === 1 ? 'it' : 'them'} and revert the others.\n`
 }

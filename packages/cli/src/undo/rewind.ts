@@ -14,8 +14,8 @@ import { pathFormatter } from './path-formatter.ts'
 import { completeInterruptedUndo, printDryRun, withSessionLock } from './undo.ts'
 
 /**
- * `halting rewind SESSION [MESSAGE]`: the conversation goes back to before a message of the person, and the files with it (spec R-REW-1 to R-REW-4).
- * Without a message it lists them, the newest last. Asks no model.
+ * `halting rewind SESSION [MESSAGE]`: rewinds the conversation, and the files with it, to before a user message (spec
+ * R-REW-1 to R-REW-4). Without a message, lists them, the newest last. Makes no request.
  */
 export async function rewind(
   flags: Flags,
@@ -32,7 +32,7 @@ export async function rewind(
   const messages = personsMessages(recordedTranscript(folded))
   if (message === undefined) return listMessages(messages, file, flags, program)
   if (folded.open !== undefined) {
-    // Where a process goes on with it, that is what to say.
+    // If a process is running it, the lock reports that instead.
     await withSessionLock(file, async () => {})
     throw new UsageError(
       `The last run of the session ${file.sessionId} did not end. Finish it first with halting -p --resume ${file.sessionId}, or start a new run with a prompt.`,
@@ -69,7 +69,7 @@ interface RewindRequest {
   readonly program: Program
 }
 
-/** The files first: a kill between the two leaves a conversation that can go back still. */
+/** Restores the files first: after a kill in between, the conversation can still be rewound. */
 async function applyRewind({
   file,
   cwd,

@@ -10,8 +10,8 @@ import { sessionFiles, leftText, planText, refusalText, printRestore, unknownTex
 import { pathFormatter } from './path-formatter.ts'
 
 /**
- * `halting undo [SESSION]`: reverts what the last run changed in files (spec R-UNDO-5); `--redo` reverses that. A second undo reverts the run before it.
- * Asks no model, needs no key and no git.
+ * `halting undo [SESSION]`: reverts the file changes of the last run (spec R-UNDO-5); `--redo` reverses that. A second
+ * undo reverts the run before. Makes no request, and needs neither a key nor git.
  */
 export async function undo(flags: Flags, [session]: readonly string[], program: Program): Promise<number> {
   const file = session === undefined ? await newestSession(program) : await findSession(session, program)
@@ -31,7 +31,7 @@ export async function undo(flags: Flags, [session]: readonly string[], program: 
     return 0
   }
   return withSessionLock(file, async () => {
-    // Continuing with the run before would revert what nobody asked for.
+    // Also undoing the run before would revert more than the user asked for.
     const left = await completeInterruptedUndo(files, program)
     if (left !== undefined) {
       printRestore(flags, file, { plan: { changes: [] }, isDone: true, left, more: { cut_off: true } }, '', program)
@@ -41,7 +41,7 @@ export async function undo(flags: Flags, [session]: readonly string[], program: 
   })
 }
 
-/** Does something with a session that no other process writes meanwhile. @throws UsageError for one that another does. */
+/** Runs `work` while no other process can write the session. @throws UsageError if another process writes it */
 export async function withSessionLock<T>({ path, sessionId }: StoredSessionFile, work: () => Promise<T>): Promise<T> {
   const lock = await lockSession(path, sessionId).catch((thrown: unknown) => {
     throw new UsageError(messageOf(thrown))
@@ -79,7 +79,7 @@ async function requirePlan(
   )
 }
 
-/** The changes to preview, and their session. */
+/** A preview of changes, and their session. */
 export interface DryRun {
   readonly plan: RestorePlan
   readonly files: SessionFiles
@@ -100,12 +100,12 @@ export async function printDryRun({ plan, files, file, flags, program, more = {}
   return 1
 }
 
-/** As it is, for other programs; on a terminal without what would steer it. */
+/** The unchanged diff for programs; on a terminal, without control characters. */
 function displayDiff(diff: string, { output }: Program): string {
   return output.isTerminal.stdout ? printable(diff) : diff
 }
 
-/** Exit code 1 when a file was left as it is. */
+/** Restores the files. Returns 1 if a file was skipped. */
 async function applyPlan(
   plan: RestorePlan,
   files: SessionFiles,
@@ -131,7 +131,7 @@ async function applyPlan(
   const left = [...plan.left, ...(await files.apply(plan))]
   const leftPaths = new Set(left.map(({ path }) => path))
   const done = { ...plan, changes: plan.changes.filter(({ path }) => !leftPaths.has(path)) }
-  // Nothing was reverted (spec R-UNDO-4b).
+  // Nothing was reverted, because every file failed (spec R-UNDO-4b).
   const isInVain = done.changes.length === 0 && left.length > 0
   printRestore(
     flags,

@@ -12,7 +12,10 @@ import { calibrationText } from './calibration-text.ts'
 import { saveCalibrated } from './save-calibrated.ts'
 
 // Spec R-CALIB-7.
-/** `halting what-if --suggest --may-lose 2%`: limits that lose so few of the solved runs. With --save they become those of this project. */
+/**
+ * `halting what-if --suggest --may-lose 2%`: finds limits that each lose at most this share of solved runs. With --save,
+ * writes them into the settings of this project.
+ */
 export async function calibrate(
   sessions: ManySessions<PastSession>,
   mayLose: number,
@@ -42,7 +45,7 @@ export async function calibrate(
   return 0
 }
 
-/** The groups of one model alone. @throws UsageError for a model that no run used. */
+/** Only the groups of one model. @throws UsageError for a model that no run used */
 function groupsOfModel(calibration: Calibration, model: string | undefined): Calibration {
   if (model === undefined) return calibration
   const groups = calibration.groups.filter((group) => group.model === model)

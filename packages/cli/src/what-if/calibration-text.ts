@@ -24,7 +24,7 @@ import { columnsOf, wrapped } from '../io/columns.ts'
 import { counted, many, oneLine, rounded } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 
-/** What is printed of calibrated limits. */
+/** Calibrated limits to print. */
 export interface CalibrationAnswer {
   readonly runs: number
   readonly calibration: Calibration
@@ -33,10 +33,10 @@ export interface CalibrationAnswer {
   readonly notes: readonly string[]
 }
 
-/** So many groups with too few runs are named. */
+/** Maximum number of listed groups with too few runs. */
 const maxSmallGroups = 10
 
-/** A table for each group of runs, then the groups that are too small, then what was saved. */
+/** A table per group of runs, then the groups that are too small, then what was saved. */
 export function calibrationText(
   { calibration, saved, skipped, notes }: CalibrationAnswer,
   width: number,
@@ -92,7 +92,7 @@ function groupLines(group: CalibratedGroup, columns: number, style: Style): read
   ]
 }
 
-/** A table, or a paragraph for each limit where the terminal is too narrow for one. */
+/** A table, or one paragraph per limit on a narrow terminal. */
 function limitLines({ limits }: CalibratedGroup, columns: number, style: Style): readonly string[] {
   const rows = calibratedFigures.map((figure) => {
     const limit = limits[figure]
@@ -165,7 +165,7 @@ function firstRefusal({ limits }: CalibratedGroup): Parameters<typeof noLimitTex
   return tokens.kind === 'refused' ? tokens : { why: 'unused', solved: tokens.solved, needed: 0 }
 }
 
-/** What was written, what stood there before, and what was not written. */
+/** What was written, the previous values, and what was not written. */
 function savedLines({ path, limits }: SavedLimits, columns: number): readonly string[] {
   const written = limits.filter(({ notWritten }) => notWritten === undefined)
   return [

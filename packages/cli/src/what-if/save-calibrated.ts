@@ -9,8 +9,8 @@ import { UsageError } from '../usage-error.ts'
 
 // Spec R-CALIB-8, R-CALIB-9.
 /**
- * Makes the limits of one model those of this project: limits in settings hold for all models.
- * @throws UsageError where it is not clear which limits are meant, and where there are none.
+ * Writes the limits of one model into the settings of this project, where they apply to all models.
+ * @throws UsageError if it is unclear which limits are meant, or there are none
  */
 export async function saveCalibrated(
   { groups, mayLose }: Calibration,
@@ -39,7 +39,7 @@ export async function saveCalibrated(
   })
 }
 
-/** The one group of this repository. Those of several repositories say nothing of a single one. */
+/** The only group of this repository. Groups over several repositories are ignored. */
 function groupToSave(groups: readonly CalibratedGroup[], repository: string): CalibratedGroup {
   const single = groups.filter((group) => group.repository !== null)
   const [group, ...others] = single.filter((each) => each.repository === repository)

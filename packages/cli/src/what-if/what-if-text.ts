@@ -8,7 +8,7 @@ import type { Style } from '../io/style.ts'
 
 type Spent = WhatIf['saved']
 
-/** A paragraph for each run, then what they come to together, then the limits that are suggested. */
+/** One paragraph per run, then the totals, then suggested limits. */
 export function whatIfText(
   { answers, suggested, runs, periods, skipped, notes }: WhatIfAnswers,
   width: number,
@@ -35,10 +35,10 @@ export function whatIfText(
   return `${lines.join('\n')}\n`
 }
 
-/** So many days or months of a budget are shown, those in which it ended runs before the others; all of them are in the JSON. */
+/** Maximum number of periods per budget; those in which it ended runs come first. The JSON has all of them. */
 const maxPeriods = 31
 
-/** What became of each budget, day by day or month by month. */
+/** Spending per budget and period. */
 function periodLines(periods: readonly PeriodSpent[], columns: number, style: Style): readonly string[] {
   return [...new Set(periods.map(({ budget }) => budget))].flatMap((budget) => {
     const all = periods.filter((each) => each.budget === budget)
@@ -61,7 +61,7 @@ function periodLines(periods: readonly PeriodSpent[], columns: number, style: St
   })
 }
 
-/** More runs than these are told in a table. */
+/** With more runs, a table replaces the paragraphs. */
 const maxParagraphs = 8
 
 function answerLines(
@@ -119,7 +119,7 @@ function summaryOf(answers: readonly RunAnswer[]): string {
   return `${many(answers.length, 'run')}${byProgram(answers)}: ${counts}. Saves ${least}${spentText(saved)}. Loses ${loses}.`
 }
 
-/** Whose runs they are, where they are not all ours. */
+/** The number of runs per program, unless all are of halting. */
 function byProgram(answers: readonly RunAnswer[]): string {
   const of = (name: RunAnswer['program']): number => answers.filter(({ program }) => program === name).length
   const counts = [
@@ -163,12 +163,12 @@ function flagsOf({ maxTurns, maxToolCalls, maxGoalTries, maxDurationMs, noProgre
   return noProgress === true ? '--no-progress' : ''
 }
 
-/** Rows of a table; what is left out is counted, and all of it is in the JSON. */
+/** Maximum number of table rows; the JSON has all of them. */
 const maxTableRows = 40
 
 const names = { halting: 'halting', 'claude-code': 'claude', codex: 'codex' } as const
 
-/** A line for each run: those that would have stopped come first, and of these what saves most. */
+/** One line per run: those that would have stopped come first, sorted by savings. */
 function answerTable(answers: readonly RunAnswer[], columns: number, style: Style): readonly string[] {
   const rows = answers.toSorted((a, b) => sortWeight(b) - sortWeight(a))
   const more = rows.length - maxTableRows

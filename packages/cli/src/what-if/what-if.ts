@@ -23,7 +23,7 @@ import { findSessionFiles } from '../stored-sessions/find-session.ts'
 import { limitsIn } from '../flags/limit-flags.ts'
 import { whatIfText } from './what-if-text.ts'
 
-/** `halting what-if [SESSION|FOLDER …] --max-turns 20 …`: where other limits would have stopped sessions. Asks nobody, changes nothing. */
+/** `halting what-if [SESSION|FOLDER …] --max-turns 20 …`: shows where other limits would have stopped sessions. Makes no request. */
 export async function whatIfCommand(flags: Flags, words: readonly string[], program: Program): Promise<number> {
   const limits = otherLimitsIn(flags)
   const isAsked = Object.keys(limits).length > 0
@@ -74,7 +74,7 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
   return 0
 }
 
-/** The share of solved runs that suggested limits may lose; undefined where nobody asks for such limits. */
+/** The share of solved runs that suggested limits may lose; undefined unless requested. */
 function mayLoseIn({ mayLose, suggest, save, model }: Flags, isAskedElse: boolean): number | undefined {
   if (mayLose === undefined && save === true)
     throw new UsageError('--save needs limits to save: halting what-if --suggest --may-lose 2% --save.')
@@ -102,7 +102,7 @@ function otherLimitsIn(flags: Flags): OtherLimits {
   }
 }
 
-/** Which sessions there are to look at, and how one is read: as far as limits see it. */
+/** Opens the sessions to analyze; only data that limits depend on is read. */
 function openSessions(flags: Flags, words: readonly string[], program: Program): Promise<ManySessions<PastSession>> {
   return openSessionSet(flags, words, program, {
     files: () => sessionFiles(flags, words, program),
@@ -111,14 +111,14 @@ function openSessions(flags: Flags, words: readonly string[], program: Program):
   })
 }
 
-/** @throws UsageError where nothing is kept there. */
+/** @throws UsageError if there are no sessions */
 async function sessionFiles(flags: Flags, words: readonly string[], program: Program): Promise<readonly string[]> {
   if (flags.all !== true) return findSessionFiles([...words, ...foreignFolders(flags, program)], program)
   if (words.length > 0) throw new UsageError('--all means the sessions of all folders. Remove it, or the names.')
   return filesOfAllFolders(flags, program)
 }
 
-/** One session that somebody names is told whole; of many each run counts once. */
+/** Whether the user named a single session: then copied runs are shown, too; otherwise each run counts once. */
 async function isOneSession(words: readonly string[], { cwd }: Program): Promise<boolean> {
   const [word, ...more] = words
   if (word === undefined || more.length > 0) return false

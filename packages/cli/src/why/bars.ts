@@ -1,19 +1,19 @@
 import { columnsOf, fitted } from '../io/columns.ts'
 import type { Style } from '../io/style.ts'
 
-/** A line with a bar. */
+/** A row with a bar. */
 export interface BarRow {
   readonly label: string
-  /** How full, from 0 to 1; undefined for no bar. */
+  /** From 0 to 1; undefined for no bar. */
   readonly share: number | undefined
   readonly value: string
-  /** What it tells deserves a look. */
+  /** Draws attention to the row. */
   readonly isMarked?: boolean
 }
 
 const [longestBar, shortestBar] = [24, 4]
 
-/** Labels, bars and values in columns; the bars take what the others leave, and go where that is too little. */
+/** Labels, bars and values in columns. Bars use the remaining width, or are left out if it is too small. */
 export function barLines(
   rows: readonly BarRow[],
   width: number,
@@ -34,7 +34,7 @@ export function barLines(
   })
 }
 
-/** What is above nothing shows, and what is not full is not shown full. */
+/** A share above 0 never looks empty, and a share below 1 never looks full. */
 function drawBar(share: number, width: number): string {
   const exact = Math.min(1, Math.max(0, share)) * width
   const filled = share > 0 && share < 1 ? Math.min(width - 1, Math.max(1, Math.round(exact))) : Math.round(exact)

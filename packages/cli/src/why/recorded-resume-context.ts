@@ -2,7 +2,7 @@ import { accountOf, limitsInForce, recordedProgress } from '@halting/analysis'
 import type { StepRecord } from '@halting/core/steps'
 import type { ResumeContext } from './resume-command.ts'
 
-/** What the last of these runs has on record for the command that continues it: its goals, how long it was to wait for services, and whether it waits or pauses. */
+/** What the last run has on record for the command that resumes it: its goals, its wait limit, and whether it is waiting or paused. */
 export function recordedResumeContext(
   runs: readonly (readonly StepRecord[])[],
 ): Pick<ResumeContext, 'goals' | 'waitForLimitsMs' | 'isWaiting' | 'pausedAt'> {

@@ -4,31 +4,31 @@ import { adviceFor } from '../headless/ending.ts'
 import { type FlagLimit, flagLimitOf, flagOf, usdFlag, waitHours } from '../headless/limit-advice.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 
-/** Which session it is, and where the person is. */
+/** The session, and the folder of the user. */
 export interface ResumeContext {
   readonly sessionId: string
-  /** Where the session worked. */
+  /** The folder in which the session worked. */
   readonly sessionCwd: string
   readonly cwd: string
-  /** The address of the cluster that has it. */
+  /** The address of the cluster that has the session. */
   readonly cluster?: string
-  /** The goals of the run: with a new prompt it has them from its flags alone. */
+  /** The goals of the run. A new prompt needs them as flags. */
   readonly goals?: readonly GoalSpec[]
-  /** How long the run was to wait for services, in milliseconds; 0 or absent for not at all. */
+  /** How long the run may wait for services, in milliseconds; 0 or absent disables waiting. */
   readonly waitForLimitsMs?: number
-  /** It has no end on record, and waits for a service. */
+  /** The run has not ended, and waits for a service. */
   readonly isWaiting?: boolean
-  /** It has no end on record, and pauses at this limit. */
+  /** The run has not ended, and is paused at this limit. */
   readonly pausedAt?: { readonly limit: FlagLimit; readonly of: number }
 }
 
-/** What has a session go on, in words and as a command; without a command where there is nothing to go on with. */
+/** How to resume a session: a sentence, and a command if there is something to resume. */
 export interface ResumeHint {
   readonly says: string
   readonly command?: string
 }
 
-/** `terminal` is undefined for a run that did not end. `now`: in milliseconds since 1970. */
+/** Returns how to resume a run. `terminal` is undefined if it has not ended; `now` is in milliseconds since 1970. */
 export function resumeCommand(
   terminal: RunResult | undefined,
   context: ResumeContext,
@@ -67,7 +67,7 @@ export function resumeCommand(
 const hourMs = 3_600_000
 const waitFlag = '--wait-for-limits'
 
-/** When the service that ended the run takes requests again, in milliseconds since 1970; undefined where it did not say. */
+/** When the service that ended the run accepts requests again, in milliseconds since 1970; undefined if unknown. */
 function retryAtMs({ retryAt }: RunResult): number | undefined {
   const ms = retryAt === undefined ? Number.NaN : Date.parse(retryAt)
   return Number.isNaN(ms) ? undefined : ms
@@ -79,7 +79,7 @@ function waitFlags(ms = 0): readonly string[] {
   return [waitFlag, Number.isInteger(hours) ? `${hours}h` : `${Math.ceil(ms / 1_000)}s`]
 }
 
-/** Calls that waited have their answers; those that come later wait as well. */
+/** The pending calls have been answered. Later calls are deferred as well. */
 export function resumeAfterAnswers(context: ResumeContext): ResumeHint {
   return {
     says: 'Its pending calls have been answered. Continue with:',
@@ -92,24 +92,24 @@ function commandLine(args: readonly string[], { sessionCwd, cwd, cluster }: Resu
   return sessionCwd === cwd ? command : `cd ${shellQuoted([sessionCwd])} && ${command}`
 }
 
-/** The goals as flags; none where they hold already. */
+/** The goals as flags; empty if they are already met. */
 function goalFlags({ goal }: RunResult, goals: readonly GoalSpec[]): readonly string[] {
   if (goal === undefined || goal.met === true) return []
   return goals.flatMap(({ name, judged }) => [judged === true ? '--goal' : '--until', name])
 }
 
-/** Raised limits go on without a new prompt; a person who stopped it has something to say. */
+/** With a raised limit, a run continues without a prompt. After an interruption, the user has something to say. */
 function resumeArguments(terminal: RunResult, { sessionId, goals = [] }: ResumeContext): readonly string[] | undefined {
   const { resume } = endings[terminal.reason]
   if (resume === null) return undefined
   const resumeWith = (...flags: readonly string[]): readonly string[] => ['-p', '--resume', sessionId, ...flags]
-  // A run that goes on has its goals on record; a prompt begins another.
+  // A resumed run has its goals on record; a new prompt needs them as flags.
   const resumeWithPrompt = (text: string): readonly string[] => resumeWith(...goalFlags(terminal, goals), text)
   const { cause } = terminal.signal.context
   switch (resume.kind) {
     case 'raise-limit': {
       if (cause === 'stalled') return resumeWithPrompt('Try a different approach.')
-      // It asks something, or a guard took its answer as the end: more tries change nothing.
+      // The model asked a question, or a guard accepted its answer: more tries would change nothing.
       if (cause === 'asks' || cause === 'finish_reason') return undefined
       const limit = flagLimitOf(terminal)
       if (sharedBudgetOf(terminal.signal)?.kind === 'standing') return resumeWith()
@@ -127,7 +127,7 @@ function resumeArguments(terminal: RunResult, { sessionId, goals = [] }: ResumeC
       const callId = typeof first === 'object' && first !== null && 'id' in first ? first.id : undefined
       return typeof callId === 'string' ? ['approve', sessionId, callId] : undefined
     }
-    // A limit of tries is raised where a run ended unmet; the others are no ways for the run to go on.
+    // `send-back` raises a limit of tries elsewhere; the other actions do not resume the run.
     case 'send-back':
     case 'another-model':
     case 'undo':
@@ -137,7 +137,7 @@ function resumeArguments(terminal: RunResult, { sessionId, goals = [] }: ResumeC
   }
 }
 
-/** Twice the limit, or what the next request needs, as it is typed behind the flag. */
+/** Twice the limit, or what the next request needs if that is more, as the value of the flag. */
 function raisedLimit(limit: FlagLimit, { signal }: RunResult): string {
   const { limit: reached, limitNeededUsd, limitNeeded } = signal.context
   return raisedTo(limit, asNumber(reached), Math.max(asNumber(limitNeededUsd), asNumber(limitNeeded)))
@@ -165,7 +165,7 @@ function asNumber(value: unknown): number {
   return typeof value === 'number' ? value : 0
 }
 
-/** The kind of the model's failure, as it is on record. */
+/** The recorded kind of the model error. */
 function recordedErrorKind({ error, signal }: RunResult): string | undefined {
   const details = error?.details
   const kind =

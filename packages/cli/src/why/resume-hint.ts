@@ -7,7 +7,7 @@ import type { Program } from '../program.ts'
 import { recordedResumeContext } from './recorded-resume-context.ts'
 import { resumeAfterAnswers, resumeCommand, type ResumeHint, type ResumeContext } from './resume-command.ts'
 
-/** What has a session go on, and a command only where that does what it says. */
+/** How to resume a session. Gives a command only if that command would work. */
 export async function resumeHint(session: AnySession, path: string, program: Program): Promise<ResumeHint> {
   const continuation = await sessionContinuation(session, path, whose(program))
   const { sessionId, cwd: sessionCwd } = session
@@ -31,7 +31,7 @@ export async function resumeHint(session: AnySession, path: string, program: Pro
   }
 }
 
-/** It goes on in a session of ours, with a copy of what was said. */
+/** Resumes a copy of the conversation in a session of halting. */
 function resumeForeignSession({ program }: ForeignSession, { sessionId, sessionCwd, cwd }: ResumeContext): ResumeHint {
   const command = `halting ${shellQuoted(['-p', '--resume', sessionId, 'Continue.'])}`
   return {

@@ -22,7 +22,7 @@ import { barLines, type BarRow } from './bars.ts'
 import { unreportedUsageText, type RunExplanation, type UnreportedUsage } from '@halting/analysis/why'
 import type { RecordedStage } from '@halting/core/after'
 
-/** Why a run of a session stopped, and where it went; in lines of at most `width` columns but for the command. `now`: in milliseconds since 1970. */
+/** Explains why a run stopped and what it used, in lines of at most `width` columns except for the command. `now` is in milliseconds since 1970. */
 export function whyText(
   { sessionId, cwd, account, untold, notices, stages, goOn, before, about, heldBy }: RunExplanation,
   width: number,
@@ -93,7 +93,7 @@ export function whyText(
     .join('\n\n')}\n`
 }
 
-/** The goals, how it stands with them, and the end of what the check that failed printed. */
+/** The goals, their state, and the end of the output of a failed check. */
 function goalLines({ goal }: Account, columns: number, style: Style): readonly string[] {
   if (goal === undefined) return []
   const { goals, met, checks } = goal
@@ -120,7 +120,7 @@ function indented(text: string, columns: number): readonly string[] {
     .map((line) => `  ${line}`)
 }
 
-/** What was waited for: services, what others had reserved of the limits of the run and of standing budgets, and what the tool waits for. */
+/** Waits for services, for limits and budgets that others had reserved, and calls of the waiting tool. */
 function waitLines({ serviceWaits, limitPauses, budgetWaits, standingWaits = [], tools }: Account): readonly string[] {
   const byTool = tools.find(({ tool }) => tool === waitTool)
   return [
@@ -134,10 +134,10 @@ function waitLines({ serviceWaits, limitPauses, budgetWaits, standingWaits = [],
   ]
 }
 
-/** The tool by which a model waits for something. */
+/** The tool that lets a model wait. */
 const waitTool = 'Wait'
 
-/** What service the run waits for, or when it may be asked again, and at which limit it pauses. */
+/** The service for which the run is waiting and when it can be retried, or the limit at which it is paused. */
 function openWaitLines({ ending, serviceWaits, limitPauses }: Account, now: number): readonly string[] {
   const again = ending === null ? undefined : retryAtText(ending, now)
   return [
@@ -184,12 +184,12 @@ function signalTexts({ ending, overridden }: Account): readonly string[] {
   ]
 }
 
-/** The hook, guard or tool of a person that ended the run; the sentence of the ending names what the loop itself decided. */
+/** The hook, guard or tool of the user that ended the run. For other endings, the message names the cause. */
 function requestedBy({ reason, signal: { source } }: NonNullable<Account['ending']>): readonly string[] {
   return source === null || endings[reason].announcement !== 'stopped' ? [] : [`Requested by ${source}.`]
 }
 
-/** What this run came to; where it carries counters, what they stand at, too. */
+/** The totals of the run; if it continues another run, also the combined totals. */
 function totalsLine({ totals, carried, webSearches = 0 }: Account, untold: UnreportedUsage): string {
   const { turns, requests, tokens, costUsd, committedUsd, activeMs } = totals
   const unknownUsd = subtracted(committedUsd, costUsd)
@@ -217,14 +217,14 @@ function totalsLine({ totals, carried, webSearches = 0 }: Account, untold: Unrep
   return `${own.join(', ')}. Including the run it continues: ${all.join(', ')}.`
 }
 
-/** Costs are whole nano-dollars: what a subtraction leaves below that is none. */
+/** Rounds to nano-dollars, to remove floating-point errors. */
 function subtracted(usd: number, lessUsd: number): number {
   return Math.round((usd - lessUsd) * 1e9) / 1e9
 }
 
 type Spent = Pick<Account['totals'], 'tokens' | 'costUsd'> & { readonly unknownUsd: number }
 
-/** In the words of `halting report`. */
+/** Uses the same form as `halting report`. */
 function spentOf({ tokens, ...cost }: Spent): string {
   return `${counted(tokens)} tokens${cost.costUsd > 0 || cost.unknownUsd > 0 ? `, ${costText(cost)}` : ''}`
 }
@@ -239,7 +239,7 @@ const units: { readonly [unit in LimitFigures['unit']]: (value: number) => strin
   ms: elapsed,
 }
 
-/** The limits of the run, and the budget that it shared with others where that ended it. */
+/** The limits of the run, and the shared budget that ended it. */
 function limitRows({ limits, totals, ending }: Account): readonly BarRow[] {
   const rows = limits.map(limitRow(totals))
   const shared = ending?.sharedBudget
@@ -249,14 +249,14 @@ function limitRows({ limits, totals, ending }: Account): readonly BarRow[] {
   return [...rows, { label: oneLine(budget, longestLimit), share, value: sharedBudgetText(shared), isMarked: true }]
 }
 
-/** Columns of the name of a limit at most: standing budgets have longer ones. */
+/** Maximum columns of a limit's name; names of standing budgets are longer. */
 const longestLimit = 28
 
 function limitRow({ costUsd, committedUsd }: Account['totals']): (figures: LimitFigures) => BarRow {
   return ({ limit, unit, used, max, isReached }) => {
     const shown = units[unit]
     const label = limitLabels[limit]
-    // With what is charged at worst case: as everywhere, a bound is not rounded down.
+    // Costs at worst case are an upper bound, so they are not rounded down.
     const value = unit === 'usd' && committedUsd > costUsd ? moneyAtMost(used) : shown(used)
     if (max === null) return { label, share: undefined, value: `${value}, no limit` }
     const share = max === 0 ? 1 : used / max
@@ -287,7 +287,7 @@ function timeRows({ phases, totals, carried }: Account): readonly BarRow[] {
 
 const mostTools = 8
 
-/** By what they cost; where nothing has a price, by tokens. */
+/** Sorted by cost; without prices, by tokens. */
 function toolLines({ tools, totals, ending }: Account, columns: number, style: Style): readonly string[] {
   if (tools.length === 0) return []
   const hasPrice = totals.committedUsd > 0
@@ -340,7 +340,7 @@ function retryLine({ transition, laps, used, allowed }: Account['laps'][number])
   return `${what}: ${times} (${isLastReminder ? 'last reminder' : `${counted(used)} of ${counted(allowed)} allowed`})`
 }
 
-/** Fewer columns of what a step does say nothing. */
+/** With fewer columns, the description of a step says nothing. */
 const minStepColumns = 8
 
 function stepLines(
@@ -353,7 +353,7 @@ function stepLines(
     const where = scope === '' ? `request ${request}` : `request ${request} of a subagent`
     const figureText = figure(step)
     const before = figureText === '' ? '  ' : `  ${figureText.padStart(9)}  `
-    // The number tells which step it is, so it is not cut.
+    // The request number identifies the step, so it is never cut.
     const left = columns - before.length - where.length - 2
     if (left >= minStepColumns) return [`${before}${oneLine(step.what, left)}, ${where}`]
     return [before + oneLine(step.what, columns - before.length), `${' '.repeat(before.length)}${where}`]
@@ -368,7 +368,7 @@ function percent(share: number): string {
   return `${Math.round(share * 100)} %`
 }
 
-/** A line for each stage that came after a run. */
+/** One line per stage after the run. */
 function afterLines(stages: readonly RecordedStage[], columns: number): readonly string[] {
   return stages.map((stage) => `  ${oneLine(`${stage.name}: ${stageText(stage)}`, columns - 2)}`)
 }

@@ -13,7 +13,7 @@ import { recordedResumeContext } from './recorded-resume-context.ts'
 import { resumeHint } from './resume-hint.ts'
 import { whyText } from './why-text.ts'
 
-/** `halting why [SESSION|FILE]`: why a session stopped, and where turns, tokens, dollars and time went. Asks nobody, needs no key. */
+/** `halting why [SESSION|FILE]`: explains why a session stopped, and where its turns, tokens, dollars and time went. Makes no request and needs no key. */
 export async function why(flags: Flags, [name]: readonly string[], program: Program): Promise<number> {
   const { output, env } = program
   const { path, session } = await findSession(flags, name, program)
@@ -47,7 +47,7 @@ export async function why(flags: Flags, [name]: readonly string[], program: Prog
   return 0
 }
 
-/** By its file, or in the cluster that is named: it has no file then. */
+/** Reads a session by its file, or from the named cluster, where it has no file. */
 async function findSession(
   flags: Flags,
   name: string | undefined,
@@ -84,7 +84,7 @@ async function readResumeHint(
   })
 }
 
-/** What is told of a session of another program alone. */
+/** Additional fields for sessions of other programs. */
 function foreignFields({ foreign }: AnySession): object {
   if (foreign === undefined) return {}
   const { program, skipped, recordedUsd = null } = foreign

@@ -2,10 +2,10 @@ import { DataPointType, MeterProvider, MetricReader, type MetricData } from '@op
 import { telemetry, type Telemetry } from '@halting/telemetry'
 import { metricName, type MetricFamily, type Sample } from './prometheus-text.ts'
 
-/** So many series one instrument has at most; what comes beyond them is counted together. */
+/** Maximum number of series per instrument; further ones are counted together. */
 const maxSeries = 300
 
-/** Nobody sends them: they are read when somebody asks. */
+/** A reader that sends nothing: metrics are collected when they are requested. */
 class OnDemandReader extends MetricReader {
   protected override onShutdown(): Promise<void> {
     return Promise.resolve()
@@ -16,12 +16,12 @@ class OnDemandReader extends MetricReader {
   }
 }
 
-/** The metrics that OpenTelemetry has of runs (docs/guide/telemetry.md), of all sessions of this process together. */
+/** The OpenTelemetry metrics of runs (docs/guide/telemetry.md), for all sessions of this process. */
 export class RunMetrics {
   readonly #reader = new OnDemandReader({ cardinalitySelector: () => maxSeries })
   readonly #provider = new MeterProvider({ readers: [this.#reader] })
 
-  /** For the events of one session. */
+  /** Receives the events of one session. */
   listener(sessionId: string): Promise<Telemetry> {
     return telemetry({ meterProvider: this.#provider, sessionId })
   }
@@ -63,7 +63,7 @@ function metricFamilies(metric: MetricData): readonly MetricFamily[] {
         },
       ]
     case DataPointType.EXPONENTIAL_HISTOGRAM:
-      // No instrument of ours is one.
+      // No instrument of halting uses this type.
       return []
   }
 }
