@@ -116,7 +116,7 @@ test('--claude-code and --codex stand for the places where they are kept; folder
   const suggested = await run(['what-if', '--claude-code', '--suggest'])
   expect(suggested.stdout).toContain('No limit would have saved anything in 1 run without losing something.')
   const none = await run(['what-if', '--codex', '--suggest'], { env: { CODEX_HOME: join(here(), 'nowhere') } })
-  expect(none).toMatchObject({ status: 2, stderr: expect.stringContaining('No sessions of Codex are kept in') })
+  expect(none).toMatchObject({ status: 2, stderr: expect.stringContaining('No sessions of Codex found in') })
   expect((await run(['why', '--codex'])).stderr).toContain(
     '--codex belongs to halting what-if, report, inspect and grade.',
   )

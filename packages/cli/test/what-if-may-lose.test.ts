@@ -118,7 +118,7 @@ describe('what is shown', () => {
     expect(status).toBe(0)
     expect(stdout).toContain('Limits that each lose at most 10 % of solved runs. In parentheses: intervals at 95 %.')
     expect(stdout).toContain('56 of 60 runs solved: 56 guesses.')
-    expect(stdout).toMatch(/limit +loses +of those to come +saves\n/)
+    expect(stdout).toMatch(/limit +loses +of future runs +saves\n/)
     expect(stdout).toMatch(/--max-turns 6 +1 of 56, 1\.8 % +8\.8 % \(3–17 %\) +27 % \([\d.]+–\d+ %\): 76 turns, 4 runs/)
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('All of them together lose 1 of 56')
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('! All of these grades are guesses: the run completed')
@@ -129,7 +129,7 @@ describe('what is shown', () => {
     const text = calibrationText({ ...(await told('10%')), skipped: [] }, 50, styleFor(false, {}))
     expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(50)
     expect(text).toContain(
-      '  --max-turns 6\n    loses 1 of 56, 1.8 % of solved runs, 8.8 %\n    (3–17 %) of those to come\n',
+      '  --max-turns 6\n    loses 1 of 56, 1.8 % of solved runs, 8.8 %\n    (3–17 %) of future runs\n',
     )
   })
 
@@ -192,7 +192,7 @@ describe('--save', () => {
     writeFileSync(settingsPath(), '{"limits": {"maxTurns": 500}}')
     const { stdout } = await whatIf('10%', '--save')
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
-      'They hold in this folder, for all models: limits.maxRunUsd: 7.7 (was not set) limits.maxTokens: 7700 (was not set)',
+      'They apply in this folder, for all models: limits.maxRunUsd: 7.7 (was not set) limits.maxTokens: 7700 (was not set)',
     )
     expect(stdout).toContain('  limits.maxTurns: 6 (was 500)\n')
     expect(stdout).toContain('  limits.maxDuration: 5s (was not set)\n')
@@ -221,7 +221,7 @@ describe('--save', () => {
     const folder = dirname(sessionPath(idOf(1), project()))
     const other = await run(['what-if', folder, '--suggest', '--may-lose', '10%', '--save'], { cwd: elsewhere })
     expect(other.status).toBe(2)
-    expect(other.stderr).toContain(`none of these runs worked in it. They worked in ${project()}. Call it there.`)
+    expect(other.stderr).toContain(`none of these runs worked in it. They worked in ${project()}. Run it there.`)
   })
 
   test('wants one model to be named where there are several', async () => {

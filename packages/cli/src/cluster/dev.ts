@@ -25,7 +25,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 const graceMs = 5_000
 const workerPort = 9080
 const scripted = {
-  prompt: 'Read config.mjs and fix the bug on line 42. node check.mjs tells whether it works.',
+  prompt: 'Read config.mjs and fix the bug on line 42. Run node check.mjs to check it.',
   rules: ['Edit(./config.mjs)', 'Bash(node check.mjs)'],
 }
 
@@ -215,13 +215,13 @@ export async function watchFullDisk({
     if ((await freeBytes(folder)) < restartBytes) {
       if (!isReported)
         report(
-          `the server cannot write: no room for ${folder}. It is started again when ${restartBytes / 1e6} MB are free.`,
+          `the server cannot write: the disk of ${folder} is full. It restarts when ${restartBytes / 1e6} MB are free.`,
         )
       isReported = true
       continue
     }
     await engine.restart()
-    report('the server could not write and was started again. Sessions continue.')
+    report('the server could not write and was restarted. Sessions continue.')
     isReported = false
   }
 }

@@ -54,7 +54,7 @@ export async function workerFindings(
 
 /** A finding about workers that have no sessions and receive no new ones. */
 function unusedFinding(count: number): readonly Finding[] {
-  const says = `${count} more registered, without sessions: they stand by, or have ended`
+  const says = `${count} more registered, without sessions: idle, or no longer running`
   return [{ what: 'workers', state: 'good', says }]
 }
 
@@ -128,8 +128,8 @@ async function workerFinding(
       return {
         what,
         state: 'note',
-        says: `${address} is ready; ${role}, and stores format ${oneLine(format ?? '', 10)}, which is older than that of new sessions`,
-        todo: 'Its sessions may stay there until they are done, also beside a worker with --take-over. To move them now, end this worker with SIGTERM.',
+        says: `${address} is ready; ${role}, and stores format ${oneLine(format ?? '', 10)}, which is older than the format of new sessions`,
+        todo: 'Its sessions can finish there, even while a worker with --take-over is running. To move them now, stop this worker with SIGTERM.',
       }
     return { what, state: 'good', says: `${address} is ready; ${role}` }
   } catch (thrown) {
@@ -144,7 +144,7 @@ async function workerFinding(
       }
     const todo = isLatest
       ? 'Start it again at this address, or register another one: halting serve --restate URL --register.'
-      : 'If it is gone, a worker that has their folders takes its sessions; else start it again at this address.'
+      : 'If it is gone for good, a worker that has their folders takes over its sessions. Otherwise, start it again at this address.'
     return { what, state: isLatest ? 'broken' : 'note', says, todo }
   }
 }

@@ -41,7 +41,7 @@ async function engineFinding(cluster: string): Promise<Finding> {
   const what = 'engine'
   try {
     await getJson(cluster, '/restate/health', timeoutMs)
-    return { what, state: 'good', says: `takes requests at ${cluster}` }
+    return { what, state: 'good', says: `accepts requests at ${cluster}` }
   } catch (thrown) {
     const todo = engineHint
     return { what, state: 'broken', says: messageOf(thrown), todo }
@@ -54,7 +54,7 @@ async function adminFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<Fi
   try {
     const answer = await getJson(base, '/version', timeoutMs)
     const version = isJsonObject(answer) ? answer['version'] : undefined
-    if (typeof version !== 'string') throw new UsageError(`${base} does not say which version it is.`)
+    if (typeof version !== 'string') throw new UsageError(`${base} does not report its version.`)
     const says = `${base}, version ${oneLine(version, 40)}`
     if (version === testedEngineVersion) return { what, state: 'good', says }
     return { what, state: 'note', says, todo: `halting is tested with version ${testedEngineVersion}.` }
@@ -110,13 +110,13 @@ async function sessionsFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise
       what,
       state: 'note',
       says: `${says}, ${paused} paused`,
-      todo: 'halting sessions --cluster URL --state paused says what continues each of them.',
+      todo: 'halting sessions --cluster URL --state paused shows how to continue each of them.',
     }
   if (failing > 0)
     return {
       what,
       state: 'note',
-      says: `${says}, ${failing} tried again after a failure`,
+      says: `${says}, ${failing} being retried after a failure`,
       todo: 'Their worker may be gone: see the workers above. The engine keeps trying.',
     }
   return { what, state: 'good', says }
@@ -136,12 +136,13 @@ async function clockFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<Fi
   // Assumes that the engine read its clock halfway between request and answer.
   const skewMs = Math.round(numberOf(row, 'now_ms') - (asked + answered) / 2)
   const seconds = (Math.abs(skewMs) / 1_000).toFixed(1)
-  if (Math.abs(skewMs) <= maxSkewMs) return { what, state: 'good', says: `that of the engine differs by ${seconds} s` }
+  if (Math.abs(skewMs) <= maxSkewMs)
+    return { what, state: 'good', says: `the clock of the engine differs by ${seconds} s` }
   return {
     what,
     state: 'note',
-    says: `that of the engine is ${seconds} s ${skewMs > 0 ? 'ahead' : 'behind'}`,
-    todo: 'Have both machines take their time from the network (NTP): ages and limits of time are wrong by as much.',
+    says: `the clock of the engine is ${seconds} s ${skewMs > 0 ? 'ahead' : 'behind'}`,
+    todo: 'Synchronize the clocks of both machines (NTP): ages and time limits are wrong by this much.',
   }
 }
 

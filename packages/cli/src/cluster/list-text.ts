@@ -85,7 +85,7 @@ function waitLines(session: ListedSession, now: number): readonly string[] {
   )
   if (questionLines.length > 0) return questionLines
   if (isRaisableLimit(limit?.limit)) return [`asks: ${limitQuestion(limit)}`]
-  return reason === 'needs_approval' ? ['ended with a question: halting approve, or deny, answers it'] : []
+  return reason === 'needs_approval' ? ['ended with a permission request: answer it with halting approve or deny'] : []
 }
 
 const second = 1_000

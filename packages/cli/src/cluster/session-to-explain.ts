@@ -21,6 +21,6 @@ export async function sessionToExplain(
     note,
   })
   const stalled = await stallReason(flags, session.sessionId, program).catch(() => undefined)
-  if (stalled !== undefined) note(`this session does not go on. ${stalled}`)
+  if (stalled !== undefined) note(`this session is stalled. ${stalled}`)
   return session
 }

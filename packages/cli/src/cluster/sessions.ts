@@ -79,7 +79,7 @@ async function deleteOnCluster(flags: Flags, id: string, program: Program): Prom
     )
   if (isAtWork(status) && force !== true)
     throw new UsageError(
-      `The session ${name} ${status.state === 'requires_action' ? 'waits for an answer' : 'is at work'}. Answer or interrupt it first, or add --force to end its work and delete it.`,
+      `The session ${name} ${status.state === 'requires_action' ? 'waits for an answer' : 'is running'}. Answer or interrupt it first, or add --force to end its work and delete it.`,
     )
   if (status.stalled !== undefined) {
     const { killStoppedWork } = await import('./release.ts')
@@ -107,7 +107,7 @@ async function waitUntilIdle(readStatus: () => Promise<FullStatus>, name: string
   while (isAtWork(await readStatus())) {
     if (Date.now() > deadline)
       throw new UsageError(
-        `The work at the session ${name} did not end within ${endTimeoutMs / 1_000} s, so it was not deleted. It is closed and takes nothing more; is a worker running? Delete it again later.`,
+        `The work at the session ${name} did not end within ${endTimeoutMs / 1_000} s, so it was not deleted. It is closed and accepts nothing more. Check that a worker is running, and delete it again later.`,
       )
     await new Promise((resolve) => setTimeout(resolve, checkIntervalMs))
   }

@@ -92,11 +92,11 @@ function eventText(event: WorkerEvent): string {
 function eventPredicate(event: WorkerEvent): string {
   switch (event.type) {
     case 'session_waiting':
-      return 'waits for a place (--concurrency)'
+      return 'waiting for a free slot (--concurrency)'
     case 'session_started':
       return 'started here'
     case 'session_resting':
-      return 'rests until something happens'
+      return 'idle until the next event'
     case 'run_ended': {
       const { reason, usd, requests, toolCalls } = event
       return `run ended, ${reason}: ${many(requests, 'request')}, ${many(toolCalls, 'tool call')}, ${money(usd)}`
@@ -112,9 +112,9 @@ function eventPredicate(event: WorkerEvent): string {
     case 'session_released':
       return 'released'
     case 'sessions_removed':
-      return `removed ${many(event.count, 'session')} that nobody has used for longer than --retain`
+      return `removed ${many(event.count, 'session')} not used for longer than --retain`
     case 'worker_lost':
-      return `the worker ${oneLine(event.address, maxIdColumns)} does not answer any more`
+      return `the worker ${oneLine(event.address, maxIdColumns)} no longer answers`
     case 'worker_back':
       return `the worker ${oneLine(event.address, maxIdColumns)} answers again`
     case 'giving_way':

@@ -19,7 +19,7 @@ import { UsageError } from '../usage-error.ts'
 import { pageFor } from '../io/page.ts'
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 
-const prompt = 'Read config.mjs and fix the bug on line 42. node check.mjs tells whether it works.'
+const prompt = 'Read config.mjs and fix the bug on line 42. Run node check.mjs to check it.'
 const rules = ['Edit(./config.mjs)', 'Bash(node check.mjs)']
 
 /**

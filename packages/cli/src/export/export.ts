@@ -19,7 +19,7 @@ import { writeNewFile } from './write-new.ts'
 export async function exportSession(flags: Flags, sessionName: string, program: Program): Promise<number> {
   const { format = 'html', output: file, force } = flags
   if (format === 'text')
-    throw new UsageError('sessions export writes html, markdown or jsonl; text is of halting report.')
+    throw new UsageError('sessions export writes html, markdown or jsonl; text is only for halting report.')
   const { output, cwd } = program
   const source = await exportSource(flags, sessionName, program)
   const redact = createKeyRedactor(program.env)

@@ -38,7 +38,7 @@ export function foreignFolders({ claudeCode, codex }: Flags, program: Program): 
     .map((name) => {
       const folder = foreignFolder(name, whose(program))
       if (existsSync(folder)) return folder
-      throw new UsageError(`No sessions of ${programNames[name]} are kept in ${folder}.`)
+      throw new UsageError(`No sessions of ${programNames[name]} found in ${folder}.`)
     })
 }
 

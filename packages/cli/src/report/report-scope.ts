@@ -32,7 +32,7 @@ export async function reportScope(flags: Flags, words: readonly string[], progra
     if (all) {
       const files = await filesOfAllFolders(flags, program)
       if (files.length === 0)
-        throw new UsageError('No session is kept. halting -p begins one; a folder with files of sessions can be named.')
+        throw new UsageError('No sessions found. halting -p starts one; you can also name a folder with session files.')
       return { of: 'of all folders', isNamed: false, below: '', files }
     }
     if (!others) return { of: 'of this folder', isNamed: false, below: '', files: await findSessionFiles([], program) }
@@ -40,7 +40,7 @@ export async function reportScope(flags: Flags, words: readonly string[], progra
     const files = await findSessionFiles(foreignFolders(flags, program), program)
     return { of: `of ${names}`, isNamed: false, below: '', files }
   }
-  if (all) throw new UsageError('--all means the sessions of all folders, so it goes without a folder.')
+  if (all) throw new UsageError('--all means the sessions of all folders. Remove it, or the folder.')
   const path = resolve(program.cwd, folder)
   if (more.length === 0 && (await stat(path).catch(() => undefined))?.isDirectory() === true) {
     const own = await sessionsBelow(path, program)

@@ -127,7 +127,7 @@ function goalLines(report: Report, by: Breakdown | undefined, width: number, sty
 }
 
 function moreRowsLine(count: number, what: string, isAsked: boolean): readonly string[] {
-  return isAsked && count > 0 ? [`  and ${many(count, what)}; --by tells all`] : []
+  return isAsked && count > 0 ? [`  and ${many(count, what)}; --by lists all`] : []
 }
 
 function spentBars(rows: readonly SpentRow[], width: number, style: Style, longest = 16): readonly string[] {
@@ -183,7 +183,7 @@ function toolLines({ tools }: Report, width: number, style: Style): readonly str
   const left = called.length - shown.length
   return [
     ...tableLines(['', 'calls', 'failed', 'denied', 'invalid', 'cut', 'time', 'cost'], rows, width, style),
-    ...(left > 0 ? [`  and ${many(left, 'more tool')}; --json tells all`] : []),
+    ...(left > 0 ? [`  and ${many(left, 'more tool')}; --json lists all`] : []),
   ]
 }
 

@@ -64,9 +64,9 @@ async function scopeOf(flags: Flags, words: readonly string[], program: Program)
   const { cluster, since, untilDate, all, claudeCode, codex } = flags
   if (cluster === undefined) return reportScope(flags, words, program)
   if (since !== undefined || untilDate !== undefined)
-    throw new UsageError('A cluster does not keep when runs began: leave out --since and --until.')
+    throw new UsageError('A cluster does not store when runs started. Remove --since and --until.')
   if (all === true || claudeCode === true || codex === true)
-    throw new UsageError('--cluster means the sessions of a cluster: leave out --all, --claude-code and --codex.')
+    throw new UsageError('--cluster means the sessions of a cluster. Remove --all, --claude-code and --codex.')
   return { of: `of the cluster ${new URL(cluster).host}`, isNamed: true, files: [], below: '' }
 }
 

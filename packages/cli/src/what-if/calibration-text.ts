@@ -101,7 +101,7 @@ function limitLines({ limits }: CalibratedGroup, columns: number, style: Style):
       ? [name, 'none', noLimitText(limit)]
       : [`${name} ${limitValue(figure, limit.limit)}`, ...cellsOf(figure, limit)]
   })
-  const head = ['limit', 'loses', 'of those to come', 'saves']
+  const head = ['limit', 'loses', 'of future runs', 'saves']
   const table = [head, ...rows.filter(({ length }) => length === head.length)]
   const widths = head.map((_, column) => Math.max(...table.map((row) => columnsOf(row[column] ?? ''))))
   const isWide = widths.reduce((sum, each) => sum + each + 2, 0) <= columns
@@ -116,7 +116,7 @@ function limitLines({ limits }: CalibratedGroup, columns: number, style: Style):
     if (row.length !== head.length) return refused(row)
     return [
       ...indented(name, columns),
-      ...indented(`loses ${lost} of solved runs, ${toCome} of those to come`, columns, 4),
+      ...indented(`loses ${lost} of solved runs, ${toCome} of future runs`, columns, 4),
       ...indented(`saves ${saves}`, columns, 4),
     ]
   })
@@ -150,7 +150,7 @@ function togetherText({ limits, lost, stops, saved }: LimitsTogether): string {
 function smallLines(small: readonly CalibratedGroup[], columns: number, isBelow: boolean): readonly string[] {
   const more = small.length - maxSmallGroups
   return [
-    isBelow ? 'No limits:' : 'What there is:',
+    isBelow ? 'No limits:' : 'Groups:',
     ...small
       .slice(0, maxSmallGroups)
       .flatMap((group) =>
@@ -171,8 +171,8 @@ function savedLines({ path, limits }: SavedLimits, columns: number): readonly st
   return [
     ...wrapped(
       written.length === 0
-        ? 'Nothing was written: lower limits hold already.'
-        : `Written to ${oneLine(path, 300)}. They hold in this folder, for all models:`,
+        ? 'Nothing was written: lower limits apply already.'
+        : `Written to ${oneLine(path, 300)}. They apply in this folder, for all models:`,
       columns,
     ).split('\n'),
     ...written.flatMap(({ name, value, before }) => {

@@ -47,7 +47,7 @@ function groupToSave(groups: readonly CalibratedGroup[], repository: string): Ca
   if (group === undefined) {
     const places = [...new Set(single.map((each) => each.repository))].map((each) => oneLine(each ?? '', 100))
     throw new UsageError(
-      `--save writes the settings of this project (${oneLine(repository, 100)}), and none of these runs worked in it. They worked in ${listNames(places)}. Call it there.`,
+      `--save writes the settings of this project (${oneLine(repository, 100)}), and none of these runs worked in it. They worked in ${listNames(places)}. Run it there.`,
     )
   }
   if (others.length === 0) return group

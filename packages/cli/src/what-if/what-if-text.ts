@@ -185,7 +185,7 @@ function answerTable(answers: readonly RunAnswer[], columns: number, style: Styl
       const turns = counted(kept.turns + saved.turns)
       return line([oneLine(session.slice(0, 8), 8), oneLine(run, 6), names[program], turns, cost], answerText(answer))
     }),
-    ...(more > 0 ? [`and ${many(more, 'more run')}; --json tells all`] : []),
+    ...(more > 0 ? [`and ${many(more, 'more run')}; --json lists all`] : []),
   ]
 }
 

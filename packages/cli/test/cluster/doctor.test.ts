@@ -83,12 +83,12 @@ test('a cluster that is whole is told as that', async () => {
   expect(await look(url)).toEqual({
     code: 0,
     text: [
-      `ok  engine          takes requests at ${url}`,
+      `ok  engine          accepts requests at ${url}`,
       `ok  administration  ${url}, version 1.7.12`,
       'ok  calls           a worker answers without a token',
       `ok  worker          ${at} is ready; new sessions go there, format 1, has the work of 2`,
       'ok  sessions        1,234 sessions with 5 MiB of records, 0 with work',
-      'ok  clock           that of the engine differs by 0.0 s',
+      'ok  clock           the clock of the engine differs by 0.0 s',
       '',
       'The cluster can run sessions.',
       '',
@@ -110,14 +110,19 @@ test.each([
     1,
     /-- {2}administration.*version 1\.4\.0\n +halting is tested with version 1\.7\.12/,
   ],
-  ['the clock is another', { aheadMs: 3_600_000 }, 1, /-- {2}clock +that of the engine is 3600\.\d s ahead\n.*NTP/],
+  [
+    'the clock is another',
+    { aheadMs: 3_600_000 },
+    1,
+    /-- {2}clock +the clock of the engine is 3600\.\d s ahead\n.*NTP/,
+  ],
   [
     'work is paused',
     { work: [{ status: 'paused', count: 3 }] },
     1,
     /-- {2}sessions.*3 with work, 3 paused\n.*--state paused/,
   ],
-  ['work fails', { work: [{ status: 'backing-off', count: 2 }] }, 1, /-- {2}sessions.*2 tried again after a failure/],
+  ['work fails', { work: [{ status: 'backing-off', count: 2 }] }, 1, /-- {2}sessions.*2 being retried after a failure/],
 ] as const)('it says where %s', async (_what, given, code, text) => {
   expect(await look(await engine(given))).toEqual({ code, text: expect.stringMatching(text) as string })
 })

@@ -49,7 +49,7 @@ test('the server is started again once there is room, and what is wrong is said 
   server.close()
   expect([restarts, looks]).toEqual([1, 3])
   expect(said).toEqual([
-    'the server cannot write: no room for /data. It is started again when 160 MB are free.',
-    'the server could not write and was started again. Sessions continue.',
+    'the server cannot write: the disk of /data is full. It restarts when 160 MB are free.',
+    'the server could not write and was restarted. Sessions continue.',
   ])
 })

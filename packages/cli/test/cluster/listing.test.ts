@@ -129,7 +129,7 @@ test('a row says how old a session is, whose, what it does, and under it what it
       'at-a-limit  40d  -       waiting          3      $0.5000',
       '  asks: Raise the turn limit of this run?',
       'deferred    0s   -       waiting          3      -',
-      '  ended with a question: halting approve, or deny, answers it',
+      '  ended with a permission request: answer it with halting approve or deny',
       'works       1m   -       running          3      -',
       'new         -    -       nothing was run  3      -',
       '',

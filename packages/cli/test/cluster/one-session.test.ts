@@ -75,7 +75,7 @@ test('it is deleted once a person has said so, and not while it is at work', asy
   await expect.poll(() => made.service.requests.length).toBe(3)
   const working = made.cluster.requests.at(-1)?.sessionId ?? ''
   await expect(remove({ yes: true }, working)).rejects.toThrow(
-    'is at work. Answer or interrupt it first, or add --force',
+    'is running. Answer or interrupt it first, or add --force',
   )
   expect(await remove({ yes: true, force: true }, working)).toBe(`Deleted: ${working}\n`)
   expect(await made.cluster.records(working)).toEqual([])

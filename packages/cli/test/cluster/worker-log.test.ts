@@ -58,7 +58,7 @@ test('who needs to be looked at has another level', () => {
       ['error', 'ready', { isReady: false, because: 'the engine cannot write' }, 'not ready: the engine cannot write'],
       ['info', 'ready', { isReady: true }, 'ready'],
       ['warn', 'trouble', { session: 's' }, 'work: no folder.'],
-      ['error', 'worker_lost', { address: 'http://b' }, 'the worker http://b does not answer any more'],
+      ['error', 'worker_lost', { address: 'http://b' }, 'the worker http://b no longer answers'],
       ['info', 'message', {}, 'serving.'],
       ['info', 'message', { session: 's' }, 'a rule does not apply'],
     ].map(([level, event, fields, message]) => ({

@@ -324,12 +324,12 @@ describe('sessions of other programs, and what is not right', () => {
       '--max-turns has no effect with halting report. To see where other limits would have stopped a session, use halting what-if.',
     ],
     [['report', '--output', '.'], '. is a folder. Name a file.'],
-    [['report', '--all', '.'], '--all means the sessions of all folders, so it goes without a folder.'],
+    [['report', '--all', '.'], '--all means the sessions of all folders. Remove it, or the folder.'],
     [['report', '--by', 'weather'], '--by takes one of day, model, folder'],
-    [['report', '--cluster', 'http://127.0.0.1:1', '--since', '1d'], 'A cluster does not keep when runs began'],
+    [['report', '--cluster', 'http://127.0.0.1:1', '--since', '1d'], 'A cluster does not store when runs started'],
     [['why', '--since', '1d'], '--since belongs to halting report.'],
     [['check', '--all'], '--all belongs to halting sessions, report, inspect and what-if.'],
-    [['report', '--codex'], 'No sessions of Codex are kept in'],
+    [['report', '--codex'], 'No sessions of Codex found in'],
   ])('%j is refused', async (args, message) => {
     const { status, stderr } = await run(args)
     expect(stderr).toContain(message)
