@@ -41,13 +41,13 @@ async function told(args: readonly string[], replies: readonly unknown[]) {
   return { status, stderr, lines, init, result: lines.at(-1) }
 }
 
-/** What was said under a call, in few words. */
+/** A summary of the messages below a call. */
 const under = (lines: readonly Line[]): readonly unknown[] =>
   lines
     .filter(({ type }) => type === 'assistant' || type === 'user')
     .map(({ type, parent_tool_use_id: parent }) => [type, parent === null ? 'main' : 'agent'].join(' of '))
 
-test('an agent of a file does its task; its messages, its hooks and what it cost are told', async () => {
+test('runs an agent from a file, and reports its messages, hooks and cost', async () => {
   agent('finder', 'tools: Read, Grep\npermissionMode: bypassPermissions')
   writeFileSync(join(project, '.claude/agents/README.md'), 'About these.')
   writeFileSync(join(project, 'port.txt'), '8080\n')
@@ -79,7 +79,7 @@ test('an agent of a file does its task; its messages, its hooks and what it cost
   const about = (file: string): unknown => JSON.parse(readFileSync(join(project, file), 'utf8'))
   expect(about('start.json')).toMatchObject({ hook_event_name: 'SubagentStart', agent_type: 'finder' })
   expect(about('stop.json')).toMatchObject({ agent_type: 'finder', last_assistant_message: 'It is 8080.' })
-  // Its tokens are in the sums of the session, and not in the main loop's own.
+  // Its tokens count in the totals of the session, but not in those of the main loop.
   const { usage, modelUsage } = result as unknown as {
     readonly usage: { readonly input_tokens: number }
     readonly modelUsage: { readonly [model: string]: { readonly inputTokens: number; readonly costUSD: number } }
@@ -88,7 +88,7 @@ test('an agent of a file does its task; its messages, its hooks and what it cost
   expect(result?.['total_cost_usd']).toBe(modelUsage['claude-haiku-4-5']?.costUSD)
 })
 
-test('an agent in the background is told as a task by its id, and its messages as those of its call', async () => {
+test('reports a background agent as a task by its ID, and its messages below its call', async () => {
   agent('finder', 'tools: Read\nbackground: true\nmaxBudgetUsd: 5\nmaxDuration: 10m')
   writeFileSync(join(project, 'port.txt'), '8080\n')
   const input = { description: 'find it', prompt: 'TASK-A', subagent_type: 'finder' }
@@ -113,7 +113,7 @@ test('an agent in the background is told as a task by its id, and its messages a
   expect(result).toMatchObject({ num_turns: 3, modelUsage: { 'claude-haiku-4-5': expect.anything() } })
 })
 
-test('one that is stopped by a limit says so, with what it had found', async () => {
+test('reports an agent that a limit stopped, with its partial findings', async () => {
   agent('finder', 'maxTurns: 1')
   writeFileSync(join(project, 'port.txt'), '8080\n')
   const [go, look] = finding
@@ -125,7 +125,7 @@ test('one that is stopped by a limit says so, with what it had found', async () 
   )
 })
 
-test('--agents gives more, and rules, --tools and limits take away', async () => {
+test('adds agents with --agents, and removes them by rules, --tools and limits', async () => {
   const done = [{ content: 'Done.' }]
   const json = JSON.stringify({ helper: { description: 'Helps', prompt: 'You help.' } })
   expect((await told(['--agents', json], done)).init?.['agents']).toEqual(['general-purpose', 'helper'])
@@ -142,7 +142,7 @@ test('--agents gives more, and rules, --tools and limits take away', async () =>
   expect(wrong.stderr).toContain('The value of --agents has an agent helper: it has no description.')
 })
 
-test('what may still be started is told when it is used up', async () => {
+test('says which agents can still be started when a limit is used up', async () => {
   const asks = (prompt: string) => call('Agent', { prompt })
   const { lines } = await told(
     ['--max-subagents', '1'],
@@ -151,7 +151,7 @@ test('what may still be started is told when it is used up', async () => {
   expect(JSON.stringify(lines)).toContain('This run can start at most 1 subagent, and the limit is reached.')
 })
 
-test('a program that is killed in an agent goes on inside it', async () => {
+test('resumes inside an agent if the program was killed there', async () => {
   agent('finder')
   writeFileSync(join(project, 'port.txt'), '8080\n')
   const [go, look, ...rest] = finding
@@ -166,6 +166,6 @@ test('a program that is killed in an agent goes on inside it', async () => {
   const { stdout: after, status } = await run([...stream, '--script', again, '-p', '--resume', id], options())
   const lines = linesOf(after)
   expect([status, lines.at(-1)]).toEqual([0, expect.objectContaining({ subtype: 'success', result: 'Done.' })])
-  // Its first request was not made again: the script has no reply for it.
+  // The first request is not repeated, since the script has no reply for it.
   expect(JSON.stringify(lines)).toContain('It is 8080.')
 })

@@ -33,7 +33,7 @@ interface Waits {
   readonly stop: { readonly context: { readonly pending: readonly [{ readonly id: string }] } }
 }
 
-/** The session waits for an answer to a call, which is given. */
+/** The session waits for an answer to a call, which this gives. */
 async function approved(...replies: readonly unknown[]): Promise<void> {
   const { status, stdout } = await ask(
     'change it',
@@ -46,12 +46,12 @@ async function approved(...replies: readonly unknown[]): Promise<void> {
     'json',
   )
   expect(status).toBe(5)
-  // The program writes it; a field that is missing fails below.
+  // True: the program prints it; a missing field fails below.
   const [waiting] = (JSON.parse(stdout) as Waits).stop.context.pending
   expect((await run(['approve', id, waiting.id])).status).toBe(0)
 }
 
-describe('a call that was approved is carried out in another process', () => {
+describe('executes an approved call in another process', () => {
   test.each([
     ['Edit', read, edit, (): string => readFileSync(file(), 'utf8'), 'one\n2\n'],
     ['Write', read, write, (): string => readFileSync(file(), 'utf8'), 'all new\n'],
@@ -68,7 +68,7 @@ describe('a call that was approved is carried out in another process', () => {
     expect(readFileSync(file(), 'utf8')).toBe('one\n2\n')
   })
 
-  test('of a file of which a part was read, but not of one that has changed since', async () => {
+  test('of a partially read file, but not of one that has changed since', async () => {
     const part = call('Read', { file_path: 'calc.js', offset: 2, limit: 1 })
     await approved({ content: [part] }, { content: [edit] })
     writeFileSync(file(), 'ONE\ntwo\n')
@@ -77,16 +77,16 @@ describe('a call that was approved is carried out in another process', () => {
   })
 })
 
-describe('an answer counts, whatever the flags of the resume', () => {
+describe('applies an answer regardless of the flags of the resume', () => {
   const touch = (name: string) => call('Bash', { command: `touch ${name}` })
 
-  test.each([[[]], [['--permission-mode', 'dontAsk']]])('a yes, with %j', async (flags) => {
+  test.each([[[]], [['--permission-mode', 'dontAsk']]])('applies an approval with %j', async (flags) => {
     await approved({ content: [read] }, { content: [edit] })
     expect((await goOn([done], ...flags)).status).toBe(0)
     expect(readFileSync(file(), 'utf8')).toBe('one\n2\n')
   })
 
-  test('a yes to a plan', async () => {
+  test('applies the approval of a plan', async () => {
     const plan = call('ExitPlanMode', { plan: 'Change it.' })
     const flags = ['--session-id', id, '--on-ask', 'defer', '--permission-mode', 'plan', '--output-format', 'json']
     const { stdout } = await ask('plan it', [{ content: [plan] }], ...flags)
@@ -97,7 +97,7 @@ describe('an answer counts, whatever the flags of the resume', () => {
     expect(status).toBe(0)
   })
 
-  test('but deny rules count before it, and calls that nobody was asked about are denied', async () => {
+  test('lets deny rules override an approval, and denies calls that were not asked about', async () => {
     rmSync(join(here(), 'two'), { force: true })
     await approved({ content: [touch('one'), touch('two')] })
     await goOn([{ expect: 'Denied by the rule', content: 'I see.' }], '--disallowedTools', 'Bash(touch one)')
@@ -105,7 +105,7 @@ describe('an answer counts, whatever the flags of the resume', () => {
   })
 })
 
-describe('what was read counts', () => {
+describe('keeps track of read files', () => {
   const edits = ['--permission-mode', 'acceptEdits'] as const
   const look = (): Promise<Ended> => ask('look', [{ content: [read] }, done], '--session-id', id)
 
@@ -119,7 +119,7 @@ describe('what was read counts', () => {
     expect((await ask('again', again, '--resume', id, ...edits)).stdout).toBe('I see.\n')
   })
 
-  test('with what the tools themselves wrote, and after secrets were taken out', async () => {
+  test('with files that tools wrote themselves, and after secrets were redacted', async () => {
     const flags = ['--settings', JSON.stringify({ redactSecrets: true }), ...edits]
     writeFileSync(file(), 'key = "AKIAIOSFODNN7EXAMPLE"\ntwo\n')
     await look()
@@ -129,7 +129,7 @@ describe('what was read counts', () => {
     expect(readFileSync(file(), 'utf8')).toBe('key = "AKIAIOSFODNN7EXAMPLE"\n3\n')
   })
 
-  test('no more once the conversation went back to before it', async () => {
+  test('but not after the conversation was rewound to before it', async () => {
     await look()
     expect((await run(['rewind', id, '1', '--yes'])).status).toBe(0)
     const replies = [{ content: [edit] }, { expect: 'has not been read yet', content: 'I see.' }]

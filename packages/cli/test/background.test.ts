@@ -24,7 +24,7 @@ const fresh = (name: string): string => join(here(), `${name}-${++runs}`)
 
 const inBackground = (command: string) => ({ content: [call('Bash', { command, run_in_background: true })] })
 
-/** Waits until a file is there, then ends. */
+/** Waits until a file exists, then exits. */
 const untilThere = (file: string): string => `while [ ! -e ${file} ]; do sleep 0.02; done`
 
 const argumentsFor = (format: string, replies: string, more: readonly string[] = []): readonly string[] => [
@@ -51,7 +51,7 @@ async function becomesTrue(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-test('a run waits for what runs in the background, tells the model of its end, and gives the answer to that', async () => {
+test('waits for background commands, reports their end to the model, and prints the answer to that', async () => {
   const go = fresh('go')
   const running = started('stream-json', [
     inBackground(`${untilThere(go)}; exit 3`),
@@ -73,7 +73,7 @@ test('a run waits for what runs in the background, tells the model of its end, a
   expect(status).toBe(0)
 })
 
-test('without a time limit it waits as long as HALTING_BACKGROUND_WAIT_MS says; what it stopped is told on stderr with json', async () => {
+test('waits without a time limit as long as HALTING_BACKGROUND_WAIT_MS says; with json, lists stopped commands on stderr', async () => {
   const file = fresh('pid')
   const replies = script([inBackground(`echo $$ > ${file}; exec sleep 300`), { content: 'Done.' }])
   const flags = ['-p', 'go', '--output-format', 'json', '--allowedTools', 'Bash', '--script', replies]
@@ -84,7 +84,7 @@ test('without a time limit it waits as long as HALTING_BACKGROUND_WAIT_MS says; 
   expect(stderr).toMatch(/^halting: Stopped when the run ended: bash_1 "echo \$\$ > .*exec sleep 300"\.\n$/)
 })
 
-test('what is stopped is told on stderr with text', async () => {
+test('lists stopped commands on stderr in text mode', async () => {
   const replies = script([inBackground('exec sleep 300'), { content: 'Done.' }])
   const flags = ['-p', 'go', '--allowedTools', 'Bash', '--background', 'stop', '--script', replies]
   expect(await run(flags)).toEqual({
@@ -94,7 +94,7 @@ test('what is stopped is told on stderr with text', async () => {
   })
 })
 
-test('the settings say it too, and the next run is told what was stopped; those of a project say nothing', async () => {
+test('reads the setting from user settings but not from the project, and informs the next run of stopped commands', async () => {
   const id = '6f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e92'
   const replies = [inBackground('exec sleep 300'), { content: 'Done.' }]
   const one = await started('stream-json', replies, ['--settings', '{"background":"stop"}', '--session-id', id]).ended
@@ -114,7 +114,7 @@ test('the settings say it too, and the next run is told what was stopped; those 
   ])
 })
 
-test('keep: it outlives the program, its output goes on in the file that is named, and nothing is waited for', async () => {
+test('keep: lets the command outlive the program, with its output in the named file, and does not wait', async () => {
   const go = fresh('go')
   const file = fresh('pid')
   const command = `echo $$ > ${file}; echo first; ${untilThere(go)}; echo second; echo fine > ${file}`
@@ -140,7 +140,7 @@ test('keep: it outlives the program, its output goes on in the file that is name
 })
 
 test.runIf(process.platform === 'linux')(
-  'what a command detached lives on, is named, and may write into the pipe of the program that is gone',
+  'names a detached command, which may outlive the program and write into its closed pipe',
   async () => {
     const [go, pid, written] = [fresh('go'), fresh('pid'), fresh('written')]
     const server = `setsid bash -c 'echo $$ > ${pid}; ${untilThere(go)}; echo up && echo fine > ${written}' & while [ ! -s ${pid} ]; do sleep 0.02; done`
@@ -156,7 +156,7 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-test('SIGTERM while it waits: one result, what ran is named and gone', async () => {
+test('prints one result and stops the named command on SIGTERM during the wait', async () => {
   const file = fresh('pid')
   const running = started(
     'stream-json',
@@ -174,7 +174,7 @@ test('SIGTERM while it waits: one result, what ran is named and gone', async () 
   expect({ status, survivors: await survivorsOf(ids) }).toEqual({ status: 143, survivors: [] })
 })
 
-test('killed while it waits, it goes on: the model is told that the command is lost, and ids are not given again', async () => {
+test('resumes after a kill during the wait: informs the model that the command is lost, and does not reuse IDs', async () => {
   const file = fresh('pid')
   const env = { HALTING_BACKGROUND_WAIT_MS: '30' }
   const sessionId = '6f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e90'
@@ -204,7 +204,7 @@ test('killed while it waits, it goes on: the model is told that the command is l
   ])
   const summary = String(told[0]?.['summary'])
   expect(summary).toContain('is lost: the process that ran it no longer exists.')
-  // It was killed with nobody to end its commands, and says so where that can be seen.
+  // The program was killed and could not stop its commands, which it reports where possible.
   const fate = process.platform === 'linux' ? `kill -- -${id}` : 'unknown'
   expect(summary).toContain(fate)
 })

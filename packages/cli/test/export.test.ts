@@ -36,7 +36,7 @@ const edit = tool({
 const fails = tool({ name: 'Bash', description: '', execute: () => ({ content: 'no such file', isError: true }) })
 
 describe('halting sessions export', () => {
-  test('html: one page with the figures and the ending at its head, what was said, and edits as diffs', async () => {
+  test('html: writes one page with figures and ending at the top, the conversation, and edits as diffs', async () => {
     const replies = [
       asks(['Edit', { file_path: 'a.ts' }], ['Bash', { command: 'ls x' }]),
       says('All **done**.\n```js\na < b\n```'),
@@ -60,7 +60,7 @@ describe('halting sessions export', () => {
     )
   })
 
-  test('a run that stopped at a limit tells what lets it go on; one that did not end is told as far as it came', async () => {
+  test('says how to resume a run that stopped at a limit, and shows an unfinished one as far as it goes', async () => {
     const id = await kept([asks(['Read', { file_path: 'a.ts' }]), asks(['Read', {}])], { maxTurns: 1 })
     expect((await run(['sessions', 'export', id])).stdout).toContain(`halting -p --resume ${id} --max-turns 2`)
     const lines = readFileSync(sessionPath(id), 'utf8').split('\n')
@@ -74,7 +74,7 @@ describe('halting sessions export', () => {
     expect(stdout).toContain('seen seen')
   })
 
-  test('what a subagent did stands in the call that asked for it', async () => {
+  test('shows the work of a subagent inside its call', async () => {
     const research = agentTool({
       name: 'Agent',
       description: '',
@@ -89,7 +89,7 @@ describe('halting sessions export', () => {
     expect(markdown).toMatch(/#### Answer\n\n```markdown\nfrom within\n```/)
   })
 
-  test('--output writes a file for the person alone, never over another one without --force, never over the session', async () => {
+  test('--output writes a private file, never over another one without --force, never over the session', async () => {
     const id = await kept([says('hello')])
     const [file, before] = [join(here(), 'out.html'), readFileSync(sessionPath(id))]
     const command = ['sessions', 'export', id, '--output', 'out.html']
@@ -116,7 +116,7 @@ describe('halting sessions export', () => {
     rmSync(file)
   })
 
-  test('--output puts no file in the place of what is none, whatever is said', async () => {
+  test('--output never replaces anything that is not a file, even with --force', async () => {
     const id = await kept([says('hello')])
     const [pipe, link] = [join(here(), 'pipe'), join(here(), 'link')]
     execFileSync('sh', ['-c', 'mkfifo "$0"', pipe])
@@ -132,7 +132,7 @@ describe('halting sessions export', () => {
       })
     expect([lstatSync(pipe).isFIFO(), lstatSync(link).isSymbolicLink()]).toEqual([true, true])
     rmSync(pipe)
-    // A link that leads nowhere is replaced, not followed.
+    // A dangling link is replaced, not followed.
     expect((await run(['sessions', 'export', id, '--output', link])).status).toBe(2)
     expect([(await run(['sessions', 'export', id, '--output', link, '--force'])).status, existsSync(pipe)]).toEqual([
       0,
@@ -141,7 +141,7 @@ describe('halting sessions export', () => {
     rmSync(link)
   })
 
-  test('jsonl stands by itself: long texts are in it, and every reader of sessions takes it', async () => {
+  test('jsonl: is complete with long texts, and readable by every session reader', async () => {
     const long = 'x'.repeat(1_200_000)
     const big = tool({ name: 'Read', description: '', readOnly: true, execute: () => long })
     const id = await kept([asks(['Read', {}]), says('done')], {
@@ -156,7 +156,7 @@ describe('halting sessions export', () => {
   })
 })
 
-/** Texts that mean something to what they are put into. */
+/** Texts that have a special meaning in an output format. */
 const hostile: readonly string[] = [
   '</script><script>alert(1)</script>',
   '<!-- --> --!> <img src=x onerror=alert(1)>',
@@ -176,7 +176,7 @@ const hostile: readonly string[] = [
   'data:text/html,<script>alert(1)</script>',
 ]
 
-/** A session in which each text is said in every place that somebody else fills. */
+/** A session in which each text is in every field that others fill. */
 async function sayEverywhere(text: string): Promise<string> {
   const id = ids(++count)
   const strange = tool({
@@ -217,7 +217,7 @@ const own =
 const empty = new Set(['!doctype', 'meta', 'img'])
 
 test.each(hostile.map((text) => [JSON.stringify(text).slice(0, 60), text] as const))(
-  'stays inert in every format: %s',
+  'neutralizes texts in every format: %s',
   async (_name, text) => {
     const path = sessionPath(await sayEverywhere(text))
     const journal = await readJournal(path)
@@ -262,7 +262,7 @@ test.each(hostile.map((text) => [JSON.stringify(text).slice(0, 60), text] as con
   },
 )
 
-test('the page of a large session holds all of it', async () => {
+test('writes the page of a large session completely', async () => {
   const turns = process.env['HALTING_DEEP'] !== undefined ? 5_000 : 500
   const replies = [
     ...Array.from({ length: turns }, (_, at) => asks(['Read', { file_path: `f${at}.ts` }])),
@@ -273,7 +273,7 @@ test('the page of a large session holds all of it', async () => {
   expect(html.match(/<details class="call">/g)).toHaveLength(turns)
 }, 120_000)
 
-test('what has no width is seen too, and emoji and scripts that are written with it stay as they are', () => {
+test('shows zero-width characters, and keeps emoji and scripts that need them', () => {
   const hidden = [
     '\u200b',
     '\u2060',
@@ -287,7 +287,7 @@ test('what has no width is seen too, and emoji and scripts that are written with
     '\u034f',
   ]
   for (const each of hidden) expect(visible(`a${each}b`)).toMatch(/^a⟦U\+[0-9A-F]{4,5}⟧b$/)
-  // Latin letters need none of these, nor does anybody two.
+  // Latin letters need none of these, and nothing needs two.
   for (const text of ['a\u200cb\u200dc', '\u0645\u200c\u200c\u0645', 'a\ufe0f', '\u{1f600}\ufe0f\ufe0f'])
     expect(visible(text)).toContain('⟦U+')
   for (const text of [

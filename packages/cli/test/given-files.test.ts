@@ -1,4 +1,4 @@
-// Spec R-TEXT-8: a file that a flag names is a file, and of a size that a person may mean.
+// Spec R-TEXT-8: a file that a flag names must be a file of a reasonable size.
 import { execFileSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ describe.each(flags)('%s', (flag) => {
   })
 })
 
-test('one that is too large is not read whole, and one without an end of its own neither', async () => {
+test('does not read all of a file that is too large or endless', async () => {
   writeFileSync(join(here(), 'large'), Buffer.alloc(10 * 1024 * 1024 + 1, 'a'))
   await expect(givenFile('large', here(), 'It takes a file')).rejects.toThrow(
     'It takes a file; "large" cannot be read: it is larger than 10 MB.',
@@ -38,7 +38,7 @@ test('one that is too large is not read whole, and one without an end of its own
   expect(await givenFile('marked', here(), '')).toBe('text')
 })
 
-test.runIf(existsSync('/dev/fd'))('what a shell hands in by <(command) is read', async () => {
+test.runIf(existsSync('/dev/fd'))('reads what a shell passes by <(command)', async () => {
   const script = join(here(), 'replies.json')
   writeFileSync(script, '{"replies":[{"content":"Done."}]}')
   const program = [process.execPath, programPath()].join(' ')
@@ -50,7 +50,7 @@ test.runIf(existsSync('/dev/fd'))('what a shell hands in by <(command) is read',
   expect(told).toBe('Done.\n')
 })
 
-test.runIf(existsSync('/dev/fd'))('settings that a shell hands in are read once, by who loads them', async () => {
+test.runIf(existsSync('/dev/fd'))('reads settings that a shell passes once, when they are loaded', async () => {
   const program = [process.execPath, programPath()].join(' ')
   const told = execFileSync('bash', ['-c', `${program} config --settings <(printf '{"limits":{"maxTurns":7}}')`], {
     encoding: 'utf8',

@@ -1,4 +1,4 @@
-// What programs read of sessions with --json: its fields, frozen here, and told in the guides.
+// The --json output about sessions: its fields are frozen here, and documented in the guides.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createFakeClock } from '@halting/core/testing'
@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 type Json = { readonly [field: string]: Json } | readonly Json[] | string | number | boolean | null
 
-/** Names of fields at every depth, `runs[].totals.turns`; the first of a list stands for all. */
+/** Names of fields at every depth, `runs[].totals.turns`; the first element of a list represents all. */
 function fieldsOf(value: Json, path = ''): readonly string[] {
   if (Array.isArray(value))
     return value.length === 0 ? [] : fieldsOf((value as readonly Json[])[0] ?? null, `${path}[]`)
@@ -42,7 +42,7 @@ async function told(...args: readonly string[]): Promise<readonly string[]> {
   return fieldsOf(JSON.parse(stdout.split('\n')[0] ?? '') as Json)
 }
 
-/** The last part of each name stands in the guide, as code. */
+/** The last part of each name is in the guide, as code. */
 function isTold(fields: readonly string[], text: string): readonly string[] {
   const names = new Set(fields.map((field) => field.replaceAll('[]', '').split('.').at(-1) ?? ''))
   return [...names].filter((name) => !text.includes(`\`${name}\``))

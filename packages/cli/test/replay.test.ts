@@ -9,7 +9,7 @@ installProgram()
 
 const id = 'aaaaaaaa-0000-4000-8000-000000000001'
 
-test('replay of a session without a run says so', async () => {
+test('says that a session has no runs', async () => {
   const journal = await openJournal({ path: sessionPath(id), sessionId: id, cwd: here(), version: '0.1.0' })
   await journal.close()
   const { status, stdout, stderr } = await run(['replay', id])
@@ -20,7 +20,7 @@ test('replay of a session without a run says so', async () => {
   })
 })
 
-test('replay tells what happened, a line for each step, and asks no model', async () => {
+test('lists what happened, one line per step, without a model request', async () => {
   await keep(id, [asks(['Read', { file_path: 'a.ts' }]), says('All is well.\nReally.')])
   const { status, stdout, stderr } = await run(['replay', id, '--json'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })

@@ -1,10 +1,10 @@
-// Holds R-AFTER-4a: what breaks after a run changes nothing about its exit code.
+// Holds R-AFTER-4a: a failure after a run does not change its exit code.
 import { createSession } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { runOnce } from '../src/headless/run.ts'
 
-test('a stage that breaks after a run is told, and the exit code is that of the run', async () => {
+test('reports a stage that fails after a run, and exits with the code of the run', async () => {
   const session = createSession({
     options: { model: scriptedModel(['Done.']) },
     journal: undefined,

@@ -15,7 +15,7 @@ const setBack = 'aaaaaaaa-1111-4333-8444-000000000001'
 const whole = 'bbbbbbbb-1111-4333-8444-000000000002'
 const damaged = Array.from({ length: 7 }, (_, index) => `cccccccc-1111-4333-8444-00000000000${index}`)
 
-/** A session as versions wrote it that measured by the time of day, where the clock was set back by 700 ms during each request. */
+/** A session of a version that measured by the wall clock, which was set back by 700 ms during each request. */
 async function keepSetBack(): Promise<void> {
   const steps = createMemorySteps()
   await streamRun(startRun({ prompt: 'go', sessionId: setBack }), {
@@ -52,7 +52,7 @@ describe('a session during which the clock was set back', () => {
     expect(stdout).not.toMatch(/-\d+ ?m?s\b|cannot be read|Not read/)
   })
 
-  test('has its money in the report, and in what-if', async () => {
+  test('has its cost in the report, and in what-if', async () => {
     const { stdout } = await run(['report', '--json'])
     const { totals, skipped, bySession } = JSON.parse(stdout)
     expect(skipped).toEqual([])
@@ -63,14 +63,14 @@ describe('a session during which the clock was set back', () => {
   })
 })
 
-/** Has the time of day jump by so much, there and back, each third time that the program asks for it. */
+/** Lets the wall clock jump back and forth by this much, at every third reading of the program. */
 const jumping = (ms: number): Readonly<Record<string, string>> => {
   const code = `const now = Date.now; let asked = 0; Date.now = () => now() + (++asked % 3 === 0 ? ${ms} : 0)`
   return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` }
 }
 
 test.each([3_600_000, -3_600_000, -700])(
-  'a time of day that jumps by %i ms changes no limit and no figure',
+  'changes no limit and no figure if the wall clock jumps by %i ms',
   async (ms) => {
     const bash = (command: string): object => ({ type: 'tool_use', name: 'Bash', input: { command } })
     const replies = [
@@ -92,7 +92,7 @@ test.each([3_600_000, -3_600_000, -700])(
 describe('files that cannot be read', () => {
   beforeAll(() => {
     const lines = readFileSync(sessionPath(whole), 'utf8').split('\n')
-    // One without a readable beginning, of which nobody knows where it worked, and others with a line that is damaged.
+    // One without a readable beginning, whose folder is unknown, and others with a damaged line.
     for (const [index, id] of damaged.entries())
       writeFileSync(sessionPath(id), index === 0 ? '{"type":\n{}\n' : lines.toSpliced(2, 1, '{"type":"x"}').join('\n'))
     mkdirSync(join(here(), 'below'))
@@ -116,7 +116,7 @@ describe('files that cannot be read', () => {
     expect(text.match(/is damaged in line|is empty, or is no session/g)?.length).toBe(damaged.length)
   })
 
-  test('are not named where their place says that they worked elsewhere', async () => {
+  test('are not named if their location says that they worked elsewhere', async () => {
     const { stdout, stderr } = await run(['report', 'below'])
     expect(stdout + stderr).not.toContain('cccccccc')
   })

@@ -7,7 +7,7 @@ import { defaultModels } from '../src/setup/keys.ts'
 import { readTomlTexts } from '../src/setup/toml-texts.ts'
 
 describe('JSON with comments', () => {
-  test('every JSON text is itself, with comments and commas between its parts too', () => {
+  test('parses every JSON text, also with comments and commas between its parts', () => {
     assert(
       property(jsonValue(), constantFrom('', '// "x', '/* "y\n] */'), (value, comment) => {
         const text = JSON.stringify({ value }, undefined, 2)
@@ -18,13 +18,13 @@ describe('JSON with comments', () => {
   })
 
   test.each(['', '{', '/*', '//', '"', '{"a": /* }', '\\', `"${'\\"'.repeat(300_000)}`, '/*'.repeat(300_000), '['.repeat(300_000)])(
-    'what is none is nothing, and takes no time: %#',
+    'returns undefined quickly for invalid text: %#',
     (text) => expect(parseJsonc(text)).toBeUndefined(),
   ) // prettier-ignore
 })
 
 describe('TOML', () => {
-  test('texts by their whole names, and tables', () => {
+  test('reads strings by their full names, and tables', () => {
     const text = [
       'model = "gpt-5.5" # comment',
       "profile='work'",
@@ -51,7 +51,7 @@ describe('TOML', () => {
     })
   })
 
-  test('whatever it holds, it is read', () => {
+  test('reads any content', () => {
     assert(
       property(string({ unit: 'binary' }), (text) => {
         for (const said of readTomlTexts(text).texts.values()) expect(typeof said).toBe('string')
@@ -60,7 +60,7 @@ describe('TOML', () => {
   })
 })
 
-test('the models for a beginning are known, and their services find a key', () => {
+test('knows the default models, and their services find a key', () => {
   const known = new Set(knownModels().map(({ name }) => name))
   for (const [service, model] of Object.entries(defaultModels)) {
     expect(keyVariablesOf(model ?? `${service}/any`)).not.toEqual([])

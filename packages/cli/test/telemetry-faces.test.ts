@@ -1,4 +1,4 @@
-// Telemetry is on, and whole, in each face of the program: what is sent is the tree of the record.
+// Telemetry works completely in each frontend of the program: the spans are the tree of the record.
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { methods } from '@agentclientprotocol/sdk'
@@ -29,7 +29,7 @@ async function runsOf(sessionId: string, cwd: string = here()): Promise<readonly
 
 const look = { content: ['I look.', call('Bash', { command: 'echo seen' })] }
 
-test('a host, by stream-json: a tree for each run of the session', async () => {
+test("sends a tree for each run of a host's session", async () => {
   const driven = await host([look, { content: 'First.' }, { content: 'Second.' }], {
     env: env(),
     args: ['--allowedTools', 'Bash', '--permission-mode', 'default'],
@@ -42,7 +42,7 @@ test('a host, by stream-json: a tree for each run of the session', async () => {
   expect(outOfPlace(spansOf(collector.received))).toEqual([])
 })
 
-test('an editor, by halting acp', async () => {
+test("sends a tree for an editor's session", async () => {
   const cwd = join(here(), 'edited')
   mkdirSync(cwd)
   const { agent, child, exited } = await talk(['--script', script([look, { content: 'Done.' }], 'claude-sonnet-4-5')], {
@@ -56,7 +56,7 @@ test('an editor, by halting acp', async () => {
   expect(trees()).toEqual((await runsOf(sessionId, cwd)).map(treeOfRecord))
 })
 
-test('an agent in the background: its run lies below the call that started it, and is whole', async () => {
+test('sends the complete run of a background agent below the call that started it', async () => {
   const agents = { finder: { description: 'finds', prompt: 'You find.', tools: ['Bash'], background: true } }
   const input = { description: 'find it', prompt: 'TASK-A', subagent_type: 'finder' }
   const replies = [
@@ -87,7 +87,7 @@ test('an agent in the background: its run lies below the call that started it, a
   expect(spans.filter(({ attributes }) => attributes['halting.unfinished'] === true)).toEqual([])
 })
 
-test('a run that goes on after a kill: what this process did, as a trace of the same conversation and run', async () => {
+test('sends a resumed run as a separate trace of the same conversation and run', async () => {
   const id = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee'
   const begun = join(here(), 'begun')
   rmSync(begun, { force: true })
@@ -138,13 +138,13 @@ test('a run that goes on after a kill: what this process did, as a trace of the 
     ['halting.turn', ['execute_tool Bash', 'unknown']],
     ['halting.turn', ['chat claude-sonnet-4-5', 'answered']],
   ])
-  // The calls of the record, each told by one of the two processes.
+  // The calls of the record, each sent by one of the two processes.
   const calls = [...before, ...after].filter(({ name }) => name.startsWith('execute_tool'))
   expect(calls).toHaveLength(2)
 })
 
-test('a run that is told to end: what there is is sent, with how it ended', async () => {
-  const begun = join(here(), 'told-to-end')
+test('sends what there is of a stopped run, with its ending', async () => {
+  const begun = join(here(), 'stopped-run')
   const replies = [{ content: [call('Bash', { command: `echo $$ > ${begun}; sleep 60` })] }]
   const id = 'aaaaaaaa-bbbb-4ccc-8ddd-ffffffffffff'
   const flags = ['--session-id', id, '--allowedTools', 'Bash', '--script', script(replies, 'claude-sonnet-4-5')]
@@ -159,7 +159,7 @@ test('a run that is told to end: what there is is sent, with how it ended', asyn
   expect(trees()).toEqual((await runsOf(id)).map(treeOfRecord))
 })
 
-test('a worker of a cluster', async () => {
+test("sends the spans of a cluster's worker", async () => {
   const served = await servedCluster([look, { content: 'Done.' }], { allowedTools: ['Bash'] }, env())
   onTestFinished(() => served.close())
   const program = programInMemory({ cwd: here(), env: {} })
@@ -174,7 +174,7 @@ test('a worker of a cluster', async () => {
   expect(trees()).toEqual([treeOfRecord(records)])
 })
 
-test('commands have the span of their call, also in the background; they and hooks have no headers of exporters', async () => {
+test('gives commands the span of their call, even in the background, and hides exporter headers from them and hooks', async () => {
   const cwd = join(here(), 'around')
   mkdirSync(cwd)
   const dump = (name: string): string => `env | sort > ${join(cwd, name)}`

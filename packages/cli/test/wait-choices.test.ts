@@ -38,7 +38,7 @@ async function waitOf({ own = {}, project = {}, flags = {}, ...options }: Said) 
   return { ms: choices.waitForLimits, by: waitSource, warnings }
 }
 
-describe('who says how long a run waits', () => {
+describe("the source of a run's wait limit", () => {
   const wait = (waitForLimits: string) => ({ waitForLimits })
   test.each<readonly [string, Said, number | undefined, string | undefined]>([
     ['nobody', {}, undefined, undefined],
@@ -57,14 +57,14 @@ describe('who says how long a run waits', () => {
     ],
   ])('%s', async (_who, said, ms, by) => expect(await waitOf(said)).toEqual({ ms, by, warnings: [] }))
 
-  test('who opens a session elsewhere does not raise what its settings say, and is told', async () => {
+  test('ignores a higher limit of whoever opens a session elsewhere, and says so', async () => {
     const said = { own: { waitForLimits: '1h' }, flags: { waitForLimits: 2 * hour }, choicesOnlyLower: true }
     const { ms, warnings } = await waitOf(said)
     expect([ms, warnings]).toEqual([hour, [expect.stringMatching(/^--wait-for-limits is ignored: .*3600 s/)]])
   })
 })
 
-test('a session on a cluster waits as it was opened, at most as long as its worker says', () => {
+test("applies the opening's limit to a cluster session, up to that of its worker", () => {
   const opening = parseOpening({ ...openingFromFlags({ waitForLimits: 2 * hour }) })
   expect(flagsWithOpening({}, opening).waitForLimits).toBe(2 * hour)
   expect(flagsWithOpening({ waitForLimits: hour }, opening).waitForLimits).toBe(hour)
@@ -76,7 +76,7 @@ test('a session on a cluster waits as it was opened, at most as long as its work
     )
 })
 
-test('check and config name it; what is no time is refused', async () => {
+test('is named by check and config, and refused if invalid', async () => {
   const options = { cwd: here(), env: { HOME: here() } }
   const checked = await run(['check', '--wait-for-limits', '8h', '--model', 'claude-sonnet-4-5'], options)
   expect(checked.stdout).toContain('--wait-for-limits (8 h) bounds them by the wall clock')

@@ -51,7 +51,7 @@ async function told(flags: readonly string[], file: string) {
   return { status, stderr, isOffered: init?.tools?.includes('WebSearch'), shown, result, text: JSON.stringify(shown?.message?.content) }
 } // prettier-ignore
 
-test('searches by the service, and the fee is in the figures', async () => {
+test('searches by the service, and includes the fee in the figures', async () => {
   const file = searchScript([searching(), found(page), { expect: 'Guide: https://vitest.dev/guide', content: 'Done.', usage }])
   const { status, stderr, isOffered, result, shown } = await told(['--allowedTools', 'WebSearch'], file)
   expect({ status, stderr, isOffered, result: result?.result }).toEqual({ status: 0, stderr: '', isOffered: true, result: 'Done.' })
@@ -70,7 +70,7 @@ test('searches by the service, and the fee is in the figures', async () => {
   expect(report.stdout).toMatch(/failed +searches\n.*claude-haiku-4-5.* 2\n/)
 }) // prettier-ignore
 
-test('a service that cannot search is offered none, and a rule may take it away', async () => {
+test('offers no search if the service cannot search, or a rule removes it', async () => {
   const plain = await told([], script([{ content: 'Done.', usage }], 'claude-haiku-4-5'))
   expect([plain.isOffered, plain.status]).toEqual([false, 0])
   const replies = [{ content: 'Done.', usage }]
@@ -78,7 +78,7 @@ test('a service that cannot search is offered none, and a rule may take it away'
   expect((await told(['--settings', '{"webSearch": "off"}'], searchScript(replies))).isOffered).toBe(false)
 })
 
-test('without a rule nothing is searched, and one for its domains is enough', async () => {
+test('does not search without a rule, and needs only one for its domains', async () => {
   const denied = await told([], searchScript([searching(), { expect: 'The rule WebSearch would allow it', content: 'No.', usage }]))
   expect([denied.result?.result, denied.result?.modelUsage?.['claude-haiku-4-5']?.webSearchRequests]).toEqual(['No.', 0])
   const asked = searchScript([searching({ allowed_domains: ['vitest.dev'] }), found(page), { content: 'Yes.', usage }])
@@ -86,14 +86,14 @@ test('without a rule nothing is searched, and one for its domains is enough', as
   expect([allowed.result?.result, allowed.text.includes('Guide')]).toEqual(['Yes.', true])
 }) // prettier-ignore
 
-test('what comes from a domain that a rule denies is left out', async () => {
+test('drops results from a denied domain', async () => {
   const evil = { ...page, url: 'https://www.evil.example/a', title: 'Evil' }
   const file = searchScript([searching(), found(page, evil), { expect: 'The answer is omitted', content: 'Done.', usage }])
   const { text, result } = await told(['--allowedTools', 'WebSearch', '--disallowedTools', 'WebSearch(domain:evil.example)'], file)
   expect([result?.result, text.includes('Evil'), text.includes('Guide'), text.includes('fake timers.')]).toEqual(['Done.', false, true, false])
 }) // prettier-ignore
 
-test('a run that searches without end stops at its limits', async () => {
+test('ends a run that searches without end at its limits', async () => {
   const many = Array.from({ length: 12 }, () => [searching(), found(page)]).flat()
   const calls = await told(['--allowedTools', 'WebSearch', '--max-tool-calls', '3'], searchScript(many))
   expect([calls.status, calls.result?.modelUsage?.['claude-haiku-4-5']?.webSearchRequests]).toEqual([3, 6])
@@ -101,11 +101,11 @@ test('a run that searches without end stops at its limits', async () => {
   expect(dollars.status).toBe(3)
 })
 
-test('a session that is killed after a search goes on without another one', async () => {
+test('resumes a session that was killed after a search without searching again', async () => {
   const searched = [searching(), found(page), { content: 'Late.', fault: { kind: 'hang', at: 'start' } }]
   const args = ['--output-format', 'stream-json', '--verbose', '--allowedTools', 'WebSearch']
   const running = start(['-p', 'go', ...args, '--include-partial-messages', '--script', searchScript(searched)])
-  // The third request is made: what came before it is on record.
+  // The third request is made: everything before it is on record.
   await running.says('msg_scripted_3')
   running.child.kill('SIGKILL')
   await running.ended
@@ -117,7 +117,7 @@ test('a session that is killed after a search goes on without another one', asyn
   expect(why.stdout).toContain('2 web searches')
 })
 
-test('hooks see it by its name, and an agent has it where its tools say so', async () => {
+test('shows searches to hooks by name, and gives them to an agent with that tool', async () => {
   const command = 'echo no searches today >&2; exit 2'
   const hooks = { PreToolUse: [{ matcher: 'WebSearch', hooks: [{ type: 'command', command }] }] }
   const file = searchScript([searching(), { expect: 'no searches today', content: 'Done.', usage }])
@@ -131,7 +131,7 @@ test('hooks see it by its name, and an agent has it where its tools say so', asy
   expect([result?.result, result?.modelUsage?.['claude-haiku-4-5']?.webSearchRequests]).toEqual(['Done.', 2])
 }) // prettier-ignore
 
-test('an MCP server searches that settings of the person name, and never one of a project that nobody trusts', async () => {
+test('uses a search server from user settings, and never one of an untrusted project', async () => {
   const server = join(here(), 'search-server.mjs')
   writeFileSync(server, searchServer)
   const mcpServers = { find: { command: process.execPath, args: [server] } }

@@ -16,7 +16,7 @@ const idOf = (number: number): string => `aaaaaaaa-0000-4000-8000-${String(numbe
 const project = (): string => join(here(), 'project')
 const settingsPath = (): string => join(project(), '.halting', 'settings.local.json')
 
-/** Sessions with the records of one run of so many turns: to run each of them would take long. */
+/** Sessions with the records of one run of this many turns, since running each of them would take long. */
 async function keepMany(
   numbers: readonly number[],
   turns: number,
@@ -84,8 +84,8 @@ async function told(...args: readonly string[]): Promise<Told> {
   return JSON.parse(stdout) as Told
 }
 
-describe('what is shown', () => {
-  test('the limits of the solved runs, what they lose and what they save', async () => {
+describe('the output', () => {
+  test('shows the limits of the solved runs, what they lose and what they save', async () => {
     const { runs, calibration } = await told('2%')
     expect(runs).toBe(60)
     expect(calibration).toMatchObject({ mayLose: 0.02, needed: 50 })
@@ -96,7 +96,7 @@ describe('what is shown', () => {
         solved: { all: 56, byPerson: 0, byGoal: 0, guessed: 56 },
         ungraded: 0,
         limits: {
-          // Of 56 the 56th is what 2 % asks for.
+          // 2 % of 56 requires the 56th.
           turns: { kind: 'limit', rank: 56, limit: 12, lost: { runs: 0, of: 56 }, stops: 4, saved: { amount: 52 } },
           tokens: { kind: 'limit', stops: 4 },
           activeMs: { kind: 'limit', limit: 5_000, stops: 0 },
@@ -113,7 +113,7 @@ describe('what is shown', () => {
     })
   })
 
-  test('as a table that a person reads, with what the grades are worth', async () => {
+  test('is a readable table that says how reliable the grades are', async () => {
     const { stdout, status } = await whatIf('10%')
     expect(status).toBe(0)
     expect(stdout).toContain('Limits that each lose at most 10 % of solved runs. In parentheses: intervals at 95 %.')
@@ -125,7 +125,7 @@ describe('what is shown', () => {
     expect(stdout).toContain('Nothing was written. Add --save')
   })
 
-  test('on a narrow terminal, too', async () => {
+  test('also fits a narrow terminal', async () => {
     const text = calibrationText({ ...(await told('10%')), skipped: [] }, 50, styleFor(false, {}))
     expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(50)
     expect(text).toContain(
@@ -133,7 +133,7 @@ describe('what is shown', () => {
     )
   })
 
-  test('what a person says of a run counts before the guess', async () => {
+  test("prefers a user's grade to the guess", async () => {
     const owner = { home: here(), cwd: here(), env: {} }
     for (const number of numbers(57, 60))
       await noteGrade(owner, { sessionId: idOf(number), runId: 'run1', grade: 'good' })
@@ -143,7 +143,7 @@ describe('what is shown', () => {
     expect(group?.limits.turns).toMatchObject({ limit: 25, stops: 0, lost: { runs: 0, of: 59 } })
   })
 
-  test('too few solved runs are told with how many it takes', async () => {
+  test('says how many solved runs are needed if there are too few', async () => {
     const few = numbers(1, 12).map((number) => sessionPath(idOf(number), project()))
     const { stdout, status } = await whatIf('2%', ...few)
     expect(status).toBe(0)
@@ -161,7 +161,7 @@ describe('what is shown', () => {
 })
 
 describe('--save', () => {
-  test('writes the limits for this project, and they are in force', async () => {
+  test('writes the limits for this project, and they are effective', async () => {
     mkdirSync(join(here(), '.halting'), { recursive: true })
     writeFileSync(join(here(), '.halting', 'settings.json'), '{"limits": {"maxRunUsd": 5}}')
     mkdirSync(dirname(settingsPath()))
@@ -187,7 +187,7 @@ describe('--save', () => {
     expect(settings).toContainEqual(expect.objectContaining({ setting: 'limits.maxTurns', value: 6 }))
   })
 
-  test('says what it wrote, and what stood there before', async () => {
+  test('says what it wrote, and the previous values', async () => {
     mkdirSync(dirname(settingsPath()))
     writeFileSync(settingsPath(), '{"limits": {"maxTurns": 500}}')
     const { stdout } = await whatIf('10%', '--save')
@@ -201,7 +201,7 @@ describe('--save', () => {
   test.each([
     ['{ "limits": ', 'does not contain a JSON object'],
     ['// mine\n{}', 'comments are not allowed'],
-  ])('leaves %j alone', async (text, message) => {
+  ])('leaves %j unchanged', async (text, message) => {
     mkdirSync(dirname(settingsPath()))
     writeFileSync(settingsPath(), text)
     const { status, stderr } = await whatIf('10%', '--save')
@@ -210,7 +210,7 @@ describe('--save', () => {
     expect(readFileSync(settingsPath(), 'utf8')).toBe(text)
   })
 
-  test('refuses where there are too few solved runs, and in another folder', async () => {
+  test('refuses if there are too few solved runs, and in another folder', async () => {
     const few = numbers(1, 12).map((number) => sessionPath(idOf(number), project()))
     const { status, stderr } = await whatIf('2%', ...few, '--save')
     expect(status).toBe(2)
@@ -224,7 +224,7 @@ describe('--save', () => {
     expect(other.stderr).toContain(`none of these runs worked in it. They worked in ${project()}. Run it there.`)
   })
 
-  test('wants one model to be named where there are several', async () => {
+  test('requires the name of one model if there are several', async () => {
     await keepMany(numbers(100, 103), 3, 100, 'other')
     const { status, stderr } = await whatIf('10%', '--save')
     expect(status).toBe(2)
@@ -241,7 +241,7 @@ describe('--save', () => {
     for (const number of numbers(100, 103)) rmSync(sessionPath(idOf(number), project()))
   })
 
-  test('takes no notice of a run that asked no model', async () => {
+  test('ignores a run that asked no model', async () => {
     const empty = 'cccccccc-0000-4000-8000-000000000000'
     await run(['-p', 'go', '--max-tokens', '1', '--session-id', empty, '--script', script([{ content: 'done' }])], {
       cwd: project(),
@@ -252,7 +252,7 @@ describe('--save', () => {
     rmSync(sessionPath(empty, project()))
   })
 
-  test('advises a larger share only where 5 % is one', async () => {
+  test('suggests a larger share only if 5 % would be larger', async () => {
     const few = sessionPath(idOf(1), project())
     const strict = await whatIf('2%', few, '--save')
     expect(strict.stderr).toContain('Grade more runs (halting grade SESSION good), or allow more: --may-lose 5%.')
@@ -268,7 +268,7 @@ test.each([
   [['few'], 'a share above 0% and below 100%'],
   [['2'], '2%'],
   [['2%', '--max-turns', '3'], '--may-lose belongs to --suggest, without limits'],
-])('%j is refused', async (args, message) => {
+])('refuses %j', async (args, message) => {
   const { status, stderr } = await whatIf(...args)
   expect(status).toBe(2)
   expect(stderr).toContain(message)
@@ -280,7 +280,7 @@ test.each([
   [['what-if', '--suggest', '--model', 'scripted'], '--model belongs to --may-lose'],
   [['what-if', '--max-turns', '3', '--model', 'scripted'], '--model belongs to --may-lose'],
   [['check', '--may-lose', '2%'], '--may-lose belongs to halting what-if.'],
-])('%j is refused', async (args, message) => {
+])('refuses %j', async (args, message) => {
   const { status, stderr } = await run(args, { cwd: project() })
   expect(status).toBe(2)
   expect(stderr).toContain(message)

@@ -1,4 +1,4 @@
-// Holds R-SESS-9b and R-SESS-9c of docs/spec: a file of --output is there whole or not at all.
+// Holds R-SESS-9b and R-SESS-9c of docs/spec: a file of --output is written completely or not at all.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const options = { displayName: 'it.html', isForced: false }
 const isThere = 'it.html already exists. Name another file, or add --force to replace it.'
 
-test('a file that comes to be while ours is made stays, and ours leaves nothing', async () => {
+test('keeps a file that appears meanwhile, and leaves no draft', async () => {
   const path = join(folder, 'it.html')
   function* chunks(): Iterable<string> {
     yield 'ours'
@@ -23,7 +23,7 @@ test('a file that comes to be while ours is made stays, and ours leaves nothing'
   expect([readdirSync(folder), readFileSync(path, 'utf8')]).toEqual([['it.html'], 'theirs'])
 })
 
-test('of many who write one file one has it, whole, and the others are told', async () => {
+test('lets one of many writers win, with the whole file, and reports the others', async () => {
   const path = join(folder, 'it.html')
   const written = await Promise.allSettled(
     Array.from({ length: 8 }, (_, each) => writeNewFile(path, [`${each}`, '-', `${each}`], options)),
@@ -37,7 +37,7 @@ test('of many who write one file one has it, whole, and the others are told', as
 test.each([
   { isForced: false, before: {} },
   { isForced: true, before: { 'it.html': 'before' } },
-])('what breaks in the middle leaves what was there, and nothing else: $before', async ({ isForced, before }) => {
+])('leaves the previous content and nothing else after a failure: $before', async ({ isForced, before }) => {
   for (const [name, text] of Object.entries(before)) writeFileSync(join(folder, name), text)
   function* chunks(): Iterable<string> {
     yield 'half'
@@ -48,14 +48,14 @@ test.each([
   expect(Object.fromEntries(after)).toEqual(before)
 })
 
-test('a folder is not written over, and the message says what it is', async () => {
+test('does not overwrite a folder, and says what it is', async () => {
   for (const isForced of [false, true])
     await expect(writeNewFile(folder, ['all'], { displayName: '.', isForced })).rejects.toThrow(
       '. is a folder. Name a file.',
     )
 })
 
-test('a name as long as a system takes is one', async () => {
+test('accepts a name of the maximum length', async () => {
   const path = join(folder, 'x'.repeat(255))
   await writeNewFile(path, ['all'], options)
   expect(readFileSync(path, 'utf8')).toBe('all')

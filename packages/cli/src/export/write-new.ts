@@ -21,22 +21,22 @@ interface WriteOptions {
 export async function writeNewFile(
   path: string,
   chunks: Iterable<string> | AsyncIterable<string>,
-  { displayName: shown, isForced, sources = [] }: WriteOptions,
+  { displayName, isForced, sources = [] }: WriteOptions,
 ): Promise<void> {
   const existingPath = await realpath(path).catch(() => undefined)
   const sourcePaths = await Promise.all(sources.map((source) => realpath(source).catch(() => undefined)))
   if (existingPath !== undefined && sourcePaths.includes(existingPath))
-    throw new UsageError(`${shown} is the session itself. Name another file.`)
+    throw new UsageError(`${displayName} is the session itself. Name another file.`)
   const kind = await stat(path).catch(() => undefined)
-  if (kind?.isDirectory() === true) throw new UsageError(`${shown} is a folder. Name a file.`)
+  if (kind?.isDirectory() === true) throw new UsageError(`${displayName} is a folder. Name a file.`)
   // A rename would replace a device or a pipe.
-  if (kind?.isFile() === false) throw new UsageError(`${shown} is not a regular file. Name another file.`)
-  const isThere = `${shown} already exists. Name another file, or add --force to replace it.`
+  if (kind?.isFile() === false) throw new UsageError(`${displayName} is not a regular file. Name another file.`)
+  const isThere = `${displayName} already exists. Name another file, or add --force to replace it.`
   if (existingPath !== undefined && !isForced) throw new UsageError(isThere)
   const draft = new DraftFile(path)
   try {
     const handle = await open(draft.path, 'wx', 0o600).catch((thrown: unknown) => {
-      throw new UsageError(`${shown} cannot be written: ${messageOf(thrown)}`)
+      throw new UsageError(`${displayName} cannot be written: ${messageOf(thrown)}`)
     })
     try {
       for await (const chunk of chunks) await handle.appendFile(chunk)
@@ -47,7 +47,7 @@ export async function writeNewFile(
     if (isForced) draft.replace()
     else if (!draft.place()) throw new UsageError(isThere)
   } catch (thrown) {
-    throw isExpectedError(thrown) ? new FailedError(`${shown} was not written: ${messageOf(thrown)}`) : thrown
+    throw isExpectedError(thrown) ? new FailedError(`${displayName} was not written: ${messageOf(thrown)}`) : thrown
   } finally {
     draft.remove()
   }

@@ -17,7 +17,7 @@ import { isTrueValue } from '../telemetry/true-value.ts'
 export type LiveSession = OpenedSession<Flags>
 
 /** What only a frontend can provide; the rest comes from flags, settings and the environment. */
-export interface LiveFrontend extends Omit<
+export interface Frontend extends Omit<
   SessionFrontend,
   'removesOldSessions' | 'onSettings' | 'chooseSession' | 'openListener'
 > {
@@ -31,14 +31,10 @@ export interface LiveFrontend extends Omit<
  * Opens a session in the program's folder, according to flags, settings and environment.
  * @throws UsageError, ConfigurationError, PermissionRuleError and SandboxError for invalid options
  */
-export async function openLiveSession(
-  flags: Flags,
-  program: Program,
-  liveFrontend: LiveFrontend,
-): Promise<LiveSession> {
-  const { isOneShot = false, openMetrics, ...frontend } = liveFrontend
+export async function openLiveSession(flags: Flags, program: Program, frontend: Frontend): Promise<LiveSession> {
+  const { isOneShot = false, openMetrics, ...shared } = frontend
   return openSession({
-    ...frontend,
+    ...shared,
     choices: flags,
     ports: sessionPorts(program, flags),
     ...(isOneShot && { removesOldSessions: true, onSettings: applyEnvironment }),

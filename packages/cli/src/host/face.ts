@@ -1,5 +1,5 @@
 import type { Program } from '../program.ts'
-import type { LiveFrontend } from '../flags/open-session.ts'
+import type { Frontend } from '../flags/open-session.ts'
 import type { LiveSession } from '../flags/open-session.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Control } from './control.ts'
@@ -8,7 +8,7 @@ import type { Given } from './initialize.ts'
 
 /** What a host gives a session: answers, hooks, servers. */
 export interface HostFace {
-  readonly face: LiveFrontend
+  readonly face: Frontend
   readonly servers: HostServers
   /** The session is there, and nothing was asked of it yet. */
   begun(live: LiveSession): Promise<void>
@@ -49,7 +49,7 @@ export async function faceOfHost(given: Given, control: Control, program: Progra
   }
 }
 
-async function hooksOf({ hooks }: Given, control: Control, { output }: Program): Promise<LiveFrontend['hooks']> {
+async function hooksOf({ hooks }: Given, control: Control, { output }: Program): Promise<Frontend['hooks']> {
   if (hooks === undefined) return undefined
   const { hooksOfHost } = await import('./callbacks.ts')
   const { hooks: read, warnings } = hooksOfHost(hooks, control)

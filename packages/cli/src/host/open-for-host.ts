@@ -3,7 +3,7 @@ import type { JsonObject, MessageContent } from '@halting/core'
 import { modelAliases } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
-import { type LiveFrontend, type LiveSession, openLiveSession } from '../flags/open-session.ts'
+import { type Frontend, type LiveSession, openLiveSession } from '../flags/open-session.ts'
 import { type Prepared } from '@halting/agent/open-session'
 import { listedAliases, modelsWithKey } from '@halting/agent/session-settings'
 import type { Control } from './control.ts'
@@ -63,7 +63,7 @@ const capabilities = ['interrupt_receipt_v1', 'interrupt_cancel_queued_v1']
 function placeOf(
   { skills, title, toolAliases, planInstructions, summarizesAgents }: Given,
   { env }: Pick<Program, 'env'>,
-): Partial<LiveFrontend> {
+): Partial<Frontend> {
   const isOff = env['CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES'] === '1'
   const everyMs = Number(env['HALTING_AGENT_SUMMARY_MS'] ?? 30_000)
   return {

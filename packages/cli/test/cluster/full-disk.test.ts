@@ -7,7 +7,7 @@ import { isLogDisabled, watchFullDisk } from '../../src/cluster/dev.ts'
 const row = (status: string, value: string): string =>
   `restate_log_server_store_records_total{cluster_name="x",node_name="n1",status="${status}"} ${value}\n`
 
-test('a node whose log takes nothing says so in its metrics', () => {
+test("detects from the metrics that a node's log accepts no records", () => {
   const help = '# TYPE restate_log_server_store_records_total counter\n'
   expect(isLogDisabled(`${help}${row('ok', '5884')}${row('disabled', '35')}`)).toBe(true)
   expect(isLogDisabled(`${help}${row('ok', '5884')}`)).toBe(false)
@@ -15,7 +15,7 @@ test('a node whose log takes nothing says so in its metrics', () => {
   expect(isLogDisabled('')).toBe(false)
 })
 
-test('the server is started again once there is room, and what is wrong is said once', async () => {
+test('restarts the server once there is room, and reports the problem once', async () => {
   let metrics = row('ok', '1')
   const server = createServer((_, response) => void response.end(metrics))
   await new Promise<void>((listens) => server.listen(0, '127.0.0.1', listens))

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { sessionFacts } from '../../src/cluster/list-text.ts'
 
-test('what a session calls its calls is no command for the terminal', () => {
+test('removes terminal controls from the names of calls', () => {
   const questions = [{ callId: 'a\u001B[2J\u001B]0;title\u0007\nb', key: 'k' }]
   const session = {
     sessionId: 's',

@@ -12,7 +12,7 @@ installProgram()
 const now = 1_800_000_000_000
 const status = { state: 'idle', turns: 3, usd: 0, tokens: 10, questions: [], records: 9 } as const
 
-/** Sessions s-1 to s-5, of which the engine would send the first ones behind a cursor. */
+/** Sessions s-1 to s-5; the engine returns the first ones after a cursor. */
 const rows = [1, 2, 3, 4, 5].map((at) => ({
   service_key: `s-${at}`,
   value_utf8: JSON.stringify({ ...status, changedMs: now - at * 60_000, tenant: "a'cme" }),
@@ -37,14 +37,14 @@ beforeAll(async () => {
     })
   })
   await new Promise<void>((listens) => server?.listen(0, '127.0.0.1', listens))
-  // It listens at a port, so its address has one.
+  // True: it listens on a port, so its address has one.
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 })
 afterAll(() => void server?.close())
 
 const flags = (): { readonly cluster: string; readonly admin: string } => ({ cluster: url, admin: url })
 
-test('pages follow each other by their cursors, and the last one has none', async () => {
+test('links pages by cursors, and the last page has none', async () => {
   const ids: string[] = []
   let cursor: string | undefined
   do {
@@ -59,7 +59,7 @@ test('pages follow each other by their cursors, and the last one has none', asyn
   expect(every).toEqual(ids)
 })
 
-test('the command for the next page is printed, and what is none of its cursors is refused', async () => {
+test('prints the command for the next page, and refuses an invalid cursor', async () => {
   const args = ['sessions', '--cluster', url, '--admin', url, '--limit', '2', '--tenant', "a'cme"]
   const first = await run(args)
   expect(first.stdout).toContain('s-1      ')
@@ -85,7 +85,7 @@ test('the command for the next page is printed, and what is none of its cursors 
   })
 })
 
-test('a row says how old a session is, whose, what it does, and under it what it waits for', () => {
+test('shows the age, tenant and state of a session, and below it what it waits for', () => {
   const question = { callId: 'toolu_1', key: 'k', toolName: 'Bash', about: 'npm test' }
   const limitQuestion: LimitRequest = {
     id: 'l',

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-WORK-14, R-WORK-9: what somebody is told who takes a wrong turn with a cluster.
+// Holds rules of docs/spec: R-WORK-14, R-WORK-9: error messages for typical mistakes with a cluster.
 import { mkdirSync, existsSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -28,7 +28,7 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
-/** Something that answers every request so; with the paths that were asked for. */
+/** A server that gives this answer to every request, and records the paths. */
 async function answering(status: number, body: string): Promise<{ readonly url: string; readonly paths: string[] }> {
   const paths: string[] = []
   const server = createServer((request, response) => {
@@ -37,7 +37,7 @@ async function answering(status: number, body: string): Promise<{ readonly url: 
   })
   servers.push(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // It listens at a port, so its address has one.
+  // True: it listens on a port, so its address has one.
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, paths }
 }
 
@@ -45,7 +45,7 @@ const program = programInMemory({ cwd: '/', env: {} })
 const statusAt = (cluster: string): Promise<unknown> =>
   clusterAnswer({ cluster }, clusterClient({ cluster }, program).status('s1'))
 
-test('the port of a worker, or of the administration, is not that for requests', async () => {
+test('says that the port of a worker or the admin port does not accept requests', async () => {
   for (const [status, body] of [
     [405, '{"error":"GET /ready, or GET /live."}\n'],
     [404, ''],
@@ -55,7 +55,7 @@ test('the port of a worker, or of the administration, is not that for requests',
   }
 })
 
-test('an address where the engine is not, or something else is, names the port and no worker', async () => {
+test('names the port, and no worker, if there is no engine at the address', async () => {
   const hint = '--cluster is the address where the engine takes requests, usually port 8080. Is it running?'
   const other = await answering(405, '{"error":"GET /ready, or GET /live."}\n')
   await expect(statusAt(other.url)).rejects.toThrow(hint)
@@ -78,7 +78,7 @@ test('an address where the engine is not, or something else is, names the port a
   expect(notes).toEqual([expect.stringContaining(`answered with status 404: Are you lost? Trying again. ${hint}`)])
 })
 
-test('a session is refused with the reason that its worker, not the caller, has no key', async () => {
+test('names the missing key of the worker, not of the client', async () => {
   const variables = { ANTHROPIC_API_KEY: '', ANTHROPIC_BASE_URL: 'https://service.test' }
   const made = await servedCluster([], { model: 'claude-sonnet-5-5' }, variables)
   clusters.push(made)
@@ -87,7 +87,7 @@ test('a session is refused with the reason that its worker, not the caller, has 
   await expect(prompted).rejects.toThrow(/^The worker has no key for its model\. No key for claude-sonnet-5-5\./)
 })
 
-test('where the engine knows no sessions a worker is missing, and what is too large for it is named', async () => {
+test('says that a worker is missing if the engine knows no sessions, and names oversized values', async () => {
   const missing = { code: 404, message: "service 'halting_session' not found.", source: 'ingress' }
   const { url } = await answering(404, JSON.stringify(missing))
   await expect(statusAt(url)).rejects.toThrow('No worker is registered there. Use halting serve --register.')
@@ -95,7 +95,7 @@ test('where the engine knows no sessions a worker is missing, and what is too la
   await expect(statusAt(full.url)).rejects.toThrow('Put what is large into a file of the session.')
 })
 
-test('an address with a path keeps it, of the cluster and of its administration', async () => {
+test("keeps the path of the cluster's address and of its admin address", async () => {
   const ingress = await answering(200, '{}')
   await statusAt(`${ingress.url}/restate/`)
   const admin = await answering(200, '{"rows":[]}')
@@ -106,14 +106,14 @@ test('an address with a path keeps it, of the cluster and of its administration'
   ])
 })
 
-test('the port for requests is not the administration', async () => {
+test('says that the request port is not the admin port', async () => {
   const { url } = await answering(400, '{"code":400,"message":"bad path: /query","source":"ingress"}')
   await expect(readSessionPage({ cluster: url, admin: url }, { limit: 1 })).rejects.toThrow(
     'Set --admin to the admin address',
   )
 })
 
-test('who waits for a worker that is not there is told what the engine tries, once', async () => {
+test('reports once what the engine is retrying while no worker answers', async () => {
   const failure = "error when calling 'http://127.0.0.1:9090/': Connection refused"
   const { url } = await answering(200, JSON.stringify({ rows: [{ last_failure: `${failure}\u001b[2J` }] }))
   const notes: string[] = []
@@ -134,7 +134,7 @@ test('who waits for a worker that is not there is told what the engine tries, on
   expect(notes[0]).not.toContain('\u001b')
 })
 
-test('--tenant is said in the opening of a new session, and to none that has begun', async () => {
+test('sends --tenant when a session starts, and refuses it for an existing one', async () => {
   expect(openingFromFlags({ tenant: 'acme', maxTurns: 3 })).toEqual({ tenant: 'acme', maxTurns: 3 })
   const made = await servedCluster([{ content: 'Done.' }])
   clusters.push(made)
@@ -152,7 +152,7 @@ test('--tenant is said in the opening of a new session, and to none that has beg
   await expect(again).rejects.toThrow('cannot be changed. Remove --tenant.')
 })
 
-test('the folder of a session that is removed goes, and no other', async () => {
+test('removes the folder of a removed session, and no other', async () => {
   const base = mkdtempSync(join(tmpdir(), 'halting-removed-'))
   folders.push(base)
   const workspaces = new Workspaces({ base })
@@ -165,7 +165,7 @@ test('the folder of a session that is removed goes, and no other', async () => {
   expect([existsSync(gone ?? ''), existsSync(other ?? ''), existsSync(base)]).toEqual([false, true, true])
 })
 
-test('R-LOST-6: who waits for a worker that the engine does not reach is told which one, and since when', async () => {
+test('R-LOST-6: names the unreachable worker, and since when, to a waiting client', async () => {
   const since = Date.now() - 180_000
   const row = {
     session: 's1',

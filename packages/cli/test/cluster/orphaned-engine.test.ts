@@ -12,19 +12,19 @@ function temporary(): string {
   return folder
 }
 
-/** A process that stays, with these words behind its command. */
+/** A long-running process with these words in its command line. */
 async function staying(...words: string[]): Promise<ChildProcess & { readonly pid: number }> {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)', '--', ...words], { stdio: 'ignore' })
   onTestFinished(() => void child.kill('SIGKILL'))
   await once(child, 'spawn')
-  // It has been started.
+  // It has started.
   return child as ChildProcess & { readonly pid: number }
 }
 
 const nobody = 2 ** 22 + 1
 const isThere = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null
 
-test('the server of a program that was killed is ended, and that of one that is there is not', async () => {
+test('stops the server of a killed program, but not the server of a running one', async () => {
   const folder = temporary()
   await stopOrphanedEngine(folder)
   const server = await staying('--base-dir', folder)
@@ -40,7 +40,7 @@ test('the server of a program that was killed is ended, and that of one that is 
   expect(await ended).toEqual([null, 'SIGTERM'])
 })
 
-test('a process that has the id of the server by now is let be', async () => {
+test("ignores a process that has reused the server's ID", async () => {
   const folder = temporary()
   const other = await staying('something else')
   recordRunningEngine(folder, { program: nobody, server: other.pid })

@@ -7,13 +7,13 @@ import { expect, test } from 'vitest'
 import { requestedRun } from '../../src/cluster/requested-run.ts'
 import { withMissedTexts } from '../../src/cluster/prompt.ts'
 
-/** A session that tells what the test has it tell. */
+/** A session that emits what the test wants. */
 function setting(messageId: string | undefined) {
   const listeners = new EventListeners()
   const questions: Question[] = []
   let settle = (): void => {}
   const settled = new Promise<void>((resolve) => (settle = resolve))
-  // What the run takes of it.
+  // The run's snapshot.
   const session = {
     listen: (listener: (event: SessionEvent) => void) => listeners.add(listener),
     settled: () => settled,
@@ -39,23 +39,23 @@ const result = { type: 'message', message: { type: 'result' } }
 const start = (runId: string, ...ids: string[]): object => ({ type: 'run_start', runId, ids })
 const end = (runId: string): object => ({ type: 'run_end', runId })
 
-test('results and endings of runs that took something else are not told as its own', async () => {
+test('does not emit results and endings of runs for other messages', async () => {
   const { run, told, tell } = setting('mine')
   for (const event of [result, end('before'), start('own', 'mine'), result, end('own')]) tell(event)
-  // Another client goes on with the session: it is not waited for.
+  // Another client continues the session; it is not waited for.
   tell(start('after', 'theirs'))
   await run.settled()
   for (const event of [result, end('after')]) tell(event)
   expect(told).toEqual(['run_start own', 'message', 'run_end own'])
 })
 
-test('a message that a run takes which goes on already has that run’s ending', () => {
+test('emits the ending of an active run that takes the message', () => {
   const { told, tell } = setting('mine')
   for (const event of [{ type: 'taken', ids: ['mine'], turn: 1 }, result, end('theirs')]) tell(event)
   expect(told).toEqual(['taken', 'message', 'run_end theirs'])
 })
 
-test('what failed in a worker is told only where no run took what was asked', async () => {
+test("emits a worker's failure only if no run took the message", async () => {
   const failed = { type: 'failed', error: new ConfigurationError('No.'), givenBack: [] }
   const refused = setting('mine')
   refused.tell(failed)
@@ -69,7 +69,7 @@ test('what failed in a worker is told only where no run took what was asked', as
   expect(triedAgain.told).toEqual(['run_start own', 'run_end own'])
 })
 
-test('a question is told once, whichever worker asks it', () => {
+test('emits a question once, regardless of which worker asks it', () => {
   const { asked, questions, tell, notes } = setting(undefined)
   for (const callId of ['a', 'a', 'b']) {
     questions.splice(0, Infinity, { callId } as Question)
@@ -80,7 +80,7 @@ test('a question is told once, whichever worker asks it', () => {
   expect([asked, notes]).toEqual([['a', 'b'], ['It waits.']])
 })
 
-test('a text whose pieces did not come is told whole, once; one whose pieces came is not told again', () => {
+test('emits a text whose pieces are missing as a whole, once, and does not repeat one that arrived', () => {
   const told: string[] = []
   const watcher = withMissedTexts({
     onEvent(event) {

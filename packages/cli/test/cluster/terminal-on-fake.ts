@@ -9,7 +9,7 @@ import { Workspaces } from '../../src/cluster/workspaces.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 import { folder, type AppSetup, type RunningApp, startApp } from '../terminal/app-support.ts'
 
-/** A cluster whose worker is the program's, with the scripted model: nothing but the engine is made up. */
+/** A cluster with this program's worker and a scripted model; only the engine is fake. */
 export async function clusterOfReplies(
   replies: readonly unknown[],
 ): Promise<FakeCluster & { readonly folder: string }> {
@@ -32,7 +32,7 @@ export async function clusterOfReplies(
   return { ...cluster, folder: base }
 }
 
-/** The interactive program over it. */
+/** The interactive program on that cluster. */
 export function startOnCluster(
   { url }: Pick<FakeCluster, 'url'>,
   setup: AppSetup = {},

@@ -10,10 +10,10 @@ const call = (name: string, input: unknown) => ({ type: 'tool_use', name, input 
 const says = (...content: readonly unknown[]) => ({ content })
 
 const idOf = ({ opened }: RunningApp): string => opened.at(-1)?.session.id ?? ''
-/** How often a line is on the screen, or above it. */
+/** How often a line is on the screen or in its history. */
 const times = ({ terminal }: RunningApp, line: string): number => terminal.all().filter((each) => each === line).length
 
-test('a session of a cluster is one conversation as any other: text, calls, a question, the ending with its figures', async () => {
+test('shows a cluster session like any other: text, calls, a question, the ending with its figures', async () => {
   const cluster = await clusterOfReplies([
     says('I write it.', call('Write', { file_path: 'out.txt', content: 'hello\n' })),
     says('Done, and **bold**.'),
@@ -30,8 +30,8 @@ test('a session of a cluster is one conversation as any other: text, calls, a qu
   expect([times(app, '> write out.txt'), times(app, 'I write it.'), times(app, 'Done, and bold.')]).toEqual([1, 1, 1])
 })
 
-test('a worker that is killed, and a connection that is cut, tell nothing twice and leave nothing out', async () => {
-  // The next worker has a model that begins anew.
+test('repeats and drops nothing after a killed worker and a lost connection', async () => {
+  // The model of the next worker starts again.
   const cluster = await clusterOfReplies([
     { when: 'go', ...says('First I wait.', call('Bash', { command: 'sleep 0.5; echo slept' })) },
     { when: 'slept', ...says('Then I ask.', call('Write', { file_path: 'out.txt', content: 'hello\n' })) },
@@ -53,7 +53,7 @@ test('a worker that is killed, and a connection that is cut, tell nothing twice 
   expect(app.terminal.all().filter((line) => line.includes('Retrying.'))).toHaveLength(1)
 })
 
-test('who leaves is told how to come back, and finds what was said', async () => {
+test('prints how to return on exit, and shows the conversation after the return', async () => {
   const cluster = await clusterOfReplies([
     says('I ask.', call('Write', { file_path: 'out.txt', content: 'hello\n' })),
     says('All is done.'),
@@ -79,13 +79,13 @@ test('who leaves is told how to come back, and finds what was said', async () =>
   expect(times(again, 'All is done.')).toBe(1)
 })
 
-test('nothing that is typed runs on this machine, and what needs it says so', async () => {
+test('runs nothing typed on this machine, and says which commands need it', async () => {
   const cluster = await clusterOfReplies([])
   const app = await startOnCluster(cluster, { columns: 120 })
   app.say('!touch here')
   await app.terminal.sees('Not run: ! runs commands on this machine')
   expect(existsSync(join(app.cwd, 'here'))).toBe(false)
-  // It stays where it can be taken to another terminal.
+  // It stays there, so that it can be resumed on another terminal.
   expect(app.terminal.all().some((line) => line.startsWith('> !touch here'))).toBe(true)
   app.type(key.ctrl('c'))
   for (const [command, why] of [
@@ -102,7 +102,7 @@ test('nothing that is typed runs on this machine, and what needs it says so', as
   expect(cluster.requests).toEqual([])
 })
 
-test('steering, the queue, an interruption, going back, a new one and the list of sessions', async () => {
+test('supports steering, the queue, interruption, rewind, new sessions and the session list', async () => {
   const cluster = await clusterOfReplies([
     says('I wait.', call('Bash', { command: 'sleep 30' })),
     says('First answer.'),

@@ -4,7 +4,7 @@ import { toolEnvironment } from '@halting/agent/open-session'
 import { sessionPorts } from '../../src/flags/session-ports.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 
-test('commands of a session are not given the tokens of a cluster, unless a person passes them on', () => {
+test('hides the tokens of a cluster from commands unless the user passes them on', () => {
   const env = { PATH: '/bin', HALTING_CLUSTER_TOKEN: 'a', HALTING_WORKER_TOKEN: 'b' }
   const { hiddenVariables } = sessionPorts(programInMemory({ cwd: '/', env }), {})
   expect(toolEnvironment(env, hiddenVariables)).toEqual({ PATH: '/bin' })

@@ -1,4 +1,4 @@
-// Holds R-GOAL-82 and R-GOAL-83: what commands over finished sessions say of goals.
+// Holds R-GOAL-82 and R-GOAL-83: what commands about finished sessions report of goals.
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ installProgram()
 let count = 0
 const newId = (): string => `aaaaaaaa-0000-4000-8000-${String(++count).padStart(12, '0')}`
 
-/** A goal whose checks come to these, in order; the last one again and again. */
+/** A goal whose checks have these results, in order; the last one repeats. */
 function goalOf(...verdicts: readonly GoalVerdict[]): Goal {
   let checks = 0
   return { name: "npm test -- 'a b'", check: () => verdicts[Math.min(checks++, verdicts.length - 1)] ?? { met: true } }
@@ -22,7 +22,7 @@ function goalOf(...verdicts: readonly GoalVerdict[]): Goal {
 const failed = (report: string): GoalVerdict => ({ met: false, exitCode: 1, report })
 const edit = asks(['Edit', { file_path: 'a.ts' }])
 
-test('why tells the goal: the tries, the check that failed with its last lines, and what to do', async () => {
+test('why reports the goal: the tries, the failed check with its last lines, and what to do', async () => {
   const id = newId()
   const report = `${'x'.repeat(400)}\n\u001B[31m2 tests failed\u001B[0m`
   const { reason } = await keep(id, [edit, says('a'), edit, says('b')], {
@@ -47,7 +47,7 @@ test('why tells the goal: the tries, the check that failed with its last lines, 
   expect(stdout.split('\n').filter((line) => columnsOf(line) > 80 && !line.startsWith('  halting '))).toEqual([])
 })
 
-test('why says that more tries do not help where nothing changed', async () => {
+test('why says that more tries do not help if nothing changed', async () => {
   const id = newId()
   await keep(id, [says('a'), says('b'), says('c')], { until: [goalOf(failed('1'))] })
   const { stdout } = await run(['why', id])
@@ -56,19 +56,19 @@ test('why says that more tries do not help where nothing changed', async () => {
   expect(stdout).toContain(`--until "npm test -- 'a b'" "Try a different approach."`)
 })
 
-test('why tells a goal that held from the start, and one that was reached, as JSON too', async () => {
+test('why reports a goal that was met from the start, and one that was reached, also as JSON', async () => {
   const held = newId()
   await keep(held, [says('a')], { until: [goalOf({ met: true, exitCode: 0 })] })
   expect((await run(['why', held])).stdout).toContain('Already met at the start; the run may not have caused it.')
   const reached = newId()
   await keep(reached, [edit, says('a')], { until: [goalOf(failed('1'), { met: true, exitCode: 0 })] })
   const { stdout } = await run(['why', reached, '--json'])
-  // What the program prints with --json.
+  // The output of the program with --json.
   const { runs } = JSON.parse(stdout) as { readonly runs: readonly { readonly goal: object }[] }
   expect(runs[0]?.goal).toMatchObject({ met: true, baseline: false, tries: 0, rounds: { made: 2, failed: 1 } })
 })
 
-test('replay tells the rounds of checks, and the lap of an answer that was sent back', async () => {
+test('replay lists the rounds of checks, and the iteration of a rejected answer', async () => {
   const id = newId()
   await keep(id, [edit, says('a'), edit, says('b')], {
     until: [goalOf(failed('1'), failed('2'), { met: true, exitCode: 0 })],
@@ -79,7 +79,7 @@ test('replay tells the rounds of checks, and the lap of an answer that was sent 
   expect(stdout).toMatch(/goal: Check of the answer: met, \d+ ms/)
 })
 
-test('what-if says where fewer tries would have ended a run, and that more are not known', async () => {
+test('what-if says where fewer tries would have ended a run, and that more are unknown', async () => {
   const id = newId()
   const script = [edit, says('a'), edit, says('b'), edit, says('c')]
   await keep(id, script, { until: [goalOf(failed('1'), failed('2'), failed('three'), failed('IV'))], maxGoalTries: 2 })
@@ -104,7 +104,7 @@ test('report counts the goals of all runs, in text, as JSON and as a page', asyn
   expect((await run(['report', '--format', 'html'])).stdout).toContain(`<li>${goals.runs} runs had goals`)
 })
 
-test('a session that was killed in a check is read as it is, and once it went on as one run', async () => {
+test('reads a session that was killed during a check as it is, and as one run after it was resumed', async () => {
   const cwd = mkdtempSync(join(here(), 'killed-'))
   writeFileSync(join(cwd, 'sum.txt'), 'minus\n')
   const id = randomUUID()
@@ -142,7 +142,7 @@ test('a session that was killed in a check is read as it is, and once it went on
   expect(page.match(/class="by">Check</g)).toHaveLength(3)
 })
 
-test('what -p offers where nothing changed names the goal, since a prompt begins another run', async () => {
+test('names the goal in the command that -p offers if nothing changed, since a prompt starts another run', async () => {
   const cwd = mkdtempSync(join(here(), 'stalled-'))
   const replies = script(['One.', 'Two.', 'Three.', 'Four.'].map((content) => ({ content })))
   const ended = await run(['-p', 'Make it.', '--script', replies, '--until', 'test -e "a b"'], { cwd })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-GRADE-8, R-GRADE-9: the page shows grades and calibrated limits as the program tells them.
+// Holds rules of docs/spec: R-GRADE-8, R-GRADE-9: the page shows grades and calibrated limits as the program prints them.
 import type { Calibration } from '@halting/analysis'
 import { calibratedRows } from '@halting/analysis/words'
 import type { SessionSource } from '@halting/analysis/view'
@@ -39,7 +39,7 @@ function served(): SessionSource {
 describe.skipIf(!isChromiumThere)('calibrated limits and grades on the page (needs chromium)', () => {
   const open = withBrowser()
 
-  it('says how many solved runs are missing, and with a larger share the limits that the program tells', async () => {
+  it("says how many solved runs are missing, and shows the program's limits for a larger share", async () => {
     const { page } = await open(served(), { fragment: '#/what-if' })
     await page.getByRole('button', { name: 'Read 23 sessions' }).click()
     const section = page.getByRole('region', { name: 'Calibrated limits' })

@@ -1,4 +1,4 @@
-// Holds R-JOUR-4b, R-JOUR-4c and R-REP-6 with the real program: what stands in one file, or beside it, takes no other away.
+// Holds R-JOUR-4b, R-JOUR-4c and R-REP-6 with the real program: damage in one file, or next to it, hides no other session.
 import { mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -26,7 +26,7 @@ afterEach(() => {
 })
 const inspector = withInspecting()
 
-/** Serves the folder; gives how to ask for the rows of its list. */
+/** Serves the folder; returns how to request the rows of its list. */
 async function inspecting(): Promise<() => Promise<readonly unknown[]>> {
   const { address } = await inspector([folder()])
   return async () => {
@@ -35,7 +35,7 @@ async function inspecting(): Promise<() => Promise<readonly unknown[]>> {
   }
 }
 
-/** The same session with something else in its lines, which have the right checksums. */
+/** The same session with other content in its lines, with valid checksums. */
 const withOther = (text: RegExp, other: string): string =>
   session
     .trimEnd()
@@ -44,7 +44,7 @@ const withOther = (text: RegExp, other: string): string =>
     .map((line) => `${line},"sum":"${crc32(line).toString(16).padStart(8, '0')}"}\n`)
     .join('')
 
-test('a session with records that nobody wrote is told with what is wrong, beside the others', async () => {
+test('reports a session with forged records next to the others', async () => {
   const strange = join(folder(), 'strange.jsonl')
   writeFileSync(strange, withOther(/"reason":"completed"/, '"reason":"paid"'))
   const rows = await inspecting()
@@ -82,7 +82,7 @@ test('a session with records that nobody wrote is told with what is wrong, besid
   }
 })
 
-test('what stands where the lock of a session would hides no session', async () => {
+test('hides no session because of something in place of its lock', async () => {
   mkdirSync(join(folder(), 'good.jsonl.lock'))
   writeFileSync(join(folder(), `${'n'.repeat(245)}.jsonl`), session)
   const rows = await inspecting()
@@ -92,7 +92,7 @@ test('what stands where the lock of a session would hides no session', async () 
   ])
 })
 
-test('a session is read anew when it was written over, whatever its length and its time say', async () => {
+test('reads a session again after it was overwritten, whatever its size and time', async () => {
   const path = join(folder(), 'good.jsonl')
   const rows = await inspecting()
   expect(await rows()).toMatchObject([{ title: 'go' }])

@@ -24,7 +24,7 @@ interface Told {
 /** The rows of its list. */
 async function rowsAt(address: string): Promise<readonly Told[]> {
   const text = await (await fetch(new URL('api/sessions', address))).text()
-  // A line each.
+  // One line each.
   return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Told]))
 }
 
@@ -32,7 +32,7 @@ async function json(address: string, path: string): Promise<unknown> {
   return (await fetch(new URL(path, address))).json()
 }
 
-test('it prints one address, serves the sessions of this folder there, and ends with 0 at Ctrl-C', async () => {
+test('prints one address, serves the sessions of this folder there, and exits with 0 at Ctrl-C', async () => {
   await keep(first, [asks(['Read', { file_path: 'a.ts' }]), says('hello')])
   const each = start(['inspect'])
   await each.says('\n')
@@ -48,7 +48,7 @@ test('it prints one address, serves the sessions of this folder there, and ends 
   expect(stderr).toContain('Press Ctrl-C to stop.')
 })
 
-test('--all shows the sessions of all folders, and with --claude-code and --codex those of these programs, too', async () => {
+test('shows the sessions of all folders with --all, including those of other programs with their flags', async () => {
   await keep(first, [says('hello')])
   const samples = join(import.meta.dirname, '../../../analysis/test/foreign/samples')
   for (const [folder, sample, name] of [
@@ -68,7 +68,7 @@ test('--all shows the sessions of all folders, and with --claude-code and --code
   expect(await programsOf('--claude-code', '--codex')).toEqual(['claude-code', 'codex'])
 })
 
-test('a session that is named alone is what the page opens with, and its ending is told in the words of why', async () => {
+test('opens the page with a session that is named alone, and explains its ending like why', async () => {
   await keep(first, [says('hello')])
   await keep(second, [says('hello')])
   const { address } = await inspecting(['bbbb'])
@@ -83,7 +83,7 @@ test('a session that is named alone is what the page opens with, and its ending 
   ])
 })
 
-test('a run that goes on is told as it goes on, and a line that is being written fails nothing', async () => {
+test('shows a run while it is active, and tolerates a line that is being written', async () => {
   const { address } = await inspecting()
   expect(await rowsAt(address)).toEqual([])
   const reader = (await fetch(new URL('api/changes', address))).body?.pipeThrough(new TextDecoderStream()).getReader()
@@ -98,7 +98,7 @@ test('a run that goes on is told as it goes on, and a line that is being written
     steps: journal.steps(),
   }).result
   await hears()
-  // What is on disk by now may be a part of it: it is heard of until all of it is.
+  // What is on disk may be incomplete: it is read again until it is complete.
   await expect.poll(() => rowsAt(address)).toMatchObject([{ key: first, turns: 1, isLive: true }])
   appendFileSync(sessionPath(first), '{"half":"a li')
   await hears()
@@ -110,7 +110,7 @@ test('a run that goes on is told as it goes on, and a line that is being written
   await reader?.cancel()
 })
 
-test('a folder stands for the sessions in it: two of one id are told apart, and one that cannot be read says why', async () => {
+test('shows the sessions of a folder: two with the same ID separately, and unreadable ones with the reason', async () => {
   await keep(first, [says('hello')])
   const folder = join(here(), 'many')
   for (const name of ['a', 'b']) mkdirSync(join(folder, name), { recursive: true })
@@ -129,7 +129,7 @@ test('a folder stands for the sessions in it: two of one id are told apart, and 
   rmSync(folder, { recursive: true })
 })
 
-test('one session becomes a file that is never written over by itself', async () => {
+test('writes one session as a file, and never over its source', async () => {
   await keep(first, [says('</script><script>hello')])
   const file = join(here(), 'it.html')
   const { status, stdout, stderr } = await run(['inspect', '--output', 'it.html', first])
@@ -145,7 +145,7 @@ test('one session becomes a file that is never written over by itself', async ()
   expect([over.status, over.stderr]).toEqual([2, expect.stringContaining('is the session itself')])
 })
 
-test('an export whose session is deleted meanwhile breaks off, and the terminal says why', async () => {
+test('stops an export whose session is deleted meanwhile, and prints why', async () => {
   const edits = Array.from({ length: 100 }, (_, turn) => asks(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]))
   await keep(first, edits)
   const { address, program } = await inspecting()
@@ -157,7 +157,7 @@ test('an export whose session is deleted meanwhile breaks off, and the terminal 
   await program.says('halting: The session was cut or removed while it was exported: some of it is gone.\n')
 })
 
-test('--open hands the address to the system, and one that cannot be opened is told', async () => {
+test('opens the address with --open, and reports a failure', async () => {
   const told = join(here(), 'opened')
   writeFileSync(join(here(), 'xdg-open'), `#!/bin/sh\necho "$1" > '${told}.part' && mv '${told}.part' '${told}'\n`, {
     mode: 0o755,
@@ -170,7 +170,7 @@ test('--open hands the address to the system, and one that cannot be opened is t
   await program.says('cannot open a browser: ')
 })
 
-test('what does not go together is refused before anything is served', async () => {
+test('refuses conflicting flags before it serves anything', async () => {
   for (const [args, said] of [
     [['none'], 'No conversation found'],
     [['./none/'], 'File or folder not found: ./none/.'],

@@ -1,4 +1,4 @@
-// The page against the program: both are asked what other limits would have done with the same sessions.
+// The page compared with the program: both calculate other limits for the same sessions.
 import type { SessionSource } from '@halting/analysis/view'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -33,7 +33,7 @@ function served(): SessionSource {
   return source
 }
 
-/** The paragraph that the program says of one session, on one line. */
+/** The program's paragraph about one session, on one line. */
 async function toldBy(args: readonly string[]): Promise<string> {
   const { stdout, stderr, status } = await run(['what-if', ...args])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
@@ -54,7 +54,7 @@ describe.skipIf(!isChromiumThere)('what-if on the page (needs chromium)', () => 
     { key: circling, field: 'Tokens: tokens', written: '5000', flags: ['--max-tokens', '5000'] },
     { key: circling, field: 'Time: seconds', written: '3600', flags: ['--max-duration', '3600s'] },
     { key: circling, field: 'Turns: turns', written: '26', flags: ['--max-turns', '26'] },
-  ])('answers $flags as the program does', async ({ key, field, written, flags }) => {
+  ])('answers $flags like the program', async ({ key, field, written, flags }) => {
     const { page } = await open(served(), { fragment: `#/session/${key}/1/what-if` })
     await page.getByLabel(field, { exact: true }).fill(written)
     const told = await toldBy([key, ...flags])
@@ -79,7 +79,7 @@ describe.skipIf(!isChromiumThere)('what-if on the page (needs chromium)', () => 
     expect(await page.locator('.what-if-bars').getAttribute('data-stop')).toBe('')
   })
 
-  it('suggests over all sessions what the program suggests, and lists which runs a limit stops', async () => {
+  it('suggests the same limits over all sessions as the program, and lists which runs a limit stops', async () => {
     const { page } = await open(served(), { fragment: '#/what-if' })
     await page.getByRole('button', { name: 'Read 2 sessions' }).click()
     const suggested = page.getByRole('region', { name: 'Suggested limits' })

@@ -1,4 +1,4 @@
-// The window of a model is on no record: the inspector has it from the table behind `halting models`, by the model's name.
+// Records contain no context window: the inspector looks it up by model name, like `halting models`.
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { knownModels } from '@halting/models'
@@ -20,7 +20,7 @@ async function windowsOf(name: string): Promise<unknown> {
   return (await source.session((await source.onlyKey()) ?? ''))?.runs.map(({ windows }) => windows)
 }
 
-test('a known model has its window, one that is not known has none', async () => {
+test('shows the window of a known model, and none for an unknown one', async () => {
   const model = 'claude-sonnet-4-5'
   const tokens = knownModels().find(({ name }) => name === model)?.contextWindow
   expect(tokens).toBeGreaterThan(0)

@@ -1,4 +1,4 @@
-// Holds R-EVERY-2, R-EVERY-10, R-EVERY-10a and R-EVERY-14: what a loop is made of, and what is refused.
+// Holds R-EVERY-2, R-EVERY-10, R-EVERY-10a and R-EVERY-14: the terms of a loop, and what is refused.
 import { describe, expect, test } from 'vitest'
 import { refuseFlagsOfOthers } from '../../src/flags/flag-commands.ts'
 import { parseFlags } from '../../src/flags/parse.ts'
@@ -28,13 +28,13 @@ describe('refuses', () => {
     expect(() => read(...args)).toThrow(says)
   })
 
-  test('its flags where no loop is', () => {
+  test('its flags without a loop', () => {
     const { flags } = parseFlags(['-p', 'x', '--every', '1s'])
     expect(() => refuseFlagsOfOthers(flags, undefined)).toThrow('--every belongs to halting loop.')
   })
 })
 
-test.each(['0', '0s', '0ms'])('--every %s is a round after a round', (every) => {
+test.each(['0', '0s', '0ms'])('starts each round after the previous one with --every %s', (every) => {
   expect(read('x', '--every', every)).toEqual({ prompt: 'x', everyMs: 0 })
 })
 
@@ -60,7 +60,7 @@ describe('a bound', () => {
   })
 })
 
-test('a loop on record continues with what flags do not replace, and its goals and its budget hold again', () => {
+test('continues a recorded loop with its terms unless flags replace them, including goals and budget', () => {
   const stored: StoredLoop = {
     id: 'ab',
     startedAtMs: 1,

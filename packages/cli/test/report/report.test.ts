@@ -21,7 +21,7 @@ const isWritten = process.env['HALTING_WRITE'] === '1'
 const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
   runProgram(args, { env: { TZ: 'UTC', ...env } })
 
-/** What `--json` tells. */
+/** The output of `--json`. */
 async function told(...args: readonly string[]): Promise<Report> {
   const { status, stdout, stderr } = await run(['report', ...args, '--json'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
@@ -32,7 +32,7 @@ beforeAll(async () => {
   for (const session of week) await keepSession(session, here())
 })
 
-test('the guide has the report of this week', async () => {
+test('has the report of this week in the guide', async () => {
   const { status, stdout, stderr } = await run(['report', ...ofWeek])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   const page = readFileSync(guide, 'utf8')
@@ -45,21 +45,21 @@ test('the guide has the report of this week', async () => {
   expect(block.exec(readFileSync(guide, 'utf8'))?.[0]).toBe(stdout)
 })
 
-test('no line is wider than the terminal, and the figures stay', async () => {
+test('fits the terminal, and keeps the figures', async () => {
   const { reportText } = await import('../../src/report/report-text.ts')
   const { columnsOf } = await import('../../src/io/columns.ts')
   const { styleFor } = await import('../../src/io/style.ts')
   const report = await told(...ofWeek)
   for (const width of [40, 60, 80, 200]) {
     const text = reportText(report, { width, style: styleFor(false, {}) })
-    // A path or an id in a message that cannot be read is one word.
+    // In an error message, a path or an ID is one word.
     expect(text.split('\n').filter((line) => columnsOf(line) > width)).toEqual([])
     expect(text).toContain('max_turns')
   }
 })
 
-describe('which sessions, and when', () => {
-  test('days are those of the time zone, and a run counts on the day on which it began', async () => {
+describe('the selected sessions and times', () => {
+  test('are days of the time zone, and a run counts on the day on which it started', async () => {
     const { byDay, timeZone } = await told(...ofWeek)
     expect(timeZone).toBe('UTC')
     expect(byDay.map(({ name, runs }) => [name, runs])).toEqual([
@@ -74,13 +74,13 @@ describe('which sessions, and when', () => {
     expect((JSON.parse(stdout) as Report).byDay[0]).toMatchObject({ name: '2026-11-16', runs: 1 })
   })
 
-  test('the page tells days in the same zone', async () => {
+  test('are the same days on the page', async () => {
     const { stdout } = await run(['report', ...ofWeek, '--format', 'html'], { TZ: 'Pacific/Auckland' })
     // At 16:20 of the 17th in UTC.
     expect(/<tr><th[^>]*>00000004 .*/.exec(stdout)?.[0]).toContain('<td>2026-11-18</td>')
   })
 
-  test('--until names the last day that counts', async () => {
+  test('include the last day of --until', async () => {
     const { sessions, since, until } = await told('--since', '2026-11-17', '--until', '2026-11-17')
     expect({ sessions, since, until }).toEqual({
       sessions: 2,
@@ -89,7 +89,7 @@ describe('which sessions, and when', () => {
     })
   })
 
-  test('files that were not written since are not even read', async () => {
+  test('skip files that were not modified since', async () => {
     const folder = join(here(), 'old')
     mkdirSync(folder)
     const file = join(folder, 'old.jsonl')
@@ -99,7 +99,7 @@ describe('which sessions, and when', () => {
     expect((await told(folder)).skipped).toEqual([expect.stringContaining('old.jsonl')])
   })
 
-  test('a folder stands for the sessions that worked in it and below; --all for those of every folder', async () => {
+  test('are those that worked in a folder and below; with --all, those of every folder', async () => {
     const below = join(here(), 'packages', 'app')
     mkdirSync(below, { recursive: true })
     const [first] = week
@@ -116,7 +116,7 @@ describe('which sessions, and when', () => {
     })
   })
 
-  test('a time in which nothing was run is told, with what to do', async () => {
+  test('cause advice for a period without runs', async () => {
     const { status, stdout } = await run(['report', '--since', '2020-12-30', '--until', '2020-12-31'])
     expect(status).toBe(0)
     expect(stdout).toBe(
@@ -124,15 +124,15 @@ describe('which sessions, and when', () => {
     )
   })
 
-  test('a time that lies in the future is told as such', async () => {
+  test('cause a message for a period in the future', async () => {
     const { status, stdout } = await run(['report', '--since', '2999-12-30'])
     expect(status).toBe(0)
     expect(stdout).toBe('0 sessions of this folder, from 2999-12-30 on\nThat time lies in the future.\n')
   })
 })
 
-describe('what it tells', () => {
-  test('how runs ended, and what limits lost', async () => {
+describe('the contents', () => {
+  test('show how runs ended, and what limits lost', async () => {
     const { endings, limits } = await told(...ofWeek)
     expect(endings.map(({ reason, exitCode, runs }) => [reason, exitCode, runs])).toEqual([
       ['completed', 0, 7],
@@ -147,7 +147,7 @@ describe('what it tells', () => {
     expect(limits[0]?.leftUsd).toBeCloseTo(5 - (limits[0]?.costUsd ?? 0), 9)
   })
 
-  test('which tools fail, are denied, or are none', async () => {
+  test('show which tools fail, are denied, or are invalid', async () => {
     const { tools } = await told(...ofWeek)
     const bash = tools.find(({ tool }) => tool === 'Bash')
     expect(bash).toMatchObject({ denied: 1, invalid: 0 })
@@ -156,7 +156,7 @@ describe('what it tells', () => {
     expect(tools.find(({ tool }) => tool === 'Read')).toMatchObject({ failed: 0 })
   })
 
-  test('what the service refused and what was tried again; what stands out; what did not end', async () => {
+  test('show refused and repeated requests, outliers and unfinished runs', async () => {
     const { service, outliers, open, cache } = await told(...ofWeek)
     expect(service).toMatchObject({ retried: 1, failures: [{ kind: 'overloaded', attempts: 2 }] })
     expect(outliers.map(({ session }) => session)).toEqual([week[6]?.id, week[3]?.id])
@@ -164,7 +164,7 @@ describe('what it tells', () => {
     expect(cache.share).toBeGreaterThan(0.5)
   })
 
-  test('what tighter limits would have done is what `halting what-if` says', async () => {
+  test('show the same effect of tighter limits as `halting what-if`', async () => {
     const { tried } = await told(...ofWeek)
     const at = tried.find(({ limits }) => limits.maxTurns === 30)
     const { stdout } = await run(['what-if', '--max-turns', '30', '--json'])
@@ -184,7 +184,7 @@ describe('what it tells', () => {
 })
 
 describe('as a page', () => {
-  test('it goes into a file for the person alone, and never over another one without --force', async () => {
+  test('writes a private file, and never over another one without --force', async () => {
     const command = ['report', ...ofWeek, '--format', 'html', '--output', 'week.html']
     expect(await run(command)).toEqual({ status: 0, stdout: '', stderr: 'halting: wrote week.html\n' })
     const page = readFileSync(join(here(), 'week.html'), 'utf8')
@@ -203,11 +203,11 @@ describe('as a page', () => {
   })
 })
 
-describe('what counts once', () => {
+describe('each thing counts once', () => {
   const [one] = week
   const fork = '8f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
 
-  test('a fork counts with what was run in it, and the session of which it is a copy with the rest', async () => {
+  test('counts a fork with its own runs, and the original with the rest', async () => {
     const folder = join(here(), 'forked')
     mkdirSync(folder)
     const source = join(folder, 'source.jsonl')
@@ -217,7 +217,7 @@ describe('what counts once', () => {
     await forkSession(source, { path: join(folder, 'fork.jsonl'), sessionId: fork, cwd: here(), version: '0' })
     const { totals, sessions, byDay } = await told(folder)
     expect({ totals, sessions, byDay }).toEqual({ totals: alone.totals, sessions: 1, byDay: alone.byDay })
-    // A second copy is one of the same.
+    // A second copy counts the same.
     const again = { path: join(folder, 'again.jsonl'), sessionId: fork.replace('8f', '9f'), cwd: here(), version: '0' }
     await forkSession(join(folder, 'fork.jsonl'), again)
     expect((await told(folder)).totals).toEqual(alone.totals)
@@ -233,7 +233,7 @@ describe('what counts once', () => {
     expect(more.bySession.find(({ session }) => session === again.sessionId)?.title).toBe(one?.prompt)
   })
 
-  test('a file counts once, however many links lead to it', async () => {
+  test('counts a file once, however many links lead to it', async () => {
     const folder = join(here(), 'linked')
     mkdirSync(folder)
     copyFileSync(sessionPath(one?.id ?? ''), join(folder, 'one.jsonl'))
@@ -243,7 +243,7 @@ describe('what counts once', () => {
     expect([totals.runs, skipped]).toEqual([1, []])
   })
 
-  test('what was taken over from another program counts there', async () => {
+  test('counts imported runs of another program there', async () => {
     const folder = join(here(), 'taken-over')
     mkdirSync(folder)
     const other = join(folder, 'other.jsonl')
@@ -255,7 +255,7 @@ describe('what counts once', () => {
   })
 })
 
-describe('sessions of other programs, and what is not right', () => {
+describe('sessions of other programs, and problems', () => {
   const sample = (name: string): string =>
     join(import.meta.dirname, '../../../analysis/test/foreign/samples', `${name}.jsonl`)
 
@@ -268,7 +268,7 @@ describe('sessions of other programs, and what is not right', () => {
     writeFileSync(join(folder, 'other.jsonl'), '{"no":"session"}\n')
   })
 
-  test('they count as ours do; what has no price and what cannot be read is named', async () => {
+  test('count like our own; missing prices and unreadable files are named', async () => {
     const report = await told('mixed')
     expect(report).toMatchObject({
       sessions: 4,
@@ -292,7 +292,7 @@ describe('sessions of other programs, and what is not right', () => {
     expect(page).toContain('<th scope="row" dir="auto">gpt-fake</th><td>?</td>')
   })
 
-  test('texts of a session are inert: nothing in them is markup or steers a terminal', async () => {
+  test('contain no markup and no terminal controls from a session', async () => {
     const folder = join(here(), 'hostile')
     mkdirSync(folder)
     const evil = '<script>alert(1)</script><img src=x onerror=alert(1)>\\u001b[2J\\u202e"\'&'
@@ -330,13 +330,13 @@ describe('sessions of other programs, and what is not right', () => {
     [['why', '--since', '1d'], '--since belongs to halting report.'],
     [['check', '--all'], '--all belongs to halting sessions, report, inspect and what-if.'],
     [['report', '--codex'], 'No sessions of Codex found in'],
-  ])('%j is refused', async (args, message) => {
+  ])('refuses %j', async (args, message) => {
     const { status, stderr } = await run(args)
     expect(stderr).toContain(message)
     expect(status).toBe(2)
   })
 
-  test('a folder in which nothing was kept says what to do', async () => {
+  test('gives advice for a folder without sessions', async () => {
     const { status, stderr } = await runProgram(['report'], { cwd: dirname(sessionPath(week[0]?.id ?? '')) })
     expect({ status, stderr }).toEqual({
       status: 2,

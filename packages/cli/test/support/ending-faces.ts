@@ -13,9 +13,9 @@ import { runOnce } from '../../src/headless/run.ts'
 import { styleFor } from '../../src/io/style.ts'
 import { key, startApp } from '../terminal/app-support.ts'
 
-// What each face shows of a run: the same run, through the face itself.
+// What each frontend shows of a run: the same run, through the real frontend.
 
-/** The result line, as a host reads it. */
+/** The result line that a host receives. */
 export interface ResultLine {
   readonly type: 'result'
   readonly subtype: string
@@ -25,7 +25,7 @@ export interface ResultLine {
   readonly stop: Stop
 }
 
-/** What a face tells of the ending, as a record. */
+/** What a frontend reports of the ending, as a record. */
 interface Stop {
   readonly reason: string
   readonly category: string
@@ -33,12 +33,12 @@ interface Stop {
 
 export interface ShownByTerminal {
   readonly says: string
-  /** Name of the reason, where it stands behind what is said. */
+  /** Name of the reason, if it follows the message. */
   readonly reason: string | undefined
   readonly offers: readonly string[]
 }
 
-/** A terminal that is wide enough for each of the lines. */
+/** A terminal that is wide enough for each line. */
 const columns = 400
 
 /** What the interactive program prints after the run. */
@@ -48,7 +48,7 @@ export async function inTerminal(run: EndingRun): Promise<ShownByTerminal> {
     async open(_flags, { cwd }) {
       const session = openEndingRun(run, cwd, {
         cancel: () => terminal.type(key.escape),
-        // Whoever reads is who types: nobody goes but with the program.
+        // The reader is the user, who leaves only with the program.
         leave: () => session.interrupt({ because: 'abandoned' }),
       })
       const permissions = createPermissions({ cwd })
@@ -83,11 +83,11 @@ export async function inTerminal(run: EndingRun): Promise<ShownByTerminal> {
 
 interface HostOptions {
   readonly flags?: Flags
-  /** The disk: it resolves when all is there. */
+  /** Resolves when everything is written to disk. */
   readonly flush?: (written: string) => Promise<void>
 }
 
-/** What a host reads that speaks `stream-json`, and the exit code of the program. */
+/** The lines that a `stream-json` host receives, and the exit code of the program. */
 export async function onHost(
   run: EndingRun,
   cwd: string,
@@ -131,7 +131,7 @@ export async function onHost(
 function resultIn(written: string): ResultLine | undefined {
   const lines = written.split('\n').filter((line) => line.includes('"type":"result"'))
   if (lines.length > 1) throw new Error(`${lines.length} result lines`)
-  // What a host does with it.
+  // True: a host parses lines this way.
   return lines[0] === undefined ? undefined : (JSON.parse(lines[0]) as ResultLine)
 }
 
@@ -175,11 +175,11 @@ export interface ShownByEditor {
   /** The stop reason, or `error`. */
   readonly told: string
   readonly stop: Stop
-  /** What is said beside the words of the model: notices where the editor shows such, else its text. */
+  /** Messages other than the model's text: notices if the editor supports them, otherwise text. */
   readonly says: string
 }
 
-/** How the prompt is answered in an editor, and what is said of it. */
+/** The answer to a prompt in an editor, and its messages. */
 export async function inEditor(
   run: EndingRun,
   { notices = true } = {},
@@ -200,9 +200,9 @@ export async function inEditor(
   const { sessionId } = await newSession()
   const asked = agent.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text: 'go' }] })
   const answer = await asked.then(
-    // The record of ours.
+    // True: our own record.
     ({ stopReason, _meta }) => ({ told: stopReason as string, stop: _meta?.['halting/stop'] as Stop }),
-    // What the library rejects with.
+    // True: the library rejects with this.
     ({ data }: { readonly data: { readonly stop: Stop } }) => ({ told: 'error', stop: data.stop }),
   )
   const says = notices

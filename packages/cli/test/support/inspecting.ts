@@ -1,14 +1,14 @@
 import { afterEach } from 'vitest'
 import { start, type Running } from './program.ts'
 
-/** An inspector that serves. */
+/** A running inspector. */
 export interface Inspecting {
-  /** What it prints: the address of its page. */
+  /** The address of its page, which it prints. */
   readonly address: string
   readonly program: Running
 }
 
-/** Starts `halting inspect` with arguments and variables. Each is ended after its test; what is said first to be done after a test is done behind that. */
+/** Starts `halting inspect` with arguments and variables. Each is stopped after its test, before earlier clean-up functions run. */
 export function withInspecting(): (
   args?: readonly string[],
   env?: Readonly<Record<string, string>>,

@@ -21,7 +21,7 @@ const tools = [
   tool({ name: 'Edit', description: '', execute: () => 'done' }),
 ]
 
-/** A tenth of a cent a token. */
+/** A tenth of a cent per token. */
 const prices: NonNullable<RunOptions['prices']> = {
   cost: (_model, { input_tokens, output_tokens }) => (input_tokens + output_tokens) / 1_000,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1_000,
@@ -33,7 +33,7 @@ export function sessionPath(sessionId: string, cwd: string = here()): string {
   return `${join(base, ...parts)}.jsonl`
 }
 
-/** Runs something in a session that is kept where the program looks for it. */
+/** Runs something in a session that is stored where the program looks for it. */
 export async function keep(
   sessionId: string,
   script: readonly ScriptedReply[],
@@ -57,7 +57,7 @@ export async function keep(
   return terminal
 }
 
-/** Sessions of four megabytes of calls each, in a folder that holds no others. */
+/** Sessions with four megabytes of calls each, in a folder without others. */
 export async function keepLarge(folder: string, count: number): Promise<void> {
   const first = 'aaaaaaaa-2222-4333-8444-000000000000'
   const edits = Array.from({ length: 40 }, (_, turn) => asks(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]))
@@ -66,13 +66,13 @@ export async function keepLarge(folder: string, count: number): Promise<void> {
   mkdirSync(folder)
   for (let number = 0; number < count; number++) {
     const id = `${first.slice(0, -2)}${String(number).padStart(2, '0')}`
-    // To run each of them would take long.
+    // Running each of them would take long.
     const own = lines.map((line) => lineWithSum(line.replaceAll(first, id).replace(/,"sum":"\w+"\}$/, '')))
     writeFileSync(join(folder, `${id}.jsonl`), own.join(''))
   }
 }
 
-/** A line of a session, with its sum as the last field: of what stands before that. */
+/** A line of a session, with a checksum of the other fields as its last field. */
 export function lineWithSum(line: string): string {
   return `${line},"sum":"${crc32(line).toString(16).padStart(8, '0')}"}\n`
 }

@@ -5,7 +5,7 @@ import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/cor
 import { vi } from 'vitest'
 import { sessionPath } from './kept-session.ts'
 
-// A week of sessions that is the same each time: its days, its time and its prices are made up, and all else is real.
+// A week of sessions that is the same each time: its days, its times and its prices are made up, and everything else is real.
 
 type Clock = ReturnType<typeof createFakeClock>
 
@@ -47,18 +47,18 @@ const toolsOf = (clock: Clock): NonNullable<RunOptions['tools']> => [
 /** A session of the week. */
 export interface WeekSession {
   readonly id: string
-  /** When it began, as ISO. */
+  /** When it started, as ISO. */
   readonly at: string
   readonly prompt: string
   readonly cwd?: string
   readonly model?: string
   readonly script: readonly ScriptedReply[]
   readonly options?: Partial<RunOptions>
-  /** The process was killed: so many of its last lines are missing. */
+  /** The process was killed: this many of its last lines are missing. */
   readonly cut?: number
 }
 
-/** Keeps it where the program looks for it. */
+/** Stores it where the program looks for it. */
 export async function keepSession(
   { id, at, prompt, cwd, model = 'sonnet-x', script, options, cut = 0 }: WeekSession,
   folder: string,
@@ -93,7 +93,7 @@ export async function keepSession(
   }
 }
 
-/** A reply that calls tools, after so many turns: the longer the conversation, the more of it comes from the cache. */
+/** A reply that calls tools, after this many turns: the longer the conversation, the more of it is cached. */
 const asks = (turn: number, ...calls: readonly (readonly [name: string, about: string])[]): ScriptedReply => ({
   toolCalls: calls.map(([name, about]) => ({
     name,
@@ -107,7 +107,7 @@ const says = (turn: number, text: string): ScriptedReply => ({
   usage: { input_tokens: 900, output_tokens: 400, cache_read_input_tokens: 9_000 + turn * 1_500 },
 })
 
-/** So many turns of work, and an answer. */
+/** This many turns of work, and an answer. */
 const works = (turns: number, name: string): readonly ScriptedReply[] => [
   ...Array.from({ length: turns }, (_, turn) =>
     turn % 4 === 3
@@ -122,7 +122,7 @@ const works = (turns: number, name: string): readonly ScriptedReply[] => [
 const overloaded = { error: { kind: 'overloaded', message: 'Overloaded', status: 529 } } as const
 const uuid = (number: number): string => `${String(number).padStart(8, '0')}-5b7d-4e9a-8c61-0d2b4f6a7e93`
 
-/** The sessions of one week in one folder: what goes well, and one of each that does not. */
+/** The sessions of one week in one folder: successful ones, and one of each kind of failure. */
 export const week: readonly WeekSession[] = [
   { id: uuid(1), at: '2026-11-16T09:12:00Z', prompt: 'Fix the login test', script: works(6, 'login') },
   { id: uuid(2), at: '2026-11-16T14:40:00Z', prompt: 'Rename Account to Customer', script: works(9, 'rename') },
