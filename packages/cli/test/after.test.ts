@@ -40,8 +40,8 @@ test('prints a suggestion after the result, as one sanitized line', async () => 
   expect(listed.sessions[0]?.total_cost_usd).toBeCloseTo(total, 9)
   const why = await run(['why'], { cwd })
   expect(why.stdout).toMatch(/After the run\n {2}prompt_suggestion: completed, 1 turn, [\d,]+ tokens, \$0\.00/)
-  const told = JSON.parse((await run(['why', '--json'], { cwd })).stdout) as { readonly stages: unknown }
-  expect(told.stages).toMatchObject([{ id: 'run1/after/prompt_suggestion', ended: { reason: 'completed' } }])
+  const reported = JSON.parse((await run(['why', '--json'], { cwd })).stdout) as { readonly stages: unknown }
+  expect(reported.stages).toMatchObject([{ id: 'run1/after/prompt_suggestion', ended: { reason: 'completed' } }])
   const next = await run(asks('--continue', ...stream), { cwd })
   const after = linesOf(next.stdout).at(-1)
   expect(Number(after?.['total_cost_usd'])).toBeGreaterThan(total)
@@ -108,8 +108,8 @@ test.each([
   running.child.kill(signal)
   const { status, stdout, stderr } = await running.ended
   expect(status).toBe(0)
-  const told = format === 'text' ? stderr : stdout
-  expect(told).toMatch(/prompt_suggestion after the run: aborted|"stage_ended",.*"reason":"aborted"/)
+  const reported = format === 'text' ? stderr : stdout
+  expect(reported).toMatch(/prompt_suggestion after the run: aborted|"stage_ended",.*"reason":"aborted"/)
   expect((await run(['why'], { cwd })).stdout).toContain('prompt_suggestion: aborted')
 })
 
@@ -167,10 +167,15 @@ test('counts each hook in the summary of hooks, without a model request', async 
   const flags = ['--hook-summary', '--permission-mode', 'acceptEdits', '--settings', JSON.stringify({ hooks })]
   const { stdout } = await run(asks(...flags, ...stream), { cwd })
   expect(types(stdout).slice(-2)).toEqual(['result', 'hook_summary'])
-  const { hooks: told } = linesOf(stdout).at(-1) as unknown as {
+  const { hooks: reported } = linesOf(stdout).at(-1) as unknown as {
     readonly hooks: readonly { readonly [field: string]: unknown }[]
   }
-  const rows = told.map(({ hook_event: event, hook_name: name, count, decisions }) => [event, name, count, decisions])
+  const rows = reported.map(({ hook_event: event, hook_name: name, count, decisions }) => [
+    event,
+    name,
+    count,
+    decisions,
+  ])
   expect(rows.toSorted((one, other) => (String(one) < String(other) ? -1 : 1))).toEqual([
     ['PreToolUse', expect.stringContaining('grep -q'), 2, { none: 1, deny: 1 }],
     ['PreToolUse', 'true # second', 2, { none: 2 }],

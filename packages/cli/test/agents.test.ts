@@ -31,7 +31,7 @@ const finding = [
   { when: 'It is 8080.', content: 'Done.' },
 ]
 
-async function told(args: readonly string[], replies: readonly unknown[]) {
+async function runAgents(args: readonly string[], replies: readonly unknown[]) {
   const { status, stdout, stderr } = await run(
     [...stream, '--script', script(replies, 'claude-haiku-4-5'), '-p', 'go', ...args],
     options(),
@@ -54,7 +54,7 @@ test('runs an agent from a file, and reports its messages, hooks and cost', asyn
   const hook = (file: string) => [{ matcher: 'finder', hooks: [{ type: 'command', command: `cat > ${file}` }] }]
   const hooks = { SubagentStart: hook('start.json'), SubagentStop: hook('stop.json') }
   const settings = JSON.stringify({ hooks })
-  const { status, stderr, lines, init, result } = await told(['--settings', settings], finding)
+  const { status, stderr, lines, init, result } = await runAgents(['--settings', settings], finding)
   expect(status).toBe(0)
   expect(init).toMatchObject({ agents: ['general-purpose', 'finder'], tools: expect.arrayContaining(['Agent']) })
   expect(stderr).toContain('README.md is not a valid agent: it has no header')
@@ -92,7 +92,7 @@ test('reports a background agent as a task by its ID, and its messages below its
   agent('finder', 'tools: Read\nbackground: true\nmaxBudgetUsd: 5\nmaxDuration: 10m')
   writeFileSync(join(project, 'port.txt'), '8080\n')
   const input = { description: 'find it', prompt: 'TASK-A', subagent_type: 'finder' }
-  const { status, lines, result } = await told(
+  const { status, lines, result } = await runAgents(
     [],
     [
       { when: 'go', content: [call('Agent', input)] },
@@ -117,7 +117,7 @@ test('reports an agent that a limit stopped, with its partial findings', async (
   agent('finder', 'maxTurns: 1')
   writeFileSync(join(project, 'port.txt'), '8080\n')
   const [go, look] = finding
-  const { status, lines } = await told([], [go, look, { content: 'Done.' }])
+  const { status, lines } = await runAgents([], [go, look, { content: 'Done.' }])
   expect(status).toBe(0)
   const results = lines.filter(({ type, parent_tool_use_id: parent }) => type === 'user' && parent === null)
   expect(JSON.stringify(results)).toContain(
@@ -128,23 +128,23 @@ test('reports an agent that a limit stopped, with its partial findings', async (
 test('adds agents with --agents, and removes them by rules, --tools and limits', async () => {
   const done = [{ content: 'Done.' }]
   const json = JSON.stringify({ helper: { description: 'Helps', prompt: 'You help.' } })
-  expect((await told(['--agents', json], done)).init?.['agents']).toEqual(['general-purpose', 'helper'])
-  const denied = await told(['--agents', json, '--disallowedTools', 'Agent(helper)'], done)
+  expect((await runAgents(['--agents', json], done)).init?.['agents']).toEqual(['general-purpose', 'helper'])
+  const denied = await runAgents(['--agents', json, '--disallowedTools', 'Agent(helper)'], done)
   expect(denied.init?.['agents']).toEqual(['general-purpose'])
   for (const without of [
     ['--disallowedTools', 'Agent'],
     ['--tools', 'Read'],
     ['--max-subagents', '0'],
   ])
-    expect((await told(without, done)).init).toMatchObject({ tools: expect.not.arrayContaining(['Agent']) })
-  const wrong = await told(['--agents', '{"helper": {"prompt": "p"}}'], done)
+    expect((await runAgents(without, done)).init).toMatchObject({ tools: expect.not.arrayContaining(['Agent']) })
+  const wrong = await runAgents(['--agents', '{"helper": {"prompt": "p"}}'], done)
   expect([wrong.status, wrong.lines]).toEqual([2, []])
   expect(wrong.stderr).toContain('The value of --agents has an agent helper: it has no description.')
 })
 
 test('says which agents can still be started when a limit is used up', async () => {
   const asks = (prompt: string) => call('Agent', { prompt })
-  const { lines } = await told(
+  const { lines } = await runAgents(
     ['--max-subagents', '1'],
     [{ content: [asks('TASK-A'), asks('TASK-B')] }, { when: 'TASK-A', content: 'a' }, { content: 'Done.' }],
   )

@@ -26,7 +26,7 @@ const done = { content: 'Done.' }
 
 const ask = (prompt: string, replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> =>
   run(['-p', prompt, '--script', script(replies, 'claude-haiku-4-5'), ...flags])
-const goOn = (replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> =>
+const resumeSession = (replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> =>
   run(['-p', '--script', script(replies, 'claude-haiku-4-5'), '--resume', id, ...flags])
 
 interface Waits {
@@ -58,13 +58,13 @@ describe('executes an approved call in another process', () => {
     ['NotebookEdit', readNotebook, editNotebook, (): string => readFileSync(notebook(), 'utf8'), 'after'],
   ])('%s, of a file that was read before', async (_tool, first, change, now, expected) => {
     await approved({ content: [first] }, { content: [change] })
-    expect(await goOn([done], '--on-ask', 'defer')).toMatchObject({ status: 0, stdout: 'Done.\n' })
+    expect(await resumeSession([done], '--on-ask', 'defer')).toMatchObject({ status: 0, stdout: 'Done.\n' })
     expect(now()).toContain(expected)
   })
 
   test('Edit, of a file that was read in the same message', async () => {
     await approved({ content: [read, edit] })
-    expect((await goOn([done], '--on-ask', 'defer')).status).toBe(0)
+    expect((await resumeSession([done], '--on-ask', 'defer')).status).toBe(0)
     expect(readFileSync(file(), 'utf8')).toBe('one\n2\n')
   })
 
@@ -72,7 +72,7 @@ describe('executes an approved call in another process', () => {
     const part = call('Read', { file_path: 'calc.js', offset: 2, limit: 1 })
     await approved({ content: [part] }, { content: [edit] })
     writeFileSync(file(), 'ONE\ntwo\n')
-    await goOn([{ expect: 'has changed since you read it', content: 'I see.' }], '--on-ask', 'defer')
+    await resumeSession([{ expect: 'has changed since you read it', content: 'I see.' }], '--on-ask', 'defer')
     expect(readFileSync(file(), 'utf8')).toBe('ONE\ntwo\n')
   })
 })
@@ -82,7 +82,7 @@ describe('applies an answer regardless of the flags of the resume', () => {
 
   test.each([[[]], [['--permission-mode', 'dontAsk']]])('applies an approval with %j', async (flags) => {
     await approved({ content: [read] }, { content: [edit] })
-    expect((await goOn([done], ...flags)).status).toBe(0)
+    expect((await resumeSession([done], ...flags)).status).toBe(0)
     expect(readFileSync(file(), 'utf8')).toBe('one\n2\n')
   })
 
@@ -93,14 +93,14 @@ describe('applies an answer regardless of the flags of the resume', () => {
     // As above.
     const [waiting] = (JSON.parse(stdout) as Waits).stop.context.pending
     await run(['approve', id, waiting.id])
-    const { status } = await goOn([{ expect: 'approved the plan', content: 'Done.' }])
+    const { status } = await resumeSession([{ expect: 'approved the plan', content: 'Done.' }])
     expect(status).toBe(0)
   })
 
   test('lets deny rules override an approval, and denies calls that were not asked about', async () => {
     rmSync(join(here(), 'two'), { force: true })
     await approved({ content: [touch('one'), touch('two')] })
-    await goOn([{ expect: 'Denied by the rule', content: 'I see.' }], '--disallowedTools', 'Bash(touch one)')
+    await resumeSession([{ expect: 'Denied by the rule', content: 'I see.' }], '--disallowedTools', 'Bash(touch one)')
     expect([existsSync(join(here(), 'one')), existsSync(join(here(), 'two'))]).toEqual([false, false])
   })
 })

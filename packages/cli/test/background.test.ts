@@ -131,9 +131,9 @@ test('keep: lets the command outlive the program, with its output in the named f
     true,
     ['task_started'],
   ])
-  const [told] = messagesOf(lines)
-  expect(told).toContain(`Still running: bash_1 "echo $$ > ${file}`)
-  const [, log = ''] = /output to (\S+)\)\.$/.exec(String(told)) ?? []
+  const [reported] = messagesOf(lines)
+  expect(reported).toContain(`Still running: bash_1 "echo $$ > ${file}`)
+  const [, log = ''] = /output to (\S+)\)\.$/.exec(String(reported)) ?? []
   onTestFinished(() => rmSync(log, { force: true }))
   writeFileSync(go, '')
   await becomesTrue(() => readFileSync(file, 'utf8') === 'fine\n' && readFileSync(log, 'utf8').endsWith('second\n'))
@@ -196,13 +196,13 @@ test('resumes after a kill during the wait: informs the model that the command i
     },
   )
   const lines = linesOf(stdout)
-  const told = lines.filter(({ subtype }) => subtype === 'task_notification' || subtype === 'task_started')
-  expect(told.map((line) => [line['task_id'], line.subtype, line['status']])).toEqual([
+  const reported = lines.filter(({ subtype }) => subtype === 'task_notification' || subtype === 'task_started')
+  expect(reported.map((line) => [line['task_id'], line.subtype, line['status']])).toEqual([
     ['bash_1', 'task_notification', 'stopped'],
     [other, 'task_started', undefined],
     [other, 'task_notification', 'completed'],
   ])
-  const summary = String(told[0]?.['summary'])
+  const summary = String(reported[0]?.['summary'])
   expect(summary).toContain('is lost: the process that ran it no longer exists.')
   // The program was killed and could not stop its commands, which it reports where possible.
   const fate = process.platform === 'linux' ? `kill -- -${id}` : 'unknown'

@@ -111,7 +111,7 @@ test('shows what is left, lists correctable charges, and corrects one', async ()
   expect((await halting('budget')).stdout).toContain('$20 a day: $18.50 left')
 })
 
-test('explains how to set a budget if there is none, and writes no ledger for a run', async () => {
+test('explains how to set the first budget, and writes no ledger for a run', async () => {
   const { halting, ask, home } = person({})
   expect(await halting('budget')).toEqual({
     status: 0,
@@ -129,10 +129,10 @@ test.each([
   [['settle', 'x', 'y'], { usd: 1 }, 'Usage: halting budget settle ID --usd X'],
   [['settle', 'x'], { usd: 1 }, 'has no entry x that can be corrected'],
   [[], { usd: 1 }, '--usd belongs to halting budget settle ID'],
-])('refuses halting budget %j with %j as a usage error', async (words, flags, told) => {
+])('refuses halting budget %j with %j as a usage error', async (words, flags, message) => {
   const { home } = person({ budgets: [{ per: 'day', usd: 1 }] })
   const program = programInMemory({ cwd: join(home, 'work'), env: { HOME: home } })
-  await expect(budget(flags, words, program)).rejects.toThrow(told)
+  await expect(budget(flags, words, program)).rejects.toThrow(message)
   expect(program.written()).toBe('')
 })
 

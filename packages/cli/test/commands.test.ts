@@ -138,9 +138,9 @@ describe('halting models', () => {
 
   test('lists models with a part in their names, also as JSON', async () => {
     const { stdout } = await run(['models', 'haiku', '--output-format', 'json'])
-    const told = JSON.parse(stdout) as { readonly models: readonly { readonly name: string }[] }
-    expect(told.models.length).toBeGreaterThan(1)
-    expect(told.models.every(({ name }) => name.includes('haiku'))).toBe(true)
+    const listing = JSON.parse(stdout) as { readonly models: readonly { readonly name: string }[] }
+    expect(listing.models.length).toBeGreaterThan(1)
+    expect(listing.models.every(({ name }) => name.includes('haiku'))).toBe(true)
   })
 
   test('hides models that the configured API does not serve', async () => {

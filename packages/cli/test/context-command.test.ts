@@ -60,8 +60,8 @@ test.each([['--json'], ['--output-format', 'json']])(
 test.each([
   [['check'], { halts: true }],
   [['models', 'claude-haiku-4-5-'], { models: [{ name: 'claude-haiku-4-5-20251001' }] }],
-] as const)('accepts --json for %j, too', async (args, told) => {
-  expect(JSON.parse((await run([...args, '--json'])).stdout)).toMatchObject(told)
+] as const)('accepts --json for %j, too', async (args, printed) => {
+  expect(JSON.parse((await run([...args, '--json'])).stdout)).toMatchObject(printed)
 })
 
 test('suggests the command for a similar word', async () => {

@@ -234,7 +234,7 @@ test.skipIf(process.platform !== 'linux')(
     const at = place()
     const empty = join(at.home, 'bin')
     mkdirSync(empty)
-    const told = async (...args: readonly string[]): Promise<boolean> => {
+    const isReported = async (...args: readonly string[]): Promise<boolean> => {
       const { stderr } = await run(['-p', 'hi', ...accepts, '--script', script(replies), ...args], {
         cwd: at.project,
         env: { HOME: at.home, HOME_OF_TEST: at.home, PATH: empty },
@@ -242,8 +242,8 @@ test.skipIf(process.platform !== 'linux')(
       expect(stderr).toContain('1 call denied')
       return stderr.includes('could run confined instead of asking, but bubblewrap is missing. Install bubblewrap (')
     }
-    expect(await told('--settings', settings(false))).toBe(false)
-    expect(await told('--permission-mode', 'default')).toBe(false)
-    expect([await told(), await told()]).toEqual([true, false])
+    expect(await isReported('--settings', settings(false))).toBe(false)
+    expect(await isReported('--permission-mode', 'default')).toBe(false)
+    expect([await isReported(), await isReported()]).toEqual([true, false])
   },
 )

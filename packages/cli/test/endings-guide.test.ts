@@ -23,7 +23,7 @@ interface Facts {
   readonly printedResult: readonly unknown[] | undefined
   readonly exitCode: number
   readonly hostExitCode: number
-  readonly told: string
+  readonly stopReason: string
   readonly stop: readonly unknown[]
   readonly problems: readonly unknown[]
   /** How often the editor shows the sentence. */
@@ -37,7 +37,7 @@ async function seen(reason: EndingReason): Promise<{ readonly facts: Facts; read
   const { says, reason: named, offers } = await inTerminal(run)
   const host = await onHost(run, cwd)
   const printed = await headless(run, cwd)
-  const { told, stop, says: notices, updates, wire } = await inEditor(run)
+  const { stopReason, stop, says: notices, updates, wire } = await inEditor(run)
   const sentences = notices.split('\n').filter((notice) => notice.startsWith(`${reason}: `))
   const row = [
     code(reason),
@@ -46,7 +46,7 @@ async function seen(reason: EndingReason): Promise<{ readonly facts: Facts; read
     resultCell(printed.result, host.result),
     cell(printed.result?.errors?.[0] ?? ''),
     String(printed.exitCode),
-    told === 'error' ? 'error' : code(told),
+    stopReason === 'error' ? 'error' : code(stopReason),
     cell(sentences.join('')),
   ].join(' | ')
   const facts = {
@@ -55,7 +55,7 @@ async function seen(reason: EndingReason): Promise<{ readonly facts: Facts; read
     printedResult: factsOf(printed.result),
     exitCode: printed.exitCode,
     hostExitCode: host.exitCode,
-    told,
+    stopReason,
     stop: [stop.reason, stop.category],
     problems: [...callProblems(updates()), ...wire.problems, ...wire.unanswered],
     sentences: sentences.length,
@@ -90,14 +90,14 @@ function factsFor(reason: EndingReason): Facts {
   const exitCode = hasReader ? (ending.exitCode ?? 1) : 141
   // A client that did not cancel does not receive a cancellation.
   const isCancelled = reason === 'aborted_streaming' || reason === 'aborted_tools'
-  const told = endings[reason].acp
+  const acpReason = endings[reason].acp
   return {
     named: reason === 'completed' || reason === 'finish_reason' ? undefined : reason,
     result: hostResult,
     printedResult: result,
     exitCode,
     hostExitCode: isHostError ? exitCode : 0,
-    told: told === 'cancelled' && !isCancelled ? 'end_turn' : told,
+    stopReason: acpReason === 'cancelled' && !isCancelled ? 'end_turn' : acpReason,
     stop: [reason, category],
     problems: [],
     sentences: reason === 'completed' ? 0 : 1,

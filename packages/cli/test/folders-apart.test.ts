@@ -26,7 +26,7 @@ const begin = (cwd: string): Promise<Ended> =>
     ),
     { cwd },
   )
-const goOn = (cwd: string): Promise<Ended> =>
+const resumeSession = (cwd: string): Promise<Ended> =>
   run(['-p', 'more', '--script', script([{ content: 'On.' }]), '--continue'], { cwd })
 
 /** Moves the session and its files to where an older version would have put them. */
@@ -45,7 +45,7 @@ describe('folders whose names differ only in special characters', () => {
     expect((await begin(own)).status).toBe(0)
     put(own)
     writeFileSync(join(stranger, 'new.txt'), 'mine')
-    const refused = await goOn(stranger)
+    const refused = await resumeSession(stranger)
     expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('No conversation found to continue')])
     const undone = await run(['undo', '--yes'], { cwd: stranger })
     expect([undone.status, existsSync(join(own, 'new.txt'))]).toEqual([2, true])
@@ -55,7 +55,7 @@ describe('folders whose names differ only in special characters', () => {
     const named = await run(['-p', 'x', '--script', script([{ content: 'x' }]), '--resume', id], { cwd: stranger })
     expect([named.status, named.stderr]).toEqual([2, expect.stringContaining(`belongs to the folder ${own}`)])
 
-    expect((await goOn(own)).stdout).toBe('On.\n')
+    expect((await resumeSession(own)).stdout).toBe('On.\n')
     expect((await run(['undo', '--yes'], { cwd: own })).status).toBe(0)
     expect([existsSync(join(own, 'new.txt')), readFileSync(join(stranger, 'new.txt'), 'utf8')]).toEqual([false, 'mine'])
     // Sessions of an older version stay in one place.

@@ -106,11 +106,13 @@ test('asks once more after an empty reply, then reports it (spec R-TEXT-3b)', as
   expect(await run(['-p', 'hi', '--script', once])).toEqual({ status: 0, stdout: 'Hello.\n', stderr: '' })
   const ended = await run(['-p', 'hi', '--script', twice])
   expect(ended).toMatchObject({ status: 1, stdout: '' })
-  const [line, goOn] = ended.stderr.split('\n')
+  const [line, resumeHint] = ended.stderr.split('\n')
   expect(line).toMatch(
     /^halting: no_answer: The model gave no answer: its reply contains no text \(1 turn, .*\)\. Ask for a text answer, or run it again\.$/,
   )
-  expect(goOn).toMatch(/^Resume: halting -p --resume \S+ ["']Summarize in text what you did and what you found\.["']$/)
+  expect(resumeHint).toMatch(
+    /^Resume: halting -p --resume \S+ ["']Summarize in text what you did and what you found\.["']$/,
+  )
   const { stderr } = await run(['-p', 'hi', '--verbose', '--script', twice])
   expect(stderr).toMatch(
     /^! The reply was empty\. \(retry 1 of 1 now\)\n! The model returned an empty reply\.\nhalting: no_answer: /,

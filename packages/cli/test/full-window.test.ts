@@ -87,14 +87,14 @@ describe('the same in text', () => {
     const { status, stdout, stderr } = await run(fullWindow('everyLayer', '--verbose'))
     expect({ status, stdout }).toEqual({ status: 0, stdout: 'All settings are in order.\n' })
     const figures = String.raw`\d+\.\dk → \d+\.\dk tokens`
-    const told = [
+    const expectedLines = [
       String.raw`6 old results pruned, \d+\.\dk tokens freed`,
       `finished work summarized: ${figures}`,
       `compacted: ${figures}`,
       `finished work summarized: ${figures}`,
       `compacted, since the request was too long: ${figures}`,
     ]
-    expect(news(stderr).join('\n')).toMatch(new RegExp(`^${told.map((line) => `↻ ${line}`).join('\n')}$`))
+    expect(news(stderr).join('\n')).toMatch(new RegExp(`^${expectedLines.map((line) => `↻ ${line}`).join('\n')}$`))
   })
 
   test('prints nothing about it without --verbose in a pipe', async () => {

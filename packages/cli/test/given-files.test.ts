@@ -42,19 +42,19 @@ test.runIf(existsSync('/dev/fd'))('reads what a shell passes by <(command)', asy
   const script = join(here(), 'replies.json')
   writeFileSync(script, '{"replies":[{"content":"Done."}]}')
   const program = [process.execPath, programPath()].join(' ')
-  const told = execFileSync(
+  const output = execFileSync(
     'bash',
     ['-c', `${program} -p x --script ${script} --append-system-prompt-file <(printf 'from a command')`],
     { encoding: 'utf8', cwd: here() },
   )
-  expect(told).toBe('Done.\n')
+  expect(output).toBe('Done.\n')
 })
 
 test.runIf(existsSync('/dev/fd'))('reads settings that a shell passes once, when they are loaded', async () => {
   const program = [process.execPath, programPath()].join(' ')
-  const told = execFileSync('bash', ['-c', `${program} config --settings <(printf '{"limits":{"maxTurns":7}}')`], {
+  const output = execFileSync('bash', ['-c', `${program} config --settings <(printf '{"limits":{"maxTurns":7}}')`], {
     encoding: 'utf8',
     cwd: here(),
   })
-  expect(told).toContain('limits.maxTurns = 7')
+  expect(output).toContain('limits.maxTurns = 7')
 })

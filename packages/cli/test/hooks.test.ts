@@ -40,10 +40,10 @@ test('runs hooks of --settings, and emits each one in the stream after init and 
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, string | number | undefined>)
-  const told = lines.map(({ type, subtype, hook_name: name, exit_code: code, outcome }) =>
+  const hookEvents = lines.map(({ type, subtype, hook_name: name, exit_code: code, outcome }) =>
     [type, subtype, name, code, outcome].flatMap((part) => (part === undefined ? [] : [String(part)])).join(' '),
   )
-  expect(told).toEqual([
+  expect(hookEvents).toEqual([
     'system init',
     'system hook_started SessionStart:startup',
     'system hook_response SessionStart:startup 0 success',

@@ -24,15 +24,15 @@ function put(path: string, text: string): void {
 
 /** The messages of a run. */
 async function lines(prompt: string, replies: readonly unknown[], args: readonly string[] = []) {
-  const told = await run(
+  const ran = await run(
     ['-p', prompt, '--script', script(replies), '--output-format', 'stream-json', '--verbose', ...args],
     { cwd },
   )
-  if (told.stdout === '') throw new Error(told.stderr)
-  const all = linesOf(told.stdout)
+  if (ran.stdout === '') throw new Error(ran.stderr)
+  const all = linesOf(ran.stdout)
   const init = all.find(({ subtype }) => subtype === 'init')
-  if (init === undefined) throw new Error(told.stderr)
-  return { ...told, all, init }
+  if (init === undefined) throw new Error(ran.stderr)
+  return { ...ran, all, init }
 }
 
 test('R-INSTR-7: lists read files in init and with --verbose, and counts them in halting context', async () => {

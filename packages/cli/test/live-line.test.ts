@@ -65,8 +65,8 @@ describe('the live line', () => {
     const output = createOutput(stdout, stderr)
     output.showLive('x'.repeat(39))
     resize(20)
-    output.err('told\n')
-    expect(written()).toBe(`${'x'.repeat(39)}⌫↑told\n`)
+    output.err('text\n')
+    expect(written()).toBe(`${'x'.repeat(39)}⌫↑text\n`)
   })
 
   test('is shown only on a terminal', () => {

@@ -6,7 +6,7 @@ import { call, installProgram } from './support/program.ts'
 import { given, one, projectWithServers } from './support/servers.ts'
 
 installProgram()
-const { told } = projectWithServers()
+const { runInProject } = projectWithServers()
 
 const servers: Server[] = []
 afterEach(() => {
@@ -17,7 +17,7 @@ afterEach(() => {
 })
 
 test('repeats calls to a server that dies in every call, and ends with a result', async () => {
-  const { status, stderr, lines, results } = await told(
+  const { status, stderr, lines, results } = await runInProject(
     ['-p', 'hi', '--mcp-config', given({ s: one('crash') }), '--allowedTools', 'mcp__s'],
     [{ content: [call('mcp__s__do', {})] }, { content: [call('mcp__s__do', {})] }, { content: 'Done.' }],
   )
@@ -31,7 +31,7 @@ test('repeats calls to a server that dies in every call, and ends with a result'
 
 test('repeats calls to a server that lost its HTTP session, and ends with a result', async () => {
   const url = await forgetfulServer()
-  const { status, stderr, lines, results } = await told(
+  const { status, stderr, lines, results } = await runInProject(
     ['-p', 'hi', '--mcp-config', given({ s: { type: 'http', url } }), '--allowedTools', 'mcp__s'],
     [{ content: [call('mcp__s__do', {})] }, { content: [call('mcp__s__do', {})] }, { content: 'Done.' }],
   )

@@ -6,10 +6,10 @@ import { call, installProgram } from './support/program.ts'
 import { given, one, projectWithServers } from './support/servers.ts'
 
 installProgram()
-const { folder, told } = projectWithServers()
+const { folder, runInProject } = projectWithServers()
 
 test("calls a server's tool if a rule allows it, and denies it otherwise", async () => {
-  const { status, init, results } = await told(
+  const { status, init, results } = await runInProject(
     ['-p', 'hi', '--mcp-config', given({ s: one('good') }), '--allowedTools', 'mcp__s__say'],
     [
       { content: [call('mcp__s__say', { text: 'hello' })] },

@@ -114,9 +114,9 @@ test('asks the model once for a dream, reports what changed, and reverts it with
   const before = readFileSync(join(folder, 'preferences.md'), 'utf8')
   const merge = [{ from: ['00000001', '00000002'], sentences: ['00000001.1'] }]
   const dreams = script([{ content: answer({ merge, drop: [] }) }])
-  const told = await halting(['memory', 'dream', '--script', dreams])
-  expect([told.status, told.stdout]).toEqual([0, '2 notes before, 1 now: 1 merged or shortened, 0 dropped.\n'])
-  expect(told.stderr).toContain('halting memory dream undo')
+  const dreamed = await halting(['memory', 'dream', '--script', dreams])
+  expect([dreamed.status, dreamed.stdout]).toEqual([0, '2 notes before, 1 now: 1 merged or shortened, 0 dropped.\n'])
+  expect(dreamed.stderr).toContain('halting memory dream undo')
   expect((await halting(['memory'])).stdout).toContain('I want short answers.')
   const undone = await halting(['memory', 'dream', 'undo'])
   expect([undone.status, undone.stdout.startsWith('Undone: the dream of ')]).toEqual([0, true])

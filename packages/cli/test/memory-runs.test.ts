@@ -51,8 +51,8 @@ function person(settings: unknown = { autoMemoryEnabled: true }): Person {
     async notes() {
       const { stdout } = await halting(['memory', '--json'])
       // True: the output of the command has this shape.
-      const told = JSON.parse(stdout) as { readonly topics: readonly { readonly notes: readonly Note[] }[] }
-      return told.topics.flatMap(({ notes }) => notes)
+      const memory = JSON.parse(stdout) as { readonly topics: readonly { readonly notes: readonly Note[] }[] }
+      return memory.topics.flatMap(({ notes }) => notes)
     },
   }
 }

@@ -154,8 +154,8 @@ test('rewinds conversation and files to before a message, but not costs and sett
   await session.close()
   const again = await open({ resume: session.id }, program(cwd))
   expect(again.session.snapshot).toMatchObject({ file, last: { reason: 'completed' } })
-  const told = (await again.session.rewind({ before: 'third', dryRun: true })).content
-  expect(told).toBe('again')
+  const preview = (await again.session.rewind({ before: 'third', dryRun: true })).content
+  expect(preview).toBe('again')
   await expect(again.session.rewind({ before: 'second', dryRun: true })).rejects.toThrow('No message second')
 })
 

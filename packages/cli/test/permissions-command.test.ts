@@ -88,7 +88,10 @@ test('reports an allow rule that lets any program run, also as JSON', async () =
 
 test('explains its usage without a command', async () => {
   const { status, stderr } = await runHere(['permissions'])
-  expect({ status, told: stderr.includes('halting permissions "npm test"') }).toEqual({ status: 2, told: true })
+  expect({ status, isExplained: stderr.includes('halting permissions "npm test"') }).toEqual({
+    status: 2,
+    isExplained: true,
+  })
 })
 
 test('refuses two commands', async () => {
@@ -104,8 +107,8 @@ const isBubblewrapThere =
 
 test.skipIf(!isBubblewrapThere)('says that a command runs in the sandbox', async () => {
   const settings = JSON.stringify({ sandbox: { enabled: true }, permissions: { deny: ['Bash(rm:*)'] } })
-  const told = (await runHere(['permissions', 'make; ls', '--settings', settings])).stdout.split('\n')
-  expect(told).toEqual([
+  const printed = (await runHere(['permissions', 'make; ls', '--settings', settings])).stdout.split('\n')
+  expect(printed).toEqual([
     'Allowed.',
     '',
     '  allow  make  it runs in the sandbox',

@@ -28,8 +28,11 @@ test('runs a command and the hook of halting -p --plugin-dir without a trust que
   const replies = script([{ expect: `Fix 12, as ${join(here(), 'p')} says.`, ...done }])
   const { status, stdout, stderr } = await run(['-p', '/p:fix 12', '--plugin-dir', 'p', '--script', replies])
   expect([status, stdout.trim(), stderr.includes('plugin')]).toEqual([0, 'Done.', false])
-  const told = script([{ expect: `of ${join(here(), 'p')}`, ...done }])
-  expect(await run(['-p', 'go', '--plugin-dir', 'p', '--script', told])).toMatchObject({ status: 0, stdout: 'Done.\n' })
+  const agentScript = script([{ expect: `of ${join(here(), 'p')}`, ...done }])
+  expect(await run(['-p', 'go', '--plugin-dir', 'p', '--script', agentScript])).toMatchObject({
+    status: 0,
+    stdout: 'Done.\n',
+  })
 })
 
 test('reports a missing plugin, and continues', async () => {

@@ -24,11 +24,11 @@ test('lists what happened, one line per step, without a model request', async ()
   await keep(id, [asks(['Read', { file_path: 'a.ts' }]), says('All is well.\nReally.')])
   const { status, stdout, stderr } = await run(['replay', id, '--json'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  const told = stdout
+  const printedSteps = stdout
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as { readonly what: string; readonly text: string })
-  const timeless = told.map(({ what, text }) => [what, text.replaceAll(/\d+ ms/g, 'TIME').slice(0, 40)])
+  const timeless = printedSteps.map(({ what, text }) => [what, text.replaceAll(/\d+ ms/g, 'TIME').slice(0, 40)])
   const steps = timeless.filter(([what]) => what?.startsWith('permission') !== true)
   expect(steps.map(([what = '', text]) => [what.replace(/toolu?_?.*$/, ''), text])).toEqual([
     ['start', 'run1: go'],
@@ -42,7 +42,7 @@ test('lists what happened, one line per step, without a model request', async ()
   ])
   const text = await run(['replay', id])
   const lines = text.stdout.trimEnd().split('\n')
-  expect(lines).toHaveLength(told.length)
+  expect(lines).toHaveLength(printedSteps.length)
   expect(lines.filter((line) => columnsOf(line) > 100)).toEqual([])
   expect(text.stdout).toContain('text: All is well. Really.')
   expect(text.stdout).toContain('iteration: next turn\n')

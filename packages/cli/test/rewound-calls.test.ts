@@ -49,6 +49,6 @@ test('refuses to allow a call that was pending before a rewind', async () => {
   expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('is waiting for an answer')])
   // The same call comes again: the answer to the earlier one does not apply.
   expect((await ask('again', bash, '--resume', id, '--on-ask', 'defer')).status).toBe(5)
-  const goesOn = await run(['-p', '--resume', id, '--script', script([{ content: 'ok' }], 'claude-haiku-4-5')])
-  expect([goesOn.status, goesOn.stderr]).toEqual([2, expect.stringContaining('waits for permission: Bash')])
+  const resumed = await run(['-p', '--resume', id, '--script', script([{ content: 'ok' }], 'claude-haiku-4-5')])
+  expect([resumed.status, resumed.stderr]).toEqual([2, expect.stringContaining('waits for permission: Bash')])
 })

@@ -112,7 +112,7 @@ describe('a limit of dollars of a run', () => {
     expect(boundsOf(await open({}, printed))).toEqual([1, 1_000])
   })
 
-  test('cannot be raised by whoever opens a session that is stored elsewhere', async () => {
+  test('cannot be raised for a session that is stored elsewhere', async () => {
     const { open, ownSettings } = await world()
     ownSettings({ limits: { maxTurns: 70 } })
     const { session } = await open({ noSessionPersistence: true })
@@ -245,7 +245,7 @@ describe('a model without a price', () => {
 })
 
 test('informs the model of what is left of a limit, unless the settings say otherwise (spec R-LIM-3)', async () => {
-  const told = async (settings: object): Promise<readonly string[]> => {
+  const limitMessages = async (settings: object): Promise<readonly string[]> => {
     const { open, ownSettings } = await world([...endless(2, 10), { content: 'Done.' }])
     ownSettings(settings)
     const { session } = await open({ maxTurns: 4 })
@@ -259,8 +259,8 @@ test('informs the model of what is left of a limit, unless the settings say othe
     await session.settled()
     return texts
   }
-  expect(await told({})).toEqual(['Remaining in this run: 2 of 4 turns.'])
-  expect(await told({ limitReminders: false })).toEqual([])
+  expect(await limitMessages({})).toEqual(['Remaining in this run: 2 of 4 turns.'])
+  expect(await limitMessages({ limitReminders: false })).toEqual([])
 })
 
 describe('an agent as the session', () => {

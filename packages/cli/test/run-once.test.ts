@@ -16,14 +16,14 @@ test('reports a stage that fails after a run, and exits with the code of the run
   })
   const nothing = (): void => undefined
   const watcher = { onEvent: nothing, see: nothing, end: nothing, after: nothing, release: nothing }
-  const told: unknown[] = []
+  const reported: unknown[] = []
   const exitCode = await runOnce({
     session,
     ask: () => void session.prompt('go'),
     interruption: { signal: new AbortController().signal, exitCode: undefined, release: nothing },
     watcher,
-    onBrokenAfter: (error) => told.push(error),
+    onBrokenAfter: (error) => reported.push(error),
   })
-  expect([exitCode, told]).toEqual([0, [new Error('the notes broke')]])
+  expect([exitCode, reported]).toEqual([0, [new Error('the notes broke')]])
   await session.close()
 })

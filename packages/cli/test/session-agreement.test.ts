@@ -13,7 +13,7 @@ const [cut, limited, asked] = [
   'cccccccc-0000-4000-8000-00000000000c',
 ]
 
-interface Told {
+interface SessionOutput {
   readonly num_turns: number
   readonly total_cost_usd: number
   readonly ended: string
@@ -29,9 +29,9 @@ interface Told {
 }
 
 /** The output of one of them with --json. */
-async function told(...args: readonly string[]): Promise<Told> {
+async function outputOf(...args: readonly string[]): Promise<SessionOutput> {
   // True: the program wrote it; tests compare the fields that they read.
-  return JSON.parse((await run([...args, '--json'])).stdout) as Told
+  return JSON.parse((await run([...args, '--json'])).stdout) as SessionOutput
 }
 
 describe('a run that was killed after its second request', () => {
@@ -45,9 +45,9 @@ describe('a run that was killed after its second request', () => {
 
   test('has the same turns and cost in all commands', async () => {
     await killed()
-    const { runs, goOn } = await told('why', cut)
+    const { runs, goOn } = await outputOf('why', cut)
     expect(goOn).toEqual({ says: 'Continue with:', command: `halting -p --resume ${cut}` })
-    const { num_turns: turns, total_cost_usd: costUsd, ended } = await told('sessions', 'show', cut)
+    const { num_turns: turns, total_cost_usd: costUsd, ended } = await outputOf('sessions', 'show', cut)
     expect([turns, costUsd, ended]).toEqual([runs[0].totals.turns, runs[0].totals.costUsd, 'open'])
     expect([turns, costUsd]).toEqual([2, 2.2])
   })
@@ -66,8 +66,8 @@ describe('the command that why suggests', () => {
     await keep(limited, [asks(['Read', { file_path: 'a' }]), says('never')], { maxTurns: 1 })
     const copy = join(here(), 'elsewhere.jsonl')
     copyFileSync(sessionPath(limited), copy)
-    const kept = await told('why', limited)
-    const elsewhere = await told('why', copy)
+    const kept = await outputOf('why', limited)
+    const elsewhere = await outputOf('why', copy)
     expect([kept.goOn.command, elsewhere.goOn.command]).toEqual([
       `halting -p --resume ${limited} --max-turns 2`,
       undefined,
@@ -78,7 +78,7 @@ describe('the command that why suggests', () => {
 
   test('is missing after a rewind, since that needs a prompt', async () => {
     expect((await run(['rewind', limited, '1', '--yes'])).status).toBe(0)
-    const { goOn } = await told('why', limited)
+    const { goOn } = await outputOf('why', limited)
     expect(goOn).toEqual({
       says: 'Its conversation was rewound. Continue it with --resume and a prompt.',
     })
@@ -90,13 +90,13 @@ describe('the command that why suggests', () => {
     const first = await run(['-p', 'touch it', '--script', script(replies), ...flags])
     const resume = `halting -p --resume ${asked} --on-ask defer`
     expect(first.stderr).toContain(`  ${resume}\n`)
-    const { goOn: before, runs } = await told('why', asked)
+    const { goOn: before, runs } = await outputOf('why', asked)
     const id = runs[0].ending.signal.context.pending[0].id
     // The run has ended, so nothing is pending in it.
     expect((await run(['why', asked])).stdout).toContain('    1 call, 1 without a result, 0 ms')
     expect(before.command).toBe(`halting approve ${asked} ${id}`)
     expect((await run(['approve', asked, id])).stdout).toContain(`Resume: ${resume}\n`)
-    const { goOn: after } = await told('why', asked)
+    const { goOn: after } = await outputOf('why', asked)
     expect(after).toEqual({ says: 'Its pending calls have been answered. Continue with:', command: resume })
   })
 })

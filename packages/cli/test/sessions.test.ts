@@ -47,7 +47,7 @@ const said = (session: string = id): string => readFileSync(sessionPath(session)
 const ask = (prompt: string, replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> =>
   run(['-p', prompt, '--script', script(replies, 'claude-haiku-4-5'), ...flags])
 /** Resumes a session without a prompt. */
-const goOn = (replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> =>
+const resumeSession = (replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> =>
   run(['-p', '--script', script(replies, 'claude-haiku-4-5'), '--resume', ...flags])
 interface Waiting {
   readonly id: string
@@ -78,8 +78,8 @@ describe('a session', () => {
   })
 
   test('has a new ID if none is given, which the result contains', async () => {
-    const { session_id: told } = resultOf(await ask('hi', [{ content: 'Hello.' }], '--output-format', 'json'))
-    expect(kept()).toEqual([expect.stringMatching(`${told}.jsonl$`)])
+    const { session_id: printedLines } = resultOf(await ask('hi', [{ content: 'Hello.' }], '--output-format', 'json'))
+    expect(kept()).toEqual([expect.stringMatching(`${printedLines}.jsonl$`)])
   })
 
   test('is not stored with --no-session-persistence', async () => {
@@ -215,7 +215,7 @@ describe('--resume', () => {
 
   test('needs unfinished work if there is no prompt', async () => {
     await ask('x', [{ content: 'x' }], '--session-id', id)
-    expect((await goOn([{ content: 'y' }], id)).stderr).toBe(
+    expect((await resumeSession([{ content: 'y' }], id)).stderr).toBe(
       `halting: The session ${id} cannot continue without a prompt: its last run ended (completed). Add one: halting --resume ${id} -p "PROMPT"\n`,
     )
   })
@@ -224,7 +224,7 @@ describe('--resume', () => {
     const replies = [{ content: [call('Glob', { pattern: '*.a' })] }, { content: [call('Glob', { pattern: '*.b' })] }]
     const first = await ask('count', replies, '--session-id', id, '--max-turns', '2', '--output-format', 'json')
     expect(resultOf(first)).toMatchObject({ terminal_reason: 'max_turns', num_turns: 2 })
-    const second = await goOn([{ content: 'done' }], id, '--max-turns', '3', '--output-format', 'json')
+    const second = await resumeSession([{ content: 'done' }], id, '--max-turns', '3', '--output-format', 'json')
     expect(resultOf(second)).toMatchObject({ result: 'done', num_turns: 3, session_id: id })
     expect(said()).toContain('"continues":"run1"')
     // The first run is counted once.
@@ -291,7 +291,7 @@ describe('a run that was killed', () => {
     expect((await run(['sessions', 'show', id])).stdout).toContain('echo second >> ledger')
     expect((await run(['sessions', 'search', 'sleep 60'])).stdout).toContain(id)
     const replies = [{ expect: 'unknown', content: 'I looked: both are done.' }]
-    const { status, stdout } = await goOn(replies, id, '--allowedTools', 'Bash', '--output-format', 'json')
+    const { status, stdout } = await resumeSession(replies, id, '--allowedTools', 'Bash', '--output-format', 'json')
     expect(status).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ result: 'I looked: both are done.', num_turns: 3, session_id: id })
     expect(readFileSync(join(here(), 'ledger'), 'utf8')).toBe('first\nsecond\n')
@@ -325,7 +325,7 @@ describe('a run that was killed', () => {
   test('also resumes with a torn last line', async () => {
     await killed()
     appendFileSync(sessionPath(), '{"type":"halting","rec')
-    expect((await goOn([{ content: 'ok' }], id, '--allowedTools', 'Bash')).stdout).toBe('ok\n')
+    expect((await resumeSession([{ content: 'ok' }], id, '--allowedTools', 'Bash')).stdout).toBe('ok\n')
     truncateSync(sessionPath(), statSync(sessionPath()).size - 5)
     expect((await run(['sessions'])).stdout).toContain('did not end')
   })
@@ -344,10 +344,11 @@ test('prints the ID of a session on its own line in a narrow terminal, and nothi
     costUsd: 1.25,
     ended: 'max_output_tokens',
   }
-  const told = (width: number): readonly string[] => textOf([summary], width).trimEnd().split('\n')
-  expect(told(120)).toHaveLength(2)
-  expect(told(40)[0]).toBe(id)
-  for (const width of [40, 60, 80, 84, 120]) expect(told(width).filter((line) => line.length > width)).toEqual([])
+  const printedLines = (width: number): readonly string[] => textOf([summary], width).trimEnd().split('\n')
+  expect(printedLines(120)).toHaveLength(2)
+  expect(printedLines(40)[0]).toBe(id)
+  for (const width of [40, 60, 80, 84, 120])
+    expect(printedLines(width).filter((line) => line.length > width)).toEqual([])
 })
 
 test('R-SESS-8b: shows in halting sessions show who wrote each message', () => {
@@ -446,7 +447,7 @@ describe('--on-ask defer', () => {
     expect(first.message).toContain('touch one')
     // Calls that write are asked about one after another.
     expect(others).toEqual([])
-    expect((await goOn([{ content: 'x' }], id)).stderr).toContain(`halting approve ${id} ${first.id}`)
+    expect((await resumeSession([{ content: 'x' }], id)).stderr).toContain(`halting approve ${id} ${first.id}`)
 
     const unknown = await run(['approve', id, 'toolu_nobody'])
     expect([unknown.status, unknown.stderr]).toEqual([
@@ -455,12 +456,12 @@ describe('--on-ask defer', () => {
     ])
     const approved = await run(['approve', id, first.id])
     expect(approved.stdout).toBe(`Approved: Bash: ${first.message}\nResume: halting -p --resume ${id} --on-ask defer\n`)
-    const again = await goOn([{ content: 'x' }], id, '--on-ask', 'defer', '--output-format', 'json')
+    const again = await resumeSession([{ content: 'x' }], id, '--on-ask', 'defer', '--output-format', 'json')
     expect(again.status).toBe(5)
     expect(existsSync(join(here(), 'one'))).toBe(true)
     const [second] = waiting(again.stdout)
     await run(['deny', id, second.id, '--message', 'Not that one.'])
-    const last = await goOn([{ expect: 'Not that one', content: 'One of them.' }], id, '--on-ask', 'defer')
+    const last = await resumeSession([{ expect: 'Not that one', content: 'One of them.' }], id, '--on-ask', 'defer')
     expect([last.status, last.stdout]).toEqual([0, 'One of them.\n'])
     expect(existsSync(join(here(), 'two'))).toBe(false)
     expect((await run(['approve', id, first.id])).stderr).toBe(

@@ -40,7 +40,7 @@ type Env = Readonly<Record<string, string>>
 const setup = (args: readonly string[] = [], env: Env = {}): Promise<Ended> =>
   run(['setup', ...args], { cwd: project, env: { HOME: home, ...nobody, ...env } })
 
-interface Told {
+interface SetupOutput {
   readonly keys: readonly { readonly variable: string; readonly service: string; readonly from: string }[]
   readonly local: readonly { readonly service: string; readonly state: string; readonly models: readonly { readonly name: string }[]; readonly says: string | null }[]
   readonly agents: readonly { readonly agent: string; readonly path: string; readonly model: string | null; readonly says: readonly string[] }[]
@@ -52,11 +52,11 @@ interface Told {
   readonly says: string
 } // prettier-ignore
 
-async function told(args: readonly string[] = [], env: Env = {}): Promise<Told & Pick<Ended, 'status'>> {
+async function runSetup(args: readonly string[] = [], env: Env = {}): Promise<SetupOutput & Pick<Ended, 'status'>> {
   const { stdout, stderr, status } = await setup([...args, '--json'], env)
   expect(stderr).toBe('')
   // True: it is the one line that --json prints.
-  return { ...(JSON.parse(stdout) as Told), status }
+  return { ...(JSON.parse(stdout) as SetupOutput), status }
 }
 
 /** A local server; returns its address, and counts requests. */
@@ -83,7 +83,7 @@ describe('keys', () => {
   test('are listed only by the names of their variables, wherever they are set', async () => {
     lay(settingsPath(), { env: { GROQ_API_KEY: 'geheim-aus-der-datei-1234' } })
     const env = { OPENAI_API_KEY: 'sk-geheimgeheimgeheimgeheim', GOOGLE_API_KEY: 'AIzageheimgeheimgeheim' }
-    const { keys, choices } = await told([], env)
+    const { keys, choices } = await runSetup([], env)
     expect(keys).toEqual([
       { variable: 'OPENAI_API_KEY', service: 'openai', from: 'environment', unused: null },
       { variable: 'GROQ_API_KEY', service: 'groq', from: 'settings', unused: null },
@@ -120,7 +120,7 @@ describe('models on this machine', () => {
       LLAMACPP_BASE_URL: `${llamacpp.url}/v1`,
       VLLM_API_KEY: 'geheim',
     }
-    const found = await told(['--yes'], env)
+    const found = await runSetup(['--yes'], env)
     expect(found.local.map(({ service, state, models: list }) => [service, state, list.map(({ name }) => name)])).toEqual([
       ['ollama', 'answers', ['qwen3:8b']],
       ['llamacpp', 'wants_key', []],
@@ -174,7 +174,7 @@ describe('models on this machine', () => {
   ] // prettier-ignore
   test.each(hostile)('lists a server that %s, and selects none of its models', async (_what, listener, says) => {
     const server = await serve(listener)
-    const found = await told(['--yes'], { VLLM_BASE_URL: `${server.url}/v1` })
+    const found = await runSetup(['--yes'], { VLLM_BASE_URL: `${server.url}/v1` })
     const vllm = found.local.find(({ service }) => service === 'vllm')
     expect(vllm).toMatchObject({ state: 'unfit', says: expect.stringMatching(says) })
     expect([found.choices, found.written, found.status, server.asked.length]).toEqual([[], false, 1, 1])
@@ -186,13 +186,13 @@ describe('models on this machine', () => {
     const env = { OLLAMA_HOST: server.url }
     const { stdout } = await setup([], env)
     for (const text of ['\u001B', 'hooks', '"}']) expect(stdout).not.toContain(text)
-    const { choices } = await told(['--yes'], env)
+    const { choices } = await runSetup(['--yes'], env)
     expect(choices.map(({ model }) => model)).toEqual(['ollama/good'])
     expect(settings()).not.toMatch(/hooks|geheim/)
   }) // prettier-ignore
 
   test('does not contact other machines', async () => {
-    const { local } = await told([], {
+    const { local } = await runSetup([], {
       OLLAMA_HOST: 'http://gpu.example:11434',
       VLLM_BASE_URL: 'https://localhost:8000/v1',
       LMSTUDIO_BASE_URL: 'http://ann:geheim@127.0.0.1:1/v1',
@@ -219,7 +219,7 @@ describe('the changes', () => {
       expect(stdout).toContain('+  "model": "gpt-6.1-sol"')
       expect(stdout).toContain('Nothing was written')
     }
-    expect(await told([], key)).toMatchObject({ status: 1, written: false, canBegin: false, chosen: 'gpt-6.1-sol' })
+    expect(await runSetup([], key)).toMatchObject({ status: 1, written: false, canBegin: false, chosen: 'gpt-6.1-sol' })
   })
 
   test('are private, and nothing the second time', async () => {
@@ -227,7 +227,7 @@ describe('the changes', () => {
     expect([settings(), statSync(settingsPath()).mode & 0o777, statSync(dirname(settingsPath())).mode & 0o777]).toEqual(
       ['{\n  "model": "gpt-6.1-sol"\n}\n', 0o600, 0o700],
     )
-    expect(await told(['--yes'], key)).toMatchObject({ status: 0, written: false, canBegin: true, chosen: 'gpt-6.1-sol' })
+    expect(await runSetup(['--yes'], key)).toMatchObject({ status: 0, written: false, canBegin: true, chosen: 'gpt-6.1-sol' })
   }) // prettier-ignore
 
   test('leave everything else unchanged, and hide possible keys', async () => {
@@ -271,7 +271,7 @@ describe('the changes', () => {
 
   test('ignore projects', async () => {
     lay(join(project, '.halting/settings.json'), { model: 'groq/x', env: { OPENAI_API_KEY: 'k' } })
-    const { keys, status } = await told(['--yes'])
+    const { keys, status } = await runSetup(['--yes'])
     expect([keys, status, existsSync(settingsPath())]).toEqual([[], 1, false])
   })
 
@@ -289,7 +289,7 @@ describe('other agents', () => {
     lay(join(home, '.gemini/settings.json'), '{"model": {"name": "gemini-3.8-flash"}, // c\n "mcpServers": {"a": {},},}')
     lay(join(home, '.config/opencode/opencode.json'), { model: 'anthropic/claude-opus-5', mcp: {} })
     lay(join(home, '.claude/settings.json'), { model: 'opus', permissions: { allow: ['Bash(ls)'] } })
-    const { agents, choices, keys } = await told([], { OPENAI_API_KEY: 'k' })
+    const { agents, choices, keys } = await runSetup([], { OPENAI_API_KEY: 'k' })
     expect(agents).toEqual([
       { agent: 'Claude Code', path: join(home, '.claude/settings.json'), model: null, says: ['read directly: model, permissions'] },
       { agent: 'Codex', path: join(home, '.codex/config.toml'), model: 'gpt-5.5', says: ['uses gpt-5.5', 'approval_policy: not imported; halting asks unless your rules allow', 'MCP servers docs: not imported; use halting mcp add'] },
@@ -306,7 +306,7 @@ describe('other agents', () => {
     mkdirSync(join(home, '.codex/config.toml'), { recursive: true })
     lay(join(home, '.gemini/settings.json'), '{"model": ')
     lay(join(home, '.config/opencode/opencode.jsonc'), `/*${'"\\'.repeat(200_000)}`)
-    const { agents, status } = await told([], { ANTHROPIC_API_KEY: 'k' })
+    const { agents, status } = await runSetup([], { ANTHROPIC_API_KEY: 'k' })
     expect(agents.map(({ agent, says }) => [agent, ...says])).toEqual([
       ['Codex', 'is not a regular file'],
       ['Gemini CLI', 'does not contain a JSON object'],

@@ -52,12 +52,12 @@ async function loadedBy(
   env: Readonly<Record<string, string>>,
   prints: RegExp,
 ): Promise<readonly string[]> {
-  const told = mkdtempSync(join(here(), 'loaded-'))
-  const { stdout } = await run(args, { env: { ...env, NODE_V8_COVERAGE: told } })
+  const moduleList = mkdtempSync(join(here(), 'loaded-'))
+  const { stdout } = await run(args, { env: { ...env, NODE_V8_COVERAGE: moduleList } })
   expect(stdout).toMatch(prints)
-  return readdirSync(told).flatMap((name) => {
+  return readdirSync(moduleList).flatMap((name) => {
     // True: Node writes this shape there.
-    const { result } = JSON.parse(readFileSync(join(told, name), 'utf8')) as { result: readonly Coverage[] }
+    const { result } = JSON.parse(readFileSync(join(moduleList, name), 'utf8')) as { result: readonly Coverage[] }
     return sourcesIn(result)
   })
 }
@@ -112,12 +112,16 @@ test.each([
 
 test('requests a model without the `fetch` client and OpenSSL, and without TLS over plain HTTP', async () => {
   const list = join(here(), 'modules.txt')
-  const told = join(here(), 'tell-modules.cjs')
+  const moduleList = join(here(), 'tell-modules.cjs')
   writeFileSync(
-    told,
+    moduleList,
     `process.on('exit', () => require('node:fs').writeFileSync(${JSON.stringify(list)}, process.moduleLoadList.join('\\n')))`,
   )
-  const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url, NODE_OPTIONS: `--require ${JSON.stringify(told)}` }
+  const env = {
+    ANTHROPIC_API_KEY: 'k',
+    ANTHROPIC_BASE_URL: url,
+    NODE_OPTIONS: `--require ${JSON.stringify(moduleList)}`,
+  }
   // The first start stores its code, under a random name.
   for (let start = 0; start < 2; start++) expect((await run(['-p', 'hi'], { env })).stdout).toBe('Hello.\n')
   const loaded = readFileSync(list, 'utf8')

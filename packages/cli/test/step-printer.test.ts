@@ -71,7 +71,7 @@ const waits = (untilMs: number): RunEvent => ({
 })
 const fiveAfterTwo = new Date(2030, 0, 7, 14, 5).getTime()
 
-test('R-WAIT-17: a wait is told when it begins, with the time at which it is over at the latest', () => {
+test('R-WAIT-17: prints the start of a wait with its latest end', () => {
   const lines: string[] = []
   const printer = createStepPrinter(
     (text) => lines.push(text),

@@ -226,8 +226,11 @@ test.each(forms)(
     })
     // No span says how close a guard is to firing.
     const known = ({ attributes }: Point): boolean => (attributes['halting.limit'] ?? 'maxTurns') === 'maxTurns'
-    const told = sent?.metrics.map((metric) => ({ ...metric, points: sortedPoints(metric.points.filter(known)) }))
-    expect(told).toEqual(expected)
+    const decodedRequests = sent?.metrics.map((metric) => ({
+      ...metric,
+      points: sortedPoints(metric.points.filter(known)),
+    }))
+    expect(decodedRequests).toEqual(expected)
     const resource = { ...defaultResource().attributes, 'service.name': 'halting', 'service.version': '0.1.0' }
     expect([...spans, sent].map((each) => [each?.resource, each?.scope])).toEqual(
       [...spans, sent].map(() => [resource, { name: 'halting', version: '' }]),
@@ -238,8 +241,8 @@ test.each(forms)(
 /** IDs in the order in which they appear, and no times, since two sessions differ in nothing else. */
 function comparable(received: readonly Received[]): unknown {
   const ids = new Map<string, number>()
-  const told = received.map((each) => decoded(each))
-  return JSON.parse(JSON.stringify(told), (name, value: unknown) => {
+  const decodedRequests = received.map((each) => decoded(each))
+  return JSON.parse(JSON.stringify(decodedRequests), (name, value: unknown) => {
     if (/^(?:trace|span|parentSpan)Id$/.test(name) && typeof value === 'string') {
       if (!ids.has(value)) ids.set(value, ids.size)
       return ids.get(value)
@@ -268,7 +271,7 @@ test('sends identical values in all encodings, including broken texts, large num
     { type: 'tool_start', callId: 'a', name: 'Long', input: { text: '🙂'.repeat(10_000) } },
     { type: 'tool_end', callId: 'a', name: 'Long', status: 'done', durationMs: -1, output: 'ok', isError: false },
   ]
-  const told: unknown[] = []
+  const decodedRequests: unknown[] = []
   for (const { env } of forms) {
     collector.forget()
     const settings = telemetrySettings({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...env })
@@ -280,9 +283,9 @@ test('sends identical values in all encodings, including broken texts, large num
     close()
     await providers.shutdown()
     expect(providers.problem()).toBeUndefined()
-    told.push(comparable(collector.received.toSorted((a, b) => (a.path < b.path ? -1 : 1))))
+    decodedRequests.push(comparable(collector.received.toSorted((a, b) => (a.path < b.path ? -1 : 1))))
   }
-  expect(told.slice(1)).toEqual(told.slice(1).map(() => told[0]))
+  expect(decodedRequests.slice(1)).toEqual(decodedRequests.slice(1).map(() => decodedRequests[0]))
   // Invalid text becomes the replacement character.
-  expect(JSON.stringify(told[0])).toContain('execute_tool half � of a pair �')
+  expect(JSON.stringify(decodedRequests[0])).toContain('execute_tool half � of a pair �')
 })

@@ -106,10 +106,10 @@ test.each([
     new Set([temporality]),
   )
   expect(all.length).toBeGreaterThan(1)
-  const laps = all.flatMap(({ metrics }) =>
+  const iterations = all.flatMap(({ metrics }) =>
     metrics.flatMap(({ name, points }) => (name === 'halting.laps' ? points.map(({ value }) => value) : [])),
   )
-  expect(new Set(laps)).toEqual(new Set([1n]))
+  expect(new Set(iterations)).toEqual(new Set([1n]))
 })
 
 const outer = '0af7651916cd43dd8448eb211c80319c'

@@ -158,11 +158,11 @@ describe('a repository that attacks its users', () => {
     expect(lines.at(-1)).toMatchObject({
       permission_denials: [{ tool_name: 'Read' }, { tool_name: 'Bash' }, { tool_name: 'Write' }],
     })
-    const told = stderr
+    const output = stderr
       .split('\n')
       .filter((line) => line.includes(`Ignored until you trust ${project} (not reviewed yet): `))
-    expect(told).toHaveLength(1)
-    expect(told[0]).toContain('Review with `halting trust`')
+    expect(output).toHaveLength(1)
+    expect(output[0]).toContain('Review with `halting trust`')
   })
 
   test.each([
@@ -409,13 +409,13 @@ describe('API keys of models (spec R-SECRET-5)', () => {
       ['-p', 'hi', '--script', replies(), '--allowedTools', 'Bash', ...stream],
       keys,
     )
-    const told = readFileSync(join(project, 'out'), 'utf8')
-    expect(told).toContain('CLAUDECODE=1')
+    const output = readFileSync(join(project, 'out'), 'utf8')
+    expect(output).toContain('CLAUDECODE=1')
     const kept = readdirSync(join(home, '.halting'), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
     expect(kept.length).toBeGreaterThan(0)
-    for (const text of [told, stdout, stderr, ...kept]) expect(text).not.toContain('sk-canary')
+    for (const text of [output, stdout, stderr, ...kept]) expect(text).not.toContain('sk-canary')
   })
 
   test('are passed on by a flag or a user setting; not by a project', async () => {
@@ -425,8 +425,8 @@ describe('API keys of models (spec R-SECRET-5)', () => {
       ['-p', 'hi', '--trust', '--pass-env', 'GEMINI_API_KEY', '--script', replies(), '--allowedTools', 'Bash'],
       keys,
     )
-    const told = readFileSync(join(project, 'out'), 'utf8')
-    expect(names.filter((name) => told.includes(`${name}=`)).toSorted()).toEqual(['GEMINI_API_KEY', 'OPENAI_API_KEY'])
+    const output = readFileSync(join(project, 'out'), 'utf8')
+    expect(names.filter((name) => output.includes(`${name}=`)).toSorted()).toEqual(['GEMINI_API_KEY', 'OPENAI_API_KEY'])
   })
 })
 

@@ -151,8 +151,8 @@ describe('the output of undo and rewind', () => {
     await ask('go', [write(name, 'new\n'), bash('echo new > old.txt'), done])
     const dry = await halting('undo', '--dry-run')
     expect(dry.stdout).toContain('"a/a\\033]0;title\\a\\342\\200\\256b\\nmade up.txt"')
-    const told = [dry, await halting('undo'), await halting('rewind', id, '1'), await halting('undo', '--yes')]
-    expect(told.map(hasSteering)).toEqual([false, false, false, false])
+    const printed = [dry, await halting('undo'), await halting('rewind', id, '1'), await halting('undo', '--yes')]
+    expect(printed.map(hasSteering)).toEqual([false, false, false, false])
     expect(existsSync(at(name))).toBe(false)
     await halting('undo', '--redo', '--yes')
     writeFileSync(at(name), 'mine\n')
@@ -251,7 +251,7 @@ describe('halting rewind', () => {
     expect([read('old.txt'), read('b.txt')]).toEqual(['1\n', undefined])
     expect(await shown()).toContain('> first')
     expect(await shown()).not.toContain('second')
-    const cost = ({ stdout: told }: Ended): unknown => /"total_cost_usd":([\d.]+)/.exec(told)?.[1]
+    const cost = ({ stdout: printed }: Ended): unknown => /"total_cost_usd":([\d.]+)/.exec(printed)?.[1]
     expect(cost(await halting('sessions', '--json'))).toBe(cost(before))
     expect(readFileSync(sessionPath(), 'utf8')).toContain('third')
 
@@ -303,8 +303,8 @@ describe('halting rewind', () => {
   test('leaves an empty conversation at the first message, which a prompt starts again', async () => {
     await halting('rewind', id, '1', '--yes')
     expect(read('old.txt')).toBe('old\n')
-    const goOn = await halting('-p', '--script', script([done]), '--resume', id)
-    expect([goOn.status, goOn.stderr]).toEqual([2, expect.stringContaining('its conversation was rewound')])
+    const resumed = await halting('-p', '--script', script([done]), '--resume', id)
+    expect([resumed.status, resumed.stderr]).toEqual([2, expect.stringContaining('its conversation was rewound')])
     expect((await ask('anew', [done])).status).toBe(0)
     expect((await halting('rewind', id)).stdout).toBe('   1  anew\n')
   })
@@ -397,20 +397,23 @@ describe('halting undo', () => {
       { path: at('gone.txt'), change: 'brought back' },
       { path: at('old.txt'), change: 'restored' },
     ]
-    const told = { session_id: id, run: 'run1', done: false, files, left: [], unknown: [] }
-    expect(await json('undo', '--dry-run')).toEqual([0, { ...told, diff: expect.stringContaining('-one\n+old\n') }])
-    expect(await json('undo')).toEqual([2, told])
+    const printed = { session_id: id, run: 'run1', done: false, files, left: [], unknown: [] }
+    expect(await json('undo', '--dry-run')).toEqual([0, { ...printed, diff: expect.stringContaining('-one\n+old\n') }])
+    expect(await json('undo')).toEqual([2, printed])
     const [, { messages }] = (await json('rewind', id)) as [number, { messages: readonly { id: string }[] }]
     expect(messages).toEqual([{ number: 1, id: expect.any(String), text: 'first' }])
     const more = { before: { id: messages[0]?.id, text: 'first' }, conversation: true }
-    expect(await json('rewind', id, '1')).toEqual([2, { ...told, run: null, ...more }])
+    expect(await json('rewind', id, '1')).toEqual([2, { ...printed, run: null, ...more }])
     writeFileSync(at('old.txt'), 'mine\n')
     const left = [{ path: at('old.txt'), why: expect.any(String) }]
-    expect(await json('undo', '--yes')).toEqual([1, { ...told, files: [files[0]], left }])
-    expect(await json('undo', '--yes', '--skip-changed')).toEqual([1, { ...told, done: true, files: [files[0]], left }])
+    expect(await json('undo', '--yes')).toEqual([1, { ...printed, files: [files[0]], left }])
+    expect(await json('undo', '--yes', '--skip-changed')).toEqual([
+      1,
+      { ...printed, done: true, files: [files[0]], left },
+    ])
     expect(await json('rewind', id, '1', '--yes', '--conversation-only')).toEqual([
       0,
-      { ...told, run: null, done: true, files: [], ...more },
+      { ...printed, run: null, done: true, files: [], ...more },
     ])
   })
 })

@@ -14,7 +14,7 @@ installProgram()
 
 const hour = 3_600_000
 
-interface Said {
+interface WaitSettings {
   readonly own?: object
   readonly project?: object
   readonly flags?: Flags
@@ -22,7 +22,7 @@ interface Said {
   readonly choicesOnlyLower?: boolean
 }
 
-async function waitOf({ own = {}, project = {}, flags = {}, ...options }: Said) {
+async function waitOf({ own = {}, project = {}, flags = {}, ...options }: WaitSettings) {
   const home = mkdtempSync(join(tmpdir(), 'halting-wait-'))
   onTestFinished(() => rmSync(home, { recursive: true, force: true }))
   const cwd = join(home, 'project')
@@ -40,7 +40,7 @@ async function waitOf({ own = {}, project = {}, flags = {}, ...options }: Said) 
 
 describe("the source of a run's wait limit", () => {
   const wait = (waitForLimits: string) => ({ waitForLimits })
-  test.each<readonly [string, Said, number | undefined, string | undefined]>([
+  test.each<readonly [string, WaitSettings, number | undefined, string | undefined]>([
     ['nobody', {}, undefined, undefined],
     ['the default of a frontend', { waitDefault: waitOfPeople }, 24 * hour, 'default'],
     ['the person, in a file', { own: wait('8h'), waitDefault: waitOfPeople }, 8 * hour, 'settings'],
@@ -57,7 +57,7 @@ describe("the source of a run's wait limit", () => {
     ],
   ])('%s', async (_who, said, ms, by) => expect(await waitOf(said)).toEqual({ ms, by, warnings: [] }))
 
-  test('ignores a higher limit of whoever opens a session elsewhere, and says so', async () => {
+  test('ignores a higher limit for a session that is opened elsewhere, and says so', async () => {
     const said = { own: { waitForLimits: '1h' }, flags: { waitForLimits: 2 * hour }, choicesOnlyLower: true }
     const { ms, warnings } = await waitOf(said)
     expect([ms, warnings]).toEqual([hour, [expect.stringMatching(/^--wait-for-limits is ignored: .*3600 s/)]])

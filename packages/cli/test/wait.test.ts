@@ -72,7 +72,7 @@ test('waits until the same time after it was killed and resumed', async () => {
   })
   expect(moved.filter((line, index) => line !== `${lines[index]}\n`)).toHaveLength(1)
   writeFileSync(sessionPath(id), moved.join(''))
-  const goesOn = script([{ expect: 'Waited 1 h', content: 'It is time.' }])
+  const resumeScript = script([{ expect: 'Waited 1 h', content: 'It is time.' }])
   const { status, stdout } = await run([
     '-p',
     '--resume',
@@ -81,7 +81,7 @@ test('waits until the same time after it was killed and resumed', async () => {
     'stream-json',
     '--verbose',
     '--script',
-    goesOn,
+    resumeScript,
   ])
   expect([status, linesOf(stdout).at(-1)]).toMatchObject([0, { result: 'It is time.' }])
 })

@@ -33,15 +33,15 @@ async function keepAt(folder: string, session: number, moments: readonly string[
   writeFileSync(join(here(), folder, `${id}.jsonl`), lines.join(''))
 }
 
-interface Told {
+interface BudgetAnswer {
   readonly answers: readonly { readonly session: string; readonly answer: WhatIf }[]
   readonly periods: readonly object[]
 }
 
-async function ask(folder: string, args: readonly string[], zone = 'UTC'): Promise<Told> {
+async function ask(folder: string, args: readonly string[], zone = 'UTC'): Promise<BudgetAnswer> {
   const { status, stdout, stderr } = await run(['what-if', folder, ...args, '--json'], { env: { TZ: zone } })
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  return JSON.parse(stdout) as Told
+  return JSON.parse(stdout) as BudgetAnswer
 }
 
 beforeAll(async () => {
@@ -129,7 +129,7 @@ test('counts sessions of other programs on their days, too', async () => {
   const { status, stdout } = await runHere(['what-if', samples, '--budget-per-day', '0.0001', '--json'], {
     env: { TZ: 'UTC' },
   })
-  const { answers, periods } = JSON.parse(stdout) as Told
+  const { answers, periods } = JSON.parse(stdout) as BudgetAnswer
   const stopped = answers.filter(({ answer }) => answer.verdict === 'stops')
   expect([status, stopped.length > 0, periods.length > 0]).toEqual([0, true, true])
   const days = new Set(periods.map((each) => ('period' in each ? each.period : '')))
@@ -144,7 +144,7 @@ test.runIf(isDeep)(
     // Too little for a hundred megabytes of calls.
     const env = { NODE_OPTIONS: '--max-old-space-size=64' }
     const { status, stdout } = await runHere(['what-if', folder, '--budget-per-day', '30', '--json'], { env })
-    const { runs, periods } = JSON.parse(stdout) as Told & { readonly runs: number }
+    const { runs, periods } = JSON.parse(stdout) as BudgetAnswer & { readonly runs: number }
     expect([status, runs]).toEqual([0, 25])
     expect(periods).toMatchObject([{ budget: '$30 a day', ended: 25 }])
   },

@@ -71,22 +71,22 @@ beforeEach(() => {
 const whatIf = (...args: readonly string[]): Promise<Ended> =>
   run(['what-if', '--suggest', '--may-lose', ...args], { cwd: project() })
 
-interface Told {
+interface CalibrationOutput {
   readonly runs: number
   readonly calibration: Calibration
   readonly saved?: SavedLimits
   readonly notes: readonly string[]
 }
 
-async function told(...args: readonly string[]): Promise<Told> {
+async function calibrationOutput(...args: readonly string[]): Promise<CalibrationOutput> {
   const { status, stdout, stderr } = await whatIf(...args, '--json')
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  return JSON.parse(stdout) as Told
+  return JSON.parse(stdout) as CalibrationOutput
 }
 
 describe('the output', () => {
   test('shows the limits of the solved runs, what they lose and what they save', async () => {
-    const { runs, calibration } = await told('2%')
+    const { runs, calibration } = await calibrationOutput('2%')
     expect(runs).toBe(60)
     expect(calibration).toMatchObject({ mayLose: 0.02, needed: 50 })
     expect(calibration.groups).toMatchObject([
@@ -104,7 +104,7 @@ describe('the output', () => {
         },
       },
     ])
-    const loose = await told('0.1')
+    const loose = await calibrationOutput('0.1')
     expect(loose.calibration.groups[0]?.limits.turns).toMatchObject({
       rank: 52,
       limit: 6,
@@ -126,7 +126,7 @@ describe('the output', () => {
   })
 
   test('also fits a narrow terminal', async () => {
-    const text = calibrationText({ ...(await told('10%')), skipped: [] }, 50, styleFor(false, {}))
+    const text = calibrationText({ ...(await calibrationOutput('10%')), skipped: [] }, 50, styleFor(false, {}))
     expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(50)
     expect(text).toContain(
       '  --max-turns 6\n    loses 1 of 56, 1.8 % of solved runs, 8.8 %\n    (3–17 %) of future runs\n',
@@ -138,7 +138,7 @@ describe('the output', () => {
     for (const number of numbers(57, 60))
       await noteGrade(owner, { sessionId: idOf(number), runId: 'run1', grade: 'good' })
     await noteGrade(owner, { sessionId: idOf(1), runId: 'run1', grade: 'bad' })
-    const [group] = (await told('2%')).calibration.groups
+    const [group] = (await calibrationOutput('2%')).calibration.groups
     expect(group?.solved).toEqual({ all: 59, byPerson: 4, byGoal: 0, guessed: 55, sessions: 59 })
     expect(group?.limits.turns).toMatchObject({ limit: 25, stops: 0, lost: { runs: 0, of: 59 } })
   })
@@ -151,7 +151,7 @@ describe('the output', () => {
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
       '12 of 12 runs solved: 12 guesses; too few solved runs: 12 of 50 needed.',
     )
-    expect((await told('2%', ...few)).calibration.groups[0]?.limits.usd).toEqual({
+    expect((await calibrationOutput('2%', ...few)).calibration.groups[0]?.limits.usd).toEqual({
       kind: 'refused',
       why: 'few',
       solved: 12,
@@ -166,7 +166,7 @@ describe('--save', () => {
     writeFileSync(join(here(), '.halting', 'settings.json'), '{"limits": {"maxRunUsd": 5}}')
     mkdirSync(dirname(settingsPath()))
     writeFileSync(settingsPath(), '{\n  "env": { "A": "b" },\n  "limits": { "maxTurns": 500 }\n}\n')
-    const { saved } = await told('10%', '--save')
+    const { saved } = await calibrationOutput('10%', '--save')
     expect(saved?.path).toBe(settingsPath())
     expect(saved?.limits).toMatchObject([
       {
@@ -231,7 +231,7 @@ describe('--save', () => {
     expect(stderr).toContain(
       'these runs used several: scripted (60 runs), other (4 runs). Choose one with --model NAME.',
     )
-    const { saved } = await told('10%', '--save', '--model', 'scripted')
+    const { saved } = await calibrationOutput('10%', '--save', '--model', 'scripted')
     expect(saved?.limits.at(-1)).toMatchObject({ name: 'maxTurns', value: 6 })
     const unknown = await whatIf('10%', '--model', 'nobody')
     expect([unknown.status, unknown.stderr]).toEqual([
@@ -246,7 +246,7 @@ describe('--save', () => {
     await run(['-p', 'go', '--max-tokens', '1', '--session-id', empty, '--script', script([{ content: 'done' }])], {
       cwd: project(),
     })
-    const { calibration, saved } = await told('10%', '--save')
+    const { calibration, saved } = await calibrationOutput('10%', '--save')
     expect(calibration.groups.map(({ model, runs }) => [model, runs])).toEqual([['scripted', 60]])
     expect(saved?.limits.at(-1)).toMatchObject({ name: 'maxTurns', value: 6 })
     rmSync(sessionPath(empty, project()))

@@ -32,10 +32,10 @@ test('says of a run that waited how long, for which model and why, and that it i
     /Waited 2 h of at most 8 h for scripted \(429 rate_limit\), twice\. This does not count as active time\./,
   )
   const { stdout: json } = await runHere(['why', session, '--json'])
-  const told = JSON.parse(json) as {
+  const explained = JSON.parse(json) as {
     readonly runs: readonly { readonly serviceWaits: { readonly waits: number; readonly ms: number } }[]
   }
-  expect(told.runs[0]?.serviceWaits).toMatchObject({ waits: 2, causes: [{ kind: 'rate_limit', status: 429 }] })
+  expect(explained.runs[0]?.serviceWaits).toMatchObject({ waits: 2, causes: [{ kind: 'rate_limit', status: 429 }] })
   const replayed = await runHere(['replay', session])
   expect(replayed.stdout.match(/wait: Waited 1 h.* for the service/g)).toHaveLength(2)
   const exported = await runHere(['sessions', 'export', session])

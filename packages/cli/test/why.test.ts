@@ -154,7 +154,7 @@ test('reports a damaged file by its line', async () => {
 test.each([40, 60, 80])('keeps every line but the command within %d columns', async (width) => {
   const { runs } = await readJournal(sessionPath(second))
   for (const records of runs) {
-    const goOn = { says: 'Raise --max-turns, or add --wrap-up for a final answer.' }
+    const resumeHint = { says: 'Raise --max-turns, or add --wrap-up for a final answer.' }
     const account = accountOf(records)
     const text = whyText(
       {
@@ -164,7 +164,7 @@ test.each([40, 60, 80])('keeps every line but the command within %d columns', as
         untold: unreportedUsageIn(records),
         notices: [],
         stages: [],
-        goOn,
+        goOn: resumeHint,
         before: [],
         about: [],
       },
@@ -183,7 +183,7 @@ test.each([40, 60, 80])('keeps every line but the command within %d columns', as
         untold: { attempts: 2, unreported: 1, tokens: 123_456_789, usd: 12.5, chargedTokens: 0 },
         notices: ['W '.repeat(150)],
         stages: [],
-        goOn,
+        goOn: resumeHint,
         before: [],
         about: [],
       },

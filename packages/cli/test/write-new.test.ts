@@ -28,8 +28,8 @@ test('lets one of many writers win, with the whole file, and reports the others'
   const written = await Promise.allSettled(
     Array.from({ length: 8 }, (_, each) => writeNewFile(path, [`${each}`, '-', `${each}`], options)),
   )
-  const told = written.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []))
-  expect(told).toEqual(Array.from({ length: 7 }, () => `UsageError: ${isThere}`))
+  const refusals = written.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []))
+  expect(refusals).toEqual(Array.from({ length: 7 }, () => `UsageError: ${isThere}`))
   expect(readFileSync(path, 'utf8')).toMatch(/^(\d)-\1$/)
   expect([readdirSync(folder), statSync(path).mode & 0o777]).toEqual([['it.html'], 0o600])
 })

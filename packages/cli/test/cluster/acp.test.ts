@@ -36,8 +36,8 @@ function updates({ wire }: Talk): readonly Update[] {
   })
 }
 
-const textOf = (told: Talk, kind: string): string =>
-  updates(told)
+const textOf = (talked: Talk, kind: string): string =>
+  updates(talked)
     .flatMap(({ sessionUpdate, content }) => (sessionUpdate === kind ? [content?.text ?? ''] : []))
     // The notes that the user sees at the start.
     .filter((text) => !text.includes('is on the cluster'))
@@ -80,19 +80,19 @@ test('lists a new session after a question and its answer; another editor loads 
 
 test('ends the run on the cluster after a cancel; refuses options that a worker does not support', async () => {
   const { url } = await served()
-  const told = await talk(onCluster(url), { permission: () => new Promise(() => undefined) })
-  const { sessionId } = await newSession(told)
-  const prompt = told.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('first') })
-  while (told.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
-  await told.agent.notify(methods.agent.session.cancel, { sessionId })
+  const talked = await talk(onCluster(url), { permission: () => new Promise(() => undefined) })
+  const { sessionId } = await newSession(talked)
+  const prompt = talked.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('first') })
+  while (talked.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await talked.agent.notify(methods.agent.session.cancel, { sessionId })
   expect(await prompt).toMatchObject({ stopReason: 'cancelled' })
   await expect(
-    told.agent.request(methods.agent.session.new, {
+    talked.agent.request(methods.agent.session.new, {
       cwd: here(),
       mcpServers: [{ name: 'x', command: 'x', args: [], env: [] }],
     }),
   ).rejects.toThrow('uses the MCP servers of its worker')
-  await expect(told.agent.request(methods.agent.session.delete, { sessionId })).rejects.toThrow(
+  await expect(talked.agent.request(methods.agent.session.delete, { sessionId })).rejects.toThrow(
     'cannot delete sessions of a cluster',
   )
 })

@@ -169,7 +169,7 @@ test('reports queued messages on interrupt, and ends the run on the cluster', as
 test('works with the official SDK, unchanged', async () => {
   const { url } = await served(replies)
   const seen: string[] = []
-  const told = await asking('first', [], {
+  const talked = await asking('first', [], {
     options: {
       extraArgs: { cluster: url },
       canUseTool: async (name, input) => {
@@ -178,6 +178,6 @@ test('works with the official SDK, unchanged', async () => {
       },
     },
   })
-  expect([seen, answerOf(told), told.thrown]).toEqual([['Bash'], 'One.', undefined])
-  expect(told.stderr).toContain('the system prompt of the worker applies')
+  expect([seen, answerOf(talked), talked.thrown]).toEqual([['Bash'], 'One.', undefined])
+  expect(talked.stderr).toContain('the system prompt of the worker applies')
 })

@@ -34,14 +34,14 @@ const listed = (...rows: readonly unknown[]): string => JSON.stringify({ rows })
 const kept = (value: unknown): string => listed({ service_key: 'a', id: 'inv_1', value_utf8: JSON.stringify(value) })
 
 /** How the list and the inspector report it. */
-async function toldOf(address: string): Promise<readonly unknown[]> {
-  const told: unknown[] = []
+async function reportsOf(address: string): Promise<readonly unknown[]> {
+  const reports: unknown[] = []
   for (const command of ['inspect', 'sessions']) {
     const each = start([command, '--cluster', address, '--admin', address])
     running.add(each)
-    told.push(await each.ended)
+    reports.push(await each.ended)
   }
-  return told
+  return reports
 }
 
 /** One sentence each. */
@@ -67,7 +67,7 @@ test.each([
   ['figures that are none', kept({ ...status, usd: '5' }), 'has no status of the session a'],
   ['questions that are none', kept({ ...status, questions: [null] }), 'has no status of the session a'],
 ])('reports %s as what it is not', async (_, text, said) => {
-  expect(await toldOf(await answering(saying(text)))).toEqual(refusals(said))
+  expect(await reportsOf(await answering(saying(text)))).toEqual(refusals(said))
 })
 
 test('does not follow a redirect', async () => {
@@ -76,7 +76,7 @@ test('does not follow a redirect', async () => {
     if (request.url === '/other') followed++
     saying('{"rows":[]}', request.url === '/other' ? 200 : 307, { location: '/other' })(request, response)
   })
-  expect(await toldOf(address)).toEqual(refusals('answered with status 307'))
+  expect(await reportsOf(address)).toEqual(refusals('answered with status 307'))
   expect(followed).toBe(0)
 })
 

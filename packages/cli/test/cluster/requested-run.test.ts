@@ -27,12 +27,12 @@ function setting(messageId: string | undefined) {
     onQuestion: ({ callId }) => asked.push(callId),
     onNote: (text) => notes.push(text),
   })
-  const told: string[] = []
+  const emitted: string[] = []
   run.listen((event) =>
-    told.push(event.type === 'run_end' || event.type === 'run_start' ? `${event.type} ${event.runId}` : event.type),
+    emitted.push(event.type === 'run_end' || event.type === 'run_start' ? `${event.type} ${event.runId}` : event.type),
   )
-  const tell = (event: object): void => listeners.tell(event as SessionEvent)
-  return { run, told, asked, notes, questions, settle, tell }
+  const emit = (event: object): void => listeners.emit(event as SessionEvent)
+  return { run, emitted, asked, notes, questions, settle, emit }
 }
 
 const result = { type: 'message', message: { type: 'result' } }
@@ -40,51 +40,51 @@ const start = (runId: string, ...ids: string[]): object => ({ type: 'run_start',
 const end = (runId: string): object => ({ type: 'run_end', runId })
 
 test('does not emit results and endings of runs for other messages', async () => {
-  const { run, told, tell } = setting('mine')
-  for (const event of [result, end('before'), start('own', 'mine'), result, end('own')]) tell(event)
+  const { run, emitted, emit } = setting('mine')
+  for (const event of [result, end('before'), start('own', 'mine'), result, end('own')]) emit(event)
   // Another client continues the session; it is not waited for.
-  tell(start('after', 'theirs'))
+  emit(start('after', 'theirs'))
   await run.settled()
-  for (const event of [result, end('after')]) tell(event)
-  expect(told).toEqual(['run_start own', 'message', 'run_end own'])
+  for (const event of [result, end('after')]) emit(event)
+  expect(emitted).toEqual(['run_start own', 'message', 'run_end own'])
 })
 
 test('emits the ending of an active run that takes the message', () => {
-  const { told, tell } = setting('mine')
-  for (const event of [{ type: 'taken', ids: ['mine'], turn: 1 }, result, end('theirs')]) tell(event)
-  expect(told).toEqual(['taken', 'message', 'run_end theirs'])
+  const { emitted, emit } = setting('mine')
+  for (const event of [{ type: 'taken', ids: ['mine'], turn: 1 }, result, end('theirs')]) emit(event)
+  expect(emitted).toEqual(['taken', 'message', 'run_end theirs'])
 })
 
 test("emits a worker's failure only if no run took the message", async () => {
   const failed = { type: 'failed', error: new ConfigurationError('No.'), givenBack: [] }
   const refused = setting('mine')
-  refused.tell(failed)
+  refused.emit(failed)
   refused.settle()
   await refused.run.settled()
-  expect(refused.told).toEqual(['failed'])
+  expect(refused.emitted).toEqual(['failed'])
   const triedAgain = setting('mine')
-  for (const event of [failed, start('own', 'mine'), end('own')]) triedAgain.tell(event)
+  for (const event of [failed, start('own', 'mine'), end('own')]) triedAgain.emit(event)
   triedAgain.settle()
   await triedAgain.run.settled()
-  expect(triedAgain.told).toEqual(['run_start own', 'run_end own'])
+  expect(triedAgain.emitted).toEqual(['run_start own', 'run_end own'])
 })
 
 test('emits a question once, regardless of which worker asks it', () => {
-  const { asked, questions, tell, notes } = setting(undefined)
+  const { asked, questions, emit, notes } = setting(undefined)
   for (const callId of ['a', 'a', 'b']) {
     questions.splice(0, Infinity, { callId } as Question)
-    tell({ type: 'changed' })
-    tell({ type: 'question', question: { callId } })
+    emit({ type: 'changed' })
+    emit({ type: 'question', question: { callId } })
   }
-  tell({ type: 'note', text: 'It waits.' })
+  emit({ type: 'note', text: 'It waits.' })
   expect([asked, notes]).toEqual([['a', 'b'], ['It waits.']])
 })
 
 test('emits a text whose pieces are missing as a whole, once, and does not repeat one that arrived', () => {
-  const told: string[] = []
+  const emitted: string[] = []
   const watcher = withMissedTexts({
     onEvent(event) {
-      if (event.type === 'model_update' && event.update.type === 'text_delta') told.push(event.update.text)
+      if (event.type === 'model_update' && event.update.type === 'text_delta') emitted.push(event.update.text)
     },
     see: () => undefined,
     end: () => undefined,
@@ -115,5 +115,5 @@ test('emits a text whose pieces are missing as a whole, once, and does not repea
       update: { type: 'text_delta', index: 0, text },
     })
   for (const message of says('two', 'Heard.')) watcher.see(message)
-  expect(told).toEqual(['Not heard.', 'He', 'ard.'])
+  expect(emitted).toEqual(['Not heard.', 'He', 'ard.'])
 })

@@ -23,12 +23,12 @@ const say = (content: string): object => ({ content })
 const read = { content: [call('Read', { file_path: 'sum.txt' })] }
 const fix = [read, write('sum.txt', 'plus\n')]
 
-interface Given {
+interface GoalRun {
   readonly cwd?: string
   readonly until?: readonly string[]
 }
 
-function pursue(replies: readonly object[], args: readonly string[], { cwd, until = ['sh check.sh'] }: Given = {}) {
+function pursue(replies: readonly object[], args: readonly string[], { cwd, until = ['sh check.sh'] }: GoalRun = {}) {
   const goals = until.flatMap((command) => ['--until', command])
   const all = ['-p', 'Make it pass.', '--script', script(replies), '--allowedTools', 'Write,Edit', ...goals, ...args]
   return run(all, { cwd: cwd ?? project() })
@@ -36,7 +36,7 @@ function pursue(replies: readonly object[], args: readonly string[], { cwd, unti
 
 const resultOf = ({ stdout }: Pick<Ended, 'stdout'>): object => linesOf(stdout).at(-1) ?? {}
 /** Lines without figures, which differ from run to run. */
-const told = ({ stderr }: Pick<Ended, 'stderr'>): readonly string[] =>
+const reportedLines = ({ stderr }: Pick<Ended, 'stderr'>): readonly string[] =>
   stderr
     .trimEnd()
     .split('\n')
@@ -45,7 +45,7 @@ const told = ({ stderr }: Pick<Ended, 'stderr'>): readonly string[] =>
 describe('the goal is met', () => {
   test('when the agent has fixed what is checked: prints a line per round, and the ending', async () => {
     const ended = await pursue([say('I think that it passes.'), ...fix, say('Now it does.')], [])
-    expect({ ...ended, stderr: told(ended) }).toEqual({
+    expect({ ...ended, stderr: reportedLines(ended) }).toEqual({
       status: 0,
       stdout: 'Now it does.\n',
       stderr: [
@@ -76,7 +76,7 @@ describe('the goal is met', () => {
     expect(skipped.status).toBe(0)
     expect(resultOf(skipped)).toMatchObject({ num_turns: 0, result: '', goal: { met: true, heldFromStart: true } })
     const asked = await pursue([say('Nothing to do.')], [], { cwd })
-    expect(told(asked)).toEqual([
+    expect(reportedLines(asked)).toEqual([
       'goal: sh check.sh ✓ (already met)',
       '✓ done · goal met: sh check.sh (already met at the start) · FIGURES',
     ])
@@ -102,7 +102,7 @@ describe('the goal is met', () => {
     ]
     const args = ['--goal', 'All sums are right.', '--allowedTools', 'Bash(sh check.sh)']
     const ended = await pursue(replies, args, { cwd, until: [] })
-    expect({ ...ended, stderr: told(ended) }).toEqual({
+    expect({ ...ended, stderr: reportedLines(ended) }).toEqual({
       status: 0,
       stdout: 'And checked.\n',
       stderr: [
@@ -121,7 +121,7 @@ describe('the goal is met', () => {
     const flaky = 'if [ -e .once ]; then grep -q plus sum.txt; else touch .once; exit 1; fi'
     writeFileSync(join(cwd, 'sum.txt'), 'plus\n')
     const changed = await pursue([...edit, say('Done.')], [], { cwd })
-    expect(told(changed)).toContain('! The agent changed 1 test file: sum.test.js.')
+    expect(reportedLines(changed)).toContain('! The agent changed 1 test file: sum.test.js.')
     const ended = await pursue([say('Done.'), say('Done.')], [], { cwd, until: [flaky] })
     expect(ended.status).toBe(0)
     expect(ended.stderr).toContain('! The check is flaky: ')
@@ -145,7 +145,7 @@ describe('the goal is not met', () => {
     const cwd = project()
     const replies = [write('a.txt', '1'), say('One.'), write('b.txt', '2'), say('Two.'), say('Three.'), say('Four.')]
     const ended = await pursue(replies, ['--until-tries', '2'], { cwd })
-    expect({ ...ended, stderr: told(ended) }).toEqual({
+    expect({ ...ended, stderr: reportedLines(ended) }).toEqual({
       status: 6,
       stdout: 'Three.\n',
       stderr: [
@@ -210,7 +210,7 @@ test('after Ctrl-C during a check: repeats the goal in the resume command', asyn
   one.child.kill('SIGINT')
   const { status, stderr } = await one.ended
   expect(status).toBe(130)
-  expect(told({ stderr })).toEqual([
+  expect(reportedLines({ stderr })).toEqual([
     'goal: touch began; sleep 300: check not finished',
     'halting: aborted_streaming: Interrupted by the user (goal not checked, FIGURES).',
     'Resume: halting -p --resume ID --until "touch began; sleep 300" Continue. --until-timeout 300000ms --protect "*.txt"',
@@ -219,7 +219,7 @@ test('after Ctrl-C during a check: repeats the goal in the resume command', asyn
 
 test('with --verbose: prints a rejected answer before the failed check, and its report below', async () => {
   const ended = await pursue([say('It passes.'), ...fix, say('Now.')], ['--verbose'])
-  expect(told(ended).slice(0, 6)).toEqual([
+  expect(reportedLines(ended).slice(0, 6)).toEqual([
     'goal: sh check.sh ✗ (before the run: 1 failed)',
     '  1 failed',
     expect.stringContaining('This task is done when'),

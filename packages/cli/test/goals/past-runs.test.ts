@@ -83,10 +83,10 @@ test('what-if says where fewer tries would have ended a run, and that more are u
   const id = newId()
   const script = [edit, says('a'), edit, says('b'), edit, says('c')]
   await keep(id, script, { until: [goalOf(failed('1'), failed('2'), failed('three'), failed('IV'))], maxGoalTries: 2 })
-  const told = async (...flags: readonly string[]): Promise<string> => (await run(['what-if', id, ...flags])).stdout
-  expect(await told('--until-tries', '1')).toContain('Would have stopped after 4 turns: goal_unmet (1 of 1).')
-  expect(await told('--until-tries', '2')).toContain('No change: goal_unmet after 6 turns.')
-  expect(await told('--until-tries', '3')).toContain('Unknown: the record ends after 6 turns')
+  const whatIf = async (...flags: readonly string[]): Promise<string> => (await run(['what-if', id, ...flags])).stdout
+  expect(await whatIf('--until-tries', '1')).toContain('Would have stopped after 4 turns: goal_unmet (1 of 1).')
+  expect(await whatIf('--until-tries', '2')).toContain('No change: goal_unmet after 6 turns.')
+  expect(await whatIf('--until-tries', '3')).toContain('Unknown: the record ends after 6 turns')
   const { stderr } = await run(['what-if', id])
   expect(stderr).toContain('--until-tries')
 })

@@ -23,7 +23,7 @@ const sample = join(import.meta.dirname, '../../../analysis/test/foreign/samples
 const fileOf = (id: string): string => join(here(), 'forks', `${id}.jsonl`)
 
 /** A run in an existing session. */
-async function goOn(sessionId: string, prompt: string): Promise<void> {
+async function resumeSession(sessionId: string, prompt: string): Promise<void> {
   const journal = await openJournal({ path: fileOf(sessionId), sessionId, cwd: here(), version: '0' })
   const model = scriptedModel([{ text: 'done', usage: { input_tokens: 500, output_tokens: 10 } }], {
     maxOutputTokens: 100,
@@ -40,9 +40,9 @@ beforeAll(async () => {
   copyFileSync(sessionPath(origin), fileOf(origin))
   const place = (sessionId: string) => ({ path: fileOf(sessionId), sessionId, cwd: here(), version: '0' })
   await forkSession(fileOf(origin), place(fork))
-  await goOn(fork, 'more')
+  await resumeSession(fork, 'more')
   await forkSession(fileOf(fork), place(grandchild))
-  await goOn(grandchild, 'and more')
+  await resumeSession(grandchild, 'and more')
   await forkSession(fileOf(origin), place(untouched))
   copyFileSync(sample, fileOf('polling'))
   await takeOver(await readForeignSession(sample), place(taken))

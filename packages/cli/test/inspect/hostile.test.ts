@@ -51,10 +51,10 @@ test('reports a session with forged records next to the others', async () => {
   const problem = expect.stringContaining(
     `The session ${strange} holds what no version of this program writes: in a record of run 1 (end) terminal.reason must be the reason of an ending, but it is "paid".`,
   ) as string
-  const told = await rows()
-  expect(told).toHaveLength(2)
-  expect(told).toContainEqual(expect.objectContaining({ key: 'good', ending: 'completed', turns: 2 }))
-  expect(told).toContainEqual(expect.objectContaining({ key: 'strange', ending: null, problem }))
+  const listed = await rows()
+  expect(listed).toHaveLength(2)
+  expect(listed).toContainEqual(expect.objectContaining({ key: 'good', ending: 'completed', turns: 2 }))
+  expect(listed).toContainEqual(expect.objectContaining({ key: 'strange', ending: null, problem }))
   for (const args of [
     ['report', folder()],
     ['what-if', folder(), '--max-turns', '1'],

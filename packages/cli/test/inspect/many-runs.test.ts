@@ -9,7 +9,7 @@ import { plainWhyText } from '../../src/inspect/plain-why-text.ts'
 import { says } from '../support/kept-session.ts'
 
 const found = { key: 's', sessionId: 's', path: null, changedAt: null, isLive: false, signature: '' }
-const goOn = { says: 'Continue with:', command: 'halting -p --resume s' }
+const nextStep = { says: 'Continue with:', command: 'halting -p --resume s' }
 
 /** The records of one run of a conversation, with a stage after it and a rewind to before its answer. */
 async function recordsOf(run: number): Promise<readonly StepRecord[]> {
@@ -26,7 +26,7 @@ async function recordsOf(run: number): Promise<readonly StepRecord[]> {
 async function costOf(
   count: number,
   program: 'ours' | 'foreign',
-): Promise<{ readonly reads: number; readonly told: number }> {
+): Promise<{ readonly reads: number; readonly outputSize: number }> {
   let reads = 0
   const counted = (record: StepRecord): StepRecord =>
     new Proxy(record, {
@@ -45,8 +45,8 @@ async function costOf(
     unpriced: runs.map(() => []),
     ...(program === 'foreign' && { foreign }),
   }
-  const view = viewOf(inspectedSession(session, { found, nextStep: goOn, shellArguments: 's', whyText: plainWhyText }))
-  return { reads, told: JSON.stringify(view).length }
+  const view = viewOf(inspectedSession(session, { found, nextStep, shellArguments: 's', whyText: plainWhyText }))
+  return { reads, outputSize: JSON.stringify(view).length }
 }
 
 const foreign: NonNullable<AnySession['foreign']> = {
@@ -62,5 +62,5 @@ const foreign: NonNullable<AnySession['foreign']> = {
 test.each(['ours', 'foreign'] as const)('%s: costs ten times as much for ten times as many runs', async (program) => {
   const [few, many] = [await costOf(30, program), await costOf(300, program)]
   expect(many.reads).toBeLessThan(11 * few.reads)
-  expect(many.told).toBeLessThan(11 * few.told)
+  expect(many.outputSize).toBeLessThan(11 * few.outputSize)
 })

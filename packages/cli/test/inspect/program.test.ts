@@ -17,15 +17,15 @@ afterEach(() => {
 })
 const inspecting = withInspecting()
 
-interface Told {
+interface ListedRow {
   readonly [field: string]: unknown
 }
 
 /** The rows of its list. */
-async function rowsAt(address: string): Promise<readonly Told[]> {
+async function rowsAt(address: string): Promise<readonly ListedRow[]> {
   const text = await (await fetch(new URL('api/sessions', address))).text()
   // One line each.
-  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Told]))
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as ListedRow]))
 }
 
 async function json(address: string, path: string): Promise<unknown> {
@@ -158,13 +158,17 @@ test('stops an export whose session is deleted meanwhile, and prints why', async
 })
 
 test('opens the address with --open, and reports a failure', async () => {
-  const told = join(here(), 'opened')
-  writeFileSync(join(here(), 'xdg-open'), `#!/bin/sh\necho "$1" > '${told}.part' && mv '${told}.part' '${told}'\n`, {
-    mode: 0o755,
-  })
+  const openedFile = join(here(), 'opened')
+  writeFileSync(
+    join(here(), 'xdg-open'),
+    `#!/bin/sh\necho "$1" > '${openedFile}.part' && mv '${openedFile}.part' '${openedFile}'\n`,
+    {
+      mode: 0o755,
+    },
+  )
   const { address } = await inspecting(['--open'], { PATH: `${here()}:${process.env['PATH']}` })
-  await expect.poll(() => statSync(told, { throwIfNoEntry: false })?.size).toBeGreaterThan(0)
-  expect(readFileSync(told, 'utf8')).toBe(`${address}\n`)
+  await expect.poll(() => statSync(openedFile, { throwIfNoEntry: false })?.size).toBeGreaterThan(0)
+  expect(readFileSync(openedFile, 'utf8')).toBe(`${address}\n`)
   rmSync(join(here(), 'xdg-open'))
   const { program } = await inspecting(['--open'], { PATH: here() })
   await program.says('cannot open a browser: ')

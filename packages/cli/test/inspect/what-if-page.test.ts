@@ -34,7 +34,7 @@ function served(): SessionSource {
 }
 
 /** The program's paragraph about one session, on one line. */
-async function toldBy(args: readonly string[]): Promise<string> {
+async function printedBy(args: readonly string[]): Promise<string> {
   const { stdout, stderr, status } = await run(['what-if', ...args])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   return stdout
@@ -57,12 +57,12 @@ describe.skipIf(!isChromiumThere)('what-if on the page (needs chromium)', () => 
   ])('answers $flags like the program', async ({ key, field, written, flags }) => {
     const { page } = await open(served(), { fragment: `#/session/${key}/1/what-if` })
     await page.getByLabel(field, { exact: true }).fill(written)
-    const told = await toldBy([key, ...flags])
+    const printed = await printedBy([key, ...flags])
     const verdict = await page.locator('.what-if-verdict').textContent()
-    expect(told).toContain(verdict)
+    expect(printed).toContain(verdict)
     const figures = await figuresOn(page)
-    expect(figures['Saved']).toBe(/Saves (.*?)\.(?: Loses .*)?$/.exec(told.trim())?.[1])
-    expect(figures['Lost'] ?? 'nothing').toBe(/Loses (.*?)\./.exec(told)?.[1] ?? 'nothing')
+    expect(figures['Saved']).toBe(/Saves (.*?)\.(?: Loses .*)?$/.exec(printed.trim())?.[1])
+    expect(figures['Lost'] ?? 'nothing').toBe(/Loses (.*?)\./.exec(printed)?.[1] ?? 'nothing')
     expect(await page.locator('.what-if-command').textContent()).toContain(` ${flags.join(' ')} `)
   })
 
@@ -86,16 +86,16 @@ describe.skipIf(!isChromiumThere)('what-if on the page (needs chromium)', () => 
     await suggested.waitFor()
     const { stdout } = await run(['what-if', good, circling, '--suggest', '--json'])
     // Its own words.
-    const told = JSON.parse(stdout) as {
+    const printed = JSON.parse(stdout) as {
       readonly suggested: readonly {
         readonly stops: number
         readonly saved: { readonly turns: number; readonly tokens: number }
       }[]
     }
-    expect(told.suggested.length).toBeGreaterThan(0)
+    expect(printed.suggested.length).toBeGreaterThan(0)
     const lines = await suggested.getByRole('listitem').allTextContents()
     expect(lines).toEqual(
-      told.suggested.map(({ stops, saved }) => {
+      printed.suggested.map(({ stops, saved }) => {
         const figures = `stops ${stops} run${stops === 1 ? '' : 's'}, saves ${saved.turns} turns, ${saved.tokens.toLocaleString('en')} tokens`
         return expect.stringContaining(figures) as string
       }),

@@ -22,7 +22,7 @@ const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}
   runProgram(args, { env: { TZ: 'UTC', ...env } })
 
 /** The output of `--json`. */
-async function told(...args: readonly string[]): Promise<Report> {
+async function reportJson(...args: readonly string[]): Promise<Report> {
   const { status, stdout, stderr } = await run(['report', ...args, '--json'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   return JSON.parse(stdout) as Report
@@ -49,7 +49,7 @@ test('fits the terminal, and keeps the figures', async () => {
   const { reportText } = await import('../../src/report/report-text.ts')
   const { columnsOf } = await import('../../src/io/columns.ts')
   const { styleFor } = await import('../../src/io/style.ts')
-  const report = await told(...ofWeek)
+  const report = await reportJson(...ofWeek)
   for (const width of [40, 60, 80, 200]) {
     const text = reportText(report, { width, style: styleFor(false, {}) })
     // In an error message, a path or an ID is one word.
@@ -60,7 +60,7 @@ test('fits the terminal, and keeps the figures', async () => {
 
 describe('the selected sessions and times', () => {
   test('are days of the time zone, and a run counts on the day on which it started', async () => {
-    const { byDay, timeZone } = await told(...ofWeek)
+    const { byDay, timeZone } = await reportJson(...ofWeek)
     expect(timeZone).toBe('UTC')
     expect(byDay.map(({ name, runs }) => [name, runs])).toEqual([
       ['2026-11-16', 2],
@@ -81,7 +81,7 @@ describe('the selected sessions and times', () => {
   })
 
   test('include the last day of --until', async () => {
-    const { sessions, since, until } = await told('--since', '2026-11-17', '--until', '2026-11-17')
+    const { sessions, since, until } = await reportJson('--since', '2026-11-17', '--until', '2026-11-17')
     expect({ sessions, since, until }).toEqual({
       sessions: 2,
       since: '2026-11-17T00:00:00.000Z',
@@ -95,8 +95,8 @@ describe('the selected sessions and times', () => {
     const file = join(folder, 'old.jsonl')
     writeFileSync(file, 'no session\n')
     utimesSync(file, new Date('2026-01-01'), new Date('2026-01-01'))
-    expect((await told(folder, '--since', '2026-11-01')).skipped).toEqual([])
-    expect((await told(folder)).skipped).toEqual([expect.stringContaining('old.jsonl')])
+    expect((await reportJson(folder, '--since', '2026-11-01')).skipped).toEqual([])
+    expect((await reportJson(folder)).skipped).toEqual([expect.stringContaining('old.jsonl')])
   })
 
   test('are those that worked in a folder and below; with --all, those of every folder', async () => {
@@ -105,10 +105,10 @@ describe('the selected sessions and times', () => {
     const [first] = week
     if (first === undefined) throw new Error('the week has a session')
     await keepSession({ ...first, id: '99999999-5b7d-4e9a-8c61-0d2b4f6a7e93', cwd: below }, here())
-    expect((await told('packages')).sessions).toBe(1)
-    expect((await told('.')).sessions).toBe(11)
-    expect((await told(...ofWeek)).sessions).toBe(10)
-    const { byFolder, of } = await told('--all', ...ofWeek)
+    expect((await reportJson('packages')).sessions).toBe(1)
+    expect((await reportJson('.')).sessions).toBe(11)
+    expect((await reportJson(...ofWeek)).sessions).toBe(10)
+    const { byFolder, of } = await reportJson('--all', ...ofWeek)
     expect(of).toBe('of all folders')
     expect(Object.fromEntries(byFolder.map(({ name, sessions }) => [name, sessions]))).toEqual({
       [here()]: 10,
@@ -133,7 +133,7 @@ describe('the selected sessions and times', () => {
 
 describe('the contents', () => {
   test('show how runs ended, and what limits lost', async () => {
-    const { endings, limits } = await told(...ofWeek)
+    const { endings, limits } = await reportJson(...ofWeek)
     expect(endings.map(({ reason, exitCode, runs }) => [reason, exitCode, runs])).toEqual([
       ['completed', 0, 7],
       ['max_turns', 3, 1],
@@ -148,7 +148,7 @@ describe('the contents', () => {
   })
 
   test('show which tools fail, are denied, or are invalid', async () => {
-    const { tools } = await told(...ofWeek)
+    const { tools } = await reportJson(...ofWeek)
     const bash = tools.find(({ tool }) => tool === 'Bash')
     expect(bash).toMatchObject({ denied: 1, invalid: 0 })
     expect(bash?.failed).toBeGreaterThan(5)
@@ -157,7 +157,7 @@ describe('the contents', () => {
   })
 
   test('show refused and repeated requests, outliers and unfinished runs', async () => {
-    const { service, outliers, open, cache } = await told(...ofWeek)
+    const { service, outliers, open, cache } = await reportJson(...ofWeek)
     expect(service).toMatchObject({ retried: 1, failures: [{ kind: 'overloaded', attempts: 2 }] })
     expect(outliers.map(({ session }) => session)).toEqual([week[6]?.id, week[3]?.id])
     expect(open).toMatchObject([{ session: week[9]?.id, heldBy: null }])
@@ -165,7 +165,7 @@ describe('the contents', () => {
   })
 
   test('show the same effect of tighter limits as `halting what-if`', async () => {
-    const { tried } = await told(...ofWeek)
+    const { tried } = await reportJson(...ofWeek)
     const at = tried.find(({ limits }) => limits.maxTurns === 30)
     const { stdout } = await run(['what-if', '--max-turns', '30', '--json'])
     const { answers } = JSON.parse(stdout) as {
@@ -212,15 +212,15 @@ describe('each thing counts once', () => {
     mkdirSync(folder)
     const source = join(folder, 'source.jsonl')
     copyFileSync(sessionPath(one?.id ?? ''), source)
-    const alone = await told(folder)
+    const alone = await reportJson(folder)
     expect(alone.totals.runs).toBe(1)
     await forkSession(source, { path: join(folder, 'fork.jsonl'), sessionId: fork, cwd: here(), version: '0' })
-    const { totals, sessions, byDay } = await told(folder)
+    const { totals, sessions, byDay } = await reportJson(folder)
     expect({ totals, sessions, byDay }).toEqual({ totals: alone.totals, sessions: 1, byDay: alone.byDay })
     // A second copy counts the same.
     const again = { path: join(folder, 'again.jsonl'), sessionId: fork.replace('8f', '9f'), cwd: here(), version: '0' }
     await forkSession(join(folder, 'fork.jsonl'), again)
-    expect((await told(folder)).totals).toEqual(alone.totals)
+    expect((await reportJson(folder)).totals).toEqual(alone.totals)
     const journal = await openJournal(again)
     const start = startRun({ prompt: 'more', sessionId: again.sessionId, transcript: journal.transcript })
     const model = scriptedModel([{ text: 'done', usage: { input_tokens: 5, output_tokens: 1 } }], {
@@ -228,7 +228,7 @@ describe('each thing counts once', () => {
     })
     await streamRun(start, { model, steps: journal.steps() }).result
     await journal.close()
-    const more = await told(folder)
+    const more = await reportJson(folder)
     expect([more.totals.runs, more.totals.tokens]).toEqual([2, alone.totals.tokens + 6])
     expect(more.bySession.find(({ session }) => session === again.sessionId)?.title).toBe(one?.prompt)
   })
@@ -239,7 +239,7 @@ describe('each thing counts once', () => {
     copyFileSync(sessionPath(one?.id ?? ''), join(folder, 'one.jsonl'))
     symlinkSync('.', join(folder, 'here'))
     symlinkSync('one.jsonl', join(folder, 'two.jsonl'))
-    const { totals, skipped } = await told(folder)
+    const { totals, skipped } = await reportJson(folder)
     expect([totals.runs, skipped]).toEqual([1, []])
   })
 
@@ -248,10 +248,10 @@ describe('each thing counts once', () => {
     mkdirSync(folder)
     const other = join(folder, 'other.jsonl')
     copyFileSync(join(import.meta.dirname, '../../../analysis/test/foreign/samples/claude-code-polling.jsonl'), other)
-    const alone = await told(folder)
+    const alone = await reportJson(folder)
     const path = join(folder, 'ours.jsonl')
     await takeOver(await readForeignSession(other), { path, sessionId: fork, cwd: here(), version: '0' })
-    expect((await told(folder)).totals).toEqual(alone.totals)
+    expect((await reportJson(folder)).totals).toEqual(alone.totals)
   })
 })
 
@@ -269,7 +269,7 @@ describe('sessions of other programs, and problems', () => {
   })
 
   test('count like our own; missing prices and unreadable files are named', async () => {
-    const report = await told('mixed')
+    const report = await reportJson('mixed')
     expect(report).toMatchObject({
       sessions: 4,
       programs: { halting: 1, 'claude-code': 2, codex: 1 },

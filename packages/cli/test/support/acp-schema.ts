@@ -95,14 +95,14 @@ export function callProblems(updates: readonly Message[]): readonly string[] {
   for (const update of updates) {
     const id = update['toolCallId']
     if (update['sessionUpdate'] === 'tool_call') {
-      if (status.has(id) && isOpen(status.get(id))) problems.push(`told twice: ${String(id)}`)
+      if (status.has(id) && isOpen(status.get(id))) problems.push(`reported twice: ${String(id)}`)
       status.set(id, update['status'])
     }
     if (update['sessionUpdate'] !== 'tool_call_update') continue
-    if (!status.has(id)) problems.push(`not told: ${String(id)}`)
+    if (!status.has(id)) problems.push(`not reported: ${String(id)}`)
     const next = update['status'] ?? status.get(id)
     if (!isOpen(status.get(id)) && isOpen(next)) problems.push(`began again: ${String(id)}`)
-    if (status.has(id) && !isOpen(status.get(id))) problems.push(`told of after its end: ${String(id)}`)
+    if (status.has(id) && !isOpen(status.get(id))) problems.push(`reported after its end: ${String(id)}`)
     status.set(id, next)
   }
   for (const [id, last] of status) if (isOpen(last)) problems.push(`left ${String(last)}: ${String(id)}`)

@@ -173,7 +173,7 @@ export async function headless(
 
 export interface ShownByEditor {
   /** The stop reason, or `error`. */
-  readonly told: string
+  readonly stopReason: string
   readonly stop: Stop
   /** Messages other than the model's text: notices if the editor supports them, otherwise text. */
   readonly says: string
@@ -201,9 +201,9 @@ export async function inEditor(
   const asked = agent.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text: 'go' }] })
   const answer = await asked.then(
     // True: our own record.
-    ({ stopReason, _meta }) => ({ told: stopReason as string, stop: _meta?.['halting/stop'] as Stop }),
+    ({ stopReason, _meta }) => ({ stopReason: stopReason as string, stop: _meta?.['halting/stop'] as Stop }),
     // True: the library rejects with this.
-    ({ data }: { readonly data: { readonly stop: Stop } }) => ({ told: 'error', stop: data.stop }),
+    ({ data }: { readonly data: { readonly stop: Stop } }) => ({ stopReason: 'error', stop: data.stop }),
   )
   const says = notices
     ? updates('notice')

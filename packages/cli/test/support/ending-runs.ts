@@ -209,11 +209,11 @@ export function partsOf({ replies, options, model }: EndingRun): {
 export function watch({ meanwhile }: EndingRun, around: Around): void {
   around.session.listen((event) => {
     if (event.type !== 'loop') return
-    const { event: told } = event
-    if (told.type === 'retry') void around.clock.advance(told.delayMs)
+    const { event: runEvent } = event
+    if (runEvent.type === 'retry') void around.clock.advance(runEvent.delayMs)
     const waitsNow =
-      told.type === 'tool_start' ||
-      (told.type === 'model_update' && told.update.type === 'text_delta' && told.update.text === waits)
+      runEvent.type === 'tool_start' ||
+      (runEvent.type === 'model_update' && runEvent.update.type === 'text_delta' && runEvent.update.text === waits)
     // When all of them have been emitted.
     if (waitsNow && meanwhile !== undefined) setImmediate(() => meanwhile(around))
   })

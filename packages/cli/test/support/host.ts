@@ -118,7 +118,7 @@ export async function host(replies: readonly unknown[], options: HostOptions = {
       const id = `r${++asked}`
       send({ type: 'control_request', request_id: id, request: { subtype, ...fields } })
       const { response } = await find(
-        ({ type, response: told }) => type === 'control_response' && idOf(told) === id,
+        ({ type, response: answered }) => type === 'control_response' && idOf(answered) === id,
         () => 0,
       )
       // True: the shape of an answer; tests check the rest.

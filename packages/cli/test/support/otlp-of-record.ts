@@ -44,7 +44,7 @@ class Reader {
 
   run({ scope, agent, depth }: { readonly scope: string; readonly agent: string; readonly depth: number }): SpanNode {
     const ending = this.#ending(scope)
-    const laps = this.#records.flatMap((record) =>
+    const iterations = this.#records.flatMap((record) =>
       record.type === 'lap' && record.lap.scope === scope ? [record.lap] : [],
     )
     const requests = this.#requests.filter((request) => request.scope === scope)
@@ -69,10 +69,13 @@ class Reader {
         'halting.tool_calls': BigInt(ending.toolCalls),
       },
       events: [
-        ...laps.map(({ transition }) => ({ name: 'halting.lap', attributes: { 'halting.transition': transition } })),
+        ...iterations.map(({ transition }) => ({
+          name: 'halting.lap',
+          attributes: { 'halting.transition': transition },
+        })),
         { name: 'halting.ending', attributes: ending.terminal },
       ],
-      children: requests.map((request, index) => this.#turn(request, index + 1, laps[index]?.transition)),
+      children: requests.map((request, index) => this.#turn(request, index + 1, iterations[index]?.transition)),
     }
   }
 

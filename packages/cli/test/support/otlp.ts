@@ -111,11 +111,11 @@ export function decoded({ path, headers, body }: Received): JsonObject {
   const message = type.fromObject(idsAs(base64Of, sent))
   const wrong = type.verify(message)
   if (wrong !== null) throw new Error(`${path}: ${wrong}`)
-  const told = idsAs(hexOf, type.toObject(message, oneForm))
-  const known = new Set(namesIn(told))
+  const fields = idsAs(hexOf, type.toObject(message, oneForm))
+  const known = new Set(namesIn(fields))
   const unknown = namesIn(sent).filter((name) => !known.has(name))
   if (unknown.length > 0) throw new Error(`${path}: the definitions have no ${unknown.join(', ')}`)
-  return told
+  return fields
 }
 
 const hexOf = (base64: string): string => Buffer.from(base64, 'base64').toString('hex')

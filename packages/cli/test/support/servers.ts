@@ -21,7 +21,7 @@ export const given = (servers: object): string => JSON.stringify({ mcpServers: s
 
 type Line = Readonly<Record<string, unknown>>
 
-interface Told {
+interface ProjectRun {
   readonly status: Ended['status']
   readonly stderr: string
   readonly init: Line
@@ -33,11 +33,11 @@ interface ServersProject {
   /** The folder of the project: a new one for each test. */
   readonly folder: () => string
   /** A run of the program in the project, as lines. */
-  readonly told: (
+  readonly runInProject: (
     args: readonly string[],
     replies: readonly unknown[],
     env?: Readonly<Record<string, string>>,
-  ) => Promise<Told>
+  ) => Promise<ProjectRun>
 }
 
 interface TestFolders {
@@ -79,7 +79,7 @@ export function projectWithServers(): ServersProject {
   const place = foldersOfTest()
   return {
     folder: () => place.project,
-    async told(args, replies, env = {}) {
+    async runInProject(args, replies, env = {}) {
       const { status, stdout, stderr } = await run(
         ['--verbose', '--output-format', 'stream-json', '--script', script(replies), ...args],
         { cwd: place.project, env: { HALTING_CONFIG_DIR: place.config, HALTING_MCP_WAIT_MS: '60000', ...env } },
@@ -89,7 +89,7 @@ export function projectWithServers(): ServersProject {
       const results = lines.flatMap(({ type, message }) => {
         if (type !== 'user') return []
         // True: a host reads this of a user message in a run: results of tools.
-        const { content } = message as { readonly content: Told['results'] }
+        const { content } = message as { readonly content: ProjectRun['results'] }
         return Array.isArray(content) ? content : []
       })
       return { status, stderr, init, results, lines }

@@ -116,7 +116,7 @@ describe('medians and ratios', () => {
 describe('areas under curves', () => {
   const row = (score: number, failed: boolean, index: number): Scored => ({ score, failed, cluster: `${index}` })
 
-  it('are 1 where every failure scores higher, 0 where lower, and 0.5 for equal scores', () => {
+  it('are 1 if every failure scores higher, 0 if lower, and 0.5 for equal scores', () => {
     expect(
       areaOf(
         [1, 2, 3, 4].map((score, index) => row(score, score > 2, index)),

@@ -61,8 +61,8 @@ describe('halting -p', () => {
     expect(ended.stderr).toBe(
       `${asked}\n! Not checked: 1 file changed +4 −0, and no check has passed since. Check with: npm test\n`,
     )
-    const told = resultOf(await world().run([write, answer, refuses], ...json))
-    expect(told).toMatchObject({
+    const result = resultOf(await world().run([write, answer, refuses], ...json))
+    expect(result).toMatchObject({
       result: 'It is written.',
       verified: false,
       is_error: false,

@@ -14,9 +14,9 @@ const change: FileWork = { changedLines: 4 }
 const passing: FileWork = { check: { command: 'npm test', passed: true } }
 const asking: RunOptions['verification'] = { mode: 'ask', checks: () => ['npm test'] }
 
-type Said = FileWork | string | { readonly text: string; readonly work: FileWork }
+type ModelAction = FileWork | string | { readonly text: string; readonly work: FileWork }
 
-interface Given {
+interface ReportOptions {
   readonly verification?: RunOptions['verification']
   readonly isTerminal?: boolean
   readonly flags?: Flags
@@ -24,7 +24,7 @@ interface Given {
 }
 
 /** The output for a run whose model does these. */
-async function printed(said: readonly Said[], given: Given = {}) {
+async function printed(said: readonly ModelAction[], given: ReportOptions = {}) {
   const { verification = { mode: 'tell' }, isTerminal = false, flags = {}, saysUnchecked = false } = given
   const works = said.flatMap((each) => (typeof each === 'string' ? [] : 'work' in each ? [each.work] : [each]))
   const program = programInMemory({ cwd: '/work', env: {}, isTerminal })
@@ -78,7 +78,7 @@ describe('the end', () => {
     expect(await printed([change, 'Done.'])).toEqual({ exitCode: 0, out: 'Done.\n', err: `${unchecked}\n` })
   })
 
-  test.each<[string, readonly Said[], Given]>([
+  test.each<[string, readonly ModelAction[], ReportOptions]>([
     ['a check passed', [change, passing, 'Done.'], {}],
     ['nothing changed', ['Hello.'], {}],
     ['--quiet', [change, 'Done.'], { flags: { quiet: true } }],

@@ -81,7 +81,7 @@ test('sends a host its result at once with the retry time if it does not wait', 
 
 test('works with the official SDK, which passes wait messages on and ends a wait by setting a model', async () => {
   let seen = 0
-  const told = await asking('go', [limited, { content: 'From another.' }], {
+  const talked = await asking('go', [limited, { content: 'From another.' }], {
     options: { extraArgs: { 'wait-for-limits': '8h' } },
     during: async (message, query) => {
       if (!JSON.stringify(message).includes('"subtype":"service_wait"')) return
@@ -89,6 +89,6 @@ test('works with the official SDK, which passes wait messages on and ends a wait
       if (seen === 1) await query.setModel('claude-haiku-4-5')
     },
   })
-  expect([seen, answerOf(told), told.thrown]).toEqual([2, 'From another.', undefined])
-  expect(told.requests.map(({ body }) => body['model'])).toEqual(['claude-sonnet-5-5', 'claude-haiku-4-5'])
+  expect([seen, answerOf(talked), talked.thrown]).toEqual([2, 'From another.', undefined])
+  expect(talked.requests.map(({ body }) => body['model'])).toEqual(['claude-sonnet-5-5', 'claude-haiku-4-5'])
 })
