@@ -23,7 +23,7 @@ export type HelpfulBounds = {
 }
 
 /** A bound that exceeds the likely figure by more than this factor says nothing about a run. */
-const mostTimesLikely = 1_000
+const maxLikelyFactor = 1_000
 
 /** What is known about the run in addition to its certificate. */
 interface CheckedRun {
@@ -38,7 +38,7 @@ export function helpfulBounds(bounds: Certificate, run: CheckedRun): HelpfulBoun
   const of = (name: BoundName, bound: Bound): HelpfulBound => {
     if (!bound.bounded) return { ...bound, ...flagsToAdd(name, bounds, run) }
     const likely = likelyFigure(name, bounds, run)
-    const useful = isDirectLimit(name, bound.value, run) || bound.value <= mostTimesLikely * likely
+    const useful = isDirectLimit(name, bound.value, run) || bound.value <= maxLikelyFactor * likely
     const isDefault = run.defaults.some((limit) => bound.because.split(/\W/, 1)[0] === limit)
     return { ...bound, useful, ...(!useful && flagsToAdd(name, bounds, run)), ...(isDefault && { default: true }) }
   }

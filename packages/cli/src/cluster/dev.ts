@@ -204,7 +204,7 @@ export async function watchFullDisk({
   engine,
   folder,
   signal,
-  report: report,
+  report,
   freeBytes = freeBytesOf,
   intervalMs: betweenMs = checkIntervalMs,
 }: FullDiskOptions): Promise<void> {

@@ -8,7 +8,7 @@ import { told } from '../io/figures.ts'
 import { readPiped } from '../io/stdin.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
-import { limitsIn } from '../flags/limit-flags.ts'
+import { limitsFromFlags } from '../flags/limit-flags.ts'
 import { UsageError } from '../usage-error.ts'
 import { openRemoteSession, type RemoteSession } from './remote-session.ts'
 import { requestedRun } from './requested-run.ts'
@@ -107,7 +107,7 @@ interface PromptToSend {
 /** Without a prompt, resumes the session; a run that is already active is only followed. */
 function sendPrompt({ session, isWorking }: RemoteSession, { flags, content, messageId }: PromptToSend): void {
   if (messageId !== undefined) session.prompt(content, { id: messageId })
-  else if (!isWorking) session.resume(limitsIn(flags))
+  else if (!isWorking) session.resume(limitsFromFlags(flags))
 }
 
 function noPrompt(): UsageError {

@@ -4,7 +4,7 @@ import type { Session } from '@halting/core/session'
 import type { ClusterClient } from '@halting/restate/client'
 import type { FlagName, Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
-import { limitsIn } from '../flags/limit-flags.ts'
+import { limitsFromFlags } from '../flags/limit-flags.ts'
 import { UsageError } from '../usage-error.ts'
 import { clusterAnswer, clusterClient, unknownSessionError } from './cluster-client.ts'
 import { openingFromFlags } from './session-opening.ts'
@@ -83,7 +83,7 @@ export async function openRemoteSession(
     ...(status.runId !== undefined && { runId: status.runId }),
   })
   // An existing session keeps its limits; those of these flags are set in it.
-  const limits = limitsIn(flags)
+  const limits = limitsFromFlags(flags)
   const { model } = flags
   if (!isNew && (model !== undefined || Object.keys(limits).length > 0))
     session.set({ limits, ...(model !== undefined && { model }) })

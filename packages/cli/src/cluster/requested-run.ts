@@ -17,10 +17,8 @@ export interface RequestedRunOptions {
  * not emitted. O2: a failure is emitted only if no run took the message, since another worker retries failed work. O3:
  * later runs are neither emitted nor waited for.
  */
-export function requestedRun(
-  session: Session,
-  { messageId, onQuestion, onLimit, onNote }: RequestedRunOptions,
-): RunSession {
+export function requestedRun(session: Session, options: RequestedRunOptions): RunSession {
+  const { messageId, onQuestion, onLimit, onNote } = options
   const reported = new Set<string>()
   const listeners = new Set<(event: SessionEvent) => void>()
   let isTaken = messageId === undefined

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@halting/core'
 import { longestWaitForLimitsMs, mostGoalTries } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
-import { limitFlags, limitsIn } from '../flags/limit-flags.ts'
+import { limitFlags, limitsFromFlags } from '../flags/limit-flags.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** Options of a new session. They can only narrow the limits of the worker. */
@@ -35,7 +35,7 @@ const openingLimits = { ...sameNames, maxTokens: maxTokensFlag } as const
 /** The options of a new session that the flags set. */
 export function openingFromFlags(flags: Flags): SessionOpening {
   const { model, tenant, onLimit, pauseFor, waitForLimits } = flags
-  const { maxTotalTokens, maxRunUsd, ...others } = limitsIn(flags)
+  const { maxTotalTokens, maxRunUsd, ...others } = limitsFromFlags(flags)
   return {
     ...others,
     // `Infinity` removes a default, and openings have no default.

@@ -61,13 +61,13 @@ const ranks: { readonly [state in ListedState]: number } = { paused: 0, waiting:
 export async function readSessionPage(flags: Admin, request: PageRequest): Promise<SessionPage> {
   const { origin } = new URL(adminAddress(flags))
   const rows = (await queryEngine(flags, pageQuery(request))).map((row) => parseRow(row, origin))
-  const shown = rows.slice(0, request.limit)
-  const last = rows.length > request.limit ? shown.at(-1) : undefined
-  const sessions = shown.map(({ session }) => session)
+  const pageRows = rows.slice(0, request.limit)
+  const last = rows.length > request.limit ? pageRows.at(-1) : undefined
+  const sessions = pageRows.map(({ session }) => session)
   // Sessions that are set aside have paused work.
   const isAnyPaused = sessions.some(({ state }) => state === 'paused')
   const setAside = isAnyPaused ? await reasonsSetAside(flags) : new Map<string, string>()
-  const retrying = shown.filter(({ isRetrying: isTried }) => isTried).map(({ session }) => session.sessionId)
+  const retrying = pageRows.filter(({ isRetrying: isTried }) => isTried).map(({ session }) => session.sessionId)
   const trouble = await readSessionTrouble(flags, retrying)
   return {
     sessions: sessions.map((session) => {
@@ -80,7 +80,7 @@ export async function readSessionPage(flags: Admin, request: PageRequest): Promi
       }
     }),
     partitions: new Map(
-      shown.flatMap(({ session, partition }) => (partition === null ? [] : [[session.sessionId, partition]])),
+      pageRows.flatMap(({ session, partition }) => (partition === null ? [] : [[session.sessionId, partition]])),
     ),
     total: rows[0]?.total ?? 0,
     ...(last !== undefined && { nextCursor: cursorAfter(last) }),
@@ -88,13 +88,13 @@ export async function readSessionPage(flags: Admin, request: PageRequest): Promi
 }
 
 /** Page size for reading all sessions. */
-const largePage = 1_000
+const largePageSize = 1_000
 
 /** Reads all sessions of a cluster, page by page. @throws UsageError */
 export async function* readAllSessions(flags: Admin): AsyncGenerator<ListedSession, void, undefined> {
   let cursor: string | undefined
   do {
-    const page = await readSessionPage(flags, { limit: largePage, ...(cursor !== undefined && { cursor }) })
+    const page = await readSessionPage(flags, { limit: largePageSize, ...(cursor !== undefined && { cursor }) })
     yield* page.sessions
     cursor = page.nextCursor
   } while (cursor !== undefined)
@@ -187,9 +187,9 @@ function cursorCondition(cursor: string): string {
 
 function parseCursor(cursor: string): readonly [rank: number, changed: number, key: string] {
   try {
-    const given: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
-    if (Array.isArray(given)) {
-      const [rank, changed, key]: readonly unknown[] = given
+    const position: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    if (Array.isArray(position)) {
+      const [rank, changed, key]: readonly unknown[] = position
       if (isInteger(rank) && isInteger(changed) && typeof key === 'string') return [rank, changed, key]
     }
   } catch {

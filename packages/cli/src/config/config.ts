@@ -24,8 +24,8 @@ export async function config(flags: Flags, program: Program): Promise<number> {
   } catch (thrown) {
     // Invalid JSON and unreadable files are reported as problems, too.
     if (!(thrown instanceof ConfigurationError)) throw thrown
-    const given = thrown instanceof SettingsError ? thrown.problems : [thrown.message]
-    const problems = given.map((problem) => oneLine(problem, Infinity))
+    const messages = thrown instanceof SettingsError ? thrown.problems : [thrown.message]
+    const problems = messages.map((problem) => oneLine(problem, Infinity))
     output.out(
       wantsJson(flags)
         ? `${JSON.stringify({ problems })}\n`

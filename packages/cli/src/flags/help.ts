@@ -154,8 +154,16 @@ function pageHead({ usage, about, examples }: Omit<CommandHelp, 'summary'>, widt
     const lines = hanging(`${at === 0 ? 'Usage: ' : '       '}halting ${joined}`, 11, width)
     return lines.map((line) => line.replaceAll('\u00A0', ' '))
   })
-  const shown = examples.flatMap((example) => hanging(`  ${example}`, 6, width))
-  return [...calls, '', wrapped(about, width), '', `Example${shown.length > 1 ? 's' : ''}:`, ...shown, ''].join('\n')
+  const exampleLines = examples.flatMap((example) => hanging(`  ${example}`, 6, width))
+  return [
+    ...calls,
+    '',
+    wrapped(about, width),
+    '',
+    `Example${exampleLines.length > 1 ? 's' : ''}:`,
+    ...exampleLines,
+    '',
+  ].join('\n')
 }
 
 /** Names of the flags of runs that affect a command; `halting help flags` describes them. */

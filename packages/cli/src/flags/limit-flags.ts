@@ -27,7 +27,7 @@ export const limitFlags: {
 export const limitNames = Object.keys(limitFlags) as readonly LimitName[]
 
 /** The limits that the flags set, by the names of a session's limits. */
-export function limitsIn(flags: Flags): { readonly [name in LimitName]?: number } {
+export function limitsFromFlags(flags: Flags): { readonly [name in LimitName]?: number } {
   const { maxTurns, maxBudgetUsd, maxRunUsd, maxTokens, maxDuration, maxToolCalls, untilTries } = flags
   return {
     ...(maxTurns !== undefined && { maxTurns }),

@@ -4,12 +4,12 @@ import type { RunLimitDefault, WaitDefault } from '@halting/agent/session-settin
  * Default limit of one run in US dollars. A typical task costs cents to a few dollars, and a run that repeats itself
  * costs more with each turn. The limit ends the latter, and few of the former.
  */
-const usualRunUsd = 10
+const defaultRunUsd = 10
 
 /** Default of `halting -p`. Programs that drive a session set their own limits. */
-export const runLimitOfPrint: RunLimitDefault = { maxRunUsd: usualRunUsd, from: 'the default of -p' }
+export const runLimitOfPrint: RunLimitDefault = { maxRunUsd: defaultRunUsd, from: 'the default of -p' }
 /** Default of the interactive program. */
-export const runLimitOfTerminal: RunLimitDefault = { maxRunUsd: usualRunUsd, from: 'the default of halting' }
+export const runLimitOfTerminal: RunLimitDefault = { maxRunUsd: defaultRunUsd, from: 'the default of halting' }
 
 /** Default wait for services where a user sees the wait and can cancel it: as long as a service asks for, up to a day. */
 export const waitOfPeople: WaitDefault = {

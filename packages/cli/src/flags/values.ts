@@ -61,7 +61,7 @@ export function portNumber(given: string): Reading<number> {
 }
 
 /** The address of a service, without a trailing slash. */
-export function address(given: string): Reading<string> {
+export function urlAddress(given: string): Reading<string> {
   const url = URL.canParse(given) ? new URL(given) : undefined
   return url !== undefined && /^https?:$/.test(url.protocol)
     ? { value: given.replace(/\/+$/, '') }
@@ -169,11 +169,11 @@ export function durationOrNone(given: string): Reading<number> {
 }
 
 /** Maximum number of rounds of a loop. */
-export const mostRounds = 1_000_000
+export const maxRounds = 1_000_000
 
 /** Parses the number of rounds of a loop. */
 export function loopRounds(given: string): Reading<number> {
-  return wholeNumberUpTo(mostRounds, given)
+  return wholeNumberUpTo(maxRounds, given)
 }
 
 /** Parses the maximum wait for services into milliseconds; `none` is 0. */

@@ -30,11 +30,11 @@ export async function grade(flags: Flags, words: readonly string[], program: Pro
     hadGrade = readGrades(whose(program)).of(sessionId, runId) !== undefined
     await noteGrade(whose(program), { sessionId, runId, grade: request.grade })
   }
-  const told = listGrades(session, path, program)
-  const shown = flags.run === undefined ? told : { ...told, runs: told.runs.slice(index, index + 1) }
+  const allGrades = listGrades(session, path, program)
+  const grades = flags.run === undefined ? allGrades : { ...allGrades, runs: allGrades.runs.slice(index, index + 1) }
   const { output } = program
-  if (wantsJson(flags)) output.out(`${JSON.stringify(shown)}\n`)
-  else if (request.grade === undefined) output.out(gradesText(shown, output.width))
+  if (wantsJson(flags)) output.out(`${JSON.stringify(grades)}\n`)
+  else if (request.grade === undefined) output.out(gradesText(grades, output.width))
   else output.out(`${confirmationText(request.grade, hadGrade, `run ${index + 1} of session ${session.sessionId}`)}\n`)
   return 0
 }
@@ -50,8 +50,8 @@ function parseWords(words: readonly string[]): GradeRequest {
   if (first === undefined) return {}
   const alone = gradeWords.find((word) => word === first)
   if (second === undefined) return alone === undefined ? { session: first } : { grade: alone }
-  const given = gradeWords.find((word) => word === second)
-  if (given !== undefined) return { session: first, grade: given }
+  const secondGrade = gradeWords.find((word) => word === second)
+  if (secondGrade !== undefined) return { session: first, grade: secondGrade }
   const meant = nearest(second.toLowerCase(), gradeWords)
   throw new UsageError(
     `"${oneLine(second, 40)}" is not a grade.${meant === undefined ? '' : ` Did you mean ${meant}?`} Grades: ${gradeWords.join(', ')}.`,

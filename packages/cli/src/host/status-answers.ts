@@ -2,7 +2,7 @@ import type { LimitsChange } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { captured } from '../io/captured.ts'
 import type { Program } from '../program.ts'
-import { limitNames, limitsIn } from '../flags/limit-flags.ts'
+import { limitNames, limitsFromFlags } from '../flags/limit-flags.ts'
 import { readGoal } from '../frontends/goal-argument.ts'
 import { goalRows } from '../frontends/goal-words.ts'
 import { limitsToSet, readLimits } from '../frontends/limits-argument.ts'
@@ -97,7 +97,7 @@ function checkGoalsOfStart({ snapshot }: Opened['session'], { goal }: Flags): vo
  * @throws UsageError
  */
 function checkCeilings(change: LimitsChange, flags: Flags): void {
-  const ceilings = limitsIn(flags)
+  const ceilings = limitsFromFlags(flags)
   for (const name of limitNames) {
     const [wanted, ceiling] = [change[name], ceilings[name]]
     if (wanted === undefined || ceiling === undefined || ceiling === Infinity || (wanted !== null && wanted <= ceiling))

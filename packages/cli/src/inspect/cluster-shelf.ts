@@ -22,8 +22,8 @@ import { inspectedSession } from '@halting/analysis/sessions'
 import { plainWhyText } from './plain-why-text.ts'
 
 /** Number of sessions on the first page, and on each further page. */
-const firstPage = 200
-const furtherPage = 500
+const firstPageSize = 200
+const furtherPageSize = 500
 /** Maximum number of listed sessions; older ones are dropped from the list. */
 const maxListed = 5_000
 /** Number of sessions whose records are cached, so that only new records are read. */
@@ -48,7 +48,7 @@ export class ClusterShelf implements Shelf<ListedEntry> {
   readonly #program: Program
   readonly #grading: ReturnType<typeof watchedGradingSources>
   #listed: ReadonlyMap<string, ListedSession> = new Map()
-  #wanted = firstPage
+  #wanted = firstPageSize
   #total = 0
   readonly #partitions: Partitions = new Map()
   /** By session, in the order in which they were last read. */
@@ -77,7 +77,7 @@ export class ClusterShelf implements Shelf<ListedEntry> {
   }
 
   more(): Promise<void> {
-    this.#wanted = Math.min(maxListed, this.#listed.size + furtherPage)
+    this.#wanted = Math.min(maxListed, this.#listed.size + furtherPageSize)
     return Promise.resolve()
   }
 

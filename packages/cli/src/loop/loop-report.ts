@@ -141,8 +141,8 @@ class TextLoopReport implements LoopReport {
   #print(text: string): void {
     const { output, flags, style } = this.#context.report
     if (flags.quiet === true) return
-    const shown = output.isTerminal.stderr ? wrapped(text, output.width) : text
-    output.err(`${style.dim(shown)}\n`)
+    const line = output.isTerminal.stderr ? wrapped(text, output.width) : text
+    output.err(`${style.dim(line)}\n`)
   }
 
   end(end: LoopEnd, rounds: readonly LoopRound[], continueWith: string): void {

@@ -25,7 +25,7 @@ export function continuesLoop(stored: StoredLoop | undefined, prompt: string): s
 }
 
 /** The terms of a loop: those on record, overridden by flags. @throws UsageError if the prompt or the interval is missing */
-export function termsOf(flags: Flags, prompt: string, stored: StoredLoop | undefined): LoopTerms {
+export function loopTerms(flags: Flags, prompt: string, stored: StoredLoop | undefined): LoopTerms {
   if (flags.inputFormat === 'stream-json')
     throw new UsageError('--input-format stream-json is for hosts, which send each prompt themselves. Remove it.')
   const before = stored?.terms
@@ -61,13 +61,13 @@ function noPrompt({ resume, continue: isNewest }: Flags): string {
 }
 
 /** The flags of this call, extended by the recorded terms. */
-export function flagsWith(flags: Flags, terms: LoopTerms): Flags {
+export function flagsWithTerms(flags: Flags, terms: LoopTerms): Flags {
   const own = Object.fromEntries(recorded.flatMap((name) => (terms[name] === undefined ? [] : [[name, terms[name]]])))
   return { ...flags, ...own }
 }
 
 /** @throws UsageError for a loop without a bound */
-export function checkBound(
+export function requireBound(
   { rounds, forMs }: LoopTerms,
   { limits, goal }: Pick<SessionSnapshot, 'limits' | 'goal'>,
 ): void {

@@ -31,7 +31,7 @@ import { styleFor } from '../io/style.ts'
 import { refusePause } from '../flags/flag-conflicts.ts'
 import type { Program } from '../program.ts'
 import { createLoopReport, type LoopReport } from './loop-report.ts'
-import { checkBound, continuesLoop, flagsWith, recordedFlags, termsOf } from './loop-terms.ts'
+import { requireBound, continuesLoop, flagsWithTerms, recordedFlags, loopTerms } from './loop-terms.ts'
 
 /** `halting loop`: repeats a prompt in one session until a bound, a goal or an ending stops it. Returns the exit code. */
 export async function loop(given: Flags, words: readonly string[], program: Program): Promise<number> {
@@ -46,10 +46,10 @@ export async function loop(given: Flags, words: readonly string[], program: Prog
   const piped = stored === undefined ? await readPiped(program.stdin, program.output, hasPrompt) : ''
   const prompt = [promptArgument, piped].filter((part) => part.trim() !== '').join('\n\n')
   const before = continuesLoop(stored, prompt) ? stored : undefined
-  const terms = termsOf(flags, prompt, before)
+  const terms = loopTerms(flags, prompt, before)
   let interruption: Interruption | undefined
   try {
-    const live = await openLiveSession(flagsWith(flags, terms), program, {
+    const live = await openLiveSession(flagsWithTerms(flags, terms), program, {
       answersQuestions: false,
       confinesEdits: true,
       isOneShot: true,
@@ -61,7 +61,7 @@ export async function loop(given: Flags, words: readonly string[], program: Prog
     })
     interruption ??= watchInterruption(program.output)
     try {
-      checkBound(terms, live.session.snapshot)
+      requireBound(terms, live.session.snapshot)
       const { until = live.run.settings.until } = terms
       const record: StoredLoop = {
         id: before?.id ?? newLoopId(),

@@ -61,9 +61,9 @@ export function readMcpArguments(argv: readonly string[]): McpArguments {
 function readFlag(argument: string, rest: string[], found: FoundFlags): void {
   const [, flag = argument, inline] = /^(--[^=]+)=(.*)$/s.exec(argument) ?? []
   const value = (): string => {
-    const given = inline ?? rest.shift()
-    if (given === undefined) throw new UsageError(`${flag} needs a value.`)
-    return given
+    const text = inline ?? rest.shift()
+    if (text === undefined) throw new UsageError(`${flag} needs a value.`)
+    return text
   }
   switch (flag) {
     case '-s':

@@ -50,8 +50,8 @@ const stepNames: Readonly<Record<string, string>> = {
 function lineOf({ atMs, what, text }: ReplayLine, width: number): string {
   const moment = (atMs === null ? '' : elapsed(atMs)).padStart(10)
   const step = Object.hasOwn(stepNames, what) ? stepNames[what] : `${what}:`
-  const shown = what === 'lap' ? iterationLine(text) : text
-  return `${moment}  ${oneLine(`${step} ${shown}`, width - moment.length - 2)}`
+  const description = what === 'lap' ? iterationLine(text) : text
+  return `${moment}  ${oneLine(`${step} ${description}`, width - moment.length - 2)}`
 }
 
 /** Describes an iteration such as `next_turn (agent:1)`. */

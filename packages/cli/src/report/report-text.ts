@@ -117,11 +117,11 @@ function breakdownLines(report: Report, { by, width, style }: ReportLayout): rea
 function goalLines(report: Report, by: Breakdown | undefined, width: number, style: Style): readonly string[] {
   return goalTables(report, by).flatMap(([name, rows]) => {
     const most = by === undefined ? maxRows : Infinity
-    const shown = name === 'day' && by === undefined ? rows.slice(-maxDays) : rows.slice(0, most)
-    const cells = shown.map((row) => [row.name === '' ? 'not known' : row.name, ...goalCells(row)])
+    const shownRows = name === 'day' && by === undefined ? rows.slice(-maxDays) : rows.slice(0, most)
+    const cells = shownRows.map((row) => [row.name === '' ? 'not known' : row.name, ...goalCells(row)])
     return [
       ...tableLines([`by ${name}`, ...goalHead], cells, width, style),
-      ...moreRowsLine(rows.length - shown.length, `more ${name}`, by === undefined),
+      ...moreRowsLine(rows.length - shownRows.length, `more ${name}`, by === undefined),
     ]
   })
 }
@@ -171,16 +171,16 @@ function toolLines({ tools }: Report, width: number, style: Style): readonly str
   const called = tools.filter(({ calls }) => calls > 0)
   const troubled = called.filter(({ failed, denied, invalid, cut }) => failed + denied + invalid + cut > 0)
   // Tools with failures come before tools that are only used often.
-  const shown = [...new Set([...called.slice(0, maxRows), ...troubled])].slice(0, 2 * maxRows)
-  if (shown.length === 0) return []
-  const rows = shown.map(({ tool, calls, failed, denied, invalid, cut, ms, ...cost }) => [
+  const shownRows = [...new Set([...called.slice(0, maxRows), ...troubled])].slice(0, 2 * maxRows)
+  if (shownRows.length === 0) return []
+  const rows = shownRows.map(({ tool, calls, failed, denied, invalid, cut, ms, ...cost }) => [
     tool ?? '',
     counted(calls),
     ...[failed, denied, invalid, cut].map((count) => (count === 0 ? '' : counted(count))),
     elapsed(ms),
     costText(cost),
   ])
-  const left = called.length - shown.length
+  const left = called.length - shownRows.length
   return [
     ...tableLines(['', 'calls', 'failed', 'denied', 'invalid', 'cut', 'time', 'cost'], rows, width, style),
     ...(left > 0 ? [`  and ${many(left, 'more tool')}; --json lists all`] : []),

@@ -89,14 +89,14 @@ export async function printResumableSessions(program: Program): Promise<number> 
 
 /** @throws UsageError for a flag that only applies to clusters */
 function refuseWithoutCluster({ limit, cursor, state, olderThan, tenant }: Flags): void {
-  const given = {
+  const clusterFlags = {
     '--limit': limit,
     '--cursor': cursor,
     '--state': state,
     '--older-than': olderThan,
     '--tenant': tenant,
   }
-  const [flag] = Object.entries(given).find(([, value]) => value !== undefined) ?? []
+  const [flag] = Object.entries(clusterFlags).find(([, value]) => value !== undefined) ?? []
   if (flag !== undefined) throw new UsageError(`${flag} needs --cluster URL: it is about sessions of a cluster.`)
 }
 

@@ -188,8 +188,8 @@ function ownInstructions(agent: string, path: string): readonly AgentFinding[] {
 
 function serverTexts(names: readonly string[]): readonly string[] {
   if (names.length === 0) return []
-  const shown = names.slice(0, 5).join(', ')
-  return [`MCP servers ${shown}${names.length > 5 ? ' …' : ''}: not imported; use halting mcp add`]
+  const firstNames = names.slice(0, 5).join(', ')
+  return [`MCP servers ${firstNames}${names.length > 5 ? ' …' : ''}: not imported; use halting mcp add`]
 }
 
 function namesBelow({ tables }: TomlTexts, table: string): readonly string[] {

@@ -70,10 +70,10 @@ function localRow({ title, address, probed, variable }: LocalFinding): readonly 
 
 /** The choices as a numbered list. */
 export function choicesText(choices: readonly ModelChoice[]): string {
-  const shown = choices.slice(0, 30)
-  const width = Math.max(...shown.map(({ model }) => model.length))
-  const left = choices.length - shown.length
-  return `\n${shown.map(({ model, because }, index) => `  ${String(index + 1).padStart(2)}  ${model.padEnd(width)}  ${because}\n`).join('')}${left === 0 ? '' : `  and ${left} more (choose with --model NAME)\n`}`
+  const listedChoices = choices.slice(0, 30)
+  const width = Math.max(...listedChoices.map(({ model }) => model.length))
+  const left = choices.length - listedChoices.length
+  return `\n${listedChoices.map(({ model, because }, index) => `  ${String(index + 1).padStart(2)}  ${model.padEnd(width)}  ${because}\n`).join('')}${left === 0 ? '' : `  and ${left} more (choose with --model NAME)\n`}`
 }
 
 /** The summary as one line of JSON. */

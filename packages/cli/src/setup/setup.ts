@@ -126,10 +126,10 @@ async function changeSettings(
 }
 
 function writtenText(path: string, { model }: ModelChoice, { from }: CurrentModel): string {
-  const written = `Written: ${oneLine(path, 300)}.`
+  const writtenLine = `Written: ${oneLine(path, 300)}.`
   return from.startsWith('ANTHROPIC_MODEL')
-    ? `${written} ${from} overrides it: unset it to use ${model}.`
-    : `${written} Runs now use ${model}. Check it with halting doctor.`
+    ? `${writtenLine} ${from} overrides it: unset it to use ${model}.`
+    : `${writtenLine} Runs now use ${model}. Check it with halting doctor.`
 }
 
 /** A sentence if the model has no price, so that no dollar budget is possible; otherwise ''. */

@@ -67,10 +67,11 @@ async function resolveIdPrefix(
   all: readonly StoredSessionFile[],
   program: Program,
 ): Promise<StoredSessionFile | undefined> {
-  const given = id.toLowerCase()
-  const exact = all.find(({ sessionId }) => sessionId.toLowerCase() === given)
+  const lowerCaseId = id.toLowerCase()
+  const exact = all.find(({ sessionId }) => sessionId.toLowerCase() === lowerCaseId)
   if (exact !== undefined) return exact
-  const matching = given.length < minLetters ? [] : all.filter(({ sessionId }) => sessionId.startsWith(given))
+  const matching =
+    lowerCaseId.length < minLetters ? [] : all.filter(({ sessionId }) => sessionId.startsWith(lowerCaseId))
   const own = new Set((await sessionsToChooseFrom('of this folder', program)).map(({ path }) => path))
   const matchingOwn = matching.filter(({ path }) => own.has(path))
   const meant = matchingOwn.length > 0 ? matchingOwn : matching
@@ -137,7 +138,7 @@ async function withoutLinkedDuplicates(paths: readonly string[]): Promise<readon
   const files = new Map<string, string>()
   const sorted = paths.toSorted((a, b) => a.length - b.length)
   for (const path of sorted) {
-    const file = await realpath(path).catch((thrown: unknown) => (isLoop(thrown) ? undefined : path))
+    const file = await realpath(path).catch((thrown: unknown) => (isLinkLoop(thrown) ? undefined : path))
     // A missing file is reported when it is read. A circular link is not a file.
     if (file !== undefined && !files.has(file)) files.set(file, path)
   }
@@ -145,7 +146,7 @@ async function withoutLinkedDuplicates(paths: readonly string[]): Promise<readon
   return [...new Set(paths)].filter((path) => shortest.has(path))
 }
 
-function isLoop(thrown: unknown): boolean {
+function isLinkLoop(thrown: unknown): boolean {
   return thrown instanceof Error && 'code' in thrown && thrown.code === 'ELOOP'
 }
 

@@ -212,9 +212,9 @@ class Reader {
   }
 
   #resource(): Readonly<Record<string, string>> {
-    const given = Object.fromEntries(this.#pairs('OTEL_RESOURCE_ATTRIBUTES'))
-    const name = this.#text('OTEL_SERVICE_NAME') ?? given['service.name'] ?? 'halting'
-    return { ...given, 'service.name': name }
+    const attributes = Object.fromEntries(this.#pairs('OTEL_RESOURCE_ATTRIBUTES'))
+    const name = this.#text('OTEL_SERVICE_NAME') ?? attributes['service.name'] ?? 'halting'
+    return { ...attributes, 'service.name': name }
   }
 
   #sampler(): SamplerSetting {

@@ -123,8 +123,8 @@ function listMessages(
   { output }: Program,
 ): number {
   if (wantsJson(flags)) {
-    const told = messages.map(({ id, content }, number) => ({ number: number + 1, id, text: textOf(content) }))
-    output.out(`${JSON.stringify({ session_id: sessionId, messages: told })}\n`)
+    const listed = messages.map(({ id, content }, number) => ({ number: number + 1, id, text: textOf(content) }))
+    output.out(`${JSON.stringify({ session_id: sessionId, messages: listed })}\n`)
     return 0
   }
   if (messages.length === 0) {

@@ -167,15 +167,15 @@ function firstRefusal({ limits }: CalibratedGroup): Parameters<typeof noLimitTex
 
 /** What was written, the previous values, and what was not written. */
 function savedLines({ path, limits }: SavedLimits, columns: number): readonly string[] {
-  const written = limits.filter(({ notWritten }) => notWritten === undefined)
+  const writtenLimits = limits.filter(({ notWritten }) => notWritten === undefined)
   return [
     ...wrapped(
-      written.length === 0
+      writtenLimits.length === 0
         ? 'Nothing was written: lower limits apply already.'
         : `Written to ${oneLine(path, 300)}. They apply in this folder, for all models:`,
       columns,
     ).split('\n'),
-    ...written.flatMap(({ name, value, before }) => {
+    ...writtenLimits.flatMap(({ name, value, before }) => {
       const had = before === undefined ? 'was not set' : `was ${before === null ? 'no limit' : before}`
       return indented(`limits.${name}: ${value} (${had})`, columns)
     }),

@@ -70,9 +70,9 @@ function modelName(model: string | null): string {
   return oneLine(model ?? '', 60) || 'an unknown model'
 }
 
-const mostNames = 6
+const maxNames = 6
 
 function listNames(names: readonly string[]): string {
-  const more = names.length - mostNames
-  return `${names.slice(0, mostNames).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  const more = names.length - maxNames
+  return `${names.slice(0, maxNames).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }

@@ -42,9 +42,9 @@ const maxPeriods = 31
 function periodLines(periods: readonly PeriodSpent[], columns: number, style: Style): readonly string[] {
   return [...new Set(periods.map(({ budget }) => budget))].flatMap((budget) => {
     const all = periods.filter((each) => each.budget === budget)
-    const shown = all.toSorted((a, b) => b.ended - a.ended || b.recordedUsd - a.recordedUsd).slice(0, maxPeriods)
+    const shownPeriods = all.toSorted((a, b) => b.ended - a.ended || b.recordedUsd - a.recordedUsd).slice(0, maxPeriods)
     const rows = all
-      .filter((each) => shown.includes(each))
+      .filter((each) => shownPeriods.includes(each))
       .map((each) => ({
         label: each.period,
         share: each.spentUsd / each.maxUsd,

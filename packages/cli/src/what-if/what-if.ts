@@ -20,15 +20,15 @@ import { openSessionSet } from '../foreign/session-set.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { findSessionFiles } from '../stored-sessions/find-session.ts'
-import { limitsIn } from '../flags/limit-flags.ts'
+import { limitsFromFlags } from '../flags/limit-flags.ts'
 import { whatIfText } from './what-if-text.ts'
 
 /** `halting what-if [SESSION|FOLDER …] --max-turns 20 …`: shows where other limits would have stopped sessions. Makes no request. */
 export async function whatIfCommand(flags: Flags, words: readonly string[], program: Program): Promise<number> {
-  const limits = otherLimitsIn(flags)
+  const limits = runLimitsFromFlags(flags)
   const isAsked = Object.keys(limits).length > 0
-  const budgets = standingLimitsIn(flags)
-  const mayLose = mayLoseIn(flags, isAsked || budgets.length > 0)
+  const budgets = standingLimitsFromFlags(flags)
+  const mayLose = requestedLossShare(flags, isAsked || budgets.length > 0)
   if (mayLose !== undefined) {
     const { calibrate } = await import('./calibrate.ts')
     return calibrate(await openSessions(flags, words, program), mayLose, flags, program)
@@ -75,7 +75,7 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
 }
 
 /** The share of solved runs that suggested limits may lose; undefined unless requested. */
-function mayLoseIn({ mayLose, suggest, save, model }: Flags, isAskedElse: boolean): number | undefined {
+function requestedLossShare({ mayLose, suggest, save, model }: Flags, isAskedElse: boolean): number | undefined {
   if (mayLose === undefined && save === true)
     throw new UsageError('--save needs limits to save: halting what-if --suggest --may-lose 2% --save.')
   if (mayLose === undefined && model !== undefined)
@@ -85,7 +85,7 @@ function mayLoseIn({ mayLose, suggest, save, model }: Flags, isAskedElse: boolea
   return mayLose
 }
 
-function standingLimitsIn({ budgetPerDay = [], budgetPerMonth = [] }: Flags): readonly StandingLimit[] {
+function standingLimitsFromFlags({ budgetPerDay = [], budgetPerMonth = [] }: Flags): readonly StandingLimit[] {
   const limit = (per: StandingLimit['per'], given: string): StandingLimit => {
     const [usd, ...model] = given.split(':')
     return { per, usd: Number(usd), ...(model.length > 0 && { model: model.join(':') }) }
@@ -93,10 +93,10 @@ function standingLimitsIn({ budgetPerDay = [], budgetPerMonth = [] }: Flags): re
   return [...budgetPerDay.map((given) => limit('day', given)), ...budgetPerMonth.map((given) => limit('month', given))]
 }
 
-function otherLimitsIn(flags: Flags): OtherLimits {
+function runLimitsFromFlags(flags: Flags): OtherLimits {
   const { noProgress, waitForLimits } = flags
   return {
-    ...limitsIn(flags),
+    ...limitsFromFlags(flags),
     ...(waitForLimits !== undefined && { waitForLimitsMs: waitForLimits }),
     ...(noProgress !== undefined && { noProgress }),
   }

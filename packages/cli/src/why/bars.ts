@@ -11,7 +11,7 @@ export interface BarRow {
   readonly isMarked?: boolean
 }
 
-const [longestBar, shortestBar] = [24, 4]
+const [maxBarColumns, minBarColumns] = [24, 4]
 
 /** Labels, bars and values in columns. Bars use the remaining width, or are left out if it is too small. */
 export function barLines(
@@ -22,13 +22,13 @@ export function barLines(
 ): readonly string[] {
   const labels = Math.min(longestLabel, Math.max(...rows.map(({ label }) => columnsOf(label))))
   const values = Math.max(...rows.map(({ value }) => columnsOf(value)))
-  const room = Math.min(longestBar, width - labels - values - 6)
-  const bar = room < shortestBar ? 0 : room
+  const room = Math.min(maxBarColumns, width - labels - values - 6)
+  const bar = room < minBarColumns ? 0 : room
   return rows.map(({ label, share, value, isMarked }) => {
     const name = fitted(label, labels)
     const drawn = share === undefined ? ' '.repeat(bar) : drawBar(share, bar)
-    const shown = isMarked === true ? style.red(drawn) : drawn
-    const before = `  ${name}${' '.repeat(labels - columnsOf(name))}  ${bar === 0 ? '' : `${shown}  `}`
+    const coloredBar = isMarked === true ? style.red(drawn) : drawn
+    const before = `  ${name}${' '.repeat(labels - columnsOf(name))}  ${bar === 0 ? '' : `${coloredBar}  `}`
     const left = width - labels - 4 - (bar === 0 ? 0 : bar + 2)
     return before + fitted(value, left)
   })

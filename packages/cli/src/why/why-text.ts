@@ -62,7 +62,7 @@ export function whyText(
       notices.map((text) => paragraph(`! ${text}`)),
       style,
     ),
-    withTitle('Limits', barLines(limitRows(account), columns, style, longestLimit), style),
+    withTitle('Limits', barLines(limitRows(account), columns, style, maxLimitColumns), style),
     withTitle('Time', barLines(timeRows(account), columns, style), style),
     waitLines(account).map(paragraph),
     withTitle('Tools', toolLines(account, columns, style), style),
@@ -101,8 +101,8 @@ function goalLines({ goal }: Account, columns: number, style: Style): readonly s
   const lines = (text: string): readonly string[] => indented(text, columns)
   return [
     style.bold(goals.length > 1 ? 'Goals' : 'Goal'),
-    ...goals.slice(0, mostGoals).flatMap((each) => lines(goalName(each))),
-    ...(goals.length > mostGoals ? [`  and ${many(goals.length - mostGoals, 'more goal')}`] : []),
+    ...goals.slice(0, maxGoals).flatMap((each) => lines(goalName(each))),
+    ...(goals.length > maxGoals ? [`  and ${many(goals.length - maxGoals, 'more goal')}`] : []),
     ...goalFacts(goal).flatMap(lines),
     ...(failed === undefined || failed.tail === ''
       ? []
@@ -112,7 +112,7 @@ function goalLines({ goal }: Account, columns: number, style: Style): readonly s
   ]
 }
 
-const mostGoals = 10
+const maxGoals = 10
 
 function indented(text: string, columns: number): readonly string[] {
   return wrapped(oneLine(text, Infinity), columns - 2)
@@ -246,21 +246,21 @@ function limitRows({ limits, totals, ending }: Account): readonly BarRow[] {
   if (shared === undefined) return rows
   const { budget, usedUsd, limitUsd } = shared
   const share = usedUsd === null || limitUsd === null || limitUsd <= 0 ? 1 : usedUsd / limitUsd
-  return [...rows, { label: oneLine(budget, longestLimit), share, value: sharedBudgetText(shared), isMarked: true }]
+  return [...rows, { label: oneLine(budget, maxLimitColumns), share, value: sharedBudgetText(shared), isMarked: true }]
 }
 
 /** Maximum columns of a limit's name; names of standing budgets are longer. */
-const longestLimit = 28
+const maxLimitColumns = 28
 
 function limitRow({ costUsd, committedUsd }: Account['totals']): (figures: LimitFigures) => BarRow {
   return ({ limit, unit, used, max, isReached }) => {
-    const shown = units[unit]
+    const format = units[unit]
     const label = limitLabels[limit]
     // Costs at worst case are an upper bound, so they are not rounded down.
-    const value = unit === 'usd' && committedUsd > costUsd ? moneyAtMost(used) : shown(used)
+    const value = unit === 'usd' && committedUsd > costUsd ? moneyAtMost(used) : format(used)
     if (max === null) return { label, share: undefined, value: `${value}, no limit` }
     const share = max === 0 ? 1 : used / max
-    return { label, share, value: `${value} of ${shown(max)}`, isMarked: isReached }
+    return { label, share, value: `${value} of ${format(max)}`, isMarked: isReached }
   }
 }
 
@@ -285,7 +285,7 @@ function timeRows({ phases, totals, carried }: Account): readonly BarRow[] {
     }))
 }
 
-const mostTools = 8
+const maxTools = 8
 
 /** Sorted by cost; without prices, by tokens. */
 function toolLines({ tools, totals, ending }: Account, columns: number, style: Style): readonly string[] {
@@ -293,7 +293,7 @@ function toolLines({ tools, totals, ending }: Account, columns: number, style: S
   const hasPrice = totals.committedUsd > 0
   const weights = tools.map(({ costUsd, unknownUsd, tokens }) => (hasPrice ? costUsd + unknownUsd : tokens))
   const whole = weights.reduce((sum, weight) => sum + weight, 0)
-  const rows = tools.slice(0, mostTools).map(({ tool, tokens, unknownTokens, ...cost }, index): BarRow => {
+  const rows = tools.slice(0, maxTools).map(({ tool, tokens, unknownTokens, ...cost }, index): BarRow => {
     const share = whole === 0 ? 0 : (weights[index] ?? 0) / whole
     return {
       label: oneLine(tool ?? 'answers', 40),
@@ -302,7 +302,7 @@ function toolLines({ tools, totals, ending }: Account, columns: number, style: S
     }
   })
   const bars = barLines(rows, columns, style)
-  const more = tools.length - mostTools
+  const more = tools.length - maxTools
   return [
     ...bars.flatMap((bar, index) => {
       const tool = tools[index]

@@ -27,7 +27,7 @@ export async function why(flags: Flags, [name]: readonly string[], program: Prog
   if (wantsJson(flags)) {
     const stages = stagesOf(runs.flat().flatMap((record) => (record.type === 'stage' ? [record.stage] : [])))
     const notices = noticesWith([], runs.flat())
-    const told = {
+    const json = {
       sessionId,
       cwd: sessionCwd,
       file: path ?? null,
@@ -39,11 +39,11 @@ export async function why(flags: Flags, [name]: readonly string[], program: Prog
       unpriced: session.unpriced,
       ...foreignFields(session),
     }
-    output.out(`${JSON.stringify(told)}\n`)
+    output.out(`${JSON.stringify(json)}\n`)
     return 0
   }
-  const told = explainRuns(session)(runs.length - 1, { goOn: next, about: aboutRecord(session), heldBy })
-  output.out(whyText(told, output.width, styleFor(output.isTerminal.stdout, env)))
+  const explanation = explainRuns(session)(runs.length - 1, { goOn: next, about: aboutRecord(session), heldBy })
+  output.out(whyText(explanation, output.width, styleFor(output.isTerminal.stdout, env)))
   return 0
 }
 
