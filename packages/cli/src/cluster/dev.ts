@@ -175,7 +175,7 @@ function printNextCommands(
     ['serve', '--restate', ingress, '--register', '--port', String(port), '--identity-key', identityKey],
   ]
   output.out(
-    `Try next, in another terminal:\n${commands.map((each) => `  halting ${shellQuoted(each)}\n`).join('')}\nCtrl-C stops the cluster; its data is kept.\n`,
+    `Try next, in another terminal:\n${commands.map((each) => `  halting ${shellQuoted(each)}\n`).join('')}\nCtrl-C stops the cluster; its data stays.\n`,
   )
 }
 

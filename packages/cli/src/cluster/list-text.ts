@@ -68,7 +68,7 @@ export function sessionFacts(session: ListedSession, now: number): string {
 function stateText(session: ListedSession): string {
   const state = listedState(session)
   if (state !== 'idle' || session.state !== 'idle') return state
-  return session.reason === undefined ? 'nothing was run' : oneLine(session.reason, 40)
+  return session.reason === undefined ? 'no runs' : oneLine(session.reason, 40)
 }
 
 /** What an operator or a user has to do for the session, one line each. */

@@ -195,7 +195,7 @@ function parseCursor(cursor: string): readonly [rank: number, changed: number, k
   } catch {
     // Not JSON.
   }
-  throw new InvalidCursorError('--cursor takes the value that the page before it has printed.')
+  throw new InvalidCursorError('--cursor takes the value that the previous page printed.')
 }
 
 /** The value of `--cursor` did not come from a page. */

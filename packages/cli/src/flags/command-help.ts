@@ -343,7 +343,7 @@ export const partHelp: { readonly [name: string]: PartHelp } = {
   },
   'mcp add-json': {
     usage: ['mcp add-json [--scope SCOPE] NAME JSON'],
-    about: 'Adds an MCP server as JSON, as it is written in .mcp.json.',
+    about: 'Adds an MCP server as JSON, in the form of .mcp.json.',
     flags: [],
     ownFlags: [scope],
     examples: [`halting mcp add-json files '{"command": "npx", "args": ["-y", "a-server"]}'`],

@@ -32,6 +32,6 @@ export function parseSessionStore(
   }
   if (isPostgresAddress(text)) return { value: text, name: sessionStoreName(text), from }
   throw new UsageError(
-    `${from} must be sqlite:PATH, an address such as postgres://user@host/database, or files (the value is not shown: it may hold a password).`,
+    `${from} must be sqlite:PATH, an address such as postgres://user@host/database, or files (the value is not shown: it may contain a password).`,
   )
 }

@@ -31,7 +31,7 @@ export async function sessions(
     case 'list':
       if (argument !== undefined)
         throw new UsageError(
-          'halting sessions list takes no argument. To find a text in sessions: halting sessions searchSessions TEXT',
+          'halting sessions list takes no argument. To find a text in sessions: halting sessions search TEXT',
         )
       return listSessions(flags, program)
     case 'show': {

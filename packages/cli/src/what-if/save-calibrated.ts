@@ -53,7 +53,7 @@ function groupToSave(groups: readonly CalibratedGroup[], repository: string): Ca
   if (others.length === 0) return group
   const models = [group, ...others].map(({ model, runs }) => `${modelName(model)} (${many(runs, 'run')})`)
   throw new UsageError(
-    `Limits in settings hold for all models, and these runs used several: ${listNames(models)}. Choose one with --model NAME.`,
+    `Limits in settings apply to all models, and these runs used several: ${listNames(models)}. Choose one with --model NAME.`,
   )
 }
 

@@ -120,18 +120,18 @@ test('shows the age, tenant and state of a session, and below it what it waits f
   )
   expect(table).toBe(
     [
-      'SESSION     AGE  TENANT  STATE            TURNS  COST',
-      'stopped     5s   acme    paused           3      -',
+      'SESSION     AGE  TENANT  STATE    TURNS  COST',
+      'stopped     5s   acme    paused   3      -',
       '  is paused: restate invocations resume inv_1',
-      'asks        3h   -       waiting          3      -',
+      'asks        3h   -       waiting  3      -',
       '  Fix the build.',
       '  asks toolu_1: Bash npm test',
-      'at-a-limit  40d  -       waiting          3      $0.5000',
+      'at-a-limit  40d  -       waiting  3      $0.5000',
       '  asks: Raise the turn limit of this run?',
-      'deferred    0s   -       waiting          3      -',
+      'deferred    0s   -       waiting  3      -',
       '  ended with a permission request: answer it with halting approve or deny',
-      'works       1m   -       running          3      -',
-      'new         -    -       nothing was run  3      -',
+      'works       1m   -       running  3      -',
+      'new         -    -       no runs  3      -',
       '',
     ].join('\n'),
   )

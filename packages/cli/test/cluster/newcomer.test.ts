@@ -56,7 +56,7 @@ test('says that the port of a worker or the admin port does not accept requests'
 })
 
 test('names the port, and no worker, if there is no engine at the address', async () => {
-  const hint = '--cluster is the address where the engine takes requests, usually port 8080. Is it running?'
+  const hint = '--cluster is the address where the engine accepts requests, usually port 8080. Is it running?'
   const other = await answering(405, '{"error":"GET /ready, or GET /live."}\n')
   await expect(statusAt(other.url)).rejects.toThrow(hint)
   const budgetAt = (cluster: string, maxBudgetUsd?: number): Promise<number> =>

@@ -182,7 +182,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     value: 'CURSOR',
     read: filledText,
     commands: ['sessions'],
-    meaning: 'With --cluster: continue behind the page that printed this (nextCursor in JSON)',
+    meaning: 'With --cluster: continue after the page that printed this (nextCursor in JSON)',
   },
   state: {
     names: ['--state'],
