@@ -7,7 +7,7 @@ import type { Output } from '../io/output.ts'
 import type { Program } from '../program.ts'
 import { listedAliases, modelsWithKey } from '@halting/agent/session-settings'
 import { openLiveSession } from '../flags/open-session.ts'
-import { missingKeyOf } from '../flags/missing-key.ts'
+import { findMissingKey } from '../flags/missing-key.ts'
 import { UsageError } from '../usage-error.ts'
 import { clientFiles } from './client-files.ts'
 import { invalid } from './errors.ts'
@@ -38,7 +38,7 @@ export async function openerOf(flags: Flags, program: Program): Promise<Opener> 
   }
   return {
     open: (request) => openIn(request, own, program),
-    missingKey: () => missingKeyOf(own, program),
+    missingKey: () => findMissingKey(own, program),
     async history(sessionId) {
       const file = await keptFile(sessionId, program)
       return file === undefined ? undefined : { entries: await entriesOf(file) }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { IngressOptions, Worker, Opening } from '@halting/restate'
 import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
-import { missingKeyOf } from '../flags/missing-key.ts'
+import { findMissingKey } from '../flags/missing-key.ts'
 import { signalExitCodes } from '../io/exit-codes.ts'
 import { elapsed, many, oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
@@ -38,7 +38,7 @@ export async function serve(given: Flags, program: Program): Promise<number> {
       worker.log.say(
         'the port changes with each start (--port 0). Sessions that this worker leaves wait some 10 s until it, or another worker, takes them over. Use a fixed --port.',
       )
-    const missing = await missingKeyOf(flags, program)
+    const missing = await findMissingKey(flags, program)
     if (missing !== undefined)
       worker.log.say(`${missing.message} Sessions of this worker are refused until it starts with a key.`)
     const why = await worker.whyNotReady()

@@ -160,7 +160,7 @@ export function withinWorkerLimits(session: Session, flags: Flags): Session {
 }
 
 /** The highest limits that a paused session may offer, from the flags and settings of the worker. */
-export function limitCeilings(flags: Flags): LimitsChange {
+function limitCeilings(flags: Flags): LimitsChange {
   return Object.fromEntries(
     Object.entries(limitFlags).flatMap(([limit, flag]) => {
       const most = flags[flag]

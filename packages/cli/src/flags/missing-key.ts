@@ -14,7 +14,7 @@ export function isMissingKey(thrown: unknown): thrown is MissingKeyError {
 }
 
 /** Checks only user settings. Settings of a project may name another key, and are read when a session is opened there. */
-export async function missingKeyOf(flags: Flags, program: Program): Promise<MissingKeyError | undefined> {
+export async function findMissingKey(flags: Flags, program: Program): Promise<MissingKeyError | undefined> {
   try {
     checkModel(await settingsFor({ ...flags, settingSources: ['user'] }, program), program)
     return undefined

@@ -83,7 +83,7 @@ const endpointVariables = [
 ] as const
 
 /** Opens the telemetry of a session, and adds the trace context to its commands. Loads nothing if telemetry is off. */
-export async function openSessionTelemetry(
+async function openSessionTelemetry(
   program: Program,
   { workspace, sessionId }: Pick<Toolbox, 'workspace' | 'sessionId'>,
 ): Promise<SessionTelemetry | undefined> {

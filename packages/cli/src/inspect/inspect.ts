@@ -20,7 +20,7 @@ import { spawn } from 'node:child_process'
 export async function inspect(flags: Flags, words: readonly string[], program: Program): Promise<number> {
   refuseConflicts(flags, words)
   if (flags.output !== undefined) return exportOne(flags.output, flags, words, program)
-  const source = await shelfFor(flags, words, program)
+  const source = await openCatalog(flags, words, program)
   const address = await addressOfSession(source, words)
   const { output } = program
   const inspector = await startInspector({
@@ -67,18 +67,18 @@ function refuseConflicts(flags: Flags, [word]: readonly string[]): void {
     throw new UsageError('--output writes a file and starts no server: leave out --open and --port.')
 }
 
-/** Shelves report problems of the user's request as usage errors. */
+/** Catalogs report problems of the user's request as usage errors. */
 function isUsageError(error: unknown): boolean {
   return error instanceof UsageError
 }
 
-async function shelfFor(flags: Flags, words: readonly string[], program: Program): Promise<OpenShelf> {
+async function openCatalog(flags: Flags, words: readonly string[], program: Program): Promise<OpenShelf> {
   if (flags.cluster !== undefined) {
-    const { ClusterShelf } = await import('./cluster-shelf.ts')
-    return new ShelfSource(await ClusterShelf.open(flags, words, program), isUsageError)
+    const { ClusterCatalog: ClusterCatalog } = await import('./cluster-catalog.ts')
+    return new ShelfSource(await ClusterCatalog.open(flags, words, program), isUsageError)
   }
-  const { openFileShelf } = await import('./file-shelf.ts')
-  return new ShelfSource(await openFileShelf(flags, words, program), isUsageError)
+  const { openFileCatalog } = await import('./file-catalog.ts')
+  return new ShelfSource(await openFileCatalog(flags, words, program), isUsageError)
 }
 
 /** The page address of the newest run if a single session is named; '' for several. @throws UsageError if the session cannot be read */
@@ -101,7 +101,7 @@ async function exportOne(
   const name = path ?? word
   if (name === undefined)
     throw new UsageError(`Name the session; halting sessions --cluster ${flags.cluster} lists those of the cluster.`)
-  const source = await shelfFor(flags, [name], program)
+  const source = await openCatalog(flags, [name], program)
   const key = await source.onlyKey()
   const view = key === undefined ? undefined : await asUsageError(source.session(key))
   if (view === undefined) throw new UsageError(`The session ${oneLine(name, 100)} is gone.`)

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from
 import { basename, join } from 'node:path'
 import { type SessionSource, ShelfSource } from '@halting/analysis/view'
 import { beforeAll, expect, test } from 'vitest'
-import { openFileShelf } from '../../src/inspect/file-shelf.ts'
+import { openFileCatalog } from '../../src/inspect/file-catalog.ts'
 import type { Report } from '@halting/analysis/report'
 import type { WhatIfAnswers } from '@halting/analysis'
 import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
@@ -54,7 +54,7 @@ async function listed(source: SessionSource): Promise<Sums> {
 }
 
 async function sourceOf(name: string): Promise<SessionSource> {
-  return new ShelfSource(await openFileShelf({}, [name], programInMemory({ cwd: here(), env: { HOME: here() } })))
+  return new ShelfSource(await openFileCatalog({}, [name], programInMemory({ cwd: here(), env: { HOME: here() } })))
 }
 
 async function json(...args: readonly string[]): Promise<unknown> {

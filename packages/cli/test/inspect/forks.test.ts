@@ -8,7 +8,7 @@ import { streamRun, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { type SessionRow, ShelfSource, type OpenShelf } from '@halting/analysis/view'
 import { beforeAll, expect, test } from 'vitest'
-import { openFileShelf } from '../../src/inspect/file-shelf.ts'
+import { openFileCatalog } from '../../src/inspect/file-catalog.ts'
 import type { Report } from '@halting/analysis/report'
 import type { WhatIfAnswers } from '@halting/analysis'
 import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
@@ -50,7 +50,7 @@ beforeAll(async () => {
 
 async function shelf(...words: readonly string[]): Promise<OpenShelf> {
   const program = programInMemory({ cwd: here(), env: { HOME: here() } })
-  return new ShelfSource(await openFileShelf({}, words, program))
+  return new ShelfSource(await openFileCatalog({}, words, program))
 }
 
 async function listed(): Promise<readonly SessionRow[]> {

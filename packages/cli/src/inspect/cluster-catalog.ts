@@ -40,7 +40,7 @@ type Partitions = Map<string, string>
  * The sessions of a cluster, or the named ones. Shows the front of the list, and more pages on request. Rows come from
  * the list; records are read only when a session is shown.
  */
-export class ClusterShelf implements Shelf<ListedEntry> {
+export class ClusterCatalog implements Shelf<ListedEntry> {
   readonly title: string
   readonly pauseMs = 3_000
   readonly #flags: Flags
@@ -55,12 +55,12 @@ export class ClusterShelf implements Shelf<ListedEntry> {
   readonly #records = new Map<string, readonly StepRecord[]>()
 
   /** @throws UsageError if the cluster does not answer, or does not have a named session */
-  static async open(flags: Flags, words: readonly string[], program: Program): Promise<ClusterShelf> {
-    const shelf = new ClusterShelf(flags, words, program)
-    const there = new Set((await shelf.look()).map(({ key }) => key))
+  static async open(flags: Flags, words: readonly string[], program: Program): Promise<ClusterCatalog> {
+    const catalog = new ClusterCatalog(flags, words, program)
+    const there = new Set((await catalog.look()).map(({ key }) => key))
     // Reading the session reports why it is missing.
     for (const word of words) if (!there.has(word)) await readClusterSession(flags, word, program)
-    return shelf
+    return catalog
   }
 
   private constructor(flags: Flags, words: readonly string[], program: Program) {

@@ -14,14 +14,14 @@ import { resumeHint } from '../why/resume-hint.ts'
 import { plainWhyText } from './plain-why-text.ts'
 
 /** Opens the session files that the flags and words name. @throws UsageError for a name without sessions */
-export async function openFileShelf(flags: Flags, words: readonly string[], program: Program): Promise<FileShelf> {
+export async function openFileCatalog(flags: Flags, words: readonly string[], program: Program): Promise<FileShelf> {
   const named = flags.all === true ? [] : [...words, ...foreignFolders(flags, program)]
   // Flags with which another command finds the same prices. Sessions of halting have their prices on record.
   const ofPrices = priceFlags(flags, program)
   const find = filesToShow(named, flags, program)
   let found: FoundFiles | undefined = { paths: await find(), at: performance.now() }
   return new FileShelf({
-    title: shelfTitle(named, flags, program),
+    title: catalogTitle(named, flags, program),
     // Reuses a result that is not older than two seconds, since searching takes half of the start with many sessions.
     find: () => {
       const previous = found
@@ -54,7 +54,7 @@ function filesToShow(named: readonly string[], flags: Flags, program: Program): 
   return async () => (await storedSessions(whose(program), 'of this folder')).map(({ path }) => path)
 }
 
-function shelfTitle(named: readonly string[], { all, claudeCode, codex }: Flags, { cwd }: Program): string {
+function catalogTitle(named: readonly string[], { all, claudeCode, codex }: Flags, { cwd }: Program): string {
   if (all === true) {
     const programs = [claudeCode === true ? ['Claude Code'] : [], codex === true ? ['Codex'] : []].flat()
     return programs.length === 0 ? 'All sessions' : `All sessions, and those of ${programs.join(' and ')}`
