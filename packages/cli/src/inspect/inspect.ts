@@ -74,7 +74,7 @@ function isUsageError(error: unknown): boolean {
 
 async function openCatalog(flags: Flags, words: readonly string[], program: Program): Promise<OpenShelf> {
   if (flags.cluster !== undefined) {
-    const { ClusterCatalog: ClusterCatalog } = await import('./cluster-catalog.ts')
+    const { ClusterCatalog } = await import('./cluster-catalog.ts')
     return new ShelfSource(await ClusterCatalog.open(flags, words, program), isUsageError)
   }
   const { openFileCatalog } = await import('./file-catalog.ts')
