@@ -103,7 +103,7 @@ test.each([
   const { cwd, asks } = folder([{ content: 'Fixed.' }, { content: 'late', delay_ms: 600_000 }])
   const flags = format === 'text' ? [] : stream
   const running = start(asks('--prompt-suggestions', ...flags), { cwd })
-  await running.says('Fixed.')
+  await running.waitForOutput('Fixed.')
   await journalSays(cwd, '"phase":"began"')
   running.child.kill(signal)
   const { status, stdout, stderr } = await running.ended

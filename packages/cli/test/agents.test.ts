@@ -157,7 +157,7 @@ test('resumes inside an agent if the program was killed there', async () => {
   const [go, look, ...rest] = finding
   const first = script([go, look, { when: '8080', delay_ms: 600_000, content: 'never said' }], 'claude-haiku-4-5')
   const running = start([...stream, '--script', first, '-p', 'go'], options())
-  await running.says('"content":"     1\\t8080"')
+  await running.waitForOutput('"content":"     1\\t8080"')
   running.child.kill('SIGKILL')
   const { stdout } = await running.ended
   const [init] = linesOf(`${stdout.slice(0, stdout.indexOf('\n'))}\n`)

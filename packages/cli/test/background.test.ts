@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import {
   call,
-  fileSays,
+  waitForFileText,
   here,
   installProgram,
   isAlive,
@@ -14,7 +14,7 @@ import {
   type RunOptions,
   script,
   start,
-  survivorsOf,
+  stillAlive,
 } from './support/program.ts'
 
 installProgram()
@@ -58,7 +58,7 @@ test('waits for background commands, reports their end to the model, and prints 
     { content: 'A moment.' },
     { content: 'It failed.' },
   ])
-  await running.says('Waiting for background tasks.')
+  await running.waitForOutput('Waiting for background tasks.')
   writeFileSync(go, '')
   const { status, stdout } = await running.ended
   const lines = linesOf(stdout)
@@ -78,8 +78,8 @@ test('waits without a time limit as long as HALTING_BACKGROUND_WAIT_MS says; wit
   const replies = script([inBackground(`echo $$ > ${file}; exec sleep 300`), { content: 'Done.' }])
   const flags = ['-p', 'go', '--output-format', 'json', '--allowedTools', 'Bash', '--script', replies]
   const { status, stdout, stderr } = await run(flags, { env: { HALTING_BACKGROUND_WAIT_MS: '30' } })
-  const id = Number(await fileSays(file))
-  expect({ status, survivors: await survivorsOf([id]) }).toEqual({ status: 0, survivors: [] })
+  const id = Number(await waitForFileText(file))
+  expect({ status, survivors: await stillAlive([id]) }).toEqual({ status: 0, survivors: [] })
   expect(JSON.parse(stdout)).toMatchObject({ type: 'result', result: 'Done.' })
   expect(stderr).toMatch(/^halting: Stopped when the run ended: bash_1 "echo \$\$ > .*exec sleep 300"\.\n$/)
 })
@@ -123,7 +123,7 @@ test('keep: lets the command outlive the program, with its output in the named f
     [inBackground(command), { content: 'Allowed.' }],
     ['--background', 'keep'],
   ).ended
-  const id = endsLater(Number(await fileSays(file)))
+  const id = endsLater(Number(await waitForFileText(file)))
   const lines = linesOf(stdout)
   expect([status, stderr, isAlive(id), subtypes(lines).filter((each) => each.startsWith('task_'))]).toEqual([
     0,
@@ -146,7 +146,7 @@ test.runIf(process.platform === 'linux')(
     const server = `setsid bash -c 'echo $$ > ${pid}; ${untilThere(go)}; echo up && echo fine > ${written}' & while [ ! -s ${pid} ]; do sleep 0.02; done`
     const replies = [{ content: [call('Bash', { command: server })] }, { content: 'The server is up.' }]
     const { status, stdout } = await started('stream-json', replies).ended
-    const id = endsLater(Number(await fileSays(pid)))
+    const id = endsLater(Number(await waitForFileText(pid)))
     expect([status, isAlive(id)]).toEqual([0, true])
     expect(messagesOf(linesOf(stdout))).toEqual([
       expect.stringMatching(RegExp(`^Still running: processes detached by ".*" \\(process(es)? .*\\b${id}\\b`)),
@@ -163,15 +163,15 @@ test('prints one result and stops the named command on SIGTERM during the wait',
     [inBackground(`sleep 300 & echo $$ $! > ${file}; wait`), { content: 'A moment.' }],
     ['--background', 'wait'],
   )
-  await running.says('Waiting for background tasks.')
-  const ids = (await fileSays(file)).split(' ').map(Number)
+  await running.waitForOutput('Waiting for background tasks.')
+  const ids = (await waitForFileText(file)).split(' ').map(Number)
   running.child.kill('SIGTERM')
   const { status, stdout } = await running.ended
   const lines = linesOf(stdout)
   expect(lines.at(-1)).toMatchObject({ type: 'result', terminal_reason: 'aborted_streaming' })
   expect(messagesOf(lines).at(-1)).toMatch(/^Stopped when the run ended: bash_1 /)
   expect(lines.filter(({ subtype }) => subtype === 'task_notification')).toMatchObject([{ status: 'stopped' }])
-  expect({ status, survivors: await survivorsOf(ids) }).toEqual({ status: 143, survivors: [] })
+  expect({ status, survivors: await stillAlive(ids) }).toEqual({ status: 143, survivors: [] })
 })
 
 test('resumes after a kill during the wait: informs the model that the command is lost, and does not reuse IDs', async () => {
@@ -184,8 +184,8 @@ test('resumes after a kill during the wait: informs the model that the command i
     [inBackground(`echo $$ > ${file}; exec sleep 300`), { content: 'A moment.' }],
     ['--session-id', sessionId],
   )
-  await waiting.says('Waiting for background tasks.')
-  const id = endsLater(Number(await fileSays(file)))
+  await waiting.waitForOutput('Waiting for background tasks.')
+  const id = endsLater(Number(await waitForFileText(file)))
   waiting.child.kill('SIGKILL')
   await waiting.ended
   const replies = script([inBackground('exit 0'), { content: 'Started again.' }, { content: 'I see.' }])

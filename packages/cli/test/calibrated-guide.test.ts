@@ -5,7 +5,7 @@ import { startRun, streamRun, tool, type RunOptions } from '@halting/core'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { noteGrade, openJournal } from '@halting/journal'
 import { expect, test } from 'vitest'
-import { sessionPath } from './support/kept-session.ts'
+import { sessionPath } from './support/store-session.ts'
 import { here, installProgram, run } from './support/program.ts'
 
 installProgram()

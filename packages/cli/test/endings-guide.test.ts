@@ -4,7 +4,7 @@ import { endings, type EndingReason } from '@halting/core'
 import { expect, test } from 'vitest'
 import { callProblems } from './support/acp-schema.ts'
 import { testFolder } from './support/acp-agent.ts'
-import { headless, inEditor, inTerminal, onHost, type ResultLine } from './support/ending-faces.ts'
+import { runHeadless, runInEditor, runInTerminal, runOnHost, type ResultLine } from './support/ending-frontends.ts'
 import { endingRuns } from './support/ending-runs.ts'
 
 const page = new URL('../../../docs/guide/endings.md', import.meta.url)
@@ -34,10 +34,10 @@ interface Facts {
 async function seen(reason: EndingReason): Promise<{ readonly facts: Facts; readonly row: string }> {
   const run = endingRuns[reason]
   const cwd = testFolder()
-  const { says, reason: named, offers } = await inTerminal(run)
-  const host = await onHost(run, cwd)
-  const printed = await headless(run, cwd)
-  const { stopReason, stop, says: notices, updates, wire } = await inEditor(run)
+  const { says, reason: named, offers } = await runInTerminal(run)
+  const host = await runOnHost(run, cwd)
+  const printed = await runHeadless(run, cwd)
+  const { stopReason, stop, says: notices, updates, wire } = await runInEditor(run)
   const sentences = notices.split('\n').filter((notice) => notice.startsWith(`${reason}: `))
   const row = [
     code(reason),

@@ -10,17 +10,17 @@ import { htmlOf, markdownOf } from '@halting/analysis/export'
 import { sessionTranscript } from '@halting/analysis/view'
 import { visible } from '@halting/analysis/words'
 import { here, installProgram, run } from './support/program.ts'
-import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from './support/store-session.ts'
 
 installProgram()
 
 const ids = (n: number): string => `aaaaaaaa-0000-4000-8000-${String(n).padStart(12, '0')}`
 let count = 0
 const kept = async (
-  ...args: Parameters<typeof keep> extends [string, ...infer Rest] ? Rest : never
+  ...args: Parameters<typeof storeSession> extends [string, ...infer Rest] ? Rest : never
 ): Promise<string> => {
   const id = ids(++count)
-  await keep(id, ...args)
+  await storeSession(id, ...args)
   return id
 }
 
@@ -38,8 +38,8 @@ const fails = tool({ name: 'Bash', description: '', execute: () => ({ content: '
 describe('halting sessions export', () => {
   test('html: writes one page with figures and ending at the top, the conversation, and edits as diffs', async () => {
     const replies = [
-      asks(['Edit', { file_path: 'a.ts' }], ['Bash', { command: 'ls x' }]),
-      says('All **done**.\n```js\na < b\n```'),
+      toolReply(['Edit', { file_path: 'a.ts' }], ['Bash', { command: 'ls x' }]),
+      textReply('All **done**.\n```js\na < b\n```'),
     ]
     const id = await kept(replies, { tools: [edit, fails] })
     const { status, stdout, stderr } = await run(['sessions', 'export', id])
@@ -61,7 +61,7 @@ describe('halting sessions export', () => {
   })
 
   test('says how to resume a run that stopped at a limit, and shows an unfinished one as far as it goes', async () => {
-    const id = await kept([asks(['Read', { file_path: 'a.ts' }]), asks(['Read', {}])], { maxTurns: 1 })
+    const id = await kept([toolReply(['Read', { file_path: 'a.ts' }]), toolReply(['Read', {}])], { maxTurns: 1 })
     expect((await run(['sessions', 'export', id])).stdout).toContain(`halting -p --resume ${id} --max-turns 2`)
     const lines = readFileSync(sessionPath(id), 'utf8').split('\n')
     const cut = join(here(), 'cut.jsonl')
@@ -80,9 +80,12 @@ describe('halting sessions export', () => {
       description: '',
       spawn: () => ({ prompt: 'look', agentType: 'scout' }),
     })
-    const id = await kept([asks(['Agent', { prompt: 'look', description: 'x' }]), says('from within'), says('done')], {
-      tools: [research],
-    })
+    const id = await kept(
+      [toolReply(['Agent', { prompt: 'look', description: 'x' }]), textReply('from within'), textReply('done')],
+      {
+        tools: [research],
+      },
+    )
     const { stdout } = await run(['sessions', 'export', id])
     expect(stdout).toMatch(/<div class="agent">[^]*from within[^]*<\/div>[^]*done/)
     const markdown = (await run(['sessions', 'export', id, '--format', 'markdown'])).stdout
@@ -90,7 +93,7 @@ describe('halting sessions export', () => {
   })
 
   test('--output writes a private file, never over another one without --force, never over the session', async () => {
-    const id = await kept([says('hello')])
+    const id = await kept([textReply('hello')])
     const [file, before] = [join(here(), 'out.html'), readFileSync(sessionPath(id))]
     const command = ['sessions', 'export', id, '--output', 'out.html']
     expect(await run(command)).toEqual({ status: 0, stdout: '', stderr: 'halting: wrote out.html\n' })
@@ -117,7 +120,7 @@ describe('halting sessions export', () => {
   })
 
   test('--output never replaces anything that is not a file, even with --force', async () => {
-    const id = await kept([says('hello')])
+    const id = await kept([textReply('hello')])
     const [pipe, link] = [join(here(), 'pipe'), join(here(), 'link')]
     execFileSync('sh', ['-c', 'mkfifo "$0"', pipe])
     symlinkSync(pipe, link)
@@ -144,9 +147,9 @@ describe('halting sessions export', () => {
   test('jsonl: is complete with long texts, and readable by every session reader', async () => {
     const long = 'x'.repeat(1_200_000)
     const big = tool({ name: 'Read', description: '', readOnly: true, execute: () => long })
-    const id = await kept([asks(['Read', {}]), says('done')], {
+    const id = await kept([toolReply(['Read', {}]), textReply('done')], {
       tools: [big],
-      model: wide([asks(['Read', {}]), says('done')]),
+      model: wide([toolReply(['Read', {}]), textReply('done')]),
     })
     const copy = join(here(), 'copy.jsonl')
     expect((await run(['sessions', 'export', id, '--format', 'jsonl', '--output', 'copy.jsonl'])).status).toBe(0)
@@ -200,10 +203,10 @@ async function sayEverywhere(text: string): Promise<string> {
       text,
       thinking: text,
     },
-    asks(['Edit', { old_string: text, new_string: text }]),
-    says(text),
+    toolReply(['Edit', { old_string: text, new_string: text }]),
+    textReply(text),
   ]
-  await keep(id, replies, { tools: [strange, fails] }, (running: RunStream) => void running.followUp(text))
+  await storeSession(id, replies, { tools: [strange, fails] }, (running: RunStream) => void running.followUp(text))
   return id
 }
 
@@ -265,8 +268,8 @@ test.each(hostile.map((text) => [JSON.stringify(text).slice(0, 60), text] as con
 test('writes the page of a large session completely', async () => {
   const turns = process.env['HALTING_DEEP'] !== undefined ? 5_000 : 500
   const replies = [
-    ...Array.from({ length: turns }, (_, at) => asks(['Read', { file_path: `f${at}.ts` }])),
-    says('done'),
+    ...Array.from({ length: turns }, (_, at) => toolReply(['Read', { file_path: `f${at}.ts` }])),
+    textReply('done'),
   ]
   const id = await kept(replies, { maxTurns: turns + 1, model: wide(replies) })
   const html = [...htmlOf(sessionTranscript(await readJournal(sessionPath(id))), 'many', { says: '' })].join('')

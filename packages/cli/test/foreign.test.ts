@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test } from 'vitest'
 import { priceFlags } from '../src/foreign/session-prices.ts'
-import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from './support/store-session.ts'
 import { here, installProgram, run } from './support/program.ts'
 
 installProgram()
@@ -33,7 +33,7 @@ beforeAll(async () => {
     join(here(), '.codex', 'sessions', '2026', '11', '21', `rollout-2026-11-21T20-34-50-${codex}.jsonl`),
     inPlace('codex-rollout-0'),
   )
-  await keep(ours, [asks(['Read', { file_path: 'a' }]), says('done')])
+  await storeSession(ours, [toolReply(['Read', { file_path: 'a' }]), textReply('done')])
 })
 
 /** Only sessions of halting use the machine's times. */

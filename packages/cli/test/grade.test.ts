@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeEach, expect, test } from 'vitest'
-import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from './support/store-session.ts'
 import { here, installProgram, run, script, start } from './support/program.ts'
 import { installStorePackage } from './support/store-package.ts'
 
@@ -32,8 +32,8 @@ const gradesOf = async (...args: readonly string[]): Promise<readonly unknown[]>
   (await listed(...args)).runs.map(({ grade }) => grade)
 
 test("stores, shows, changes and removes a user's grade", async () => {
-  await keep(first, [asks(['Read', { file_path: 'a' }]), says('done')])
-  await keep(first, [says('again')], { maxTurns: 1 })
+  await storeSession(first, [toolReply(['Read', { file_path: 'a' }]), textReply('done')])
+  await storeSession(first, [textReply('again')], { maxTurns: 1 })
   const guess = { isGood: true, by: 'guess' }
   expect(await gradesOf(first)).toEqual([guess, guess])
   expect(await run(['grade', 'bad'])).toEqual({
@@ -65,7 +65,7 @@ test("stores, shows, changes and removes a user's grade", async () => {
 })
 
 test('refuses invalid words and lists valid ones, and stores nothing', async () => {
-  await keep(first, [says('done')])
+  await storeSession(first, [textReply('done')])
   const refused: readonly (readonly [readonly string[], string])[] = [
     [[first, 'god'], '"god" is not a grade. Did you mean good? Grades: good, bad, none.'],
     [[first, '5/5'], '"5/5" is not a grade. Grades: good, bad, none.'],
@@ -117,8 +117,8 @@ test('grades sessions in a store, and removes their grades when they are deleted
 })
 
 test('shows grades in exports and reports, and how many solved runs are missing', async () => {
-  await keep(first, [says('done')])
-  await keep(first, [says('more')])
+  await storeSession(first, [textReply('done')])
+  await storeSession(first, [textReply('more')])
   await run(['grade', first, 'bad'])
   const [markdown, html, report, json] = await Promise.all([
     run(['sessions', 'export', first, '--format', 'markdown']),
@@ -142,7 +142,7 @@ test('shows grades in exports and reports, and how many solved runs are missing'
 
 test('loses no grade if twenty processes grade at once', async () => {
   const ids = Array.from({ length: 20 }, (_, index) => idOf(index + 1))
-  for (const id of ids) await keep(id, [says('done')])
+  for (const id of ids) await storeSession(id, [textReply('done')])
   const ended = await Promise.all(ids.map((id, index) => run(['grade', id, index % 2 === 0 ? 'good' : 'bad'])))
   expect(ended.map(({ status, stderr }) => ({ status, stderr }))).toEqual(ids.map(() => ({ status: 0, stderr: '' })))
   const lines = readFileSync(gradesPath(), 'utf8').trimEnd().split('\n')
@@ -154,7 +154,7 @@ test('loses no grade if twenty processes grade at once', async () => {
 
 test('loses no stored grade if processes are killed, and blocks no other process', async () => {
   const ids = Array.from({ length: 8 }, (_, index) => idOf(index + 1))
-  for (const id of ids) await keep(id, [says('done')])
+  for (const id of ids) await storeSession(id, [textReply('done')])
   const running = ids.map((id) => start(['grade', id, 'good']))
   // Once one has stored its grade, the others can be anywhere.
   await Promise.race(running.map(({ ended }) => ended))
@@ -169,7 +169,7 @@ test('loses no stored grade if processes are killed, and blocks no other process
 })
 
 test('reports a foreign file or a link in place of the grades, with advice', async () => {
-  await keep(first, [says('done')])
+  await storeSession(first, [textReply('done')])
   writeFileSync(gradesPath(), 'hello\n', { mode: 0o600 })
   for (const args of [
     ['grade', first],

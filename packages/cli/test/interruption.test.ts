@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
   call,
-  fileSays,
+  waitForFileText,
   here,
   installProgram,
   isAlive,
@@ -12,7 +12,7 @@ import {
   runWithStdout,
   script,
   start,
-  survivorsOf,
+  stillAlive,
 } from './support/program.ts'
 
 installProgram()
@@ -35,9 +35,9 @@ async function sleeping(trap = '', format = 'stream-json') {
     '--script',
     replies,
   ])
-  const processIds = (await fileSays(file)).split(' ').map(Number)
+  const processIds = (await waitForFileText(file)).split(' ').map(Number)
   expect(processIds.map(isAlive)).toEqual([true, true, true, true])
-  return { running, processIds, survivors: () => survivorsOf(processIds) }
+  return { running, processIds, survivors: () => stillAlive(processIds) }
 }
 
 test('stops the run at Ctrl-C with its one result, and leaves no child running', async () => {
@@ -78,7 +78,7 @@ test('prints one line that says why in text mode after Ctrl-C, and one with the 
 test('exits at once at a second Ctrl-C, and kills what does not stop', async () => {
   const { running, survivors } = await sleeping("trap '' TERM INT; ")
   running.child.kill('SIGINT')
-  await running.says('"type":"result"').catch(() => undefined)
+  await running.waitForOutput('"type":"result"').catch(() => undefined)
   running.child.kill('SIGINT')
   const { status } = await running.ended
   expect({ status, survivors: await survivors() }).toEqual({ status: 130, survivors: [] })
@@ -115,7 +115,7 @@ test('keeps the partial reply at Ctrl-C and ends as aborted_streaming', async ()
     replies,
   ]
   const running = start(args)
-  await running.says('"index":1')
+  await running.waitForOutput('"index":1')
   running.child.kill('SIGINT')
   const { status, stdout } = await running.ended
   expect({ status, last: linesOf(stdout).at(-1) }).toMatchObject({
@@ -143,13 +143,13 @@ test('notices with the next line that its reader has exited, and abandons the ru
     '--script',
     replies,
   ])
-  await running.says('while [')
+  await running.waitForOutput('while [')
   const ended = new Promise((resolve) => void running.child.once('exit', resolve))
   running.child.stdout?.destroy()
   writeFileSync(gate, '')
   expect({ code: await ended, stderr: running.stderr() }).toEqual({ code: 141, stderr: '' })
   // The abort may arrive before the second command, or after its start.
-  expect(existsSync(file) ? await survivorsOf([Number(await fileSays(file))]) : []).toEqual([])
+  expect(existsSync(file) ? await stillAlive([Number(await waitForFileText(file))]) : []).toEqual([])
 })
 
 test.runIf(existsSync('/dev/full'))('fails if the answer cannot be written', () => {
@@ -183,12 +183,15 @@ test('stops background processes of a finished command on exit', async () => {
     { content: 'Done.' },
   ])
   const { status } = await run(['-p', 'hi', '--allowedTools', 'Bash', '--script', replies])
-  expect({ status, survivors: await survivorsOf([Number(await fileSays(file))]) }).toEqual({ status: 0, survivors: [] })
+  expect({ status, survivors: await stillAlive([Number(await waitForFileText(file))]) }).toEqual({
+    status: 0,
+    survivors: [],
+  })
 })
 
 test("removes the demo's folder at Ctrl-C", async () => {
   const running = start(['demo'])
-  await running.says('I will read')
+  await running.waitForOutput('I will read')
   running.child.kill('SIGINT')
   await running.ended
   expect(readdirSync(here()).filter((name) => name.startsWith('halting-demo-'))).toEqual([])

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createFakeClock } from '@halting/core/testing'
 import { beforeAll, expect, test } from 'vitest'
-import { asks, keep, says } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply } from './support/store-session.ts'
 import { installProgram, runHere } from './support/program.ts'
 
 installProgram()
@@ -20,7 +20,7 @@ beforeAll(async () => {
     now: () => fake.now() + 5 * ++calls,
     after: (ms: number, callback: () => void) => fake.after(ms, callback),
   }
-  await keep(id, [asks(['Edit', { file_path: 'a' }]), says('done')], { maxBudgetUsd: 50, clock })
+  await storeSession(id, [toolReply(['Edit', { file_path: 'a' }]), textReply('done')], { maxBudgetUsd: 50, clock })
 })
 
 type Json = { readonly [field: string]: Json } | readonly Json[] | string | number | boolean | null

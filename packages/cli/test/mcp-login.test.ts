@@ -18,7 +18,7 @@ const placed = (env: Record<string, string> = {}) => ({
 /** Signs in like a user who copies the address. */
 async function login(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
   const running = start(['mcp', 'login', ...args], placed(env))
-  await running.says('/authorize?')
+  await running.waitForOutput('/authorize?')
   const [page = ''] = /http:\/\/\S+\/authorize\?\S+/.exec(running.stderr()) ?? []
   await browse(new URL(page))
   return running.ended
@@ -84,7 +84,7 @@ test("opens the user's browser with only the address", async () => {
   writeFileSync(browser, `#!/bin/sh\nprintf '%s\\n' "$@" > '${note}.part'; mv '${note}.part' '${note}'\n`)
   chmodSync(browser, 0o700)
   const running = start(['mcp', 'login', 'locked'], placed({ BROWSER: browser }))
-  await running.says('/authorize?')
+  await running.waitForOutput('/authorize?')
   while (!existsSync(note)) await new Promise((resolve) => setTimeout(resolve, 20))
   const opened = readFileSync(note, 'utf8').split('\n').slice(0, -1)
   expect(opened).toHaveLength(1)
@@ -102,7 +102,7 @@ test('reports a refused login, and stops an interrupted one', async () => {
     expect.stringContaining('the login to locked failed: it was refused (access_denied).'),
   ])
   const running = start(['mcp', 'login', 'locked', '--no-browser'], placed())
-  await running.says('/authorize?')
+  await running.waitForOutput('/authorize?')
   running.child.kill('SIGINT')
   expect((await running.ended).status).toBe(1)
   expect(signInFiles()).toEqual([])

@@ -183,7 +183,7 @@ test('stores nothing if the program is stopped during the request, and exits as 
   const { options, notes } = person()
   const replies = script([says('Done.'), { content: [{ type: 'text', text: 'late' }], delay_ms: 60_000 }])
   const running = start(['-p', 'Fix it. I always want tabs.', ...stream, '--script', replies], options())
-  await running.says('"type":"result"')
+  await running.waitForOutput('"type":"result"')
   running.child.kill('SIGTERM')
   const { status, stdout } = await running.ended
   expect([status, stagesIn(stdout)[0]?.['reason'], await notes()]).toEqual([0, 'aborted', []])
@@ -196,7 +196,7 @@ test('changes neither the exit code nor the stored notes if the reader exits aft
   }
   const replies = script([says('Done.'), { ...late, delay_ms: 300 }])
   const running = start(['-p', 'Fix it. I always want tabs.', ...stream, '--script', replies], options())
-  await running.says('"type":"result"')
+  await running.waitForOutput('"type":"result"')
   running.child.stdout?.destroy()
   const { status, stderr } = await running.ended
   expect([status, stderr, (await notes()).length]).toEqual([0, '', 1])

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openJournal } from '@halting/journal'
 import { columnsOf } from '../src/io/columns.ts'
 import { here, installProgram, run } from './support/program.ts'
-import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from './support/store-session.ts'
 
 installProgram()
 
@@ -21,7 +21,7 @@ test('says that a session has no runs', async () => {
 })
 
 test('lists what happened, one line per step, without a model request', async () => {
-  await keep(id, [asks(['Read', { file_path: 'a.ts' }]), says('All is well.\nReally.')])
+  await storeSession(id, [toolReply(['Read', { file_path: 'a.ts' }]), textReply('All is well.\nReally.')])
   const { status, stdout, stderr } = await run(['replay', id, '--json'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   const printedSteps = stdout

@@ -2,7 +2,7 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from './support/store-session.ts'
 import { call, here, installProgram, run, script } from './support/program.ts'
 
 installProgram()
@@ -37,7 +37,9 @@ async function outputOf(...args: readonly string[]): Promise<SessionOutput> {
 describe('a run that was killed after its second request', () => {
   const killed = async (): Promise<void> => {
     rmSync(sessionPath(cut), { force: true })
-    await keep(cut, [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }])], { maxTurns: 2 })
+    await storeSession(cut, [toolReply(['Read', { file_path: 'a' }]), toolReply(['Edit', { file_path: 'a' }])], {
+      maxTurns: 2,
+    })
     const lines = readFileSync(sessionPath(cut), 'utf8').split('\n')
     const end = lines.findIndex((line) => line.includes('"type":"end"'))
     writeFileSync(sessionPath(cut), `${lines.slice(0, end).join('\n')}\n`)
@@ -63,7 +65,7 @@ describe('a run that was killed after its second request', () => {
 
 describe('the command that why suggests', () => {
   test('is missing for a session that --resume would not find, or find elsewhere', async () => {
-    await keep(limited, [asks(['Read', { file_path: 'a' }]), says('never')], { maxTurns: 1 })
+    await storeSession(limited, [toolReply(['Read', { file_path: 'a' }]), textReply('never')], { maxTurns: 1 })
     const copy = join(here(), 'elsewhere.jsonl')
     copyFileSync(sessionPath(limited), copy)
     const kept = await outputOf('why', limited)

@@ -9,7 +9,7 @@ import { say, talk } from './support/acp-program.ts'
 import { updatesIn } from './support/acp-schema.ts'
 import {
   call,
-  fileSays,
+  waitForFileText,
   here,
   installProgram,
   linesOf,
@@ -108,7 +108,7 @@ describe('a session in the store of the settings', () => {
     const name = script(replies, 'claude-haiku-4-5')
     const flags = ['--dangerously-skip-permissions', '--session-id', id]
     const running = start(['-p', 'go', '--script', name, ...flags], { env: { NODE_PATH: modules } })
-    await fileSays(join(here(), 'began.txt'))
+    await waitForFileText(join(here(), 'began.txt'))
     const second = await halting(['-p', 'me too', '--script', name, '--resume', id])
     expect(second).toMatchObject({ status: 2, stdout: '' })
     expect(second.stderr).toContain(`The session ${id} is in use by process ${running.child.pid}`)
@@ -118,7 +118,7 @@ describe('a session in the store of the settings', () => {
     rmSync(join(here(), '.halting/stores'), { recursive: true })
     const resumed = await halting(['-p', '--script', script([said('Done.')], 'claude-haiku-4-5'), '--resume', id])
     expect(resumed).toMatchObject({ status: 0, stdout: 'Done.\n' })
-    expect(await fileSays(join(here(), 'effects.txt'))).toBe('once')
+    expect(await waitForFileText(join(here(), 'effects.txt'))).toBe('once')
   })
 
   test('accepts an answer to a pending call', async () => {
@@ -137,7 +137,7 @@ describe('a session in the store of the settings', () => {
     expect((await halting(['approve', id, callId])).status).toBe(0)
     const done = await halting(['-p', '--script', script([said('Done.')], 'claude-haiku-4-5'), '--resume', id])
     expect(done.stdout).toBe('Done.\n')
-    expect(await fileSays(join(here(), 'new.txt'))).toBe('x')
+    expect(await waitForFileText(join(here(), 'new.txt'))).toBe('x')
   })
 })
 

@@ -16,7 +16,7 @@ import { Transcript } from '@halting/core'
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   call,
-  fileSays,
+  waitForFileText,
   here,
   installProgram,
   linesOf,
@@ -203,7 +203,7 @@ describe('--resume', () => {
       'claude-haiku-4-5',
     )
     const holder = start(['-p', 'hold', '--resume', id, '--script', script1, '--allowedTools', 'Bash'])
-    await fileSays(join(here(), 'held'))
+    await waitForFileText(join(here(), 'held'))
     const held = await ask('x', [{ content: 'x' }], '--resume', id)
     expect(held.status).toBe(2)
     expect(held.stderr).toContain(`is in use by process ${holder.child.pid}`)
@@ -274,7 +274,7 @@ describe('a run that was killed', () => {
       script(replies, 'claude-haiku-4-5'),
     ]
     const { child, ended } = start(args)
-    const shell = Number(await fileSays(join(here(), 'begun')))
+    const shell = Number(await waitForFileText(join(here(), 'begun')))
     child.kill('SIGKILL')
     try {
       process.kill(-shell, 'SIGKILL')

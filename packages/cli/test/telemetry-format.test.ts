@@ -7,7 +7,7 @@ import { defaultResource } from '@opentelemetry/resources'
 import { expect, test } from 'vitest'
 import { openProviders } from '../src/telemetry/providers.ts'
 import { telemetrySettings } from '../src/telemetry/telemetry-settings.ts'
-import { sessionPath } from './support/kept-session.ts'
+import { sessionPath } from './support/store-session.ts'
 import {
   metricsOf,
   outOfPlace,

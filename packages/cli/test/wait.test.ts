@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { lineWithSum, sessionPath } from './support/kept-session.ts'
+import { lineWithSum, sessionPath } from './support/store-session.ts'
 import { call, here, installProgram, linesOf, run, script, start } from './support/program.ts'
 
 installProgram()
@@ -24,7 +24,7 @@ test.each([[[]], [['--verbose']]])(
       { expect: 'Ended with exit code 0', content: 'Built.' },
     ])
     const running = start(['-p', 'go', ...more, '--allowedTools', 'Bash', '--script', replies])
-    await running.says('waiting for bash_1 to end, at most until ')
+    await running.waitForOutput('waiting for bash_1 to end, at most until ')
     writeFileSync(go, '')
     const { status, stdout } = await running.ended
     expect([status, stdout]).toEqual([0, 'Built.\n'])
@@ -42,7 +42,7 @@ test('informs a host, whose message ends the wait', async () => {
   const args = ['--output-format', 'stream-json', '--verbose', '--input-format', 'stream-json', '--script', replies]
   const running = start(args, { stdin: { open: true } })
   running.child.stdin?.write(message('wait for me'))
-  await running.says('"waits_for":"1 h"')
+  await running.waitForOutput('"waits_for":"1 h"')
   running.child.stdin?.end(message('are you there?'))
   const { status, stdout } = await running.ended
   const lines = linesOf(stdout)
@@ -58,7 +58,7 @@ test('waits until the same time after it was killed and resumed', async () => {
   const id = 'aaaaaaaa-2222-4333-8444-0000000000f1'
   const waits = script([{ content: [call('Wait', { seconds: 3_600 })] }])
   const running = start([...stream, '--session-id', id, '--script', waits])
-  await running.says('"waits_for":"1 h"')
+  await running.waitForOutput('"waits_for":"1 h"')
   running.child.kill('SIGKILL')
   expect((await running.ended).status).toBe('SIGKILL')
   // An hour has passed since: the intent record of the step says when the wait started.

@@ -106,7 +106,7 @@ test('resumes a session that was killed after a search without searching again',
   const args = ['--output-format', 'stream-json', '--verbose', '--allowedTools', 'WebSearch']
   const running = start(['-p', 'go', ...args, '--include-partial-messages', '--script', searchScript(searched)])
   // The third request is made: everything before it is on record.
-  await running.says('msg_scripted_3')
+  await running.waitForOutput('msg_scripted_3')
   running.child.kill('SIGKILL')
   await running.ended
   const init = JSON.parse(running.stdout().split('\n')[0] ?? '') as { readonly session_id: string }

@@ -5,7 +5,14 @@ import type { WhatIf } from '@halting/analysis'
 import { beforeAll, expect, test } from 'vitest'
 import { isDeep } from '../../agent/test/support/deep.ts'
 import { here, installProgram, run, runHere } from './support/program.ts'
-import { asks, keep, keepLarge, lineWithSum, says, sessionPath } from './support/kept-session.ts'
+import {
+  toolReply,
+  storeSession,
+  storeLargeSessions,
+  lineWithSum,
+  textReply,
+  sessionPath,
+} from './support/store-session.ts'
 
 installProgram()
 
@@ -14,8 +21,8 @@ const ids = ['aaaaaaaa-0000-4000-8000-00000000000', 'bbbbbbbb-0000-4000-8000-000
 /** Sessions whose lines were written at these times: one for each reply, and the last one for what follows. */
 async function keepAt(folder: string, session: number, moments: readonly string[]): Promise<void> {
   const id = `${ids[session]}${moments.length}`
-  const edits = moments.slice(1).map(() => asks(['Edit', { file_path: 'a' }]))
-  await keep(id, [...edits, says('done')])
+  const edits = moments.slice(1).map(() => toolReply(['Edit', { file_path: 'a' }]))
+  await storeSession(id, [...edits, textReply('done')])
   mkdirSync(join(here(), folder), { recursive: true })
   let replies = -1
   const lines = readFileSync(sessionPath(id), 'utf8')
@@ -140,7 +147,7 @@ test.runIf(isDeep)(
   'needs the memory of the largest session for a folder of any size, and a few numbers per request',
   async () => {
     const folder = join(here(), 'many')
-    await keepLarge(folder, 25)
+    await storeLargeSessions(folder, 25)
     // Too little for a hundred megabytes of calls.
     const env = { NODE_OPTIONS: '--max-old-space-size=64' }
     const { status, stdout } = await runHere(['what-if', folder, '--budget-per-day', '30', '--json'], { env })

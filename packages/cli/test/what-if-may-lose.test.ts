@@ -7,7 +7,7 @@ import type { SavedLimits } from '@halting/policy/settings'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { styleFor } from '../src/io/style.ts'
 import { calibrationText } from '../src/what-if/calibration-text.ts'
-import { asks, keep, lineWithSum, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, lineWithSum, textReply, sessionPath } from './support/store-session.ts'
 import { here, installProgram, run, script, type Ended } from './support/program.ts'
 
 installProgram()
@@ -25,10 +25,10 @@ async function keepMany(
 ): Promise<void> {
   const template = 'bbbbbbbb-0000-4000-8000-000000000000'
   const script = [
-    ...Array.from({ length: turns - 1 }, (_, index) => asks(['Edit', { file_path: `${index}` }])),
-    says('done'),
+    ...Array.from({ length: turns - 1 }, (_, index) => toolReply(['Edit', { file_path: `${index}` }])),
+    textReply('done'),
   ]
-  await keep(template, script, { maxTurns })
+  await storeSession(template, script, { maxTurns })
   const path = sessionPath(template)
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
   rmSync(path)

@@ -5,16 +5,20 @@ import type { WhatIf } from '@halting/analysis'
 import { beforeAll, expect, test } from 'vitest'
 import { isDeep } from '../../agent/test/support/deep.ts'
 import { here, installProgram, run, runHere } from './support/program.ts'
-import { asks, keep, keepLarge, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, storeLargeSessions, textReply, sessionPath } from './support/store-session.ts'
 
 installProgram()
 
 const [good, circling] = ['aaaaaaaa-0000-4000-8000-000000000001', 'bbbbbbbb-0000-4000-8000-000000000002']
 
 beforeAll(async () => {
-  await keep(good, [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }]), says('done')])
-  const looks = Array.from({ length: 30 }, () => asks(['Read', { file_path: 'same' }]))
-  await keep(circling, [asks(['Edit', { file_path: 'b' }]), ...looks], { maxTurns: 25 })
+  await storeSession(good, [
+    toolReply(['Read', { file_path: 'a' }]),
+    toolReply(['Edit', { file_path: 'a' }]),
+    textReply('done'),
+  ])
+  const looks = Array.from({ length: 30 }, () => toolReply(['Read', { file_path: 'same' }]))
+  await storeSession(circling, [toolReply(['Edit', { file_path: 'b' }]), ...looks], { maxTurns: 25 })
 })
 
 /** Line breaks depend on the length of the time. */
@@ -107,7 +111,7 @@ test.each([
 
 test.runIf(isDeep)('needs the memory of the largest session for a folder of any size', async () => {
   const folder = join(here(), 'many')
-  await keepLarge(folder, 25)
+  await storeLargeSessions(folder, 25)
   // Too little for a hundred megabytes of calls.
   const env = { NODE_OPTIONS: '--max-old-space-size=64' }
   const { status, stdout } = await runHere(['what-if', folder, '--max-turns', '20', '--suggest', '--json'], { env })
@@ -115,9 +119,11 @@ test.runIf(isDeep)('needs the memory of the largest session for a folder of any 
 })
 
 test('predicts where a budget stops a run with the same course, and lists lost changes by tool', async () => {
-  const script = [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }]), says('done')]
+  const script = [toolReply(['Read', { file_path: 'a' }]), toolReply(['Edit', { file_path: 'a' }]), textReply('done')]
   for (const [index, maxBudgetUsd] of [2, 3, 5, 8].entries()) {
-    const { reason, summary } = await keep(`cccccccc-0000-4000-8000-00000000000${index}`, script, { maxBudgetUsd })
+    const { reason, summary } = await storeSession(`cccccccc-0000-4000-8000-00000000000${index}`, script, {
+      maxBudgetUsd,
+    })
     const { stdout } = await runHere(['what-if', good, '--max-budget-usd', `${maxBudgetUsd}`, '--json'])
     const { answers } = JSON.parse(stdout) as { readonly answers: readonly { readonly answer: WhatIf }[] }
     const { answer } = answers[0] ?? {}

@@ -8,7 +8,7 @@ import { tool } from '@halting/core'
 import { createFakeClock } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { sources } from '../../../vitest.build.ts'
-import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from './support/store-session.ts'
 import { here, installProgram, run, runHere } from './support/program.ts'
 
 installProgram()
@@ -22,7 +22,7 @@ const plain = (text: string): string => text.replaceAll(/\n(?=\S)/g, ' ')
 test('says of a run that waited how long, for which model and why, and that it is not active time', async () => {
   const session = 'aaaaaaaa-1111-4000-8000-000000000001'
   const clock = createFakeClock({ start: Date.UTC(2026, 10, 28), autoAdvance: true })
-  await keep(session, [limited(hour), asks(['Read', {}]), limited(hour), says('done')], {
+  await storeSession(session, [limited(hour), toolReply(['Read', {}]), limited(hour), textReply('done')], {
     waitForLimitsMs: 8 * hour,
     clock,
   })
@@ -50,14 +50,14 @@ test('says of a run that waited how long, for which model and why, and that it i
 test('separates the time of Wait calls from that of other tools', async () => {
   const session = 'aaaaaaaa-1111-4000-8000-000000000006'
   const tools = [tool({ name: 'Wait', description: '', readOnly: true, execute: () => 'over' })]
-  await keep(session, [asks(['Wait', {}], ['Wait', {}]), says('done')], { tools })
+  await storeSession(session, [toolReply(['Wait', {}], ['Wait', {}]), textReply('done')], { tools })
   const { stdout } = await runHere(['why', session])
   expect(plain(stdout)).toMatch(/2 calls of Wait took \d+ ms of the tool time\./)
 })
 
 test('says of a run that a service ended when to come back, and how the run would have waited', async () => {
   const session = 'aaaaaaaa-1111-4000-8000-000000000002'
-  await keep(session, [limited(10 * hour)], { maxRetries: 0 })
+  await storeSession(session, [limited(10 * hour)], { maxRetries: 0 })
   const { stdout } = await runHere(['why', session])
   expect(plain(stdout)).toMatch(
     /The service accepts requests again at \d{4}-\d\d-\d\d \d\d:\d\d, in (10 h|9 h 59 min)\./,
@@ -69,7 +69,7 @@ test('says of a run that a service ended when to come back, and how the run woul
 
 test('says that this time has passed, and resumes without a wait', async () => {
   const session = 'aaaaaaaa-1111-4000-8000-000000000003'
-  await keep(session, [limited(1)], { maxRetries: 0 })
+  await storeSession(session, [limited(1)], { maxRetries: 0 })
   const { stdout } = await runHere(['why', session])
   expect(plain(stdout)).toMatch(/The service accepts requests again since \d{4}-\d\d-\d\d \d\d:\d\d\./)
   expect(stdout).toContain(`That time has passed. Continue with:\n  halting -p --resume ${session}\n`)

@@ -12,7 +12,7 @@ import { styleFor } from '../src/io/style.ts'
 import { accountOf } from '@halting/analysis'
 import { openJournal, readJournal } from '@halting/journal'
 import { here, installProgram, run, runHere } from './support/program.ts'
-import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from './support/store-session.ts'
 
 installProgram()
 
@@ -27,7 +27,7 @@ test('says that there are no sessions, with exit code 2', async () => {
 })
 
 test("treats nothing of a project as the user's if HOME is empty: its sessions are not the stored ones", async () => {
-  await keep(first, [says('hello')])
+  await storeSession(first, [textReply('hello')])
   const { status, stdout, stderr } = await runHere(['why'], { env: { HOME: '' } })
   expect({ status, stdout, stderr: stderr.includes('This folder has no sessions.') }).toEqual({
     status: 2,
@@ -37,10 +37,13 @@ test("treats nothing of a project as the user's if HOME is empty: its sessions a
 })
 
 test('explains the newest session: the ending, the limits, the usage, and the resume command', async () => {
-  await keep(first, [says('hello')])
-  await keep(
+  await storeSession(first, [textReply('hello')])
+  await storeSession(
     second,
-    [asks(['Read', { file_path: 'a.ts' }], ['Edit', { file_path: 'a.ts' }]), asks(['Read', { file_path: 'b.ts' }])],
+    [
+      toolReply(['Read', { file_path: 'a.ts' }], ['Edit', { file_path: 'a.ts' }]),
+      toolReply(['Read', { file_path: 'b.ts' }]),
+    ],
     {
       maxTurns: 2,
       maxBudgetUsd: 50,
@@ -87,14 +90,14 @@ test('accepts an ID, the beginning of one, or a file', async () => {
 })
 
 test('does not guess between two sessions with the same beginning', async () => {
-  await keep('aaaaaaaa-0000-4000-8000-000000000009', [says('hello')])
+  await storeSession('aaaaaaaa-0000-4000-8000-000000000009', [textReply('hello')])
   const { status, stderr } = await runHere(['why', 'aaaa'])
   expect(status).toBe(2)
   expect(stderr).toContain('2 sessions start with aaaa')
 })
 
 test('prints one object with every run and how to resume with --json', async () => {
-  await keep(second, [says('again')])
+  await storeSession(second, [textReply('again')])
   const { status, stdout } = await runHere(['why', second, '--json'])
   expect(status).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({
@@ -121,7 +124,7 @@ test('explains an unfinished run as far as it goes', async () => {
 
 test('names the process that writes an active run, and gives no command', async () => {
   const id = 'eeeeeeee-0000-4000-8000-000000000001'
-  await keep(id, [says('hello')])
+  await storeSession(id, [textReply('hello')])
   const lines = readFileSync(sessionPath(id), 'utf8').split('\n')
   const end = lines.findIndex((line) => line.includes('"type":"end"'))
   writeFileSync(sessionPath(id), `${lines.slice(0, end).join('\n')}\n`)
@@ -135,7 +138,7 @@ test('names the process that writes an active run, and gives no command', async 
 
 test('names the limit that would have been enough for a budget that was too low', async () => {
   const id = 'dddddddd-0000-4000-8000-000000000001'
-  const terminal = await keep(id, [asks(['Read', {}]), says('done')], { maxBudgetUsd: 2 })
+  const terminal = await storeSession(id, [toolReply(['Read', {}]), textReply('done')], { maxBudgetUsd: 2 })
   expect(terminal.reason).toBe('max_budget_usd')
   const { stdout } = await runHere(['why', id])
   expect(stdout).toMatch(/halting -p --resume dddddddd\S+ --max-budget-usd 4\n/)
@@ -223,7 +226,7 @@ test('names the standing budget that ended a run, its usage, its reset and how t
     },
   }
   const session = 'dddddddd-0000-4000-8000-000000000001'
-  await keep(session, [asks(['Read', {}]), asks(['Read', {}])], { standing })
+  await storeSession(session, [toolReply(['Read', {}]), toolReply(['Read', {}])], { standing })
   const { stdout } = await runHere(['why', session])
   const plain = stdout
     .replaceAll(/\d+ ms/g, 'N ms')
@@ -245,7 +248,7 @@ test.each([
 ])('names the limit of a run that ended by %j, and raises it in the command', async (options, bar, flag) => {
   const session = 'eeeeeeee-0000-4000-8000-000000000001'
   rmSync(sessionPath(session), { force: true })
-  await keep(session, [asks(['Read', {}]), asks(['Read', {}]), says('done')], options)
+  await storeSession(session, [toolReply(['Read', {}]), toolReply(['Read', {}]), textReply('done')], options)
   const { stdout } = await runHere(['why', session])
   expect(stdout.replaceAll(/[█░]+/g, '#')).toMatch(bar)
   expect(stdout).toMatch(new RegExp(`halting -p --resume ${session} ${flag}`))
@@ -253,15 +256,15 @@ test.each([
 
 test("prints a model's announcement once in why, and in its place in replay", async () => {
   const own = 'cccccccc-0000-4000-8000-000000000003'
-  const scripted = scriptedModel([asks(['Read', { file_path: 'a.ts' }]), says('Done.')])
+  const scripted = scriptedModel([toolReply(['Read', { file_path: 'a.ts' }]), textReply('Done.')])
   const text = 'gpt-5 is not available through the Responses API.'
   const model: Model = {
     ...scripted,
     call: async (...asked) => ({ ...(await scripted.call(...asked)), warnings: [text] }),
   }
-  await keep(own, [], { model })
+  await storeSession(own, [], { model })
   // A later run of the same process does not repeat it, although it still applies.
-  await keep(own, [says('Again.')])
+  await storeSession(own, [textReply('Again.')])
   const { stdout } = await runHere(['why', own])
   expect(stdout).toContain(', run2')
   expect(stdout).toContain(`\n\nNotices\n! ${text}\n\nLimits\n`)

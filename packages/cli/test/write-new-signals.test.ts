@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { asks, keep, says } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply } from './support/store-session.ts'
 import { here, installProgram, start } from './support/program.ts'
 
 installProgram()
@@ -25,8 +25,10 @@ function drafted(): Promise<void> {
 describe('leaves the previous content and nothing else after a signal during --output', () => {
   // Too much to be written before the signal arrives.
   beforeAll(async () => {
-    const edits = Array.from({ length: 300 }, (_, turn) => asks(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]))
-    await keep(id, [...edits, says('Done.')])
+    const edits = Array.from({ length: 300 }, (_, turn) =>
+      toolReply(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]),
+    )
+    await storeSession(id, [...edits, textReply('Done.')])
   })
 
   test.each([

@@ -35,11 +35,11 @@ export async function sessions(
         )
       return listSessions(flags, program)
     case 'show': {
-      const { showSession } = await import('./read.ts')
+      const { showSession } = await import('./show-and-search.ts')
       return showSession(flags, requiredArgument(argument, 'show ID'), program)
     }
     case 'search': {
-      const { searchSessions } = await import('./read.ts')
+      const { searchSessions } = await import('./show-and-search.ts')
       return searchSessions(
         flags,
         requiredArgument(argument, 'search TEXT'),

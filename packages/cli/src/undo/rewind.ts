@@ -9,7 +9,7 @@ import { findSession } from '../stored-sessions/find-session.ts'
 import { recordedTranscript } from '@halting/analysis/transcript'
 import { UsageError } from '../usage-error.ts'
 import { versionOf } from '../version.ts'
-import { sessionFiles, leftText, planText, refusalText, printRestore, unknownText } from './restore.ts'
+import { sessionFiles, leftText, planText, refusalText, printRestore, unknownText } from './restore-text.ts'
 import { pathFormatter } from './path-formatter.ts'
 import { completeInterruptedUndo, printDryRun, withSessionLock } from './undo.ts'
 

@@ -6,7 +6,7 @@ import { many, printable, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession, newestSession } from '../stored-sessions/find-session.ts'
 import { UsageError } from '../usage-error.ts'
-import { sessionFiles, leftText, planText, refusalText, printRestore, unknownText } from './restore.ts'
+import { sessionFiles, leftText, planText, refusalText, printRestore, unknownText } from './restore-text.ts'
 import { pathFormatter } from './path-formatter.ts'
 
 /**

@@ -3,7 +3,17 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { call, fileSays, here, installProgram, linesOf, run, script, start, type Ended } from '../support/program.ts'
+import {
+  call,
+  waitForFileText,
+  here,
+  installProgram,
+  linesOf,
+  run,
+  script,
+  start,
+  type Ended,
+} from '../support/program.ts'
 
 installProgram()
 
@@ -273,7 +283,7 @@ describe('a resumed run', () => {
     const replies = script([say('One.'), say('never said')])
     const args = ['-p', 'Make it pass.', '--script', replies, '--until', hanging, '--session-id', id]
     const one = start(args, { cwd })
-    await fileSays(join(cwd, 'rounds'))
+    await waitForFileText(join(cwd, 'rounds'))
     while (readFileSync(join(cwd, 'rounds'), 'utf8').length < 4) await new Promise((resolve) => setTimeout(resolve, 20))
     one.child.kill('SIGKILL')
     await one.ended

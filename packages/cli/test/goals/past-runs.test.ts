@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Goal, GoalVerdict } from '@halting/core'
 import { columnsOf } from '../../src/io/columns.ts'
-import { call, fileSays, here, installProgram, run, script, start } from '../support/program.ts'
-import { asks, keep, says } from '../support/kept-session.ts'
+import { call, waitForFileText, here, installProgram, run, script, start } from '../support/program.ts'
+import { toolReply, storeSession, textReply } from '../support/store-session.ts'
 
 installProgram()
 
@@ -20,12 +20,12 @@ function goalOf(...verdicts: readonly GoalVerdict[]): Goal {
 }
 
 const failed = (report: string): GoalVerdict => ({ met: false, exitCode: 1, report })
-const edit = asks(['Edit', { file_path: 'a.ts' }])
+const edit = toolReply(['Edit', { file_path: 'a.ts' }])
 
 test('why reports the goal: the tries, the failed check with its last lines, and what to do', async () => {
   const id = newId()
   const report = `${'x'.repeat(400)}\n\u001B[31m2 tests failed\u001B[0m`
-  const { reason } = await keep(id, [edit, says('a'), edit, says('b')], {
+  const { reason } = await storeSession(id, [edit, textReply('a'), edit, textReply('b')], {
     until: [goalOf(failed('1'), failed(report))],
     maxGoalTries: 1,
   })
@@ -49,7 +49,7 @@ test('why reports the goal: the tries, the failed check with its last lines, and
 
 test('why says that more tries do not help if nothing changed', async () => {
   const id = newId()
-  await keep(id, [says('a'), says('b'), says('c')], { until: [goalOf(failed('1'))] })
+  await storeSession(id, [textReply('a'), textReply('b'), textReply('c')], { until: [goalOf(failed('1'))] })
   const { stdout } = await run(['why', id])
   expect(stdout).toContain('and nothing changes')
   expect(stdout).toContain('Nothing changed between the tries: suggest another approach in the prompt')
@@ -58,10 +58,10 @@ test('why says that more tries do not help if nothing changed', async () => {
 
 test('why reports a goal that was met from the start, and one that was reached, also as JSON', async () => {
   const held = newId()
-  await keep(held, [says('a')], { until: [goalOf({ met: true, exitCode: 0 })] })
+  await storeSession(held, [textReply('a')], { until: [goalOf({ met: true, exitCode: 0 })] })
   expect((await run(['why', held])).stdout).toContain('Already met at the start; the run may not have caused it.')
   const reached = newId()
-  await keep(reached, [edit, says('a')], { until: [goalOf(failed('1'), { met: true, exitCode: 0 })] })
+  await storeSession(reached, [edit, textReply('a')], { until: [goalOf(failed('1'), { met: true, exitCode: 0 })] })
   const { stdout } = await run(['why', reached, '--json'])
   // The output of the program with --json.
   const { runs } = JSON.parse(stdout) as { readonly runs: readonly { readonly goal: object }[] }
@@ -70,7 +70,7 @@ test('why reports a goal that was met from the start, and one that was reached, 
 
 test('replay lists the rounds of checks, and the iteration of a rejected answer', async () => {
   const id = newId()
-  await keep(id, [edit, says('a'), edit, says('b')], {
+  await storeSession(id, [edit, textReply('a'), edit, textReply('b')], {
     until: [goalOf(failed('1'), failed('2'), { met: true, exitCode: 0 })],
   })
   const { stdout } = await run(['replay', id])
@@ -81,8 +81,11 @@ test('replay lists the rounds of checks, and the iteration of a rejected answer'
 
 test('what-if says where fewer tries would have ended a run, and that more are unknown', async () => {
   const id = newId()
-  const script = [edit, says('a'), edit, says('b'), edit, says('c')]
-  await keep(id, script, { until: [goalOf(failed('1'), failed('2'), failed('three'), failed('IV'))], maxGoalTries: 2 })
+  const script = [edit, textReply('a'), edit, textReply('b'), edit, textReply('c')]
+  await storeSession(id, script, {
+    until: [goalOf(failed('1'), failed('2'), failed('three'), failed('IV'))],
+    maxGoalTries: 2,
+  })
   const whatIf = async (...flags: readonly string[]): Promise<string> => (await run(['what-if', id, ...flags])).stdout
   expect(await whatIf('--until-tries', '1')).toContain('Would have stopped after 4 turns: goal_unmet (1 of 1).')
   expect(await whatIf('--until-tries', '2')).toContain('No change: goal_unmet after 6 turns.')
@@ -112,7 +115,7 @@ test('reads a session that was killed during a check as it is, and as one run af
     'echo x >> rounds; [ $(wc -l < rounds) -ne 2 ] || sleep 300; grep -q plus sum.txt || { echo 1 failed; exit 1; }'
   const args = ['-p', 'Make it pass.', '--script', script([{ content: 'One.' }]), '--until', check, '--session-id', id]
   const one = start(args, { cwd })
-  await fileSays(join(cwd, 'rounds'))
+  await waitForFileText(join(cwd, 'rounds'))
   while (readFileSync(join(cwd, 'rounds'), 'utf8').length < 4) await new Promise((resolve) => setTimeout(resolve, 20))
   // While check running.
   const going = (await run(['why', id], { cwd })).stdout

@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { HookCallback } from '@anthropic-ai/claude-agent-sdk'
 import { expect, test } from 'vitest'
-import { onHost } from '../support/ending-faces.ts'
+import { runOnHost } from '../support/ending-frontends.ts'
 import { endingRuns } from '../support/ending-runs.ts'
 import { installProgram } from '../support/program.ts'
 import { answerOf, asking, endFolders, Said, use } from './support/sdk.ts'
@@ -14,7 +14,7 @@ const replays = (written: string) => written.split('\n').filter((line) => line.i
 
 test('with --replay-user-messages it is told behind what keeps it, and once', async () => {
   const seen: number[] = []
-  const { written } = await onHost(endingRuns.completed, '/work', {
+  const { written } = await runOnHost(endingRuns.completed, '/work', {
     flags: { replayUserMessages: true },
     flush: async (told) => void seen.push(replays(told)),
   })
@@ -22,7 +22,7 @@ test('with --replay-user-messages it is told behind what keeps it, and once', as
 })
 
 test('what the disk refuses is not told to be there', async () => {
-  const { written, result } = await onHost(endingRuns.completed, '/work', {
+  const { written, result } = await runOnHost(endingRuns.completed, '/work', {
     flags: { replayUserMessages: true },
     flush: () => Promise.reject(new Error('no space left')),
   })

@@ -6,8 +6,8 @@ import { createClusterClient } from '@halting/restate/client'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { isChromiumThere, withBrowser } from '../../../inspector/test/support/browser.ts'
 import { servedCluster } from '../support/cluster.ts'
-import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
-import { withInspecting } from '../support/inspecting.ts'
+import { toolReply, storeSession, textReply, sessionPath } from '../support/store-session.ts'
+import { inspectorStarter } from '../support/inspector.ts'
 import { here, installProgram, programPath, type Ended } from '../support/program.ts'
 import { sourceAt } from '../../../inspector/test/support/served-source.ts'
 
@@ -21,10 +21,14 @@ const claudeCode = 'cccccccc-0000-4000-8000-000000000001'
 const codex = 'dddddddd-0000-4000-8000-000000000001'
 const prices = { modelPrices: { 'claude-sonnet-4-5': { input: 777, output: 999 } } }
 
-const inspecting = withInspecting()
+const inspecting = inspectorStarter()
 
 beforeAll(async () => {
-  await keep(kept, [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }]), says('done')])
+  await storeSession(kept, [
+    toolReply(['Read', { file_path: 'a' }]),
+    toolReply(['Edit', { file_path: 'a' }]),
+    textReply('done'),
+  ])
   mkdirSync(join(here(), 'bin'))
   const program = `#!/bin/sh\nexec "${process.execPath}" "${programPath()}" "$@"\n`
   writeFileSync(join(here(), 'bin', 'halting'), program, { mode: 0o755 })

@@ -6,7 +6,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { openFileCatalog } from '../../src/inspect/file-catalog.ts'
 import type { Report } from '@halting/analysis/report'
 import type { WhatIfAnswers } from '@halting/analysis'
-import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from '../support/store-session.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 import { here, installProgram, run } from '../support/program.ts'
 
@@ -22,14 +22,18 @@ beforeAll(async () => {
   const into = (file: string, ...names: readonly string[]): void => {
     for (const name of names) copyFileSync(file, join(folderOf(name), basename(file)))
   }
-  await keep(kept, [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }]), says('done')])
+  await storeSession(kept, [
+    toolReply(['Read', { file_path: 'a' }]),
+    toolReply(['Edit', { file_path: 'a' }]),
+    textReply('done'),
+  ])
   const early = readFileSync(sessionPath(kept))
-  await keep(kept, [asks(['Read', { file_path: 'b' }]), says('done')])
+  await storeSession(kept, [toolReply(['Read', { file_path: 'b' }]), textReply('done')])
   // The copy was made while the first run was active.
   writeFileSync(join(folderOf('twice/a-backup'), basename(sessionPath(kept))), early.subarray(0, early.length / 2))
   into(sessionPath(kept), 'once', 'twice', 'twice/z-backup')
   // Sessions with the same prompt are not copies of each other.
-  await keep(other, [asks(['Read', { file_path: 'b' }]), says('done')])
+  await storeSession(other, [toolReply(['Read', { file_path: 'b' }]), textReply('done')])
   into(sessionPath(other), 'once', 'twice')
   copyFileSync(sessionPath(other), join(folderOf('twice'), 'renamed.jsonl'))
   for (const sample of ['claude-code-polling', 'codex-rollout-0'])

@@ -11,7 +11,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { openFileCatalog } from '../../src/inspect/file-catalog.ts'
 import type { Report } from '@halting/analysis/report'
 import type { WhatIfAnswers } from '@halting/analysis'
-import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from '../support/store-session.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 import { here, installProgram, run } from '../support/program.ts'
 
@@ -35,8 +35,12 @@ async function resumeSession(sessionId: string, prompt: string): Promise<void> {
 
 beforeAll(async () => {
   mkdirSync(join(here(), 'forks'))
-  await keep(origin, [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }]), says('done')])
-  await keep(origin, [asks(['Read', { file_path: 'b' }]), says('done')])
+  await storeSession(origin, [
+    toolReply(['Read', { file_path: 'a' }]),
+    toolReply(['Edit', { file_path: 'a' }]),
+    textReply('done'),
+  ])
+  await storeSession(origin, [toolReply(['Read', { file_path: 'b' }]), textReply('done')])
   copyFileSync(sessionPath(origin), fileOf(origin))
   const place = (sessionId: string) => ({ path: fileOf(sessionId), sessionId, cwd: here(), version: '0' })
   await forkSession(fileOf(origin), place(fork))

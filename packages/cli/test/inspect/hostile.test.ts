@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } 
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
-import { withInspecting } from '../support/inspecting.ts'
+import { toolReply, storeSession, textReply, sessionPath } from '../support/store-session.ts'
+import { inspectorStarter } from '../support/inspector.ts'
 import { here, installProgram, runHere } from '../support/program.ts'
 
 installProgram()
@@ -14,7 +14,7 @@ const folder = (): string => join(here(), 'many')
 
 let session = ''
 beforeEach(async () => {
-  await keep(sessionId, [asks(['Read', { file_path: 'a.ts' }]), says('hello')])
+  await storeSession(sessionId, [toolReply(['Read', { file_path: 'a.ts' }]), textReply('hello')])
   session = readFileSync(sessionPath(sessionId), 'utf8')
   mkdirSync(folder())
   writeFileSync(join(folder(), 'good.jsonl'), session)
@@ -24,7 +24,7 @@ afterEach(() => {
   rmSync(folder(), { recursive: true })
   rmSync(join(here(), '.halting'), { recursive: true })
 })
-const inspector = withInspecting()
+const inspector = inspectorStarter()
 
 /** Serves the folder; returns how to request the rows of its list. */
 async function inspecting(): Promise<() => Promise<readonly unknown[]>> {

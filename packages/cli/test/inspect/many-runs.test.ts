@@ -6,7 +6,7 @@ import { viewOf } from '@halting/analysis/view'
 import { expect, test } from 'vitest'
 import { type AnySession, inspectedSession } from '@halting/analysis/sessions'
 import { plainWhyText } from '../../src/inspect/plain-why-text.ts'
-import { says } from '../support/kept-session.ts'
+import { textReply } from '../support/store-session.ts'
 
 const found = { key: 's', sessionId: 's', path: null, changedAt: null, isLive: false, signature: '' }
 const nextStep = { says: 'Continue with:', command: 'halting -p --resume s' }
@@ -14,7 +14,7 @@ const nextStep = { says: 'Continue with:', command: 'halting -p --resume s' }
 /** The records of one run of a conversation, with a stage after it and a rewind to before its answer. */
 async function recordsOf(run: number): Promise<readonly StepRecord[]> {
   const steps = createMemorySteps()
-  const model = scriptedModel([says('hello')], { maxOutputTokens: 1_000 })
+  const model = scriptedModel([textReply('hello')], { maxOutputTokens: 1_000 })
   await streamRun(startRun({ prompt: 'go', sessionId: 's', runId: `run${run}` }), { model, steps }).result
   const name = { id: `run${run}/after/memory`, runId: `run${run}`, name: 'memory' }
   const most = { tokens: 10, nanos: 0 }

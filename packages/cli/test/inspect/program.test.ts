@@ -4,8 +4,8 @@ import { openJournal } from '@halting/journal'
 import { streamRun, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { afterEach, expect, test } from 'vitest'
-import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
-import { withInspecting } from '../support/inspecting.ts'
+import { toolReply, storeSession, textReply, sessionPath } from '../support/store-session.ts'
+import { inspectorStarter } from '../support/inspector.ts'
 import { here, installProgram, run, start } from '../support/program.ts'
 
 installProgram()
@@ -15,7 +15,7 @@ const [first, second] = ['aaaaaaaa-0000-4000-8000-000000000001', 'bbbbbbbb-0000-
 afterEach(() => {
   for (const folder of ['.halting', '.claude', '.codex']) rmSync(join(here(), folder), { recursive: true, force: true })
 })
-const inspecting = withInspecting()
+const inspecting = inspectorStarter()
 
 interface ListedRow {
   readonly [field: string]: unknown
@@ -33,9 +33,9 @@ async function json(address: string, path: string): Promise<unknown> {
 }
 
 test('prints one address, serves the sessions of this folder there, and exits with 0 at Ctrl-C', async () => {
-  await keep(first, [asks(['Read', { file_path: 'a.ts' }]), says('hello')])
+  await storeSession(first, [toolReply(['Read', { file_path: 'a.ts' }]), textReply('hello')])
   const each = start(['inspect'])
-  await each.says('\n')
+  await each.waitForOutput('\n')
   const address = each.stdout().trimEnd()
   expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}\/$/)
   expect(await (await fetch(address)).text()).toContain('<div id="app"></div>')
@@ -49,7 +49,7 @@ test('prints one address, serves the sessions of this folder there, and exits wi
 })
 
 test('shows the sessions of all folders with --all, including those of other programs with their flags', async () => {
-  await keep(first, [says('hello')])
+  await storeSession(first, [textReply('hello')])
   const samples = join(import.meta.dirname, '../../../analysis/test/foreign/samples')
   for (const [folder, sample, name] of [
     ['.claude/projects/-home', 'claude-code-polling.jsonl', `${second}.jsonl`],
@@ -69,8 +69,8 @@ test('shows the sessions of all folders with --all, including those of other pro
 })
 
 test('opens the page with a session that is named alone, and explains its ending like why', async () => {
-  await keep(first, [says('hello')])
-  await keep(second, [says('hello')])
+  await storeSession(first, [textReply('hello')])
+  await storeSession(second, [textReply('hello')])
   const { address } = await inspecting(['bbbb'])
   expect(new URL(address).hash).toBe(`#/session/${second}/1/timeline`)
   const { runs } = (await json(address, `api/session?key=${second}`)) as { readonly runs: readonly [{ why: string }] }
@@ -94,7 +94,7 @@ test('shows a run while it is active, and tolerates a line that is being written
   }
   const journal = await openJournal({ path: sessionPath(first), sessionId: first, cwd: here(), version: '0.1.0' })
   await streamRun(startRun({ prompt: 'go', sessionId: first, transcript: journal.transcript }), {
-    model: scriptedModel([says('one')], { maxOutputTokens: 1_000 }),
+    model: scriptedModel([textReply('one')], { maxOutputTokens: 1_000 }),
     steps: journal.steps(),
   }).result
   await hears()
@@ -111,7 +111,7 @@ test('shows a run while it is active, and tolerates a line that is being written
 })
 
 test('shows the sessions of a folder: two with the same ID separately, and unreadable ones with the reason', async () => {
-  await keep(first, [says('hello')])
+  await storeSession(first, [textReply('hello')])
   const folder = join(here(), 'many')
   for (const name of ['a', 'b']) mkdirSync(join(folder, name), { recursive: true })
   copyFileSync(sessionPath(first), join(folder, 'a', `${first}.jsonl`))
@@ -130,7 +130,7 @@ test('shows the sessions of a folder: two with the same ID separately, and unrea
 })
 
 test('writes one session as a file, and never over its source', async () => {
-  await keep(first, [says('</script><script>hello')])
+  await storeSession(first, [textReply('</script><script>hello')])
   const file = join(here(), 'it.html')
   const { status, stdout, stderr } = await run(['inspect', '--output', 'it.html', first])
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: 'halting: wrote it.html\n' })
@@ -146,15 +146,15 @@ test('writes one session as a file, and never over its source', async () => {
 })
 
 test('stops an export whose session is deleted meanwhile, and prints why', async () => {
-  const edits = Array.from({ length: 100 }, (_, turn) => asks(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]))
-  await keep(first, edits)
+  const edits = Array.from({ length: 100 }, (_, turn) => toolReply(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]))
+  await storeSession(first, edits)
   const { address, program } = await inspecting()
   const answer = await fetch(new URL(`api/export?key=${first}`, address))
   // Most of it waits for its reader.
   rmSync(sessionPath(first))
   expect(await rowsAt(address)).toEqual([])
   await expect(answer.text()).rejects.toThrow('terminated')
-  await program.says('halting: The session was cut or removed while it was exported: some of it is gone.\n')
+  await program.waitForOutput('halting: The session was cut or removed while it was exported: some of it is gone.\n')
 })
 
 test('opens the address with --open, and reports a failure', async () => {
@@ -171,7 +171,7 @@ test('opens the address with --open, and reports a failure', async () => {
   expect(readFileSync(openedFile, 'utf8')).toBe(`${address}\n`)
   rmSync(join(here(), 'xdg-open'))
   const { program } = await inspecting(['--open'], { PATH: here() })
-  await program.says('cannot open a browser: ')
+  await program.waitForOutput('cannot open a browser: ')
 })
 
 test('refuses conflicting flags before it serves anything', async () => {

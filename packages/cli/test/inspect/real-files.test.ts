@@ -8,7 +8,7 @@ import { isWhole } from '../../../agent/test/support/deep.ts'
 import { isChromiumThere, withPages } from '../../../inspector/test/support/browser.ts'
 import { hostileCopy, hostileJournal } from '../support/hostile-files.ts'
 import { largeFile, largeJournal, lineOfClaudeCode, linesOfCodex } from '../support/large-files.ts'
-import { withInspecting } from '../support/inspecting.ts'
+import { inspectorStarter } from '../support/inspector.ts'
 import { here, installProgram, run } from '../support/program.ts'
 
 installProgram()
@@ -23,7 +23,7 @@ const pathOf = (folder: 'hostile' | 'large', name: string): string => join(here(
 /** A name that would be markup, and a path that leads elsewhere. */
 const hostile = ['<img src=x onerror=hacked=1>', '..%2f..%2fetc', '"\'&amp;#?'] as const
 
-const inspecting = withInspecting()
+const inspecting = inspectorStarter()
 
 beforeAll(async () => {
   if (!isChromiumThere) return

@@ -3,7 +3,7 @@ import type { SessionSource } from '@halting/analysis/view'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isChromiumThere, withBrowser } from '../../../inspector/test/support/browser.ts'
-import { asks, keep, says } from '../support/kept-session.ts'
+import { toolReply, storeSession, textReply } from '../support/store-session.ts'
 import { installProgram, run, start, type Running } from '../support/program.ts'
 import { sourceAt } from '../../../inspector/test/support/served-source.ts'
 
@@ -16,11 +16,15 @@ let source: SessionSource | undefined
 
 beforeAll(async () => {
   if (!isChromiumThere) return
-  await keep(good, [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }]), says('done')])
-  const looks = Array.from({ length: 30 }, () => asks(['Read', { file_path: 'same' }]))
-  await keep(circling, [asks(['Edit', { file_path: 'b' }]), ...looks], { maxTurns: 25 })
+  await storeSession(good, [
+    toolReply(['Read', { file_path: 'a' }]),
+    toolReply(['Edit', { file_path: 'a' }]),
+    textReply('done'),
+  ])
+  const looks = Array.from({ length: 30 }, () => toolReply(['Read', { file_path: 'same' }]))
+  await storeSession(circling, [toolReply(['Edit', { file_path: 'b' }]), ...looks], { maxTurns: 25 })
   inspecting = start(['inspect'])
-  await inspecting.says('\n')
+  await inspecting.waitForOutput('\n')
   source = sourceAt(inspecting.stdout().trimEnd())
 })
 afterAll(async () => {

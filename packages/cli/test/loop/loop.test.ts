@@ -3,7 +3,17 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { call, fileSays, here, installProgram, linesOf, projectName, run, script, start } from '../support/program.ts'
+import {
+  call,
+  waitForFileText,
+  here,
+  installProgram,
+  linesOf,
+  projectName,
+  run,
+  script,
+  start,
+} from '../support/program.ts'
 
 installProgram()
 
@@ -89,7 +99,7 @@ test('makes no request if the goal is met before a later round, even after a kil
   const format = ['--output-format', 'stream-json', '--verbose']
   const own = ['--every', '1h', '--rounds', '5', '--until', 'test -e outside', '--until-tries', '1']
   const first = start(loop('Check.', ...own, ...format, '--session-id', sessionId(7), '--script', replies(2)))
-  await first.says('"subtype":"loop_wait"')
+  await first.waitForOutput('"subtype":"loop_wait"')
   first.child.kill('SIGKILL')
   await first.ended
   // Somebody else meets the goal during the pause. The goal is on record.
@@ -115,7 +125,7 @@ describe('a loop that was killed', () => {
   test('during a pause continues with the next round', async () => {
     const own = ['--every', '1h', '--rounds', '2', '--session-id', sessionId(2)]
     const first = start(loop('Check.', ...own, '--script', replies(1)))
-    await first.says('next at')
+    await first.waitForOutput('next at')
     first.child.kill('SIGKILL')
     await first.ended
     const { status, stdout, stderr } = await run(loop('--continue', '--every', '0', '--script', replies(1)))
@@ -143,7 +153,7 @@ describe('a loop that was killed', () => {
         script([{ content: [call('Bash', { command })] }]),
       ),
     )
-    await fileSays(file)
+    await waitForFileText(file)
     first.child.kill('SIGKILL')
     await first.ended
     const { status, stdout } = await run(
@@ -241,7 +251,7 @@ test('ends with 130 at Ctrl-C between rounds, and prints the command that contin
   const running = start(
     loop('Check.', '--every', '1h', '--rounds', '5', '--session-id', sessionId(5), '--script', replies(1)),
   )
-  await running.says('next at')
+  await running.waitForOutput('next at')
   // No other process can write the session meanwhile.
   const other = await run(loop('--resume', sessionId(5), '--script', replies(1)))
   expect([other.status, other.stdout, other.stderr]).toEqual([2, '', expect.stringContaining('is in use by process')])
@@ -269,7 +279,7 @@ test('ends the round and the loop at Ctrl-C in a round', async () => {
     '--verbose',
   ]
   const running = start(loop('Check.', ...flags, '--script', answers))
-  await fileSays(file)
+  await waitForFileText(file)
   running.child.kill('SIGINT')
   const { status, stdout } = await running.ended
   expect(status).toBe(130)

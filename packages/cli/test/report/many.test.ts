@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Report } from '@halting/analysis/report'
 import { generateSessions } from '../support/generated-sessions.ts'
-import { keepLarge } from '../support/kept-session.ts'
+import { storeLargeSessions } from '../support/store-session.ts'
 import { here, installProgram, run } from '../support/program.ts'
 
 installProgram()
@@ -37,7 +37,7 @@ test('a thousand generated sessions', async () => {
 
 test('needs the memory of the largest session for a folder of any size', async () => {
   const folder = join(here(), 'large')
-  await keepLarge(folder, 25)
+  await storeLargeSessions(folder, 25)
   const { status, stdout } = await run(['report', folder, '--json'], { env })
   expect([status, JSON.parse(stdout)]).toMatchObject([0, { sessions: 25, totals: { runs: 25, turns: 25 * 41 } }])
 }, 60_000)

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import type { SessionSource } from '@halting/analysis/view'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { isChromiumThere, withBrowser } from '../../../inspector/test/support/browser.ts'
-import { keepSession, week } from '../support/kept-week.ts'
+import { storeWeekSession, week } from '../support/store-week.ts'
 import { here, installProgram, run } from '../support/program.ts'
 
 installProgram()
@@ -34,7 +34,7 @@ describe.skipIf(!isChromiumThere)('in a browser', () => {
   const open = withBrowser()
 
   beforeAll(async () => {
-    for (const session of week) await keepSession(session, here())
+    for (const session of week) await storeWeekSession(session, here())
   })
 
   test('has all its parts, and the same tables as the terminal', async () => {

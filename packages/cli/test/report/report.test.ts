@@ -8,8 +8,8 @@ import { streamRun, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Report } from '@halting/analysis/report'
-import { sessionPath } from '../support/kept-session.ts'
-import { keepSession, week } from '../support/kept-week.ts'
+import { sessionPath } from '../support/store-session.ts'
+import { storeWeekSession, week } from '../support/store-week.ts'
 import { here, installProgram, run as runProgram, type Ended } from '../support/program.ts'
 
 installProgram()
@@ -29,7 +29,7 @@ async function reportJson(...args: readonly string[]): Promise<Report> {
 }
 
 beforeAll(async () => {
-  for (const session of week) await keepSession(session, here())
+  for (const session of week) await storeWeekSession(session, here())
 })
 
 test('has the report of this week in the guide', async () => {
@@ -104,7 +104,7 @@ describe('the selected sessions and times', () => {
     mkdirSync(below, { recursive: true })
     const [first] = week
     if (first === undefined) throw new Error('the week has a session')
-    await keepSession({ ...first, id: '99999999-5b7d-4e9a-8c61-0d2b4f6a7e93', cwd: below }, here())
+    await storeWeekSession({ ...first, id: '99999999-5b7d-4e9a-8c61-0d2b4f6a7e93', cwd: below }, here())
     expect((await reportJson('packages')).sessions).toBe(1)
     expect((await reportJson('.')).sessions).toBe(11)
     expect((await reportJson(...ofWeek)).sessions).toBe(10)

@@ -14,7 +14,7 @@ import { createFakeClock, type FakeClock, type ScriptedReply, scriptedModel } fr
 // One run for each ending of the table: real ones, with a scripted model and a clock that the test moves.
 
 /** How a run can affect its surroundings. */
-export interface Around {
+export interface RunControls {
   readonly session: Session
   readonly clock: FakeClock
   /** The user ends the run, in the way of each frontend. */
@@ -28,7 +28,7 @@ export interface EndingRun {
   readonly options?: Partial<QueryOptions>
   readonly model?: Parameters<typeof scriptedModel>[1]
   /** What happens when the model writes `waits`, or a tool starts. */
-  readonly meanwhile?: (around: Around) => void
+  readonly meanwhile?: (around: RunControls) => void
 }
 
 type Tool = NonNullable<QueryOptions['tools']>[number]
@@ -189,7 +189,7 @@ export const endingRuns: { readonly [reason in EndingReason]: EndingRun } = {
 }
 
 /** The parts of a session for the run. */
-export function partsOf({ replies, options, model }: EndingRun): {
+export function sessionPartsOf({ replies, options, model }: EndingRun): {
   readonly options: QueryOptions
   readonly clock: FakeClock
 } {
@@ -206,7 +206,7 @@ export function partsOf({ replies, options, model }: EndingRun): {
 }
 
 /** Triggers the event that the run is about. */
-export function watch({ meanwhile }: EndingRun, around: Around): void {
+export function triggerEvent({ meanwhile }: EndingRun, around: RunControls): void {
   around.session.listen((event) => {
     if (event.type !== 'loop') return
     const { event: runEvent } = event
@@ -220,8 +220,8 @@ export function watch({ meanwhile }: EndingRun, around: Around): void {
 }
 
 /** A session of the run, for a frontend that needs nothing else. */
-export function openEndingRun(run: EndingRun, cwd: string, ways: Pick<Around, 'cancel' | 'leave'>): Session {
-  const { options, clock } = partsOf(run)
+export function openEndingRun(run: EndingRun, cwd: string, ways: Pick<RunControls, 'cancel' | 'leave'>): Session {
+  const { options, clock } = sessionPartsOf(run)
   const session = createSession({
     options,
     journal: undefined,
@@ -230,6 +230,6 @@ export function openEndingRun(run: EndingRun, cwd: string, ways: Pick<Around, 'c
     cwd,
     end: async () => undefined,
   })
-  watch(run, { session, clock, ...ways })
+  triggerEvent(run, { session, clock, ...ways })
   return session
 }

@@ -50,7 +50,7 @@ export interface Running {
   readonly stdout: () => string
   readonly stderr: () => string
   /** Resolves when stdout or stderr contains the text. */
-  readonly says: (text: string) => Promise<void>
+  readonly waitForOutput: (text: string) => Promise<void>
   readonly ended: Promise<Ended>
 }
 
@@ -79,7 +79,7 @@ export function start(args: readonly string[], options: RunOptions = {}): Runnin
     child,
     stdout: () => said.stdout,
     stderr: () => said.stderr,
-    says: (text) =>
+    waitForOutput: (text) =>
       new Promise((resolve, reject) => {
         const look = (): void => {
           if (!said.stdout.includes(text) && !said.stderr.includes(text)) return
@@ -175,7 +175,7 @@ export function linesOf(stdout: string): readonly Line[] {
 }
 
 /** Resolves with the content of the file, as soon as there is any. */
-export async function fileSays(name: string): Promise<string> {
+export async function waitForFileText(name: string): Promise<string> {
   while (!existsSync(name) || readFileSync(name, 'utf8').trim() === '')
     await new Promise((resolve) => setTimeout(resolve, 5))
   return readFileSync(name, 'utf8').trim()
@@ -197,7 +197,7 @@ export function isAlive(processId: number): boolean {
 }
 
 /** The processes that are still running. Killed ones get a moment to exit. */
-export async function survivorsOf(processIds: readonly number[]): Promise<readonly number[]> {
+export async function stillAlive(processIds: readonly number[]): Promise<readonly number[]> {
   const deadline = performance.now() + 2_000
   while (processIds.some(isAlive) && performance.now() < deadline)
     await new Promise((resolve) => setTimeout(resolve, 5))

@@ -190,7 +190,7 @@ describe('during the question', () => {
 
   test('interrupts the run at Ctrl-C', async () => {
     const running = world().start([write, answer, slow])
-    await running.says(asked)
+    await running.waitForOutput(asked)
     running.child.kill('SIGINT')
     const { status, stderr } = await running.ended
     expect(status).toBe(130)
@@ -200,7 +200,7 @@ describe('during the question', () => {
   test('resumes a killed run with the question, and keeps its answer', async () => {
     const { cwd, start: begin } = world()
     const running = begin([write, answer, slow], '--session-id', id)
-    await running.says(asked)
+    await running.waitForOutput(asked)
     running.child.kill('SIGKILL')
     await running.ended
     const ended = await run(['-p', '--resume', id, ...json, '--script', script([refuses])], {

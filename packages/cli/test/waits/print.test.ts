@@ -49,7 +49,7 @@ describe('a run that may wait', () => {
   test('waits in another process after kill -9 until the same time, even beyond its time limit, and asks no earlier', async () => {
     const { server, halting } = await world(limited(6), done)
     const killed = halting('hi', ...streamed, '--wait-for-limits', '8h', '--max-duration', '2s')
-    await killed.says('"service_wait"')
+    await killed.waitForOutput('"service_wait"')
     killed.child.kill('SIGKILL')
     const before = await killed.ended
     const [first] = waitsIn(before.stdout)
@@ -74,7 +74,7 @@ describe('a run that may wait', () => {
   ] as const)('ends at once with %s: %d', async (signal, status) => {
     const { server, halting } = await world(limited(3_600), done)
     const running = halting('hi', '--output-format', 'json', '--wait-for-limits', '8h')
-    await running.says('waiting for the service until')
+    await running.waitForOutput('waiting for the service until')
     expect(running.stdout()).toBe('')
     running.child.kill(signal)
     const { status: code, stdout } = await running.ended
@@ -123,7 +123,7 @@ describe('a run that does not wait', () => {
   test.each([['text'], ['stream-json']])('announces a retry after minutes (%s)', async (format) => {
     const { halting } = await world(limited(500), done)
     const running = halting('hi', '--output-format', format, ...(format === 'stream-json' ? ['--verbose'] : []))
-    await running.says('Too many requests (retry 1 of 10 at ')
+    await running.waitForOutput('Too many requests (retry 1 of 10 at ')
     running.child.kill('SIGINT')
     expect((await running.ended).status).toBe(130)
   })

@@ -3,7 +3,7 @@ import { openJournal } from '@halting/journal'
 import { streamRun, noProgress, startRun, tool, type RunOptions } from '@halting/core'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { vi } from 'vitest'
-import { sessionPath } from './kept-session.ts'
+import { sessionPath } from './store-session.ts'
 
 // A week of sessions that is the same each time: its days, its times and its prices are made up, and everything else is real.
 
@@ -59,7 +59,7 @@ export interface WeekSession {
 }
 
 /** Stores it where the program looks for it. */
-export async function keepSession(
+export async function storeWeekSession(
   { id, at, prompt, cwd, model = 'sonnet-x', script, options, cut = 0 }: WeekSession,
   folder: string,
 ): Promise<string> {

@@ -9,11 +9,11 @@ import { promptOnCluster } from '../src/cluster/prompt.ts'
 import { say, talk } from './support/acp-program.ts'
 import { servedCluster } from './support/cluster.ts'
 import { endHosts, host } from './support/host.ts'
-import { sessionPath } from './support/kept-session.ts'
+import { sessionPath } from './support/store-session.ts'
 import { outOfPlace, spansOf, treesOf, type SpanNode } from './support/otlp-forms.ts'
 import { asRecorded, treeOfRecord } from './support/otlp-of-record.ts'
 import { installCollector } from './support/otlp.ts'
-import { call, fileSays, here, installProgram, linesOf, run, script, start } from './support/program.ts'
+import { call, waitForFileText, here, installProgram, linesOf, run, script, start } from './support/program.ts'
 import { programInMemory } from './support/program-in-memory.ts'
 
 installProgram()
@@ -95,7 +95,7 @@ test('sends a resumed run as a separate trace of the same conversation and run',
   const flags = ['--session-id', id, '--allowedTools', 'Bash', '--script', script(replies, 'claude-sonnet-4-5')]
   // Each span is sent as it ends.
   const first = start(['-p', 'go', ...flags], { env: { ...env(), OTEL_BSP_SCHEDULE_DELAY: '1' } })
-  const shell = Number(await fileSays(begun))
+  const shell = Number(await waitForFileText(begun))
   while (spansOf(collector.received).filter(({ name }) => name.startsWith('chat')).length < 2)
     await new Promise((resolve) => setTimeout(resolve, 5))
   first.child.kill('SIGKILL')
@@ -149,7 +149,7 @@ test('sends what there is of a stopped run, with its ending', async () => {
   const id = 'aaaaaaaa-bbbb-4ccc-8ddd-ffffffffffff'
   const flags = ['--session-id', id, '--allowedTools', 'Bash', '--script', script(replies, 'claude-sonnet-4-5')]
   const { child, ended } = start(['-p', 'go', ...flags], { env: env() })
-  await fileSays(begun)
+  await waitForFileText(begun)
   child.kill('SIGTERM')
   expect((await ended).status).toBe(143)
   expect(trees()[0]?.attributes).toMatchObject({

@@ -9,12 +9,12 @@ import { here } from './program.ts'
 const usage = { input_tokens: 1_000, output_tokens: 100 }
 
 /** A reply that calls tools, with figures. */
-export const asks = (...calls: readonly (readonly [name: string, input: object])[]): ScriptedReply => ({
+export const toolReply = (...calls: readonly (readonly [name: string, input: object])[]): ScriptedReply => ({
   toolCalls: calls.map(([name, input]) => ({ name, input })),
   usage,
 })
 
-export const says = (text: string): ScriptedReply => ({ text, usage })
+export const textReply = (text: string): ScriptedReply => ({ text, usage })
 
 const tools = [
   tool({ name: 'Read', description: '', readOnly: true, execute: () => 'seen '.repeat(100) }),
@@ -34,7 +34,7 @@ export function sessionPath(sessionId: string, cwd: string = here()): string {
 }
 
 /** Runs something in a session that is stored where the program looks for it. */
-export async function keep(
+export async function storeSession(
   sessionId: string,
   script: readonly ScriptedReply[],
   options: Partial<RunOptions> = {},
@@ -58,10 +58,10 @@ export async function keep(
 }
 
 /** Sessions with four megabytes of calls each, in a folder without others. */
-export async function keepLarge(folder: string, count: number): Promise<void> {
+export async function storeLargeSessions(folder: string, count: number): Promise<void> {
   const first = 'aaaaaaaa-2222-4333-8444-000000000000'
-  const edits = Array.from({ length: 40 }, (_, turn) => asks(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]))
-  await keep(first, [...edits, says('Done.')])
+  const edits = Array.from({ length: 40 }, (_, turn) => toolReply(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]))
+  await storeSession(first, [...edits, textReply('Done.')])
   const lines = readFileSync(sessionPath(first), 'utf8').trimEnd().split('\n')
   mkdirSync(folder)
   for (let number = 0; number < count; number++) {

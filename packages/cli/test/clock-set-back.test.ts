@@ -6,7 +6,7 @@ import { streamRun, startRun, tool } from '@halting/core'
 import { createMemorySteps, type StepRecord } from '@halting/core/steps'
 import { scriptedModel } from '@halting/core/testing'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from './support/store-session.ts'
 import { here, installProgram, run } from './support/program.ts'
 
 installProgram()
@@ -19,7 +19,7 @@ const damaged = Array.from({ length: 7 }, (_, index) => `cccccccc-1111-4333-8444
 async function keepSetBack(): Promise<void> {
   const steps = createMemorySteps()
   await streamRun(startRun({ prompt: 'go', sessionId: setBack }), {
-    model: scriptedModel([asks(['Edit', {}]), says('done')], { maxOutputTokens: 1_000 }),
+    model: scriptedModel([toolReply(['Edit', {}]), textReply('done')], { maxOutputTokens: 1_000 }),
     tools: [tool({ name: 'Edit', description: '', execute: () => 'done' })],
     prices: { cost: () => 0.25, worstCase: () => 1 },
     maxTurns: 5,
@@ -35,7 +35,7 @@ async function keepSetBack(): Promise<void> {
 
 beforeAll(async () => {
   await keepSetBack()
-  await keep(whole, [asks(['Edit', {}]), says('done')])
+  await storeSession(whole, [toolReply(['Edit', {}]), textReply('done')])
 })
 
 describe('a session during which the clock was set back', () => {

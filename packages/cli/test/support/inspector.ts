@@ -2,17 +2,17 @@ import { afterEach } from 'vitest'
 import { start, type Running } from './program.ts'
 
 /** A running inspector. */
-export interface Inspecting {
+export interface RunningInspector {
   /** The address of its page, which it prints. */
   readonly address: string
   readonly program: Running
 }
 
 /** Starts `halting inspect` with arguments and variables. Each is stopped after its test, before earlier clean-up functions run. */
-export function withInspecting(): (
+export function inspectorStarter(): (
   args?: readonly string[],
   env?: Readonly<Record<string, string>>,
-) => Promise<Inspecting> {
+) => Promise<RunningInspector> {
   const running: Running[] = []
   afterEach(async () => {
     for (const { child, ended } of running.splice(0)) {
@@ -23,7 +23,7 @@ export function withInspecting(): (
   return async (args = [], env = {}) => {
     const program = start(['inspect', ...args], { env })
     running.push(program)
-    await program.says('\n')
+    await program.waitForOutput('\n')
     return { address: program.stdout().trimEnd(), program }
   }
 }

@@ -1,7 +1,7 @@
 import { methods } from '@agentclientprotocol/sdk'
 import { createPermissions } from '@halting/policy'
 import { startAgent } from './acp-agent.ts'
-import { type EndingRun, openEndingRun, partsOf, watch } from './ending-runs.ts'
+import { type EndingRun, openEndingRun, sessionPartsOf, triggerEvent } from './ending-runs.ts'
 import { programInMemory } from './program-in-memory.ts'
 import { HostServers } from '../../src/host/host-servers.ts'
 import { noPlugins } from '@halting/agent/session-settings'
@@ -31,7 +31,7 @@ interface Stop {
   readonly category: string
 }
 
-export interface ShownByTerminal {
+export interface TerminalEnding {
   readonly says: string
   /** Name of the reason, if it follows the message. */
   readonly reason: string | undefined
@@ -42,7 +42,7 @@ export interface ShownByTerminal {
 const columns = 400
 
 /** What the interactive program prints after the run. */
-export async function inTerminal(run: EndingRun): Promise<ShownByTerminal> {
+export async function runInTerminal(run: EndingRun): Promise<TerminalEnding> {
   const { terminal, say } = await startApp({
     columns,
     async open(_flags, { cwd }) {
@@ -88,7 +88,7 @@ interface HostOptions {
 }
 
 /** The lines that a `stream-json` host receives, and the exit code of the program. */
-export async function onHost(
+export async function runOnHost(
   run: EndingRun,
   cwd: string,
   { flags = {}, flush = async () => undefined }: HostOptions = {},
@@ -136,7 +136,7 @@ function resultIn(written: string): ResultLine | undefined {
 }
 
 /** The result line and the exit code of `halting -p`. */
-export async function headless(
+export async function runHeadless(
   run: EndingRun,
   cwd: string,
 ): Promise<{ result: ResultLine | undefined; exitCode: number }> {
@@ -171,7 +171,7 @@ export async function headless(
   }
 }
 
-export interface ShownByEditor {
+export interface EditorEnding {
   /** The stop reason, or `error`. */
   readonly stopReason: string
   readonly stop: Stop
@@ -180,17 +180,17 @@ export interface ShownByEditor {
 }
 
 /** The answer to a prompt in an editor, and its messages. */
-export async function inEditor(
+export async function runInEditor(
   run: EndingRun,
   { notices = true } = {},
-): Promise<ShownByEditor & Pick<Awaited<ReturnType<typeof startAgent>>, 'wire' | 'updates'>> {
-  const { options, clock } = partsOf(run)
+): Promise<EditorEnding & Pick<Awaited<ReturnType<typeof startAgent>>, 'wire' | 'updates'>> {
+  const { options, clock } = sessionPartsOf(run)
   const { agent, newSession, updates, text, wire } = await startAgent({
     model: options.model,
     options,
     capabilities: notices ? { session: { notices: {} } } : {},
     opened: (session) =>
-      watch(run, {
+      triggerEvent(run, {
         session,
         clock,
         cancel: () => void agent.notify(methods.agent.session.cancel, { sessionId: session.id }),
