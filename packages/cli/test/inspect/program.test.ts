@@ -185,7 +185,7 @@ test('refuses conflicting flags before it serves anything', async () => {
     [['--open', '--output', 'x.html'], 'starts no server'],
     [['--output', 'x.html', 'a', 'b'], '--output writes one session'],
     [['--output', 'x.html'], 'This folder has no sessions'],
-    [['--claude-code'], 'No sessions of Claude Code are kept'],
+    [['--claude-code'], 'No sessions of Claude Code found'],
     [['--all', '--cluster', 'http://127.0.0.1:1'], '--cluster those of a cluster'],
     [['--output', 'x.html', '--cluster', 'http://127.0.0.1:1'], 'Name the session'],
     [['--cluster', 'http://127.0.0.1:1', '--admin', 'http://127.0.0.1:1'], 'http://127.0.0.1:1'],
