@@ -14,6 +14,8 @@ const isDeep = ['1', 'all'].includes(process.env['HALTING_DEEP'] ?? '')
 
 /** What takes long and has smaller tests beside it: the deep checks run it, and `HALTING_DEEP=1 npx vitest run FILE`. */
 const onlyDeep = [
+  'packages/cli/test/clock-set-back.test.ts',
+  'packages/cli/test/large-input-files.test.ts',
   'packages/explorer/test/twins.test.ts',
   'packages/core/test/steps/check-driver.test.ts',
   'packages/core/test/steps/lost-requests.test.ts',
@@ -76,7 +78,6 @@ const onlyDeep = [
   'packages/cli/test/foreign.test.ts',
   'packages/cli/test/formats.test.ts',
   'packages/cli/test/full-window.test.ts',
-  'packages/cli/test/given-files.test.ts',
   'packages/cli/test/hooks.test.ts',
   'packages/cli/test/host/many-runs.test.ts',
   'packages/cli/test/host/protocol.test.ts',
@@ -108,12 +109,11 @@ const onlyDeep = [
   'packages/cli/test/rewound-calls.test.ts',
   'packages/cli/test/secrets.test.ts',
   'packages/cli/test/session-agreement.test.ts',
-  'packages/cli/test/set-back.test.ts',
   'packages/cli/test/sessions.test.ts',
   'packages/cli/test/setup.test.ts',
   'packages/cli/test/stdin.test.ts',
   'packages/cli/test/stopping-bench.test.ts',
-  'packages/cli/test/telemetry-faces.test.ts',
+  'packages/cli/test/telemetry-frontends.test.ts',
   'packages/cli/test/telemetry-private.test.ts',
   'packages/cli/test/telemetry-variables.test.ts',
   'packages/cli/test/terminal-guide.test.ts',

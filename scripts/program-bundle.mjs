@@ -18,7 +18,7 @@ import { withoutBareImports } from './without-bare-imports.mjs'
 const startScripts = {
   start: [
     'src/main.ts',
-    'src/session-store/wanted-store.ts',
+    'src/session-store/configured-store.ts',
     'src/headless/headless.ts',
     'policy/src/settings/index.ts',
     'agent/src/open-session/clean-up.ts',

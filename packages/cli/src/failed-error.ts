@@ -1,4 +1,4 @@
-/** What the person asked for could not be done to its end, for no fault of this program: told on stderr as it is, exit code 1. */
+/** The request failed for a reason outside this program. The message is printed to stderr; the exit code is 1. */
 export class FailedError extends Error {
   override readonly name = 'FailedError'
 }

@@ -1,4 +1,4 @@
-/** The person pressed Ctrl+C at a question: nothing more is done. The exit code is that of an interrupted program (130). */
+/** The user pressed Ctrl+C at a question. The program exits with 130, the code of an interrupted program. */
 export class InterruptedError extends Error {
   override readonly name = 'InterruptedError'
   constructor() {

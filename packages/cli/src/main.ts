@@ -1,9 +1,9 @@
-import { checkAgreement, checkOnePrompt, checkOneSession, warningsOf } from './flags/agreement.ts'
-import { type Command, isCommand, readWord, refuseSlip } from './flags/commands.ts'
+import { checkFlagConflicts, checkOnePrompt, checkOneSession, flagWarnings } from './flags/flag-conflicts.ts'
+import { type Command, isCommand, interpretWord, refuseMisspelledCommand } from './flags/commands.ts'
 import type { Flags } from './flags/flags.ts'
 import { refuseFlagsOfOthers, refuseLimits } from './flags/flag-commands.ts'
 import type { HelpPage } from './flags/help.ts'
-import { argumentGroups, type Parsed, parseFlags } from './flags/parse.ts'
+import { argumentGroups, type ParsedArguments, parseFlags } from './flags/parse.ts'
 import { FailedError } from './failed-error.ts'
 import { InterruptedError } from './interrupted-error.ts'
 import { signalExitCodes } from './io/exit-codes.ts'
@@ -14,11 +14,11 @@ import type { Program } from './program.ts'
 import type { MissingKey } from './setup/first-start.ts'
 import { UsageError } from './usage-error.ts'
 
-// Only what reads the flags is loaded at once: everything else when it is used. What each start loads is in `startScripts` of scripts/program-bundle.mjs.
+// Loads only what parses the flags; everything else is imported on use. `startScripts` of scripts/program-bundle.mjs lists what each start loads.
 
 export { isCommand } from './flags/commands.ts'
 
-/** Runs the program with the arguments after its name; returns the exit code. All that was written has left when it resolves. */
+/** Runs the program with these arguments, and returns the exit code. Resolves after all output was written. */
 export function main(argv: readonly string[]): Promise<number> {
   const output = createOutput(process.stdout, process.stderr)
   const { env } = process
@@ -26,20 +26,20 @@ export function main(argv: readonly string[]): Promise<number> {
   return mainWith({ argv, env, cwd: workingDirectory, stdin: standardInput(), output, home })
 }
 
-/** The same with what is given around it: `cwd` is asked once, and may throw. */
-export async function mainWith(around: Omit<Program, 'cwd'> & { readonly cwd: () => string }): Promise<number> {
-  const { output, cwd } = around
-  const exitCode = await (async () => dispatch({ ...around, cwd: cwd() }))().catch((thrown: unknown) => {
+/** Like `main`, with the environment as parameters. `cwd` is called once, and may throw. */
+export async function mainWith(program: Omit<Program, 'cwd'> & { readonly cwd: () => string }): Promise<number> {
+  const { output, cwd } = program
+  const exitCode = await (async () => dispatch({ ...program, cwd: cwd() }))().catch((thrown: unknown) => {
     if (thrown instanceof InterruptedError) return signalExitCodes.SIGINT
-    output.err(told(toldError(thrown)))
+    output.err(told(errorText(thrown)))
     return isUsage(thrown) ? 2 : 1
   })
   await output.flush()
-  // An answer that did not arrive is no success.
+  // If output could not be written, the program did not succeed.
   return exitCode === 0 && output.broken !== undefined ? brokenExitCode(output.broken) : exitCode
 }
 
-/** @throws UsageError for a directory that is gone. */
+/** @throws UsageError if the working directory no longer exists */
 function workingDirectory(): string {
   try {
     return process.cwd()
@@ -60,40 +60,40 @@ async function dispatch(program: Program): Promise<number> {
       const { pageNamed } = await import('./flags/help-page.ts')
       return showHelp(pageNamed(others), program)
     }
-    const read = parsed(others, command)
+    const parsed = parseArguments(others, command)
     return (
-      serveProgramFlags(read, program, command) ??
-      withSessionStore(read.flags, program, command, (withStore) => runCommand(command, read, withStore))
+      serveProgramFlags(parsed, program, command) ??
+      withSessionStore(parsed.flags, program, command, (withStore) => runCommand(command, parsed, withStore))
     )
   }
   if (isHosted(program.argv)) {
     const { readHostProgram: hosted } = await import('./host/host-program.ts')
-    const read = hosted(program)
+    const parsed = hosted(program)
     return (
-      serveProgramFlags({ flags: read.flags, words: [] }, program) ??
-      withSessionStore(read.flags, program, undefined, (withStore) => read.serve(withStore))
+      serveProgramFlags({ flags: parsed.flags, words: [] }, program) ??
+      withSessionStore(parsed.flags, program, undefined, (withStore) => parsed.serve(withStore))
     )
   }
-  const { flags, words } = parsed(program.argv)
+  const { flags, words } = parseArguments(program.argv)
   const served = serveProgramFlags({ flags, words }, program)
   if (served !== undefined) return served
   const [word] = words
   if (word !== undefined && mayBeCommand(word, flags, program.argv)) {
-    const read = readWord(word)
-    if (read.kind === 'slip') return askSlip(word, read.of, program)
+    const parsed = interpretWord(word)
+    if (parsed.kind === 'slip') return askAboutMisspelling(word, parsed.of, program)
   }
   return withSessionStore(flags, program, undefined, (withStore) => runOrFirstStart(flags, words, withStore))
 }
 
-/** Does something while sessions are where the flag, the variable or the settings say. */
+/** Runs `work` while sessions are stored where the flag, the variable or the settings say. */
 async function withSessionStore(
   flags: Flags,
   program: Program,
   command: Command | undefined,
   work: (program: Program) => Promise<number>,
 ): Promise<number> {
-  const { withWantedStore } = await import('./session-store/wanted-store.ts')
-  const wanted = await withWantedStore(flags, program, command)
+  const { withConfiguredStore } = await import('./session-store/configured-store.ts')
+  const wanted = await withConfiguredStore(flags, program, command)
   if (wanted.sessionStore === undefined) return work(wanted)
   const { openSessionStore } = await import('./session-store/open-store.ts')
   const opened = openSessionStore(wanted.sessionStore, wanted)
@@ -104,7 +104,7 @@ async function withSessionStore(
   }
 }
 
-/** The command that a call names, also behind flags; what stands behind `-p` or `--` is a prompt. */
+/** The command of a call, even if flags precede it. After `-p` or `--`, a word is a prompt. */
 function commandIn(
   argv: readonly string[],
 ): { readonly command: Command; readonly others: readonly string[] } | undefined {
@@ -115,7 +115,7 @@ function commandIn(
   const at = groups.findIndex(({ flag }) => flag === undefined)
   const [word] = groups[at]?.tokens ?? []
   if (!isCommand(word) || groups.some(({ flag }) => flag === 'print')) return undefined
-  // Some commands change files: a word that is as likely a prompt runs none of them.
+  // Some commands change files, so a word that may be a prompt runs none of them.
   const chosen = groups.find(({ flag }) => flag === 'continue' || flag === 'resume' || flag === 'forkSession')
   if (chosen !== undefined)
     throw new UsageError(
@@ -124,15 +124,16 @@ function commandIn(
   return { command: word, others: groups.toSpliced(at, 1).flatMap(({ tokens }) => tokens) }
 }
 
-/** A sentence is a prompt; a path or an address is one too, and so is what stands behind `-p` or `--`. */
+/** Whether a word may be a command: not a sentence, a path or an address, and not after `-p` or `--`. */
 function mayBeCommand(word: string, flags: Flags, argv: readonly string[]): boolean {
   return flags.print !== true && /^[\w-]+$/.test(word) && !argv.includes('--')
 }
 
-/** A slip must not cost a request, and a prompt must not be refused: a person is asked which it is. */
-async function askSlip(word: string, command: Command, program: Program): Promise<number> {
+/** Asks whether a word is a misspelled command or a prompt, since a typo must not cost a request. */
+async function askAboutMisspelling(word: string, command: Command, program: Program): Promise<number> {
   const { stdin, output } = program
-  if (!stdin.isTTY || !output.isTerminal.stdout || !output.isTerminal.stderr) return refuseSlip(word, command)
+  if (!stdin.isTTY || !output.isTerminal.stdout || !output.isTerminal.stderr)
+    return refuseMisspelledCommand(word, command)
   const { askLine } = await import('./io/ask.ts')
   output.err(`There is no command "${word}".\n`)
   const question = `Run halting ${command} (c), send it as a prompt (p), or quit (Enter)? [c/p/Q] `
@@ -143,7 +144,7 @@ async function askSlip(word: string, command: Command, program: Program): Promis
   return 2
 }
 
-/** Whether a host is at the other end of stdin. */
+/** Whether a host sends messages on stdin. */
 function isHosted(argv: readonly string[]): boolean {
   const flags = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : argv.length)
   return flags.some(
@@ -154,26 +155,26 @@ function isHosted(argv: readonly string[]): boolean {
 
 const oneCommand = 'halting permissions takes one Bash command. Put it in quotes: halting permissions "npm test".'
 
-function parsed(argv: readonly string[], command?: Command): Parsed {
-  const read = parseFlags(argv, { command })
-  if (read.flags.help === true || read.flags.version === true) return read
-  checkAgreement(read.flags)
-  if (command !== undefined && takesSession.has(command)) checkOneSession(command, read.words)
-  else if (command === 'permissions' && read.words.length > 1) throw new UsageError(oneCommand)
-  else if (command === undefined || !takesWords.has(command)) checkOnePrompt(read.words)
-  const [word] = read.words
+function parseArguments(argv: readonly string[], command?: Command): ParsedArguments {
+  const parsed = parseFlags(argv, { command })
+  if (parsed.flags.help === true || parsed.flags.version === true) return parsed
+  checkFlagConflicts(parsed.flags)
+  if (command !== undefined && takesSession.has(command)) checkOneSession(command, parsed.words)
+  else if (command === 'permissions' && parsed.words.length > 1) throw new UsageError(oneCommand)
+  else if (command === undefined || !takesWords.has(command)) checkOnePrompt(parsed.words)
+  const [word] = parsed.words
   if (command !== undefined && !takesWord.has(command) && !takesWords.has(command) && word !== undefined) {
     throw new UsageError(
       `halting ${command} takes only flags. To send "${command} ${word} …" as a prompt, put it in quotes after -p.`,
     )
   }
-  refuseFlagsOfOthers(read.flags, command)
-  refuseLimits(read.flags, command)
-  refuseFlagsOfClusters(read.flags, command)
-  return read
+  refuseFlagsOfOthers(parsed.flags, command)
+  refuseLimits(parsed.flags, command)
+  refuseFlagsOfClusters(parsed.flags, command)
+  return parsed
 }
 
-/** @throws UsageError for a flag of clusters that says nothing to this command. */
+/** @throws UsageError for a flag of clusters that this command does not support */
 function refuseFlagsOfClusters({ cluster, tenant }: Flags, command?: Command): void {
   if (cluster !== undefined && !ofClusters.has(command))
     throw new UsageError(
@@ -185,7 +186,7 @@ function refuseFlagsOfClusters({ cluster, tenant }: Flags, command?: Command): v
     throw new UsageError('--tenant needs halting serve, or a new session with --cluster.')
 }
 
-/** What begins a session; on a cluster its opening names the tenant. */
+/** Commands that start sessions; on a cluster, the options of a new session name the tenant. */
 const beginsSessions: ReadonlySet<Command | undefined> = new Set<Command | undefined>([undefined, 'acp'])
 const ofClusters: ReadonlySet<Command | undefined> = new Set<Command | undefined>([
   undefined,
@@ -226,12 +227,16 @@ const takesWord: ReadonlySet<Command | undefined> = new Set<Command>([
   ...takesSession,
 ])
 
-function serveProgramFlags({ flags, words }: Parsed, program: Program, command?: Command): Promise<number> | undefined {
+function serveProgramFlags(
+  { flags, words }: ParsedArguments,
+  program: Program,
+  command?: Command,
+): Promise<number> | undefined {
   if (flags.version === true) return showVersion(program)
   return flags.help === true ? showHelpOfCall({ flags, words }, program, command) : undefined
 }
 
-/** Who starts it for the first time has no key: that is told in words of its own, before anything else happens. */
+/** At the first start there is no key. This prints an introduction before anything else happens. */
 async function runOrFirstStart(flags: Flags, words: readonly string[], program: Program): Promise<number> {
   const run = (): Promise<number> => runPrompt(flags, words, program)
   try {
@@ -243,7 +248,7 @@ async function runOrFirstStart(flags: Flags, words: readonly string[], program: 
   }
 }
 
-/** Asked by its field, so that the models need not be loaded. */
+/** Checks a field instead of the class, so that the models package need not be loaded. */
 function isMissingKey(thrown: unknown): thrown is Error & MissingKey {
   return thrown instanceof Error && 'keyVariables' in thrown
 }
@@ -256,21 +261,21 @@ async function runPrompt(flags: Flags, words: readonly string[], program: Progra
     return promptOnCluster(flags, words, program)
   }
   if (isInteractive) {
-    for (const warning of warningsOf(flags)) output.err(told(warning))
+    for (const warning of flagWarnings(flags)) output.err(told(warning))
     const { runTerminal } = await import('./terminal/run-terminal.ts')
     return runTerminal(flags, words, program)
   }
   if (flags.resume === '') {
-    const { tellWhatToResume } = await import('./sessions/sessions.ts')
-    return tellWhatToResume(program)
+    const { printResumableSessions } = await import('./sessions/sessions.ts')
+    return printResumableSessions(program)
   }
-  for (const warning of warningsOf(flags)) output.err(told(warning))
+  for (const warning of flagWarnings(flags)) output.err(told(warning))
   const { headless } = await import('./headless/headless.ts')
   return headless(flags, words, program)
 }
 
-/** Editors append a word to their own call of `halting acp` to have a key set up in a terminal (spec R-ACP-19). */
-async function runAcp({ flags, words: [word] }: Parsed, program: Program): Promise<number> {
+/** Editors append the word `setup` to their own call of `halting acp` to set up a key in a terminal (spec R-ACP-19). */
+async function runAcp({ flags, words: [word] }: ParsedArguments, program: Program): Promise<number> {
   if (word === undefined) {
     const { acp } = await import('./acp/acp.ts')
     return acp(flags, program)
@@ -283,7 +288,7 @@ async function runAcp({ flags, words: [word] }: Parsed, program: Program): Promi
 
 async function runCommand(
   command: Exclude<Command, 'mcp' | 'help'>,
-  { flags, words }: Parsed,
+  { flags, words }: ParsedArguments,
   program: Program,
 ): Promise<number> {
   switch (command) {
@@ -352,10 +357,10 @@ async function runCommand(
   }
 }
 
-/** Commands that show what settings come to. */
+/** Commands about effective settings. */
 async function runOnSettings(
   command: 'config' | 'permissions' | 'trust',
-  { flags, words }: Parsed,
+  { flags, words }: ParsedArguments,
   program: Program,
 ): Promise<number> {
   switch (command) {
@@ -374,10 +379,10 @@ async function runOnSettings(
   }
 }
 
-/** Commands over finished sessions. */
+/** Commands about finished sessions. */
 async function runOverSessions(
   command: 'grade' | 'replay' | 'report' | 'what-if' | 'why',
-  { flags, words }: Parsed,
+  { flags, words }: ParsedArguments,
   program: Program,
 ): Promise<number> {
   switch (command) {
@@ -404,10 +409,10 @@ async function runOverSessions(
   }
 }
 
-/** Commands that change what is kept of sessions, or their files. */
+/** Commands that change stored sessions or their files. */
 async function runOnSession(
   command: 'rewind' | 'sessions' | 'undo',
-  { flags, words }: Parsed,
+  { flags, words }: ParsedArguments,
   program: Program,
 ): Promise<number> {
   switch (command) {
@@ -426,10 +431,10 @@ async function runOnSession(
   }
 }
 
-/** Commands that are about no session of a person. */
+/** Commands that need no session. */
 async function runWithoutSession(
   command: 'completion' | 'demo' | 'init',
-  { flags, words }: Parsed,
+  { flags, words }: ParsedArguments,
   program: Program,
 ): Promise<number> {
   if (command === 'completion') {
@@ -445,26 +450,30 @@ async function runWithoutSession(
 }
 
 async function runLoop(flags: Flags, words: readonly string[], program: Program): Promise<number> {
-  for (const warning of warningsOf(flags)) program.output.err(told(warning))
+  for (const warning of flagWarnings(flags)) program.output.err(told(warning))
   const { loop } = await import('./loop/loop.ts')
   return loop(flags, words, program)
 }
 
-async function runCluster(command: 'cluster' | 'serve', { flags, words }: Parsed, program: Program): Promise<number> {
+async function runCluster(
+  command: 'cluster' | 'serve',
+  { flags, words }: ParsedArguments,
+  program: Program,
+): Promise<number> {
   if (command === 'serve') {
     const { serve } = await import('./cluster/serve.ts')
     return serve(flags, program)
   }
   const [what, ...others] = words
   if (what === 'budget') {
-    const { budget } = await import('./cluster/budget.ts')
-    return budget(flags, others, program)
+    const { tenantBudget } = await import('./cluster/tenant-budget.ts')
+    return tenantBudget(flags, others, program)
   }
   const { cluster } = await import('./cluster/dev.ts')
   return cluster(flags, words, program)
 }
 
-async function showHelpOfCall({ flags, words }: Parsed, program: Program, command?: Command): Promise<number> {
+async function showHelpOfCall({ flags, words }: ParsedArguments, program: Program, command?: Command): Promise<number> {
   const { pageForCall } = await import('./flags/help-page.ts')
   return showHelp(pageForCall(command, flags, words), program)
 }
@@ -481,16 +490,16 @@ async function showVersion(program: Program): Promise<number> {
   return 0
 }
 
-/** Core's own errors of this kind have the code `configuration`; asked by its code, so that core need not be loaded. */
+/** Errors of core for invalid options have the code `configuration`. Checks the code, so that core need not be loaded. */
 function isUsage(thrown: unknown): boolean {
   return (
     thrown instanceof UsageError || (thrown instanceof Error && 'code' in thrown && thrown.code === 'configuration')
   )
 }
 
-function toldError(thrown: unknown): string {
+function errorText(thrown: unknown): string {
   if ((isUsage(thrown) && thrown instanceof Error) || thrown instanceof FailedError) return thrown.message
-  // A disk or a store failed at the very end, or an update replaced the program (bin/halting.js): it is nobody's mistake in here.
+  // A disk or store failed while closing, or an update replaced the program (bin/halting.js). Neither is a bug of the program.
   if (thrown instanceof Error && 'code' in thrown && ['driver', 'replaced'].includes(String(thrown.code)))
     return thrown.message
   return `internal error: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`

@@ -1,16 +1,16 @@
 import type { Output } from './io/output.ts'
 
-/** The store that sessions are in. */
+/** The store of the sessions. */
 export interface SessionStoreInUse {
   /** `sqlite:` and an absolute path, or an address with its password. */
   readonly value: string
-  /** The same without user and password, for people. */
+  /** The value without user and password, for display. */
   readonly name: string
-  /** The flag, the variable or the file that names it. */
+  /** The flag, variable or file that sets it. */
   readonly from: string
 }
 
-/** What the program has around it. */
+/** The environment of the program. */
 export interface Program {
   /** Arguments after the program's name. */
   readonly argv: readonly string[]
@@ -18,8 +18,8 @@ export interface Program {
   readonly cwd: string
   readonly stdin: NodeJS.ReadStream
   readonly output: Output
-  /** The folder of the package: examples are found in it. */
+  /** The folder of the package, which contains the examples. */
   readonly home: URL
-  /** Absent where sessions are files. */
+  /** Absent if sessions are stored in files. */
   readonly sessionStore?: SessionStoreInUse
 }

@@ -1,4 +1,4 @@
-/** What the person asked for cannot be done as it was written: told on stderr before anything runs, exit code 2. */
+/** The request is invalid. The message is printed to stderr before anything runs; the exit code is 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
   readonly code = 'usage'

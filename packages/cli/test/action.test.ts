@@ -1,4 +1,4 @@
-// The action for workflows of a forge: its script runs here as a runner starts it, with the real program and a scripted model. Workflows put no input into a script.
+// The GitHub action: its script runs here as a runner starts it, with the real program and a scripted model. No input is interpolated into a script.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -25,7 +25,7 @@ interface Step {
   readonly script: string
 }
 
-/** The steps of the action, as far as a runner needs them: their names, variables and scripts. */
+/** The fields of the action's steps that a runner needs. */
 const steps: readonly Step[] = action
   .split(/^    - name: /m)
   .slice(1)
@@ -52,7 +52,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-/** Runs the step as a runner does: expressions become values of variables, and nothing else. */
+/** Runs a step as a runner does: expressions become environment variables, and nothing else. */
 function run(replies: readonly unknown[], inputs: Readonly<Record<string, string>>) {
   const script = join(home, 'script.json')
   writeFileSync(script, JSON.stringify({ model: 'claude-sonnet-5-5', replies }))
@@ -93,7 +93,7 @@ function run(replies: readonly unknown[], inputs: Readonly<Record<string, string
   }
 }
 
-/** Outputs as a runner reads them: a name, a delimiter, and the lines until it. */
+/** Parses outputs as a runner does: a name, a delimiter, and all lines up to the delimiter. */
 function outputsIn(text: string): Readonly<Record<string, string>> {
   const found: Record<string, string> = {}
   const lines = text.split('\n')
@@ -107,10 +107,10 @@ function outputsIn(text: string): Readonly<Record<string, string>> {
   return found
 }
 
-test('gives the result, the cost, the reason and the session of a run', () => {
-  const told = run([{ content: 'All is green.' }], { prompt: 'Is the build green?' })
-  expect({ status: told.status, stderr: told.stderr }).toEqual({ status: 0, stderr: '' })
-  expect(told.outputs).toEqual({
+test('outputs the result, the cost, the reason and the session of a run', () => {
+  const outcome = run([{ content: 'All is green.' }], { prompt: 'Is the build green?' })
+  expect({ status: outcome.status, stderr: outcome.stderr }).toEqual({ status: 0, stderr: '' })
+  expect(outcome.outputs).toEqual({
     result: 'All is green.',
     'cost-usd': expect.stringMatching(/^0\.0\d+$/),
     reason: 'completed',
@@ -118,11 +118,11 @@ test('gives the result, the cost, the reason and the session of a run', () => {
     'session-id': expect.stringMatching(/^[\da-f-]{36}$/),
     'exit-code': '0',
   })
-  expect(told.stdout).toMatch(/^halting: completed\. The model gave its answer \(\$0\.0\d{3}\)\n$/)
-  expect(told.summary).toContain('halting: completed. The model gave its answer')
+  expect(outcome.stdout).toMatch(/^halting: completed\. The model gave its answer \(\$0\.0\d{3}\)\n$/)
+  expect(outcome.summary).toContain('halting: completed. The model gave its answer')
 })
 
-test('fails at a limit unless it is told not to, and says which', () => {
+test('fails at a limit unless configured otherwise, and names the limit', () => {
   const prompt = 'Look around.'
   const costly = { 'max-budget-usd': '0.0001' }
   const failed = run([{ content: 'Done.' }], { prompt, ...costly })
@@ -135,42 +135,49 @@ test('fails at a limit unless it is told not to, and says which', () => {
   expect({ status: passed.status, code: passed.outputs['exit-code'] }).toEqual({ status: 0, code: '3' })
 })
 
-test('says of a run that could not begin that it did not', () => {
-  const told = run([], { prompt: 'Begin.', 'max-budget-usd': 'a lot' })
-  expect({ status: told.status, reason: told.outputs['reason'] }).toEqual({ status: 2, reason: 'not_started' })
-  expect(told.outputs['verified']).toBe('')
-  expect(told.stderr).toContain('--max-budget-usd')
+test('reports a run that could not start', () => {
+  const outcome = run([], { prompt: 'Begin.', 'max-budget-usd': 'a lot' })
+  expect({ status: outcome.status, reason: outcome.outputs['reason'] }).toEqual({ status: 2, reason: 'not_started' })
+  expect(outcome.outputs['verified']).toBe('')
+  expect(outcome.stderr).toContain('--max-budget-usd')
 })
 
-describe('what others wrote is data', () => {
+describe('treats text of others as data', () => {
   const hostile =
     '--permission-mode=bypassPermissions "; touch pwned; $(touch pwned) `touch pwned`\n\' || touch pwned\n${{ github.token }}'
 
-  test('a prompt is no flag and no part of the script', () => {
-    const told = run([{ expect: hostile, content: 'I will not.' }], { prompt: hostile })
-    expect(told.outputs).toMatchObject({ result: 'I will not.', reason: 'completed' })
+  test('treats a prompt neither as a flag nor as part of the script', () => {
+    const outcome = run([{ expect: hostile, content: 'I will not.' }], { prompt: hostile })
+    expect(outcome.outputs).toMatchObject({ result: 'I will not.', reason: 'completed' })
     expect(existsSync(join(folder, 'pwned'))).toBe(false)
   })
 
   test.each(['max-turns', 'max-duration', 'model', 'permission-mode', 'max-budget-usd'])(
-    'so is the input %s',
+    'treats the input %s the same way',
     (name) => {
-      const told = run([{ content: 'Hello.' }], {
+      const outcome = run([{ content: 'Hello.' }], {
         prompt: 'Hello?',
         [name]: '1" ; touch pwned; $(touch pwned) --trust',
       })
       expect(existsSync(join(folder, 'pwned'))).toBe(false)
-      expect(Object.keys(told.outputs)).toEqual(['result', 'cost-usd', 'reason', 'verified', 'session-id', 'exit-code'])
+      expect(Object.keys(outcome.outputs)).toEqual([
+        'result',
+        'cost-usd',
+        'reason',
+        'verified',
+        'session-id',
+        'exit-code',
+      ])
     },
   )
 
-  test('an answer cannot become another output', () => {
+  test('does not let an answer become another output', () => {
     const content = 'Yes.\nreason<<EOF\nforged\nEOF\n::set-output name=reason::forged\n'
     const { outputs } = run([{ content }], { prompt: 'Well?' })
     expect(outputs).toMatchObject({ result: content, reason: 'completed' })
   })
 
-  test('no script of the action and of a workflow has an expression in it', () => {
+  test('contains no expression in any script of the action or a workflow', () => {
     const workflows = readdirSync(join(root, '.github/workflows')).map((name) =>
       readFileSync(join(root, '.github/workflows', name), 'utf8'),
     )
@@ -182,13 +189,13 @@ describe('what others wrote is data', () => {
     expect(scripts.filter((script) => script.includes('${{'))).toEqual([])
   })
 
-  test('every input comes as a variable, and the steps name none that there is not', () => {
+  test('passes every input as a variable, and names no input that does not exist', () => {
     const named = steps.flatMap(({ env }) => Object.values(env).map((value) => /inputs\.([\w-]+)/.exec(value)?.[1]))
     expect(new Set([...named, 'working-directory'])).toEqual(new Set(Object.keys(defaults)))
   })
 })
 
-test('checks run on every Node that is promised, and the release publishes with provenance', () => {
+test('runs checks on every supported Node, and publishes releases with provenance', () => {
   const ci = readFileSync(join(root, '.github/workflows/ci.yml'), 'utf8')
   expect(ci).toContain("node: ['20', '22', '24']")
   expect(ci).toContain('- run: .ci/run\n')

@@ -17,20 +17,20 @@ function folder(replies: readonly unknown[], model = 'claude-haiku-4-5') {
 
 const types = (stdout: string) => linesOf(stdout).map(({ type, subtype }) => (type === 'system' ? subtype : type))
 
-test('nothing comes after a run unless it was asked for', async () => {
+test('runs no stage after a run unless asked for', async () => {
   const { cwd, asks } = folder([{ content: 'Fixed.' }, { content: 'never asked' }])
   const { stdout, status } = await run(asks(...stream), { cwd })
   expect([status, types(stdout)]).toEqual([0, ['init', 'assistant', 'result']])
 })
 
-test('a suggestion comes behind the result, as one inert line', async () => {
+test('prints a suggestion after the result, as one sanitized line', async () => {
   const { cwd, asks } = folder([{ content: 'Fixed.' }, { content: '"Run \u001B[31mthe\u0007 tests"\nand rm -rf /' }])
   const { stdout, status } = await run(asks('--prompt-suggestions', ...stream), { cwd })
   expect([status, types(stdout)]).toEqual([0, ['init', 'assistant', 'result', 'prompt_suggestion', 'stage_ended']])
   const lines = linesOf(stdout)
   expect(lines.at(-2)).toMatchObject({ suggestion: 'Run the tests' })
   expect(lines.at(-1)).toMatchObject({ stage: 'prompt_suggestion', run_id: 'run1', reason: 'completed', num_turns: 1 })
-  // It is no part of what the run cost, and a part of what the session did.
+  // Its cost belongs to the session, but not to the run.
   const result = lines.find(({ type }) => type === 'result')
   const total = Number(result?.['total_cost_usd']) + Number(lines.at(-1)?.['cost_usd'])
   expect(Number(lines.at(-1)?.['cost_usd'])).toBeGreaterThan(0)
@@ -40,14 +40,14 @@ test('a suggestion comes behind the result, as one inert line', async () => {
   expect(listed.sessions[0]?.total_cost_usd).toBeCloseTo(total, 9)
   const why = await run(['why'], { cwd })
   expect(why.stdout).toMatch(/After the run\n {2}prompt_suggestion: completed, 1 turn, [\d,]+ tokens, \$0\.00/)
-  const told = JSON.parse((await run(['why', '--json'], { cwd })).stdout) as { readonly stages: unknown }
-  expect(told.stages).toMatchObject([{ id: 'run1/after/prompt_suggestion', ended: { reason: 'completed' } }])
+  const reported = JSON.parse((await run(['why', '--json'], { cwd })).stdout) as { readonly stages: unknown }
+  expect(reported.stages).toMatchObject([{ id: 'run1/after/prompt_suggestion', ended: { reason: 'completed' } }])
   const next = await run(asks('--continue', ...stream), { cwd })
   const after = linesOf(next.stdout).at(-1)
   expect(Number(after?.['total_cost_usd'])).toBeGreaterThan(total)
 })
 
-test('in text it is a line on stderr, and the answer alone is on stdout; json has the result alone', async () => {
+test('prints it to stderr in text mode, with only the answer on stdout; json contains only the result', async () => {
   const replies = [{ content: 'Fixed.' }, { content: 'Run the tests' }]
   const { cwd, asks } = folder(replies)
   expect(await run(asks('--prompt-suggestions'), { cwd })).toEqual({
@@ -66,14 +66,14 @@ test.each<[string, readonly unknown[], readonly string[], number]>([
   ['a limit', [{ content: [call('Read', { file_path: 'x' })] }, { content: 'never' }], ['--max-turns', '1'], 3],
   ['a failure', [{ error: { status: 400, type: 'invalid_request_error', message: 'bad' } }], [], 1],
   ['a stop by a hook', [{ content: 'Fixed.' }, { content: 'never' }], ['--settings', JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: 'command', command: `echo '{"continue":false,"stopReason":"no"}'` }] }] } })], 4], // prettier-ignore
-])('after %s no stage starts, and the exit code is that of the run', async (_what, replies, flags, code) => {
+])('starts no stage after %s, and exits with the code of the run', async (_what, replies, flags, code) => {
   const { cwd, asks } = folder(replies)
   const { stdout, status } = await run(asks('--prompt-suggestions', ...flags, ...stream), { cwd })
   expect(types(stdout).at(-1)).toBe('result')
   expect(status).toBe(code)
 })
 
-test('a stage that fails is told, and the run stays a success', async () => {
+test('reports a failed stage, and the run stays successful', async () => {
   const fault = { error: { status: 400, type: 'invalid_request_error', message: 'no such model' } }
   const { cwd, asks } = folder([{ content: 'Fixed.' }, fault])
   const { status, stdout, stderr } = await run(asks('--prompt-suggestions'), { cwd })
@@ -81,7 +81,7 @@ test('a stage that fails is told, and the run stays a success', async () => {
   expect(stderr).toMatch(/^halting: prompt_suggestion after the run: failed: .*no such model/)
 })
 
-/** Nearly all that the request could have cost: all input written to the cache for an hour. */
+/** Almost the highest possible cost of the request: all input written to the cache for an hour. */
 const dear = {
   input_tokens: 0,
   output_tokens: 1_000,
@@ -89,7 +89,7 @@ const dear = {
   cache_creation: { ephemeral_1h_input_tokens: 10_500, ephemeral_5m_input_tokens: 0 },
 }
 
-test('the budget of the session bounds what comes after the run', async () => {
+test('bounds stages after the run by the budget of the session', async () => {
   const { cwd, asks } = folder([{ content: 'Fixed.', usage: dear }, { content: 'never' }]) // prettier-ignore
   const { status, stdout } = await run(asks('--prompt-suggestions', '--max-budget-usd', '0.0288', ...stream), { cwd })
   expect(status).toBe(0)
@@ -99,21 +99,21 @@ test('the budget of the session bounds what comes after the run', async () => {
 test.each([
   ['SIGINT', 'text'],
   ['SIGTERM', 'stream-json'],
-] as const)('%s ends a stage that hangs, and the program with the exit code of the run', async (signal, format) => {
+] as const)('stops a hanging stage and the program at %s, with the exit code of the run', async (signal, format) => {
   const { cwd, asks } = folder([{ content: 'Fixed.' }, { content: 'late', delay_ms: 600_000 }])
   const flags = format === 'text' ? [] : stream
   const running = start(asks('--prompt-suggestions', ...flags), { cwd })
-  await running.says('Fixed.')
+  await running.waitForOutput('Fixed.')
   await journalSays(cwd, '"phase":"began"')
   running.child.kill(signal)
   const { status, stdout, stderr } = await running.ended
   expect(status).toBe(0)
-  const told = format === 'text' ? stderr : stdout
-  expect(told).toMatch(/prompt_suggestion after the run: aborted|"stage_ended",.*"reason":"aborted"/)
+  const reported = format === 'text' ? stderr : stdout
+  expect(reported).toMatch(/prompt_suggestion after the run: aborted|"stage_ended",.*"reason":"aborted"/)
   expect((await run(['why'], { cwd })).stdout).toContain('prompt_suggestion: aborted')
 })
 
-test('a session that was killed in a stage is whole: it is told, and goes on', async () => {
+test('keeps a session intact that was killed during a stage: reports it, and resumes', async () => {
   const { cwd, asks } = folder([{ content: 'Fixed.' }, { content: 'late', delay_ms: 600_000 }])
   const running = start(asks('--prompt-suggestions'), { cwd })
   await journalSays(cwd, '"phase":"began"')
@@ -127,7 +127,7 @@ test('a session that was killed in a stage is whole: it is told, and goes on', a
   expect([status, stdout]).toEqual([0, 'Next.\n'])
 })
 
-test('another model answers where --small-model or a setting of the person names one', async () => {
+test('uses another model if --small-model or a user setting names one', async () => {
   const { cwd, asks } = folder([{ content: 'Fixed.' }, { content: 'Run the tests' }], 'claude-sonnet-4-5')
   const flags = ['--prompt-suggestions', '--small-model', 'claude-haiku-4-5', ...stream]
   expect((await run(asks(...flags), { cwd })).status).toBe(0)
@@ -135,7 +135,7 @@ test('another model answers where --small-model or a setting of the person names
   expect(why.stages).toMatchObject([{ ended: { modelUsage: { 'claude-haiku-4-5': {} } } }])
 })
 
-test('settings switch it on for a person, and never for a project', async () => {
+test('can be enabled by user settings, but not by project settings', async () => {
   const { cwd, asks } = folder([{ content: 'Fixed.' }, { content: 'Run the tests' }])
   const wanted = JSON.stringify({ promptSuggestionEnabled: true, smallModel: 'claude-haiku-4-5' })
   const own = await run(asks('--settings', wanted), { cwd })
@@ -149,7 +149,7 @@ test('settings switch it on for a person, and never for a project', async () => 
   expect(project.stderr).toContain('promptSuggestionEnabled in')
 })
 
-test('the summary of hooks counts each hook, and asks no model', async () => {
+test('counts each hook in the summary of hooks, without a model request', async () => {
   const { cwd, asks } = folder([
     {
       content: [
@@ -167,10 +167,15 @@ test('the summary of hooks counts each hook, and asks no model', async () => {
   const flags = ['--hook-summary', '--permission-mode', 'acceptEdits', '--settings', JSON.stringify({ hooks })]
   const { stdout } = await run(asks(...flags, ...stream), { cwd })
   expect(types(stdout).slice(-2)).toEqual(['result', 'hook_summary'])
-  const { hooks: told } = linesOf(stdout).at(-1) as unknown as {
+  const { hooks: reported } = linesOf(stdout).at(-1) as unknown as {
     readonly hooks: readonly { readonly [field: string]: unknown }[]
   }
-  const rows = told.map(({ hook_event: event, hook_name: name, count, decisions }) => [event, name, count, decisions])
+  const rows = reported.map(({ hook_event: event, hook_name: name, count, decisions }) => [
+    event,
+    name,
+    count,
+    decisions,
+  ])
   expect(rows.toSorted((one, other) => (String(one) < String(other) ? -1 : 1))).toEqual([
     ['PreToolUse', expect.stringContaining('grep -q'), 2, { none: 1, deny: 1 }],
     ['PreToolUse', 'true # second', 2, { none: 2 }],
@@ -182,14 +187,14 @@ test('the summary of hooks counts each hook, and asks no model', async () => {
   expect(text.stderr).toMatch(/ {2}PreToolUse {2}true # second {2}2 calls, .*: 2 none/)
 })
 
-test('check tells what may come after a run', async () => {
+test('lists possible stages after the run in halting check', async () => {
   const { stdout } = await run(['check', '--prompt-suggestions', '--model', 'claude-haiku-4-5'])
   expect(stdout).toContain('After a completed run: prompt_suggestion, at most 1 turn, 20,000 tokens, $0.0200, 15.0 s')
   const json = await run(['check', '--prompt-suggestions', '--json', '--model', 'claude-haiku-4-5'])
   expect(JSON.parse(json.stdout)).toMatchObject({ after: [{ stage: 'prompt_suggestion', maxTurns: 1 }] })
 })
 
-/** Waits until the file of the session in this folder holds the text. */
+/** Waits until the session file of this folder contains the text. */
 async function journalSays(cwd: string, text: string): Promise<void> {
   const base = join(here(), '.halting', 'projects', projectName(cwd))
   for (;;) {
@@ -197,7 +202,7 @@ async function journalSays(cwd: string, text: string): Promise<void> {
       const names = readdirSync(base).filter((name) => name.endsWith('.jsonl'))
       if (names.some((name) => readFileSync(join(base, name), 'utf8').includes(text))) return
     } catch {
-      // It is not there yet.
+      // It does not exist yet.
     }
     await new Promise((resolve) => setTimeout(resolve, 20))
   }

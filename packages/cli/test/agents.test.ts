@@ -31,7 +31,7 @@ const finding = [
   { when: 'It is 8080.', content: 'Done.' },
 ]
 
-async function told(args: readonly string[], replies: readonly unknown[]) {
+async function runAgents(args: readonly string[], replies: readonly unknown[]) {
   const { status, stdout, stderr } = await run(
     [...stream, '--script', script(replies, 'claude-haiku-4-5'), '-p', 'go', ...args],
     options(),
@@ -41,20 +41,20 @@ async function told(args: readonly string[], replies: readonly unknown[]) {
   return { status, stderr, lines, init, result: lines.at(-1) }
 }
 
-/** What was said under a call, in few words. */
+/** A summary of the messages below a call. */
 const under = (lines: readonly Line[]): readonly unknown[] =>
   lines
     .filter(({ type }) => type === 'assistant' || type === 'user')
     .map(({ type, parent_tool_use_id: parent }) => [type, parent === null ? 'main' : 'agent'].join(' of '))
 
-test('an agent of a file does its task; its messages, its hooks and what it cost are told', async () => {
+test('runs an agent from a file, and reports its messages, hooks and cost', async () => {
   agent('finder', 'tools: Read, Grep\npermissionMode: bypassPermissions')
   writeFileSync(join(project, '.claude/agents/README.md'), 'About these.')
   writeFileSync(join(project, 'port.txt'), '8080\n')
   const hook = (file: string) => [{ matcher: 'finder', hooks: [{ type: 'command', command: `cat > ${file}` }] }]
   const hooks = { SubagentStart: hook('start.json'), SubagentStop: hook('stop.json') }
   const settings = JSON.stringify({ hooks })
-  const { status, stderr, lines, init, result } = await told(['--settings', settings], finding)
+  const { status, stderr, lines, init, result } = await runAgents(['--settings', settings], finding)
   expect(status).toBe(0)
   expect(init).toMatchObject({ agents: ['general-purpose', 'finder'], tools: expect.arrayContaining(['Agent']) })
   expect(stderr).toContain('README.md is not a valid agent: it has no header')
@@ -79,7 +79,7 @@ test('an agent of a file does its task; its messages, its hooks and what it cost
   const about = (file: string): unknown => JSON.parse(readFileSync(join(project, file), 'utf8'))
   expect(about('start.json')).toMatchObject({ hook_event_name: 'SubagentStart', agent_type: 'finder' })
   expect(about('stop.json')).toMatchObject({ agent_type: 'finder', last_assistant_message: 'It is 8080.' })
-  // Its tokens are in the sums of the session, and not in the main loop's own.
+  // Its tokens count in the totals of the session, but not in those of the main loop.
   const { usage, modelUsage } = result as unknown as {
     readonly usage: { readonly input_tokens: number }
     readonly modelUsage: { readonly [model: string]: { readonly inputTokens: number; readonly costUSD: number } }
@@ -88,11 +88,11 @@ test('an agent of a file does its task; its messages, its hooks and what it cost
   expect(result?.['total_cost_usd']).toBe(modelUsage['claude-haiku-4-5']?.costUSD)
 })
 
-test('an agent in the background is told as a task by its id, and its messages as those of its call', async () => {
+test('reports a background agent as a task by its ID, and its messages below its call', async () => {
   agent('finder', 'tools: Read\nbackground: true\nmaxBudgetUsd: 5\nmaxDuration: 10m')
   writeFileSync(join(project, 'port.txt'), '8080\n')
   const input = { description: 'find it', prompt: 'TASK-A', subagent_type: 'finder' }
-  const { status, lines, result } = await told(
+  const { status, lines, result } = await runAgents(
     [],
     [
       { when: 'go', content: [call('Agent', input)] },
@@ -113,11 +113,11 @@ test('an agent in the background is told as a task by its id, and its messages a
   expect(result).toMatchObject({ num_turns: 3, modelUsage: { 'claude-haiku-4-5': expect.anything() } })
 })
 
-test('one that is stopped by a limit says so, with what it had found', async () => {
+test('reports an agent that a limit stopped, with its partial findings', async () => {
   agent('finder', 'maxTurns: 1')
   writeFileSync(join(project, 'port.txt'), '8080\n')
   const [go, look] = finding
-  const { status, lines } = await told([], [go, look, { content: 'Done.' }])
+  const { status, lines } = await runAgents([], [go, look, { content: 'Done.' }])
   expect(status).toBe(0)
   const results = lines.filter(({ type, parent_tool_use_id: parent }) => type === 'user' && parent === null)
   expect(JSON.stringify(results)).toContain(
@@ -125,39 +125,39 @@ test('one that is stopped by a limit says so, with what it had found', async () 
   )
 })
 
-test('--agents gives more, and rules, --tools and limits take away', async () => {
+test('adds agents with --agents, and removes them by rules, --tools and limits', async () => {
   const done = [{ content: 'Done.' }]
   const json = JSON.stringify({ helper: { description: 'Helps', prompt: 'You help.' } })
-  expect((await told(['--agents', json], done)).init?.['agents']).toEqual(['general-purpose', 'helper'])
-  const denied = await told(['--agents', json, '--disallowedTools', 'Agent(helper)'], done)
+  expect((await runAgents(['--agents', json], done)).init?.['agents']).toEqual(['general-purpose', 'helper'])
+  const denied = await runAgents(['--agents', json, '--disallowedTools', 'Agent(helper)'], done)
   expect(denied.init?.['agents']).toEqual(['general-purpose'])
   for (const without of [
     ['--disallowedTools', 'Agent'],
     ['--tools', 'Read'],
     ['--max-subagents', '0'],
   ])
-    expect((await told(without, done)).init).toMatchObject({ tools: expect.not.arrayContaining(['Agent']) })
-  const wrong = await told(['--agents', '{"helper": {"prompt": "p"}}'], done)
+    expect((await runAgents(without, done)).init).toMatchObject({ tools: expect.not.arrayContaining(['Agent']) })
+  const wrong = await runAgents(['--agents', '{"helper": {"prompt": "p"}}'], done)
   expect([wrong.status, wrong.lines]).toEqual([2, []])
   expect(wrong.stderr).toContain('The value of --agents has an agent helper: it has no description.')
 })
 
-test('what may still be started is told when it is used up', async () => {
+test('says which agents can still be started when a limit is used up', async () => {
   const asks = (prompt: string) => call('Agent', { prompt })
-  const { lines } = await told(
+  const { lines } = await runAgents(
     ['--max-subagents', '1'],
     [{ content: [asks('TASK-A'), asks('TASK-B')] }, { when: 'TASK-A', content: 'a' }, { content: 'Done.' }],
   )
   expect(JSON.stringify(lines)).toContain('This run can start at most 1 subagent, and the limit is reached.')
 })
 
-test('a program that is killed in an agent goes on inside it', async () => {
+test('resumes inside an agent if the program was killed there', async () => {
   agent('finder')
   writeFileSync(join(project, 'port.txt'), '8080\n')
   const [go, look, ...rest] = finding
   const first = script([go, look, { when: '8080', delay_ms: 600_000, content: 'never said' }], 'claude-haiku-4-5')
   const running = start([...stream, '--script', first, '-p', 'go'], options())
-  await running.says('"content":"     1\\t8080"')
+  await running.waitForOutput('"content":"     1\\t8080"')
   running.child.kill('SIGKILL')
   const { stdout } = await running.ended
   const [init] = linesOf(`${stdout.slice(0, stdout.indexOf('\n'))}\n`)
@@ -166,6 +166,6 @@ test('a program that is killed in an agent goes on inside it', async () => {
   const { stdout: after, status } = await run([...stream, '--script', again, '-p', '--resume', id], options())
   const lines = linesOf(after)
   expect([status, lines.at(-1)]).toEqual([0, expect.objectContaining({ subtype: 'success', result: 'Done.' })])
-  // Its first request was not made again: the script has no reply for it.
+  // The first request is not repeated, since the script has no reply for it.
   expect(JSON.stringify(lines)).toContain('It is 8080.')
 })

@@ -26,14 +26,14 @@ const done = { content: 'Done.' }
 
 const ask = (prompt: string, replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> =>
   run(['-p', prompt, '--script', script(replies, 'claude-haiku-4-5'), ...flags])
-const goOn = (replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> =>
+const resumeSession = (replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> =>
   run(['-p', '--script', script(replies, 'claude-haiku-4-5'), '--resume', id, ...flags])
 
 interface Waits {
   readonly stop: { readonly context: { readonly pending: readonly [{ readonly id: string }] } }
 }
 
-/** The session waits for an answer to a call, which is given. */
+/** The session waits for an answer to a call, which this gives. */
 async function approved(...replies: readonly unknown[]): Promise<void> {
   const { status, stdout } = await ask(
     'change it',
@@ -46,66 +46,66 @@ async function approved(...replies: readonly unknown[]): Promise<void> {
     'json',
   )
   expect(status).toBe(5)
-  // The program writes it; a field that is missing fails below.
+  // True: the program prints it; a missing field fails below.
   const [waiting] = (JSON.parse(stdout) as Waits).stop.context.pending
   expect((await run(['approve', id, waiting.id])).status).toBe(0)
 }
 
-describe('a call that was approved is carried out in another process', () => {
+describe('executes an approved call in another process', () => {
   test.each([
     ['Edit', read, edit, (): string => readFileSync(file(), 'utf8'), 'one\n2\n'],
     ['Write', read, write, (): string => readFileSync(file(), 'utf8'), 'all new\n'],
     ['NotebookEdit', readNotebook, editNotebook, (): string => readFileSync(notebook(), 'utf8'), 'after'],
   ])('%s, of a file that was read before', async (_tool, first, change, now, expected) => {
     await approved({ content: [first] }, { content: [change] })
-    expect(await goOn([done], '--on-ask', 'defer')).toMatchObject({ status: 0, stdout: 'Done.\n' })
+    expect(await resumeSession([done], '--on-ask', 'defer')).toMatchObject({ status: 0, stdout: 'Done.\n' })
     expect(now()).toContain(expected)
   })
 
   test('Edit, of a file that was read in the same message', async () => {
     await approved({ content: [read, edit] })
-    expect((await goOn([done], '--on-ask', 'defer')).status).toBe(0)
+    expect((await resumeSession([done], '--on-ask', 'defer')).status).toBe(0)
     expect(readFileSync(file(), 'utf8')).toBe('one\n2\n')
   })
 
-  test('of a file of which a part was read, but not of one that has changed since', async () => {
+  test('of a partially read file, but not of one that has changed since', async () => {
     const part = call('Read', { file_path: 'calc.js', offset: 2, limit: 1 })
     await approved({ content: [part] }, { content: [edit] })
     writeFileSync(file(), 'ONE\ntwo\n')
-    await goOn([{ expect: 'has changed since you read it', content: 'I see.' }], '--on-ask', 'defer')
+    await resumeSession([{ expect: 'has changed since you read it', content: 'I see.' }], '--on-ask', 'defer')
     expect(readFileSync(file(), 'utf8')).toBe('ONE\ntwo\n')
   })
 })
 
-describe('an answer counts, whatever the flags of the resume', () => {
+describe('applies an answer regardless of the flags of the resume', () => {
   const touch = (name: string) => call('Bash', { command: `touch ${name}` })
 
-  test.each([[[]], [['--permission-mode', 'dontAsk']]])('a yes, with %j', async (flags) => {
+  test.each([[[]], [['--permission-mode', 'dontAsk']]])('applies an approval with %j', async (flags) => {
     await approved({ content: [read] }, { content: [edit] })
-    expect((await goOn([done], ...flags)).status).toBe(0)
+    expect((await resumeSession([done], ...flags)).status).toBe(0)
     expect(readFileSync(file(), 'utf8')).toBe('one\n2\n')
   })
 
-  test('a yes to a plan', async () => {
+  test('applies the approval of a plan', async () => {
     const plan = call('ExitPlanMode', { plan: 'Change it.' })
     const flags = ['--session-id', id, '--on-ask', 'defer', '--permission-mode', 'plan', '--output-format', 'json']
     const { stdout } = await ask('plan it', [{ content: [plan] }], ...flags)
     // As above.
     const [waiting] = (JSON.parse(stdout) as Waits).stop.context.pending
     await run(['approve', id, waiting.id])
-    const { status } = await goOn([{ expect: 'approved the plan', content: 'Done.' }])
+    const { status } = await resumeSession([{ expect: 'approved the plan', content: 'Done.' }])
     expect(status).toBe(0)
   })
 
-  test('but deny rules count before it, and calls that nobody was asked about are denied', async () => {
+  test('lets deny rules override an approval, and denies calls that were not asked about', async () => {
     rmSync(join(here(), 'two'), { force: true })
     await approved({ content: [touch('one'), touch('two')] })
-    await goOn([{ expect: 'Denied by the rule', content: 'I see.' }], '--disallowedTools', 'Bash(touch one)')
+    await resumeSession([{ expect: 'Denied by the rule', content: 'I see.' }], '--disallowedTools', 'Bash(touch one)')
     expect([existsSync(join(here(), 'one')), existsSync(join(here(), 'two'))]).toEqual([false, false])
   })
 })
 
-describe('what was read counts', () => {
+describe('keeps track of read files', () => {
   const edits = ['--permission-mode', 'acceptEdits'] as const
   const look = (): Promise<Ended> => ask('look', [{ content: [read] }, done], '--session-id', id)
 
@@ -119,7 +119,7 @@ describe('what was read counts', () => {
     expect((await ask('again', again, '--resume', id, ...edits)).stdout).toBe('I see.\n')
   })
 
-  test('with what the tools themselves wrote, and after secrets were taken out', async () => {
+  test('with files that tools wrote themselves, and after secrets were redacted', async () => {
     const flags = ['--settings', JSON.stringify({ redactSecrets: true }), ...edits]
     writeFileSync(file(), 'key = "AKIAIOSFODNN7EXAMPLE"\ntwo\n')
     await look()
@@ -129,7 +129,7 @@ describe('what was read counts', () => {
     expect(readFileSync(file(), 'utf8')).toBe('key = "AKIAIOSFODNN7EXAMPLE"\n3\n')
   })
 
-  test('no more once the conversation went back to before it', async () => {
+  test('but not after the conversation was rewound to before it', async () => {
     await look()
     expect((await run(['rewind', id, '1', '--yes'])).status).toBe(0)
     const replies = [{ content: [edit] }, { expect: 'has not been read yet', content: 'I see.' }]

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import {
   call,
-  fileSays,
+  waitForFileText,
   here,
   installProgram,
   isAlive,
@@ -14,7 +14,7 @@ import {
   type RunOptions,
   script,
   start,
-  survivorsOf,
+  stillAlive,
 } from './support/program.ts'
 
 installProgram()
@@ -24,7 +24,7 @@ const fresh = (name: string): string => join(here(), `${name}-${++runs}`)
 
 const inBackground = (command: string) => ({ content: [call('Bash', { command, run_in_background: true })] })
 
-/** Waits until a file is there, then ends. */
+/** Waits until a file exists, then exits. */
 const untilThere = (file: string): string => `while [ ! -e ${file} ]; do sleep 0.02; done`
 
 const argumentsFor = (format: string, replies: string, more: readonly string[] = []): readonly string[] => [
@@ -51,14 +51,14 @@ async function becomesTrue(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-test('a run waits for what runs in the background, tells the model of its end, and gives the answer to that', async () => {
+test('waits for background commands, reports their end to the model, and prints the answer to that', async () => {
   const go = fresh('go')
   const running = started('stream-json', [
     inBackground(`${untilThere(go)}; exit 3`),
     { content: 'A moment.' },
     { content: 'It failed.' },
   ])
-  await running.says('Waiting for background tasks.')
+  await running.waitForOutput('Waiting for background tasks.')
   writeFileSync(go, '')
   const { status, stdout } = await running.ended
   const lines = linesOf(stdout)
@@ -73,18 +73,18 @@ test('a run waits for what runs in the background, tells the model of its end, a
   expect(status).toBe(0)
 })
 
-test('without a time limit it waits as long as HALTING_BACKGROUND_WAIT_MS says; what it stopped is told on stderr with json', async () => {
+test('waits without a time limit as long as HALTING_BACKGROUND_WAIT_MS says; with json, lists stopped commands on stderr', async () => {
   const file = fresh('pid')
   const replies = script([inBackground(`echo $$ > ${file}; exec sleep 300`), { content: 'Done.' }])
   const flags = ['-p', 'go', '--output-format', 'json', '--allowedTools', 'Bash', '--script', replies]
   const { status, stdout, stderr } = await run(flags, { env: { HALTING_BACKGROUND_WAIT_MS: '30' } })
-  const id = Number(await fileSays(file))
-  expect({ status, survivors: await survivorsOf([id]) }).toEqual({ status: 0, survivors: [] })
+  const id = Number(await waitForFileText(file))
+  expect({ status, survivors: await stillAlive([id]) }).toEqual({ status: 0, survivors: [] })
   expect(JSON.parse(stdout)).toMatchObject({ type: 'result', result: 'Done.' })
   expect(stderr).toMatch(/^halting: Stopped when the run ended: bash_1 "echo \$\$ > .*exec sleep 300"\.\n$/)
 })
 
-test('what is stopped is told on stderr with text', async () => {
+test('lists stopped commands on stderr in text mode', async () => {
   const replies = script([inBackground('exec sleep 300'), { content: 'Done.' }])
   const flags = ['-p', 'go', '--allowedTools', 'Bash', '--background', 'stop', '--script', replies]
   expect(await run(flags)).toEqual({
@@ -94,7 +94,7 @@ test('what is stopped is told on stderr with text', async () => {
   })
 })
 
-test('the settings say it too, and the next run is told what was stopped; those of a project say nothing', async () => {
+test('reads the setting from user settings but not from the project, and informs the next run of stopped commands', async () => {
   const id = '6f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e92'
   const replies = [inBackground('exec sleep 300'), { content: 'Done.' }]
   const one = await started('stream-json', replies, ['--settings', '{"background":"stop"}', '--session-id', id]).ended
@@ -114,7 +114,7 @@ test('the settings say it too, and the next run is told what was stopped; those 
   ])
 })
 
-test('keep: it outlives the program, its output goes on in the file that is named, and nothing is waited for', async () => {
+test('keep: lets the command outlive the program, with its output in the named file, and does not wait', async () => {
   const go = fresh('go')
   const file = fresh('pid')
   const command = `echo $$ > ${file}; echo first; ${untilThere(go)}; echo second; echo fine > ${file}`
@@ -123,7 +123,7 @@ test('keep: it outlives the program, its output goes on in the file that is name
     [inBackground(command), { content: 'Allowed.' }],
     ['--background', 'keep'],
   ).ended
-  const id = endsLater(Number(await fileSays(file)))
+  const id = endsLater(Number(await waitForFileText(file)))
   const lines = linesOf(stdout)
   expect([status, stderr, isAlive(id), subtypes(lines).filter((each) => each.startsWith('task_'))]).toEqual([
     0,
@@ -131,22 +131,22 @@ test('keep: it outlives the program, its output goes on in the file that is name
     true,
     ['task_started'],
   ])
-  const [told] = messagesOf(lines)
-  expect(told).toContain(`Still running: bash_1 "echo $$ > ${file}`)
-  const [, log = ''] = /output to (\S+)\)\.$/.exec(String(told)) ?? []
+  const [reported] = messagesOf(lines)
+  expect(reported).toContain(`Still running: bash_1 "echo $$ > ${file}`)
+  const [, log = ''] = /output to (\S+)\)\.$/.exec(String(reported)) ?? []
   onTestFinished(() => rmSync(log, { force: true }))
   writeFileSync(go, '')
   await becomesTrue(() => readFileSync(file, 'utf8') === 'fine\n' && readFileSync(log, 'utf8').endsWith('second\n'))
 })
 
 test.runIf(process.platform === 'linux')(
-  'what a command detached lives on, is named, and may write into the pipe of the program that is gone',
+  'names a detached command, which may outlive the program and write into its closed pipe',
   async () => {
     const [go, pid, written] = [fresh('go'), fresh('pid'), fresh('written')]
     const server = `setsid bash -c 'echo $$ > ${pid}; ${untilThere(go)}; echo up && echo fine > ${written}' & while [ ! -s ${pid} ]; do sleep 0.02; done`
     const replies = [{ content: [call('Bash', { command: server })] }, { content: 'The server is up.' }]
     const { status, stdout } = await started('stream-json', replies).ended
-    const id = endsLater(Number(await fileSays(pid)))
+    const id = endsLater(Number(await waitForFileText(pid)))
     expect([status, isAlive(id)]).toEqual([0, true])
     expect(messagesOf(linesOf(stdout))).toEqual([
       expect.stringMatching(RegExp(`^Still running: processes detached by ".*" \\(process(es)? .*\\b${id}\\b`)),
@@ -156,25 +156,25 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-test('SIGTERM while it waits: one result, what ran is named and gone', async () => {
+test('prints one result and stops the named command on SIGTERM during the wait', async () => {
   const file = fresh('pid')
   const running = started(
     'stream-json',
     [inBackground(`sleep 300 & echo $$ $! > ${file}; wait`), { content: 'A moment.' }],
     ['--background', 'wait'],
   )
-  await running.says('Waiting for background tasks.')
-  const ids = (await fileSays(file)).split(' ').map(Number)
+  await running.waitForOutput('Waiting for background tasks.')
+  const ids = (await waitForFileText(file)).split(' ').map(Number)
   running.child.kill('SIGTERM')
   const { status, stdout } = await running.ended
   const lines = linesOf(stdout)
   expect(lines.at(-1)).toMatchObject({ type: 'result', terminal_reason: 'aborted_streaming' })
   expect(messagesOf(lines).at(-1)).toMatch(/^Stopped when the run ended: bash_1 /)
   expect(lines.filter(({ subtype }) => subtype === 'task_notification')).toMatchObject([{ status: 'stopped' }])
-  expect({ status, survivors: await survivorsOf(ids) }).toEqual({ status: 143, survivors: [] })
+  expect({ status, survivors: await stillAlive(ids) }).toEqual({ status: 143, survivors: [] })
 })
 
-test('killed while it waits, it goes on: the model is told that the command is lost, and ids are not given again', async () => {
+test('resumes after a kill during the wait: informs the model that the command is lost, and does not reuse IDs', async () => {
   const file = fresh('pid')
   const env = { HALTING_BACKGROUND_WAIT_MS: '30' }
   const sessionId = '6f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e90'
@@ -184,8 +184,8 @@ test('killed while it waits, it goes on: the model is told that the command is l
     [inBackground(`echo $$ > ${file}; exec sleep 300`), { content: 'A moment.' }],
     ['--session-id', sessionId],
   )
-  await waiting.says('Waiting for background tasks.')
-  const id = endsLater(Number(await fileSays(file)))
+  await waiting.waitForOutput('Waiting for background tasks.')
+  const id = endsLater(Number(await waitForFileText(file)))
   waiting.child.kill('SIGKILL')
   await waiting.ended
   const replies = script([inBackground('exit 0'), { content: 'Started again.' }, { content: 'I see.' }])
@@ -196,15 +196,15 @@ test('killed while it waits, it goes on: the model is told that the command is l
     },
   )
   const lines = linesOf(stdout)
-  const told = lines.filter(({ subtype }) => subtype === 'task_notification' || subtype === 'task_started')
-  expect(told.map((line) => [line['task_id'], line.subtype, line['status']])).toEqual([
+  const reported = lines.filter(({ subtype }) => subtype === 'task_notification' || subtype === 'task_started')
+  expect(reported.map((line) => [line['task_id'], line.subtype, line['status']])).toEqual([
     ['bash_1', 'task_notification', 'stopped'],
     [other, 'task_started', undefined],
     [other, 'task_notification', 'completed'],
   ])
-  const summary = String(told[0]?.['summary'])
+  const summary = String(reported[0]?.['summary'])
   expect(summary).toContain('is lost: the process that ran it no longer exists.')
-  // It was killed with nobody to end its commands, and says so where that can be seen.
+  // The program was killed and could not stop its commands, which it reports where possible.
   const fate = process.platform === 'linux' ? `kill -- -${id}` : 'unknown'
   expect(summary).toContain(fate)
 })

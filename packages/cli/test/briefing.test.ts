@@ -11,7 +11,7 @@ function put(path: string, text: string): void {
   writeFileSync(join(here(), path), text)
 }
 
-test('instructions, a command, a file that the prompt names and a skill come to the model', async () => {
+test('sends instructions, a command, a mentioned file and a skill to the model', async () => {
   put('AGENTS.md', 'Use tabs.')
   put('.claude/commands/git/fix.md', '---\ndescription: Fixes.\n---\nFix $1 in @src/a.ts.')
   put('.claude/skills/deploy/SKILL.md', '---\ndescription: How to deploy.\n---\nRun the pipeline $ARGUMENTS.')

@@ -30,7 +30,7 @@ function person(settings: unknown, model = 'claude-sonnet-5-5'): Person {
   return { home, ledger: join(home, '.halting/budgets/ledger.json'), halting, ask }
 }
 
-test('what one process spent is missing for the next one, and the ending says when it resets', async () => {
+test('counts what another process spent, and names the reset time in the ending', async () => {
   const { halting, ask } = person({ budgets: [{ per: 'day', usd: 0.07 }] })
   expect(await ask()).toMatchObject({ status: 0, stdout: 'Hello.\n' })
   const { budgets } = JSON.parse((await halting('budget', '--json')).stdout) as {
@@ -51,14 +51,14 @@ test('what one process spent is missing for the next one, and the ending says wh
 })
 
 test.each(['', 'project,local'])(
-  'budgets count whatever --setting-sources=%s leaves out, as hosts do',
+  'applies budgets even if --setting-sources=%s leaves out their file, also for hosts',
   async (sources) => {
     const { ask, halting, ledger } = person({ budgets: [{ per: 'day', usd: 0.001 }], model: 'nobody-knows-it' })
     const refused = await ask(`--setting-sources=${sources}`)
     expect(refused.status).toBe(3)
     expect(refused.stderr).toMatch(/max_budget_usd: .* of \$0\.001 a day/)
     expect(existsSync(ledger)).toBe(true)
-    // Nothing else of the file counts: the limit is a default.
+    // Nothing else in the file applies: the limit is a default.
     const { settings } = JSON.parse((await halting('config', '--json', `--setting-sources=${sources}`)).stdout) as {
       readonly settings: readonly { readonly setting: string }[]
     }
@@ -67,7 +67,7 @@ test.each(['', 'project,local'])(
   },
 )
 
-test('halting budget says what is left, lists what can be corrected, and corrects it', async () => {
+test('shows what is left, lists correctable charges, and corrects one', async () => {
   const { halting, ask, ledger } = person({
     budgets: [
       { per: 'day', usd: 20 },
@@ -81,7 +81,7 @@ test('halting budget says what is left, lists what can be corrected, and correct
   await ask()
   const state = JSON.parse(readFileSync(ledger, 'utf8')) as { scopes: { day: Record<string, object> } }
   const [period = ''] = Object.keys(state.scopes.day)
-  // As it is left by a process that was killed in the middle of a request.
+  // The state that a process leaves when it is killed during a request.
   const process = { pid: 2 ** 22 + 1, began: '', host: 'gone' }
   const reservation = {
     id: 'dead-1',
@@ -111,7 +111,7 @@ test('halting budget says what is left, lists what can be corrected, and correct
   expect((await halting('budget')).stdout).toContain('$20 a day: $18.50 left')
 })
 
-test('without budgets it says in a sentence how to set one, and a run makes no file', async () => {
+test('explains how to set the first budget, and writes no ledger for a run', async () => {
   const { halting, ask, home } = person({})
   expect(await halting('budget')).toEqual({
     status: 0,
@@ -129,18 +129,18 @@ test.each([
   [['settle', 'x', 'y'], { usd: 1 }, 'Usage: halting budget settle ID --usd X'],
   [['settle', 'x'], { usd: 1 }, 'has no entry x that can be corrected'],
   [[], { usd: 1 }, '--usd belongs to halting budget settle ID'],
-])('halting budget %j with %j is a usage error', async (words, flags, told) => {
+])('refuses halting budget %j with %j as a usage error', async (words, flags, message) => {
   const { home } = person({ budgets: [{ per: 'day', usd: 1 }] })
   const program = programInMemory({ cwd: join(home, 'work'), env: { HOME: home } })
-  await expect(budget(flags, words, program)).rejects.toThrow(told)
+  await expect(budget(flags, words, program)).rejects.toThrow(message)
   expect(program.written()).toBe('')
 })
 
-test.each(['-1', 'NaN', 'Infinity', '1e3', '', '1000001'])('--usd %j is refused', (given) => {
+test.each(['-1', 'NaN', 'Infinity', '1e3', '', '1000001'])('refuses --usd %j', (given) => {
   expect(() => parseFlags([`--usd=${given}`])).toThrow(/--usd/)
 })
 
-test('a ledger that cannot be used ends the program before anything is asked, unless the person says to go on', async () => {
+test('stops before the first request if the ledger is unusable, unless the user overrides it', async () => {
   const { halting, ask, ledger } = person({ budgets: [{ per: 'day', usd: 20 }] })
   await ask()
   chmodSync(ledger, 0o400)
@@ -155,7 +155,7 @@ test('a ledger that cannot be used ends the program before anything is asked, un
   expect(going.stderr.match(/is not recorded for standing budgets/g)).toHaveLength(1)
 })
 
-test('a model without a price cannot be asked where a budget counts it', async () => {
+test('refuses a model without a price if a budget applies to it', async () => {
   const { ask } = person({ budgets: [{ per: 'day', usd: 20 }] }, 'a-model-of-nobody')
   const refused = await ask()
   expect(refused).toMatchObject({ status: 2, stdout: '' })
@@ -163,7 +163,7 @@ test('a model without a price cannot be asked where a budget counts it', async (
   expect(await ask('--ignore-standing-budgets')).toMatchObject({ status: 0, stdout: 'Hello.\n' })
 })
 
-test('halting config shows budgets with their files, and those of a project as ignored', async () => {
+test('shows budgets with their files in halting config, and those of a project as ignored', async () => {
   const { halting, home } = person({ budgets: [{ per: 'day', usd: 20 }] })
   mkdirSync(join(home, 'work/.halting'))
   writeFileSync(join(home, 'work/.halting/settings.json'), JSON.stringify({ budgets: [{ per: 'day', usd: 9_999 }] }))
@@ -179,7 +179,7 @@ test('halting config shows budgets with their files, and those of a project as i
   expect((await halting('doctor')).stdout).toMatch(/ok {2}budgets +1 standing budget, counted in /)
 })
 
-test('halting check names the standing budgets that count here, and refuses a model without a price as the run would', async () => {
+test('names the standing budgets that apply in halting check, and refuses a model without a price like a run', async () => {
   const { home, halting, ask, ledger } = person({
     budgets: [
       { per: 'day', usd: 20 },
@@ -197,7 +197,7 @@ test('halting check names the standing budgets that count here, and refuses a mo
   expect(checked.stderr.trim().split('\n').at(-1)).toBe(asked.stderr.trim().split('\n').at(-1))
 })
 
-test('halting doctor says what is left, and that no run can begin where nothing is, or where a model has no price', async () => {
+test('reports what is left in halting doctor, and that no run can start with nothing left or without a price', async () => {
   const { halting, ask, home } = person({ budgets: [{ per: 'day', usd: 0.0001 }] })
   await ask('--ignore-standing-budgets')
   const used = await halting('doctor')
@@ -215,12 +215,12 @@ test('halting doctor says what is left, and that no run can begin where nothing 
   )
 })
 
-test('halting -p says on stderr, once, what it waits for where another process has reserved it', async () => {
+test('prints once on stderr what it waits for if another process has reserved the budget', async () => {
   const { ask, ledger } = person({ budgets: [{ per: 'day', usd: 20 }] })
   await ask()
   const state = JSON.parse(readFileSync(ledger, 'utf8')) as { scopes: { day: Record<string, object> } }
   const [period = ''] = Object.keys(state.scopes.day)
-  // This process holds all that is left.
+  // This process has reserved everything that is left.
   const reservation = {
     id: 'held-1',
     process: ownProcess(),

@@ -1,11 +1,11 @@
-// Holds docs/guide/limits.md: the calibrated limits in it are what the program prints of 120 recorded sessions. `HALTING_WRITE=1` writes them anew.
+// Checks docs/guide/limits.md: its calibrated limits are the output for 120 recorded sessions. `HALTING_WRITE=1` writes them.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startRun, streamRun, tool, type RunOptions } from '@halting/core'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { noteGrade, openJournal } from '@halting/journal'
 import { expect, test } from 'vitest'
-import { sessionPath } from './support/kept-session.ts'
+import { sessionPath } from './support/store-session.ts'
 import { here, installProgram, run } from './support/program.ts'
 
 installProgram()
@@ -13,13 +13,13 @@ installProgram()
 const page = new URL('../../../docs/guide/limits.md', import.meta.url)
 const [begin, end] = ['<!-- begin calibrated -->', '<!-- end calibrated -->']
 
-/** $3 and $15 for a million tokens. */
+/** $3 and $15 per million tokens. */
 const prices: NonNullable<RunOptions['prices']> = {
   cost: (_model, { input_tokens, output_tokens }) => (3 * input_tokens + 15 * output_tokens) / 1e6,
   worstCase: (_model, { inputTokens, outputTokens }) => (3 * inputTokens + 15 * outputTokens) / 1e6,
 }
 
-/** The same numbers each time. */
+/** The same numbers in each run. */
 function draws(): () => number {
   let state = 36
   return () => {
@@ -28,7 +28,7 @@ function draws(): () => number {
   }
 }
 
-/** A run that solves its task takes about ten turns; one that goes astray takes as many as it may. */
+/** A run that solves its task takes about ten turns; one that goes astray uses all of its turns. */
 async function keepRun(sessionId: string, cwd: string, turns: number, maxTurns: number): Promise<void> {
   const journal = await openJournal({ path: sessionPath(sessionId, cwd), sessionId, cwd, version: '0.1.0' })
   const start = startRun({ prompt: 'go', sessionId, transcript: journal.transcript })
@@ -54,7 +54,7 @@ test('docs/guide/limits.md shows what is printed', async () => {
     const isLost = number % 8 === 7
     const turns = Math.round(4 + 5 * Math.exp(1.1 * (draw() + draw() + draw() - 1.5)))
     await keepRun(id, project, isLost ? 200 : turns, isLost ? 30 + Math.round(draw() * 50) : 100)
-    // A person graded some, and some that completed were wrong.
+    // A user graded some runs; some that completed were wrong.
     const isWrong = number % 17 === 5
     if (number % 3 === 0 || isWrong)
       await noteGrade(

@@ -1,4 +1,4 @@
-// What a model of OpenAI thought goes along as it came: over turns, resume, fork and compaction, and to no other model (spec R-RESP-2, R-RESP-3).
+// Reasoning of OpenAI models is sent back unchanged over turns, resume, fork and compaction, but never to another model (spec R-RESP-2, R-RESP-3).
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,11 +19,11 @@ interface Asked {
 interface Service {
   readonly url: string
   readonly asked: Asked[]
-  /** What it would have refused: it keeps nothing, so a request must stand by itself. */
+  /** What the service would refuse. It stores nothing, so each request must be complete. */
   readonly problems: string[]
 }
 
-/** Reads `a.txt` when a person says something, and answers when it has the text. Each reply begins with a thought. */
+/** Reads `a.txt` after a user message, and answers when it has the text. Each reply begins with reasoning. */
 async function startService(): Promise<Service> {
   const service = { asked: [] as Asked[], problems: [] as string[] }
   const thoughts = new Map<string, Item>()
@@ -103,7 +103,7 @@ const kindsIn = (asked: Asked | undefined): string =>
 const thoughtsIn = (asked: Asked | undefined): readonly unknown[] =>
   (asked?.input ?? []).flatMap((item) => item['encrypted_content'] ?? [])
 
-test('over turns, resume, fork, another model and compaction', async () => {
+test('keeps reasoning over turns, resume, fork, another model and compaction', async () => {
   const service = await startService()
   const home = mkdtempSync(join(here(), 'home-'))
   const cwd = mkdtempSync(join(home, 'work-'))
@@ -126,7 +126,7 @@ test('over turns, resume, fork, another model and compaction', async () => {
     new RegExp(`^user ${answered}( user)+ reasoning function_call function_call_output$`),
   )
   expect(thoughtsIn(second[1])).toHaveLength(3)
-  // What was sent stands at the beginning of the next request as it was: the service finds it in its cache.
+  // The next request begins with the same content, so that the service finds it in its cache.
   const stable = JSON.stringify(first[1]?.input).slice(0, -1)
   expect(JSON.stringify(second[1]?.input).startsWith(stable)).toBe(true)
 
@@ -137,7 +137,7 @@ test('over turns, resume, fork, another model and compaction', async () => {
   expect(thoughtsIn(other[0])).toEqual([])
   expect(kindsIn(other[0])).toContain('function_call function_call_output assistant')
   expect(thoughtsIn(other[1])).toHaveLength(1)
-  // Each has its own back.
+  // Each model receives only its own reasoning.
   const [back] = await ask('And you.', '--continue', ...model)
   expect(thoughtsIn(back)).toHaveLength(6)
 

@@ -59,8 +59,8 @@ const anyOptions = fc
     }
   })
 
-describe('what is printed of a bound', () => {
-  test('is a figure where it is a limit or within a thousand times the likely, and else words', () => {
+describe('the bounds that halting check prints', () => {
+  test('are figures for limits and bounds within a thousand times the likely figure, otherwise words', () => {
     fc.assert(
       fc.property(anyOptions, (options) => {
         const { helpful, likely, lines } = checked(options)
@@ -75,7 +75,7 @@ describe('what is printed of a bound', () => {
           if (bound?.useful !== false) continue
           expect(bound.bounded && bound.value).toBeGreaterThan(1_000 * (likelyOf[name] ?? Infinity))
         }
-        // What was given as a limit is a figure.
+        // Limits that were given are figures.
         const { maxBudgetUsd = Infinity, maxRunUsd = Infinity, maxTurns = 1_000, maxToolCalls, maxDurationMs } = options
         const usd = Math.min(maxBudgetUsd, maxRunUsd)
         const figures = Object.entries({ turns: maxTurns, toolCalls: maxToolCalls, seconds: maxDurationMs, usd })
@@ -90,7 +90,7 @@ describe('what is printed of a bound', () => {
     )
   })
 
-  test('names no flag that would be refused or bring nothing', () => {
+  test('never suggest a flag that would be refused or have no effect', () => {
     const add = (options: Partial<RunOptions>) => {
       const { tokens, usd } = checked({ model: model('cheap'), tools: [agent], prices, ...options }).helpful
       return [usd.add, tokens.add]
@@ -110,7 +110,7 @@ describe('what is printed of a bound', () => {
     ])
   })
 
-  test('says what is a default, and how that of dollars is lifted (spec R-LIM-68)', () => {
+  test('mark defaults, and say how to remove the dollar limit (spec R-LIM-68)', () => {
     const options = { model: model('cheap'), prices, maxRunUsd: 10 }
     const bounds = certificate(options)
     const helpful = helpfulBounds(bounds, { options, forecast: forecast(options), defaults: ['maxTurns', 'maxRunUsd'] })

@@ -5,7 +5,7 @@ import { installProgram, run, runHere } from './support/program.ts'
 
 installProgram()
 
-test('check prints what is likely first, then what a run cannot exceed with the reasons, without a key', async () => {
+test('prints the likely figures first, then upper bounds with their reasons, without a key', async () => {
   const { status, stdout, stderr } = await run([
     'check',
     '--max-turns',
@@ -29,7 +29,7 @@ test('check prints what is likely first, then what a run cannot exceed with the 
   expect(stdout).toMatch(/\n {2}time +10 min 0 s {2}--max-duration/)
 })
 
-test('check says in words where no figure helps, and which flag gives one (spec R-LIM-66)', async () => {
+test('says in words if no figure is useful, and which flag gives one (spec R-LIM-66)', async () => {
   const { stdout } = await runHere(['check', '--max-run-usd', 'none'])
   const words = (label: string, rest: string) => expect(stdout).toContain(`  ${label.padEnd(12)}     -  ${rest}\n`)
   words('cost', 'no limit; add --max-budget-usd')
@@ -38,11 +38,11 @@ test('check says in words where no figure helps, and which flag gives one (spec 
   words('time', 'no limit; add --max-duration')
   words('requests', 'far above any real run: iterations, each with at most 11 attempts, and at most 50 subagents')
   expect(stdout).toMatch(/\n {2}turns +1,000 {2}default of --max-turns\n/)
-  // A figure of billions is none that anybody can use.
+  // A figure of billions is useless.
   expect(stdout).not.toMatch(/\d,\d{3},\d{3}/)
 })
 
-test('with a budget tokens are bounded by it, too, at the least that a model of the run charges (spec R-LIM-60)', async () => {
+test("bounds tokens by the budget, too, at the lowest price of the run's models (spec R-LIM-60)", async () => {
   const tokens = async (...flags: string[]) =>
     /\n {2}tokens +(.*)\n/.exec((await runHere(['check', '--max-budget-usd', '2', ...flags])).stdout)?.[1]
   expect(await tokens()).toBe(
@@ -57,7 +57,7 @@ test('with a budget tokens are bounded by it, too, at the least that a model of 
   )
 })
 
-test('the default of $10 a run is printed with how it is lifted (spec R-LIM-68)', async () => {
+test('prints the default of $10 a run and how to remove it (spec R-LIM-68)', async () => {
   const { stdout } = await runHere(['check'])
   expect(stdout).toMatch(
     /\n {2}A long run has about \d+ turns, [\d.]+M tokens and \$[\d.]+; then --max-run-usd ends it\.\n/,
@@ -72,7 +72,7 @@ test('the default of $10 a run is printed with how it is lifted (spec R-LIM-68)'
   expect(json).toMatchObject({ usd: { value: 10, useful: true, default: true }, turns: { default: true } })
 })
 
-test('a run that pauses at its limits may have them raised, and waits for an answer (spec R-PAUSE-11c)', async () => {
+test('notes that a run which pauses at limits may have them raised, and waits for answers (spec R-PAUSE-11c)', async () => {
   const said = async (...flags: readonly string[]): Promise<string | undefined> =>
     /The run pauses at its limits. .*/.exec((await runHere(['check', ...flags])).stdout)?.[0]
   const pauses = 'The run pauses at its limits. A limit that a person raises there replaces the option. '
@@ -83,7 +83,7 @@ test('a run that pauses at its limits may have them raised, and waits for an ans
   expect(await said('--settings', '{"onLimit":"pause"}')).toBeUndefined()
 })
 
-test('a model without a price is bounded in tokens and turns alone', async () => {
+test('bounds a model without a price only in tokens and turns', async () => {
   const { stdout } = await runHere(['check', '--model', 'ollama/llama3'])
   expect(stdout).toMatch(/\n {2}A run of 10 turns uses about [\d.]+k tokens, one of 50 turns about [\d.]+M tokens\.\n/)
   expect(stdout).toContain('  -  no limit: no price is known for ollama/llama3\n')
@@ -91,16 +91,16 @@ test('a model without a price is bounded in tokens and turns alone', async () =>
   expect(stdout).toContain('  -  no limit; add --max-tokens\n')
 })
 
-test('the guide quotes what it prints', async () => {
+test('matches the quotes in the guide', async () => {
   const guide = readFileSync(new URL('../../../docs/guide/stopping.md', import.meta.url), 'utf8')
   const [, flags = '', quoted = ''] = /\n```\nhalting check (.*)\n```\n\n```text\n([^`]*)```\n/.exec(guide) ?? []
   const { stdout } = await runHere(['check', ...flags.split(' ')])
-  // What is likely depends on the machine and the day: they are in the system prompt.
+  // The likely figures depend on the machine and the date, which are in the system prompt.
   const steady = (text: string) => text.replaceAll(/ about [\d$,.]+| [\d.]+[kM] tokens| and \$[\d.]+;/g, ' #')
   expect(steady(stdout)).toBe(steady(quoted))
 })
 
-test('check gives the certificate as JSON', async () => {
+test('prints the certificate as JSON', async () => {
   const { status, stdout } = await runHere([
     'check',
     '--output-format',
@@ -120,7 +120,7 @@ test('check gives the certificate as JSON', async () => {
   })
 })
 
-test('check names the goals, and how often and how long they may be checked (spec R-GOAL-66)', async () => {
+test('prints the goals, and how often and how long they may be checked (spec R-GOAL-66)', async () => {
   const args = ['check', '--until', 'test -e a', '--goal', 'It works.', '--until-tries', '3', '--until-timeout', '90s']
   const { status, stdout, stderr } = await runHere([...args, '--until-stable', '2', '--stop-when-met'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
@@ -147,7 +147,7 @@ test('check names the goals, and how often and how long they may be checked (spe
   })
 })
 
-test('check refuses what a run would refuse', async () => {
+test('refuses what a run would refuse', async () => {
   expect(await runHere(['check', '--max-turns', 'many'])).toEqual({
     status: 2,
     stdout: '',
@@ -155,16 +155,16 @@ test('check refuses what a run would refuse', async () => {
   })
 })
 
-test('check takes no prompt', async () => {
+test('takes no prompt', async () => {
   expect((await runHere(['check', 'the', '-p'])).status).toBe(2)
 })
 
-test('check forecasts what a run is likely to come to, and which flag ends it', async () => {
+test('forecasts a run, and names the flag that ends it', async () => {
   const { stdout } = await runHere(['check', '--max-turns', '5', '--max-budget-usd', '20'])
   expect(stdout).toMatch(
     /\n {2}A long run has about 5 turns, [\d.]+k tokens and \$[\d.]+; then --max-turns ends it\.\n {2}A turn is one request/,
   )
-  // Who types a budget has no default beside it.
+  // A budget flag replaces the default.
   expect(stdout).toMatch(/\n {2}cost +\$20\.00 {2}--max-budget-usd, reserved before each request\n/)
   const spent = await runHere(['check', '--max-budget-usd', '2'])
   expect(spent.stdout).toMatch(/\n {2}A run of 10 turns costs about \$[\d.]+, one of 50 turns about \$[\d.]+\.\n/)
@@ -174,7 +174,7 @@ test('check forecasts what a run is likely to come to, and which flag ends it', 
   expect(alone.stdout).toMatch(/\n {2}cost +\$1\.00 {2}--max-run-usd, reserved before each request\n/)
 })
 
-test('check says what is missing where no request fits, by flag', async () => {
+test('says by flag what is missing if no request fits', async () => {
   const { status, stdout } = await runHere(['check', '--max-budget-usd', '0.001', '--max-tokens', '500'])
   expect(status).toBe(0)
   expect(stdout).toMatch(
@@ -185,7 +185,7 @@ test('check says what is missing where no request fits, by flag', async () => {
   )
 })
 
-test('check gives the forecast as JSON', async () => {
+test('prints the forecast as JSON', async () => {
   const { stdout } = await runHere(['check', '--output-format', 'json', '--max-budget-usd', '0.001'])
   expect(JSON.parse(stdout)).toMatchObject({
     forecast: {

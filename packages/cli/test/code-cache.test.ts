@@ -24,14 +24,14 @@ installProgram()
 
 let watch = ''
 
-/** What runs and stores a program, with a small one: to compile the whole one takes most of a start. */
+/** A small program that runs and stores code, since compiling the whole program takes most of a start. */
 let small = ''
 
 beforeAll(() => {
   mkdirSync(project())
   small = smallProgram()
   watch = join(here(), 'watch.cjs')
-  // Tells of each script whether V8 took stored code for it.
+  // Reports for each script whether V8 accepted stored code.
   writeFileSync(
     watch,
     `const vm = require('node:vm')
@@ -47,10 +47,10 @@ beforeAll(() => {
   )
 })
 
-/** Where the program starts. */
+/** The entry of the program. */
 const project = (): string => join(here(), 'project')
 
-/** A folder of caches of its own, in which a start stores its code. */
+/** A separate cache folder in which a start stores its code. */
 const newCache = (): string => mkdtempSync(join(here(), 'cache-'))
 
 interface Options {
@@ -71,7 +71,7 @@ async function startIn(cache: string, options: Options = {}): Promise<string> {
   let text = ''
   for (const stream of child.stdio.slice(1)) stream?.on('data', (data) => (text += String(data)))
   await once(child, 'close')
-  // The script that it prints is long.
+  // It prints a long script.
   return text.replace(/^# Completion of halting for bash[^]*?(?=stored$|compiled$)/, 'script, ')
 }
 
@@ -86,13 +86,13 @@ function storedFile(cache: string): string {
   return join(folderIn(cache), name)
 }
 
-/** The program's own `bin`, and a script that prints of a completion only the first line, refuses what is none, and waits for others where a test asks. */
+/** The program's own `bin` with a script that prints the first line of a completion, fails for an unknown shell, and waits if a test asks for it. */
 function smallProgram(): string {
   const folder = join(here(), 'small')
   mkdirSync(join(folder, 'dist'), { recursive: true })
   for (const part of ['bin', 'package.json'])
     cpSync(join(inject('program'), part), join(folder, part), { recursive: true })
-  // As the bundler writes it: what names the build comes first. What is larger than a page has bits of many kinds to lose.
+  // In the bundler's form: the build name comes first. More than a page has many kinds of bits to corrupt.
   const functions = Array.from({ length: 400 }, (_, at) => `f${at}: (x) => x.map((y) => y + ${at}).join('${at}')`)
   writeFileSync(
     join(folder, 'dist/start.cjs'),
@@ -112,14 +112,14 @@ function smallProgram(): string {
   return folder
 }
 
-/** One that holds what a start stored. */
+/** The cache with the code of one start. */
 async function filledCache(): Promise<string> {
   const cache = newCache()
   expect(await startIn(cache)).toBe(compiled)
   return cache
 }
 
-test('a second start takes the code that the first has stored, for this person alone', async () => {
+test('uses the code that the first start stored, for this user only', async () => {
   const cache = newCache()
   const whole = { program: inject('program') }
   expect(await startIn(cache, whole)).toBe(compiled)
@@ -131,10 +131,10 @@ test('a second start takes the code that the first has stored, for this person a
   expect(statSync(storedFile(cache)).ino).toBe(ino)
 })
 
-test('scripts that were not stored are loaded behind those that were, with memory that can be released', async () => {
+test('loads scripts without stored code after the others, with memory that can be released', async () => {
   const cache = newCache()
   const releases = join(here(), 'releases.cjs')
-  // As later versions of Node have it.
+  // Later versions of Node have it.
   writeFileSync(
     releases,
     `const gone = new WeakSet()
@@ -148,7 +148,7 @@ test('scripts that were not stored are loaded behind those that were, with memor
   expect(await startIn(cache, { ...options, env: { LOADS: 'one.cjs two.cjs' } })).toBe(stored)
 })
 
-test('what lost a bit or a part is not taken, and is made again', async () => {
+test('rejects and rebuilds code with a lost bit or part', async () => {
   const cache = await filledCache()
   const file = storedFile(cache)
   const whole = readFileSync(file)
@@ -174,21 +174,18 @@ function flipped(file: Buffer, at: number): Buffer {
 
 const isRoot = process.geteuid?.() === 0
 
-test.skipIf(!isRoot)(
-  'what another user owns is not taken, and nothing is written into a folder of theirs',
-  async () => {
-    const cache = await filledCache()
-    chownSync(storedFile(cache), 12_345, 12_345)
-    expect(await startIn(cache)).toBe(compiled)
-    const { ino, uid } = statSync(storedFile(cache))
-    expect(uid).toBe(0)
-    chownSync(folderIn(cache), 12_345, 12_345)
-    expect(await startIn(cache)).toBe(compiled)
-    expect(statSync(storedFile(cache)).ino).toBe(ino)
-  },
-)
+test.skipIf(!isRoot)("rejects code of another user, and writes nothing into that user's folder", async () => {
+  const cache = await filledCache()
+  chownSync(storedFile(cache), 12_345, 12_345)
+  expect(await startIn(cache)).toBe(compiled)
+  const { ino, uid } = statSync(storedFile(cache))
+  expect(uid).toBe(0)
+  chownSync(folderIn(cache), 12_345, 12_345)
+  expect(await startIn(cache)).toBe(compiled)
+  expect(statSync(storedFile(cache)).ino).toBe(ino)
+})
 
-test('what others can write is not taken', async () => {
+test('rejects code that others can write', async () => {
   const cache = await filledCache()
   chmodSync(storedFile(cache), 0o620)
   expect(await startIn(cache)).toBe(compiled)
@@ -196,29 +193,29 @@ test('what others can write is not taken', async () => {
   expect(await startIn(cache)).toBe(compiled)
 })
 
-test('a link is not followed, to a file or to a folder', async () => {
+test('follows no link to a file or folder', async () => {
   const [cache, linked, elsewhere] = [newCache(), newCache(), await filledCache()]
   mkdirSync(folderIn(cache), { mode: 0o700 })
   symlinkSync(storedFile(elsewhere), join(folderIn(cache), storedIn(elsewhere)[0] ?? ''))
   expect(await startIn(cache)).toBe(compiled)
-  // A file has taken its place.
+  // A file has replaced it.
   expect(lstatSync(storedFile(cache)).isFile()).toBe(true)
   symlinkSync(folderIn(elsewhere), folderIn(linked))
   expect(await startIn(linked)).toBe(compiled)
 })
 
-test('where nothing can be stored, and where nothing is to be, it runs without a word', async () => {
+test('runs silently if nothing can be stored, or storing is off', async () => {
   expect(await startIn('/dev/null/cache')).toBe(compiled)
   const cache = newCache()
   expect(await startIn(cache, { env: { NODE_DISABLE_COMPILE_CACHE: '1' } })).toBe(compiled)
-  // Too little was compiled.
+  // Too little code was compiled.
   expect(await startIn(cache, { args: ['completion', 'none'] })).toMatch(/compiled$/)
   expect(existsSync(folderIn(cache))).toBe(false)
 })
 
-test('starts at the same time store one whole file', async () => {
+test('stores one complete file from concurrent starts', async () => {
   const cache = newCache()
-  // Each has begun before one stores anything.
+  // All have started before one stores anything.
   const start = (): Promise<string> => startIn(cache, { env: { WAITS_FOR_THREE: join(here(), 'begun') } })
   mkdirSync(join(here(), 'begun'))
   expect(await Promise.all([start(), start(), start()])).toEqual([compiled, compiled, compiled])
@@ -226,7 +223,7 @@ test('starts at the same time store one whole file', async () => {
   expect(await startIn(cache)).toBe(stored)
 })
 
-test('other flags of Node have a file of their own, and what is a month old goes', async () => {
+test('stores a separate file for other flags of Node, and removes files after a month', async () => {
   const cache = await filledCache()
   const first = storedFile(cache)
   const monthAgo = Date.now() / 1_000 - 31 * 24 * 60 * 60
@@ -238,19 +235,19 @@ test('other flags of Node have a file of their own, and what is a month old goes
   expect(await startIn(cache, { flags })).toBe(stored)
 })
 
-test('of two versions each takes its own code, and a script that was changed by hand is compiled anew', async () => {
+test('keeps the code of two versions apart, and recompiles an edited script', async () => {
   const cache = newCache()
   const [one, two] = [{ program: copyOfProgram('one') }, { program: copyOfProgram('two') }]
   change(two.program, /^\/\*\w{2}/, '/*xx')
   expect([await startIn(cache, one), await startIn(cache, two)]).toEqual([compiled, compiled])
   expect([await startIn(cache, one), await startIn(cache, two)]).toEqual([stored, stored])
   expect(storedIn(cache)).toHaveLength(2)
-  // Of the same length, by which V8 would take it for the same.
+  // Of the same length, which V8 alone would accept.
   change(one.program, /There is no command/, 'There is NO command')
   expect([await startIn(cache, one), await startIn(cache, one)]).toEqual([compiled, stored])
 })
 
-test('two copies of one build keep their code beside each other', async () => {
+test('keeps the code of two copies of one build apart', async () => {
   const cache = newCache()
   const [one, two] = [{ program: copyOfProgram('copy') }, { program: copyOfProgram('other-copy') }]
   utimesSync(join(two.program, 'dist/start.cjs'), 1_700_000_000, 1_700_000_000)
@@ -258,7 +255,7 @@ test('two copies of one build keep their code beside each other', async () => {
   expect([await startIn(cache, one), await startIn(cache, two)]).toEqual([stored, stored])
 })
 
-test('a folder of caches in a project is neither read nor written, whatever names it', async () => {
+test('neither reads nor writes a cache folder in a project, whatever names it', async () => {
   const home = newCache()
   const cache = await filledCache()
   const [inProject, inCopy] = [join(project(), 'caches'), join(here(), 'working-copy', 'caches')]
@@ -270,25 +267,25 @@ test('a folder of caches in a project is neither read nor written, whatever name
   const env = { HOME: home, LOCALAPPDATA: process.platform === 'win32' ? '' : 'caches' }
   for (const folder of [inProject, 'caches', inCopy, link])
     expect(await startIn(folder, { env: { ...env, NODE_OPTIONS: '' } })).toBe(folder === inProject ? compiled : stored)
-  // The usual folder was used.
+  // The default folder was used.
   expect(storedIn(join(home, '.cache'))).toHaveLength(1)
   expect([storedIn(inProject), storedIn(inCopy)]).toEqual([storedIn(cache), storedIn(cache)])
   expect(statSync(storedFile(inCopy)).ino).toBe(written)
 })
 
-test('a home that is relative names no folder of caches', async () => {
+test('ignores a relative home', async () => {
   expect(await startIn('', { env: { HOME: '.', LOCALAPPDATA: 'caches' } })).toBe(compiled)
   expect(readdirSync(project())).not.toContain('.cache')
 })
 
-test.skipIf(!isRoot)('the administrator makes nothing in a home of somebody else', async () => {
+test.skipIf(!isRoot)("creates nothing in another user's home when run as administrator", async () => {
   const home = newCache()
   chownSync(home, 12_345, 12_345)
   expect(await startIn('', { env: { HOME: home } })).toBe(compiled)
   expect(readdirSync(home)).not.toContain('.cache')
 })
 
-test('of many files the oldest go, and so do those that were never whole', async () => {
+test('removes the oldest of many files, and incomplete ones', async () => {
   const cache = newCache()
   mkdirSync(folderIn(cache), { mode: 0o700 })
   const old = Array.from({ length: 30 }, (_, at) => `prompt-${String(at).padStart(24, '0')}.code`)
@@ -304,7 +301,7 @@ test('of many files the oldest go, and so do those that were never whole', async
   expect(await startIn(cache)).toBe(stored)
 })
 
-/** With a first script of its own. */
+/** With a different first script. */
 function copyOfProgram(name: string): string {
   const folder = join(here(), name)
   cpSync(small, folder, { recursive: true })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { commandNames, isCommand, readWord } from '../src/flags/commands.ts'
+import { commandNames, isCommand, interpretWord } from '../src/flags/commands.ts'
 import { installProgram, programPath, run, script } from './support/program.ts'
 
 installProgram()
@@ -16,7 +16,7 @@ interface Service {
   readonly seen: { readonly url: string | undefined; readonly key: string | undefined }[]
 }
 
-/** A service on this machine that gives the same answer to everything. */
+/** A local service that gives the same answer to every request. */
 async function startService(status: number, body: string): Promise<Service> {
   const seen: Service['seen'] = []
   const server = createServer((request, response) => {
@@ -26,13 +26,13 @@ async function startService(status: number, body: string): Promise<Service> {
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
-  // A server that listens on a port has an address of this kind.
+  // True: a server on a port has an address of this type.
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen }
 }
 
 const modelList = (...ids: readonly string[]): string => JSON.stringify({ data: ids.map((id) => ({ id })) })
 
-test('the first screen of help, and the guide of commands, name every command, and each has help of its own', async () => {
+test('lists every command on the first help screen and in the guide, with help of its own', async () => {
   const screen = (await run(['--help'])).stdout
   const guide = readFileSync(fileURLToPath(new URL('../../../docs/guide/commands.md', import.meta.url)), 'utf8')
   const isOnScreen = (command: string): boolean => new RegExp(`^ {2}(?:[\\w-]+, )*${command}\\b`, 'm').test(screen)
@@ -47,7 +47,7 @@ test.each([
   [['sessions', 'show', '--help'], ['help', 'sessions', 'show'], /^Usage: halting sessions show ID\n/],
   [['mcp', 'add', '--help'], ['help', 'mcp', 'add'], /^Usage: halting mcp add \[flags\] NAME COMMAND/],
   [['-p', '--help'], ['help', '-p'], /^Usage: halting -p "PROMPT" \[flags\]\n/],
-])('halting %j and halting %j print the same page', async (call, help, start) => {
+])('prints the same page for halting %j and halting %j', async (call, help, start) => {
   const printed = await run(call)
   expect(printed).toEqual({ status: 0, stderr: '', stdout: expect.stringMatching(start) as string })
   expect(await run(help)).toEqual(printed)
@@ -56,7 +56,7 @@ test.each([
 test.each([
   [['doctr', '--help'], 'halting: There is no command "doctr". Did you mean doctor?\n'],
   [['help', 'doctr'], 'halting: There is no command "doctr". Did you mean doctor?\n'],
-])('halting %j names the nearest command', async (args, stderr) => {
+])('suggests the nearest command for halting %j', async (args, stderr) => {
   expect(await run(args)).toEqual({ status: 2, stdout: '', stderr })
 })
 
@@ -68,7 +68,7 @@ describe('a single word', () => {
     [['login'], 'Instead: set ANTHROPIC_API_KEY;'],
     [['test'], '"test" is reserved for a later command.'],
     [['--verbose', 'wait'], '"wait" is reserved for a later command.'],
-  ])('%j is not a prompt: it reaches no model, and the answer says how it would', async (args, hint) => {
+  ])('%j is refused as a prompt before any request, with the way to send it', async (args, hint) => {
     const { url, seen } = await startService(200, '')
     const { status, stdout, stderr } = await run(args, { env: { ANTHROPIC_BASE_URL: url } })
     expect([status, stdout, seen]).toEqual([2, '', []])
@@ -78,7 +78,7 @@ describe('a single word', () => {
   })
 
   test.each([[['fix']], [['explain']], [['-p', 'help']], [['--', 'test']], [['-p', 'doctor']], [['what is this?']]])(
-    '%j is a prompt',
+    '%j is sent as a prompt',
     async (args) => {
       const { url, seen } = await startService(400, '{}')
       expect((await run(args, { env: { ANTHROPIC_BASE_URL: url } })).status).toBe(1)
@@ -86,12 +86,12 @@ describe('a single word', () => {
     },
   )
 
-  test('that is a command is not run where a flag asks for a conversation', async () => {
+  test('that is a command does not run if a flag asks for a conversation', async () => {
     const { status, stderr } = await run(['--continue', 'undo'])
     expect([status, stderr]).toEqual([2, expect.stringContaining('"undo" is a command, and --continue starts')])
   })
 
-  test('that is a command is the command, behind flags too', async () => {
+  test('that is a command runs, even after flags', async () => {
     expect(await run(['--output-format', 'json', 'models', 'haiku'])).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('"models"') as string,
@@ -99,9 +99,9 @@ describe('a single word', () => {
   })
 })
 
-test('reserved words are those that the specification names, and none of them is a command', () => {
+test('reserves the words of the specification, none of which is a command', () => {
   const words = 'test eval run ps attach logs stop wait worktrees'.split(' ')
-  for (const word of words) expect(() => readWord(word)).toThrow(`"${word}" is reserved`)
+  for (const word of words) expect(() => interpretWord(word)).toThrow(`"${word}" is reserved`)
   expect(words.filter(isCommand)).toEqual([])
 })
 
@@ -110,8 +110,8 @@ test.each([
   ['done', { kind: 'prompt' }],
   ['docter', { kind: 'slip', of: 'doctor' }],
   ['udno', { kind: 'slip', of: 'undo' }],
-])('%s is %j', (word, expected) => {
-  expect(readWord(word)).toEqual(expected)
+])('treats %s as %j', (word, expected) => {
+  expect(interpretWord(word)).toEqual(expected)
 })
 
 test.each([
@@ -119,7 +119,7 @@ test.each([
   ['as that of a fallback', ['-p', 'hi', '--fallback-model']],
   ['for the doctor', ['doctor', '--model']],
   ['as a command', []],
-])('a key given %s is not repeated', async (_where, args) => {
+])('never repeats a key given %s', async (_where, args) => {
   const key = 'sk-ant-api03-aB3dE5gH7jK9mN1pQ3sT5vX7zA9'
   const { stdout, stderr, status } = await run([...args, key])
   expect(status).not.toBe(0)
@@ -127,7 +127,7 @@ test.each([
 })
 
 describe('halting models', () => {
-  test('lists names, windows, prices and where a key is found', async () => {
+  test('lists names, windows, prices and where a key was found', async () => {
     const { status, stdout } = await run(['models'], { env: { OPENAI_API_KEY: 'k' } })
     expect(status).toBe(0)
     expect(stdout).toMatch(/^anthropic {2}no key: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN\n/)
@@ -136,14 +136,14 @@ describe('halting models', () => {
     expect(stdout).toContain('sonnet is claude-sonnet-5-5')
   })
 
-  test('lists those with a part in their names, and as JSON', async () => {
+  test('lists models with a part in their names, also as JSON', async () => {
     const { stdout } = await run(['models', 'haiku', '--output-format', 'json'])
-    const told = JSON.parse(stdout) as { readonly models: readonly { readonly name: string }[] }
-    expect(told.models.length).toBeGreaterThan(1)
-    expect(told.models.every(({ name }) => name.includes('haiku'))).toBe(true)
+    const listing = JSON.parse(stdout) as { readonly models: readonly { readonly name: string }[] }
+    expect(listing.models.length).toBeGreaterThan(1)
+    expect(listing.models.every(({ name }) => name.includes('haiku'))).toBe(true)
   })
 
-  test('leaves out what the API that is set does not have', async () => {
+  test('hides models that the configured API does not serve', async () => {
     const namesIn = async (...flags: readonly string[]): Promise<readonly string[]> => {
       const { stdout } = await run(['models', 'openai/', '--output-format', 'json', ...flags])
       return (JSON.parse(stdout) as { readonly models: readonly { readonly name: string }[] }).models.map(
@@ -163,7 +163,7 @@ describe('halting models', () => {
     })
   })
 
-  test('names the nearest when there is none', async () => {
+  test('suggests the nearest name if there is no match', async () => {
     expect(await run(['models', 'gemini-2.5-por'])).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('Did you mean google/gemini-2.5-pro?') as string,
@@ -171,7 +171,7 @@ describe('halting models', () => {
   })
 })
 
-describe('the name of a model', () => {
+describe('a model name', () => {
   test.each([
     ['gemini-2.5-pro', 'google/gemini-2.5-pro'],
     ['sonet', 'sonnet'],
@@ -180,7 +180,7 @@ describe('the name of a model', () => {
     ['sonnet4.5', 'claude-sonnet-4-5'],
     ['haiku4', 'claude-haiku-4-5'],
     ['gpt5', 'openai/gpt-5'],
-  ])('%s is refused with the nearest known one', async (name, meant) => {
+  ])('%s is refused, and the nearest known one is suggested', async (name, meant) => {
     const { status, stderr } = await run(['-p', 'hi', '--model', name])
     expect(status).toBe(2)
     expect(stderr).toBe(
@@ -188,7 +188,7 @@ describe('the name of a model', () => {
     )
   })
 
-  test('that looks like a slip is told, and asked for all the same', async () => {
+  test('that looks misspelled causes a note, and is sent as written', async () => {
     const { url, seen } = await startService(400, '{}')
     for (const slip of ['claude-sonet-5-5', 'claude-sonnet-5.5']) {
       const { stderr } = await run(['-p', 'hi', '--model', slip], { env: { ANTHROPIC_BASE_URL: url } })
@@ -197,7 +197,7 @@ describe('the name of a model', () => {
     expect(seen).toHaveLength(2)
   })
 
-  test('of a version that is not known yet is no slip', async () => {
+  test('with an unknown version is not a misspelling', async () => {
     const { url } = await startService(400, '{}')
     const { stderr } = await run(['-p', 'hi', '--model', 'claude-sonnet-5-6'], { env: { ANTHROPIC_BASE_URL: url } })
     expect(stderr).not.toContain('Did you mean')
@@ -205,7 +205,7 @@ describe('the name of a model', () => {
 })
 
 describe('halting doctor', () => {
-  test('finds that a run can begin', async () => {
+  test('confirms that a run can start', async () => {
     const { url, seen } = await startService(200, modelList('claude-sonnet-5-5'))
     const env = { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'secret-key' }
     const { status, stdout, stderr } = await run(['doctor'], { env })
@@ -220,7 +220,7 @@ describe('halting doctor', () => {
     expect(seen).toEqual([{ url: '/v1/models?limit=1000', key: 'secret-key' }])
   })
 
-  test('says what to do about a key that is missing, and one that is refused', async () => {
+  test('says how to fix a missing key and a rejected one', async () => {
     const missing = await run(['doctor'])
     expect(missing.status).toBe(1)
     expect(missing.stdout).toMatch(/!! {2}key +not found\n +Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN\.\n/)
@@ -234,7 +234,7 @@ describe('halting doctor', () => {
     expect(refused.stdout).not.toContain('k-123')
   })
 
-  test('says what it makes of a wrong address, a wrong name and a model that is not there', async () => {
+  test('explains a wrong address, a wrong name and a missing model', async () => {
     const nowhere = await run(['doctor'], { env: { ANTHROPIC_BASE_URL: 'http://127.0.0.1:9', ANTHROPIC_API_KEY: 'k' } })
     expect([nowhere.status, nowhere.stdout]).toEqual([
       1,
@@ -262,18 +262,18 @@ describe('halting doctor', () => {
     ])
   })
 
-  test('has what a service says steer no terminal, and make no line of its own', async () => {
+  test("keeps a service's text on one line without terminal controls", async () => {
     const { url } = await startService(200, modelList('a\u001B[2J\u202Eb\n!!  fake'))
     const { stdout } = await run(['doctor'], { env: { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'k' } })
     expect(stdout).toContain('Choose one of its models with --model: ab !! fake\n')
   })
 
-  test('says of a script that is not there, or is none, that no run can begin with it', async () => {
+  test('says for a missing or invalid script that no run can start', async () => {
     const { status, stdout } = await run(['doctor', '--script', 'nowhere.json'])
     expect([status, stdout]).toEqual([1, expect.stringMatching(/^!! {2}model .*nowhere\.json/)])
   })
 
-  test('knows a model that its service lists with a folder before its name', async () => {
+  test('finds a model that its service lists with a folder prefix', async () => {
     const { url } = await startService(200, modelList('models/mine'))
     const { stdout } = await run(['doctor', '--model', 'openai-compatible/mine'], {
       env: { OPENAI_BASE_URL: `${url}/v1` },
@@ -281,7 +281,7 @@ describe('halting doctor', () => {
     expect(stdout).toContain('responds and has mine')
   })
 
-  test('tells the settings that were found, and what of them is passed over', async () => {
+  test('lists settings files and what is ignored in them', async () => {
     const work = mkdtempSync(join(tmpdir(), 'halting-doctor-'))
     onTestFinished(() => rmSync(work, { recursive: true }))
     mkdirSync(join(work, '.claude'))
@@ -295,12 +295,12 @@ describe('halting doctor', () => {
   })
 })
 
-test('a mistake that is told steers no terminal', async () => {
+test('removes terminal controls from error messages', async () => {
   const { stderr } = await run(['-p', 'x', '--settings', '\u001B[2Jnowhere'])
   expect(stderr).toBe('halting: --settings takes an existing file or JSON, not "nowhere".\n')
 })
 
-test('a working directory that is gone is told', () => {
+test('reports a deleted working directory', () => {
   const gone = mkdtempSync(join(tmpdir(), 'halting-gone-'))
   const commands = `cd '${gone}' && rmdir '${gone}' && exec '${process.execPath}' '${programPath()}' -p hi`
   const { status, stderr } = spawnSync('sh', ['-c', commands], { encoding: 'utf8' })

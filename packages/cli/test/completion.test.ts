@@ -1,4 +1,4 @@
-// Completion of calls in shells (spec R-HELP-5, R-HELP-6), driven in the shells that are installed.
+// Completion in shells (spec R-HELP-5, R-HELP-6), tested in the shells that are installed.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,7 +34,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-// zsh completes in its line editor alone: the functions that it brings are replaced by ones that print what they would offer.
+// zsh completes only in its line editor: its functions are replaced by ones that print the candidates.
 const zshPorts = `
 matching() { local each; for each; do [[ $each == \${words[CURRENT]}* ]] && print -r -- "$each"; done; return 0 }
 _describe() { local -a offered_here; offered_here=("\${(@P)@[-1]}"); matching "\${(@)offered_here%%:*}" }
@@ -70,7 +70,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _halting; [ "\${#COMPREPLY[@]}" -eq 0
   },
 }
 
-/** What a shell offers for the last of these words. */
+/** The candidates of a shell for the last of these words. */
 function offered(shell: string, ...words: readonly string[]): readonly string[] {
   const driver = drivers[shell]
   if (driver === undefined) throw new Error(shell)
@@ -112,17 +112,17 @@ describe.each(Object.keys(drivers).map((shell) => [shell] as const))('in %s', (s
       ['nothing behind --', ['--', 'wh'], []],
     ])('offers %s', (_offers, words, expected) => {
       const all = offered(shell, ...words).map((each) => each.replace(/^['"]|['"]$/g, '').replaceAll('\\ ', ' '))
-      // fish offers what is near, too, where nothing begins so.
+      // fish also offers similar words if none begins with the text.
       expect(all.toSorted()).toEqual([...expected].toSorted())
     })
 
-    test('offers the values of a closed set behind an equals sign', () => {
-      // bash parts the word there.
+    test('offers the values of a choice after an equals sign', () => {
+      // bash splits the word there.
       const words = shell === 'bash' ? ['--effort', '=', 'h'] : ['--effort=h']
       expect(offered(shell, ...words).map((each) => each.replace('--effort=', ''))).toEqual(['high'])
     })
 
-    test('runs nothing that is written in the line', () => {
+    test('runs nothing from the command line', () => {
       for (const hostile of ['$(touch run)', '`touch run`', "'; touch run; '", '"$(touch run)'])
         for (const words of [[hostile, ''], ['why', hostile], ['--model', hostile], [`--effort=${hostile}`]])
           offered(shell, ...words)
@@ -131,7 +131,7 @@ describe.each(Object.keys(drivers).map((shell) => [shell] as const))('in %s', (s
   })
 })
 
-test.skipIf(!isInstalled('zsh'))('the line editor of zsh completes a call, with what commands do', () => {
+test.skipIf(!isInstalled('zsh'))('completes a call in the line editor of zsh, with descriptions of commands', () => {
   const calls = [
     ['halting why --js', '*--json*'],
     ['halting --permission-mode=pl', '*=plan*'],
@@ -152,7 +152,7 @@ zpty -d z`
   expect([status, stderr]).toEqual([0, ''])
 })
 
-test('every command, part and flag of the tables is in the model, and no word of it needs quotes', () => {
+test('contains every command, subcommand and flag of the tables, without a word that needs quotes', () => {
   const places = new Map(model.commands.map((command) => [command.name, command]))
   expect(commandNames.filter((name) => !places.has(name))).toEqual([])
   const spelled = new Set(model.commands.flatMap(({ flags }) => flags.flatMap(({ names }) => names)))
@@ -166,13 +166,13 @@ test('every command, part and flag of the tables is in the model, and no word of
   expect(words.filter((word) => !isPlain(word))).toEqual([])
 })
 
-test('a text in quotes is that text to bash, whatever is in it', () => {
+test('quotes any text for bash', () => {
   const texts = ["it's", '$(touch run)', '`id`', '\\', "''", 'a\nb', '"']
   const { stdout } = spawnSync('bash', ['-c', `printf '%s\\0' ${texts.map(quoted).join(' ')}`], { encoding: 'utf8' })
   expect(stdout.split('\0').slice(0, -1)).toEqual(texts)
 })
 
-test.each([[[]], [['tcsh']], [['bash', 'zsh']], [['constructor']]])('%j is a usage error', (words) => {
+test.each([[[]], [['tcsh']], [['bash', 'zsh']], [['constructor']]])('refuses %j as a usage error', (words) => {
   // It prints nothing before it throws.
   const program = { output: undefined } as never
   expect(() => completion(words, program)).toThrow('takes one shell: bash, zsh or fish')

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-TRUST-9, R-TRUST-9a: `halting config` tells the truth, with the real program.
+// Holds rules of docs/spec: R-TRUST-9, R-TRUST-9a: `halting config` reports the effective settings, tested with the real program.
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
@@ -28,11 +28,11 @@ const byDefault = [
 
 async function report(): Promise<{ readonly settings: readonly object[]; readonly ignored: readonly object[]; readonly text: string }> {
   const { stdout } = await halting('config', '--json')
-  // True: it is what it prints with --json.
+  // True: it is the output of --json.
   return { ...(JSON.parse(stdout) as Awaited<ReturnType<typeof report>>), text: stdout + (await halting('config')).stdout }
 } // prettier-ignore
 
-test('what is read and does not count is not told as in force', async () => {
+test('does not report ignored settings as effective', async () => {
   const mine = lay(join(home, '.claude/settings.json'), {
     model: 'm\u001b]0;x\u0007',
     env: { HOME: '/elsewhere', LANG: 'C' },
@@ -54,7 +54,7 @@ test('what is read and does not count is not told as in force', async () => {
   expect(ignored).toEqual([{ setting: 'hooks', text: 'Stop', from: mine, why: `disableAllHooks in ${mine}` }])
 })
 
-test('headers of hooks are not shown, whether they count or not', async () => {
+test('hides headers of hooks, whether they apply or not', async () => {
   const hook = { type: 'http', url: 'https://a.example/', headers: { authorization: 'Bearer }geheim' } }
   lay(join(home, '.claude/settings.json'), { hooks: { Stop: [{ hooks: [hook] }] } })
   lay(join(project, '.claude/settings.json'), { hooks: { PreToolUse: [{ hooks: [hook] }] } })
@@ -70,7 +70,7 @@ test.each([
   ['no JSON', '{"a":', 'is not valid JSON: Unexpected end of JSON input (line 1). Fix or delete it.'],
   ['no object', '[]', 'must contain one JSON object.'],
   ['a folder', undefined, 'cannot be read: it is not a regular file. Fix or delete it, or ignore project settings with --setting-sources user.'],
-])('a file that stops the program, %s, is told as a problem, as JSON too', async (_what, text, problem) => {
+])('reports a file that stops the program, %s, as a problem, also as JSON', async (_what, text, problem) => {
   const path = join(project, '.claude/settings.json')
   if (text === undefined) mkdirSync(path)
   else lay(path, text)
@@ -82,14 +82,14 @@ test.each([
   expect(without.status).toBe(0)
 }) // prettier-ignore
 
-test('a model of the settings that looks like a key is told and not repeated, and a run goes on with the default', async () => {
+test('reports a model that looks like a key without repeating it, and runs with the default', async () => {
   lay(join(home, '.claude/settings.json'), { model: 'sk-ant-api03-geheimgeheimgeheimgeheim' })
   const { status, stdout } = await halting('config')
   expect([status, stdout]).toEqual([0, expect.stringContaining('model in the settings is ignored: ')])
   expect(stdout).not.toContain('geheim')
 })
 
-test('allow rules that let any program run are named, as JSON too', async () => {
+test('names allow rules that let any program run, also as JSON', async () => {
   const mine = lay(join(home, '.claude/settings.json'), {
     permissions: { allow: ['Bash(git *)', 'Bash(git status)'], deny: ['Bash(npm *)'] },
   })

@@ -5,7 +5,7 @@ import { installProgram, run, runHere, script } from './support/program.ts'
 
 installProgram()
 
-test('context tells what fills the window with the next request, without a key', async () => {
+test('prints what the next request puts into the window, without a key', async () => {
   const flags = ['--model', 'claude-haiku-4-5', '--tools', 'Read', '--system-prompt', 'x'.repeat(4_000)]
   const { status, stdout, stderr } = await run(['context', 'y'.repeat(400), ...flags])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
@@ -30,7 +30,7 @@ test('context tells what fills the window with the next request, without a key',
 
 const shown = (count: number): string => count.toLocaleString('en-US')
 
-test('it heeds the flags and variables of a run', async () => {
+test('respects the flags and variables of a run', async () => {
   const env = { DISABLE_AUTO_COMPACT: '1' }
   const off = await runHere(['context', '--context-window', '50k', '--tools', ''], { env })
   expect(off.stdout).toContain('of 50,000 tokens (')
@@ -41,7 +41,7 @@ test('it heeds the flags and variables of a run', async () => {
 })
 
 test.each([['--json'], ['--output-format', 'json']])(
-  'with %s %s it is one JSON object, whose parts add up',
+  'prints one JSON object with %s %s, whose parts add up',
   async (...json) => {
     const { status, stdout } = await runHere(['context', 'Fix it.', '--autocompact', '100k', ...json])
     expect(status).toBe(0)
@@ -60,11 +60,11 @@ test.each([['--json'], ['--output-format', 'json']])(
 test.each([
   [['check'], { halts: true }],
   [['models', 'claude-haiku-4-5-'], { models: [{ name: 'claude-haiku-4-5-20251001' }] }],
-] as const)('%j takes --json too', async (args, told) => {
-  expect(JSON.parse((await run([...args, '--json'])).stdout)).toMatchObject(told)
+] as const)('accepts --json for %j, too', async (args, printed) => {
+  expect(JSON.parse((await run([...args, '--json'])).stdout)).toMatchObject(printed)
 })
 
-test('a word that is nearly it is told', async () => {
+test('suggests the command for a similar word', async () => {
   expect((await run(['contex'])).stderr).toContain('Did you mean halting context?')
   expect((await run(['compact'])).stderr).toContain('Instead: runs compact automatically; --autocompact sets when.')
 })

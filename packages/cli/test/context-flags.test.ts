@@ -13,7 +13,7 @@ const model = anthropic({ model: 'claude-haiku-4-5', apiKey: 'none' })
 const cwd = process.cwd()
 const toolbox = { workspace: new Workspace({ cwd }), permissions: createPermissions({ cwd }) }
 
-/** What the flags and the environment come to, for a window of 100,000 tokens or the one that they say. */
+/** The effect of the flags and the environment, for a window of 100,000 tokens or the given one. */
 function chosen(flags: Flags, env: Readonly<Record<string, string>> = {}) {
   const { context, contextWindow = null } = contextOf(flags, env, toolbox, undefined)
   const compactsAt = context?.compactionThreshold?.(model, 100_000)
@@ -23,31 +23,31 @@ function chosen(flags: Flags, env: Readonly<Record<string, string>> = {}) {
 const auto = { compactsAt: 70_000, blocksAt: Infinity, contextWindow: null }
 const off = { compactsAt: Infinity, blocksAt: 97_000, contextWindow: null }
 
-describe('when a conversation is made shorter', () => {
-  test('as the window allows, when nothing is said', () => {
+describe('the compaction threshold', () => {
+  test('follows the window by default', () => {
     expect(chosen({})).toEqual(auto)
     expect(chosen({ autocompact: 'auto' })).toEqual(auto)
   })
 
-  test('as the flags say', () => {
+  test('follows the flags', () => {
     expect(chosen({ autocompact: '50%' })).toEqual({ ...auto, compactsAt: 40_000 })
     expect(chosen({ autocompact: 30_000 })).toEqual({ ...auto, compactsAt: 30_000 })
     expect(chosen({ contextWindow: 50_000 })).toEqual({ ...auto, contextWindow: 50_000 })
   })
 
-  test('never, and then the blocking limit applies: no layer is left that could help', () => {
+  test('is off, and then the blocking limit applies, since no layer could help', () => {
     expect(chosen({ autocompact: 'off' })).toEqual(off)
     for (const yes of ['1', 'true', 'TRUE', 'yes']) expect(chosen({}, { DISABLE_AUTO_COMPACT: yes })).toEqual(off)
     for (const no of ['0', 'false', '']) expect(chosen({}, { DISABLE_AUTO_COMPACT: no })).toEqual(auto)
   })
 
-  test('as the environment says', () => {
+  test('follows the environment', () => {
     const env = { CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: '50', CLAUDE_CODE_MAX_CONTEXT_TOKENS: '60000' }
     expect(chosen({}, env)).toEqual({ ...auto, compactsAt: 40_000, contextWindow: 60_000 })
     expect(chosen({}, { ...env, DISABLE_AUTO_COMPACT: '1' })).toEqual({ ...off, contextWindow: 60_000 })
   })
 
-  test('flags win over the environment, also over one that is not right', () => {
+  test('prefers flags to the environment, even to an invalid one', () => {
     const env = {
       DISABLE_AUTO_COMPACT: '1',
       CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: 'half',
@@ -67,7 +67,7 @@ test.each([
     { CLAUDE_CODE_MAX_CONTEXT_TOKENS: '200k' },
     'CLAUDE_CODE_MAX_CONTEXT_TOKENS must be a whole number of at least 1000, not "200k".',
   ],
-])('%j is refused, as other variables are', async (env, message) => {
+])('refuses %j like other variables', async (env, message) => {
   expect(await run(['-p', 'hi', '--script', script([{ content: 'never said' }])], { env })).toEqual({
     status: 2,
     stdout: '',
@@ -75,7 +75,7 @@ test.each([
   })
 })
 
-test('--compact-model is a model by name, and under a dollar budget it needs a price', async () => {
+test('accepts a model name for --compact-model, which needs a price under a dollar budget', async () => {
   const args = ['-p', 'hi', '--max-budget-usd', '1', '--script', script([{ content: 'hello' }], 'claude-haiku-4-5')]
   expect(await run([...args, '--compact-model', 'claude-haiku-4-5'])).toMatchObject({ status: 0, stdout: 'hello\n' })
   const { status, stderr } = await run([...args, '--compact-model', 'nobody'])
@@ -89,7 +89,7 @@ test.each([
   ['/compact', ''],
   ['/compact keep the names', ''],
   ['', '/compact\n'],
-])('-p "%s" has no conversation to compact', async (prompt, stdin) => {
+])('has no conversation to compact for -p "%s"', async (prompt, stdin) => {
   expect(await run(['-p', prompt], { stdin })).toEqual({
     status: 2,
     stdout: '',

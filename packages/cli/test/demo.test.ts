@@ -10,7 +10,7 @@ installProgram()
 const example = fileURLToPath(new URL('../examples/fix-the-bug/', import.meta.url))
 const check = (folder: string) => spawnSync(process.execPath, ['check.mjs'], { cwd: folder, encoding: 'utf8' })
 
-test('the example has its bug on line 42, and its check finds it', () => {
+test('has its bug on line 42, which its check finds', () => {
   const { status, stdout } = check(example)
   expect(readFileSync(join(example, 'config.mjs'), 'utf8').split('\n')[41]).toBe(
     '  return Math.max(delay, longestDelayMs)',
@@ -18,7 +18,7 @@ test('the example has its bug on line 42, and its check finds it', () => {
   expect({ status, last: stdout.trimEnd().split('\n').at(-1) }).toEqual({ status: 1, last: '6 of 7 hold, 1 errors' })
 })
 
-test('the demo fixes the bug in a copy and shows every step, the diff and the ending', async () => {
+test('fixes the bug in a copy, and shows every step, the diff and the ending', async () => {
   const { status, stdout, stderr } = await run(['demo'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   const expected = [
@@ -43,20 +43,20 @@ test('the demo fixes the bug in a copy and shows every step, the diff and the en
   expect(stdout).not.toContain('\u001B')
 })
 
-test('the demo leaves the example as it is and removes its copy', async () => {
+test('leaves the example unchanged, and removes its copy', async () => {
   const before = readFileSync(join(example, 'config.mjs'), 'utf8')
   await run(['demo'])
   expect(readFileSync(join(example, 'config.mjs'), 'utf8')).toBe(before)
   expect(readdirSync(here()).filter((name) => name.startsWith('halting-demo-'))).toEqual([])
 })
 
-test('--keep keeps the folder, in which the check passes now', async () => {
+test('keeps the folder with --keep, where the check passes', async () => {
   const { stdout } = await run(['demo', '--keep'])
   const [, folder = ''] = /\nFolder: (.+)\n$/.exec(stdout) ?? []
   const { status, stdout: said } = check(folder)
   expect({ status, last: said.trimEnd().split('\n').at(-1) }).toEqual({ status: 0, last: '7 of 7 hold, 0 errors' })
 })
 
-test('the demo works in any directory', async () => {
+test('works in any directory', async () => {
   expect((await run(['demo'], { cwd: '/' })).status).toBe(0)
 })

@@ -12,7 +12,7 @@ import { priceOfModel } from '../src/setup/model-prices.ts'
 import { setup } from '../src/setup/setup.ts'
 import { programInMemory } from './support/program-in-memory.ts'
 
-/** A service on this machine with these models, and a person with nothing else. */
+/** A local service with these models, and a user with nothing else. */
 async function person(...models: readonly string[]) {
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'application/json')
@@ -49,7 +49,7 @@ async function person(...models: readonly string[]) {
   }
 }
 
-test('a model that setup wrote has the price that setup gave it', async () => {
+test('uses the price that setup wrote for a model', async () => {
   const { doctor: looks, setup: writes } = await person('qwen3:8b')
   expect((await looks({ model: 'ollama/qwen3:8b' })).text).toContain('no known price')
   expect((await writes({ model: 'ollama/qwen3:8b', yes: true })).status).toBe(0)
@@ -58,7 +58,7 @@ test('a model that setup wrote has the price that setup gave it', async () => {
   expect(text).toMatch(/A run can start\.\n$/)
 })
 
-test('where the service lacks the model no run can begin, and both say so', async () => {
+test('says in doctor and setup that no run can start if the service lacks the model', async () => {
   const { home, doctor: looks, setup: writes } = await person('other:1b')
   mkdirSync(join(home, '.halting'))
   writeFileSync(join(home, '.halting/settings.json'), JSON.stringify({ model: 'ollama/qwen3' }))
@@ -73,7 +73,7 @@ test('where the service lacks the model no run can begin, and both say so', asyn
   expect((await looks()).text).toMatch(/A run can start\.\n$/)
 })
 
-test('setup says of a model without a price that it has none', async () => {
+test('says in setup that a model has no price', async () => {
   const { setup: writes } = await person()
   const flags = { model: 'openrouter/of/nobody', yes: true }
   expect((await writes(flags)).text).toContain('Its price is not known: --max-budget-usd needs modelPrices')
@@ -91,11 +91,11 @@ test.each<[model: string, listed: string, isThere: boolean]>([
   ['gpt-4o', 'gpt-4o-mini', false],
   ['claude-sonnet-4', 'claude-sonnet-4-5-20250929', false],
   ['deepseek/deepseek-r1:free', 'deepseek/deepseek-r1', true],
-])('%s is found in a list with %s: %j', (model, listed, isThere) => {
+])('finds %s in a list with %s: %j', (model, listed, isThere) => {
   expect(isListed(model, ['else', listed])).toBe(isThere)
 })
 
-test('a price is that of the settings, the most urgent first, else the known one', () => {
+test('uses the price of the settings with the highest priority, otherwise the known one', () => {
   const modelPrices = [
     { 'anthropic/claude-sonnet-4-5': { input: 1, output: 2 } },
     { 'claude-sonnet-4-5': { input: 9, output: 9 } },
@@ -103,7 +103,7 @@ test('a price is that of the settings, the most urgent first, else the known one
   expect(priceOfModel('claude-sonnet-4-5', { modelPrices })).toEqual({ input: 1, output: 2 })
   expect(priceOfModel('anthropic/claude-sonnet-4-5', { modelPrices })).toEqual({ input: 1, output: 2 })
   expect(priceOfModel('claude-sonnet-4-5', {})?.input).toBeGreaterThan(0)
-  // As a run does that is started with either name.
+  // Like a run with either name.
   expect(priceOfModel('gpt-5', {})).toEqual(priceOfModel('openai/gpt-5', {}))
   expect(priceOfModel('gpt-5', {})?.input).toBeGreaterThan(0)
   expect(priceOfModel('gpt-5', { modelPrices: [{ 'openai/gpt-5': { input: 7, output: 8 } }] })).toEqual({

@@ -14,7 +14,7 @@ installProgram()
 interface Person {
   readonly home: string
   readonly project: string
-  /** A folder for programs, which is empty. */
+  /** An empty folder for programs. */
   readonly bin: string
   readonly halting: (args: readonly string[], at?: { readonly cwd?: string }) => ReturnType<typeof run>
 }
@@ -33,7 +33,7 @@ function jsonOf({ stdout }: Awaited<ReturnType<typeof run>>): Readonly<Record<st
 
 const canConfine = allMeans.some((means) => means.kind === 'bubblewrap' && means.hasOwnProc)
 
-/** What `halting doctor` finds of this, in this process. */
+/** The findings of `halting doctor` about this, in this process. */
 async function finding(
   at: Person,
   more: { readonly cwd?: string; readonly settings?: Settings } = {},
@@ -46,7 +46,7 @@ async function finding(
 describe.skipIf(process.platform !== 'linux')('On Linux', () => {
   const asks = 'in acceptEdits, commands without a rule ask: '
 
-  test('doctor says what to install where bubblewrap is missing', async () => {
+  test('doctor says what to install if bubblewrap is missing', async () => {
     expect(await finding(person())).toEqual({
       what: 'acceptEdits',
       state: 'note',
@@ -63,7 +63,7 @@ describe.skipIf(process.platform !== 'linux')('On Linux', () => {
       'systempaths=unconfined',
     ],
     ['it fell', 'commands cannot be confined to this folder (bwrap: it fell)', 'to see what fails here'],
-  ])('where bubblewrap says %s, doctor says what to do', async (says, why, todo) => {
+  ])('doctor says what to do if bubblewrap says %s', async (says, why, todo) => {
     const at = person()
     writeFileSync(join(at.bin, 'bwrap'), `#!/bin/sh\necho "bwrap: ${says}" >&2\nexit 1\n`, { mode: 0o755 })
     expect(await finding(at)).toMatchObject({
@@ -73,7 +73,7 @@ describe.skipIf(process.platform !== 'linux')('On Linux', () => {
     })
   })
 
-  test('doctor and permissions say what to do where the workspace is the home folder', async () => {
+  test('doctor and permissions say what to do if the workspace is the home directory', async () => {
     const at = person()
     expect(await finding(at, { cwd: at.home })).toMatchObject({
       state: 'note',
@@ -91,7 +91,7 @@ describe.skipIf(process.platform !== 'linux')('On Linux', () => {
 test.each([
   ['{"sandbox":{"autoAllowBashIfSandboxed":false}}', 'sandbox.autoAllowBashIfSandboxed is false'],
   ['{"confineJudged":"off"}', 'confineJudged is off'],
-])('with %s doctor and config report a choice, and permissions why it asks', async (text, why) => {
+])('doctor and config report a choice with %s, and permissions says why it asks', async (text, why) => {
   const at = person()
   const { halting, home } = at
   writeFileSync(join(home, '.halting/settings.json'), text)
@@ -109,7 +109,7 @@ test.each([
   expect((await halting(['permissions', 'npm test'])).stdout).not.toContain('confined to the workspace')
 })
 
-test('with the sandbox on there is one line for both (spec R-EFRONT-1a)', async () => {
+test('reports both in one line with the sandbox on (spec R-EFRONT-1a)', async () => {
   const at = person()
   const { halting, home } = at
   writeFileSync(join(home, '.halting/settings.json'), '{"sandbox":{"enabled":true}}')
@@ -118,7 +118,7 @@ test('with the sandbox on there is one line for both (spec R-EFRONT-1a)', async 
 })
 
 describe.skipIf(!canConfine)('Where commands can be confined to the workspace (needs bubblewrap)', () => {
-  test('config says whether hosts are asked, and the key alone turns on no sandbox', async () => {
+  test('config says whether hosts are asked, and the setting alone turns on no sandbox', async () => {
     const { halting, home } = person()
     const byDefault = await halting(['config'])
     expect(byDefault.stdout).toContain('run confined to the workspace by bubblewrap; hosts and editors are asked')
@@ -128,7 +128,7 @@ describe.skipIf(!canConfine)('Where commands can be confined to the workspace (n
     expect(stdout).not.toContain('All commands run in the sandbox')
   })
 
-  test('permissions says that a command runs confined to the workspace, in acceptEdits alone', async () => {
+  test('permissions says that a command runs confined to the workspace, only in acceptEdits', async () => {
     const { halting } = person()
     const flags = ['--permission-mode', 'acceptEdits']
     const { stdout, status } = await halting(['permissions', 'npm test', ...flags])

@@ -1,4 +1,4 @@
-// Holds R-EFRONT-1 to R-EFRONT-2 of docs/spec: where commands run confined in acceptEdits, and where a program is asked about them.
+// Holds R-EFRONT-1 to R-EFRONT-2 of docs/spec: where commands run confined in acceptEdits, and where a frontend is asked.
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { methods } from '@agentclientprotocol/sdk'
@@ -15,7 +15,7 @@ endHosts()
 interface Place {
   readonly home: string
   readonly project: string
-  /** What the command changes, in the project and in the home folder. */
+  /** What the command changes in the project and in the home directory. */
   readonly changed: () => readonly string[]
 }
 
@@ -28,7 +28,7 @@ function place(): Place {
   return { home, project, changed }
 }
 
-/** No grammar and no rule knows it. It writes into the project, and tries to write into the home folder. */
+/** No grammar and no rule covers it. It writes into the project, and tries to write into the home directory. */
 const command = `perl -e 'for (".", $ENV{HOME_OF_TEST}) { open F, ">", "$_/made" } print "ran"'`
 const bash = (more: object = {}) => call('Bash', { command, ...more })
 const replies = [{ content: [bash()] }, { content: 'Done.' }]
@@ -50,14 +50,14 @@ describe.skipIf(!canConfine)('Where commands can be confined to the workspace (n
     return { result: linesOf(stdout)[0], changed: at.changed() }
   }
 
-  test('-p runs a command that no rule covers, confined to the project', async () => {
+  test('-p runs a command without a rule, confined to the project', async () => {
     const at = place()
     const { result, changed } = await print(at)
     expect(result).toMatchObject({ permission_denials: [], result: 'Done.' })
     expect(changed).toEqual([join(at.project, 'made')])
   })
 
-  test('a rule lets it run as it is', async () => {
+  test('runs a command with a rule unconfined', async () => {
     const at = place()
     expect((await print(at, ['--allowedTools', 'Bash(perl *)'])).changed).toHaveLength(2)
   })
@@ -76,7 +76,7 @@ describe.skipIf(!canConfine)('Where commands can be confined to the workspace (n
     ],
     ['confineJudged off', () => undefined, ['--settings', '{"confineJudged":"off"}']],
     ['the mode default', () => undefined, ['--permission-mode', 'default']],
-  ] as const)('%s has -p deny it, and name the rule', async (_case, prepare, args) => {
+  ] as const)('%s makes -p deny it and name the rule', async (_case, prepare, args) => {
     const at = place()
     prepare(at)
     const { stderr } = await printing(at, args, replies)
@@ -84,7 +84,7 @@ describe.skipIf(!canConfine)('Where commands can be confined to the workspace (n
     expect(stderr).toContain("--allowedTools 'Bash(perl ")
   })
 
-  test('with -p what would run beside the conversation, or outside of the confinement, is denied', async () => {
+  test('denies with -p what would run in the background or unconfined', async () => {
     for (const more of [{ run_in_background: true }, { unconfined: true }]) {
       const at = place()
       const { result, changed } = await print(at, [], [{ content: [bash(more)] }, { content: 'Done.' }])
@@ -92,7 +92,7 @@ describe.skipIf(!canConfine)('Where commands can be confined to the workspace (n
     }
   })
 
-  test('a denied command is cured by its rule, and not by the mode in which it would run confined (spec R-TEXT-6)', async () => {
+  test('suggests a rule for a denied command, not the mode in which it would run confined (spec R-TEXT-6)', async () => {
     const at = place()
     const calls = [bash(), call('Bash', { command: 'make all' })]
     const content = [{ content: calls }, { content: 'Done.' }]
@@ -100,7 +100,7 @@ describe.skipIf(!canConfine)('Where commands can be confined to the workspace (n
     expect(stderr).toMatch(/--allowedTools 'Bash\(perl .*,Bash\(make all\)'/)
   })
 
-  test('a subagent has it too, also one of the person that accepts edits where its parent does not', async () => {
+  test('also confines a subagent, including a user-defined one that accepts edits while its parent does not', async () => {
     const at = place()
     const agents = JSON.stringify({
       maker: { description: 'Makes', prompt: 'Make it.', tools: ['Bash'], permissionMode: 'acceptEdits' },
@@ -112,7 +112,7 @@ describe.skipIf(!canConfine)('Where commands can be confined to the workspace (n
     expect(changed).toEqual([join(at.project, 'made')])
   })
 
-  test('a session that is resumed has the confinement of the program that resumes it', async () => {
+  test('uses the confinement of the program that resumes a session', async () => {
     const at = place()
     const id = '3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
     await print(at, ['--session-id', id], [{ content: 'Hello.' }])
@@ -122,7 +122,7 @@ describe.skipIf(!canConfine)('Where commands can be confined to the workspace (n
   const isAsked = ({ type, request }: Line): boolean =>
     type === 'control_request' && Object(request)['subtype'] === 'can_use_tool'
 
-  /** What a host with these flags is asked, and what it comes to; it denies what it is asked about. */
+  /** What a host with these flags is asked, and the outcome; it denies each question. */
   async function hosted(at: Place, args: readonly string[]) {
     const env = { HOME: at.home, HOME_OF_TEST: at.home }
     const one = await host(replies, { cwd: at.project, env, args })
@@ -147,7 +147,7 @@ describe.skipIf(!canConfine)('Where commands can be confined to the workspace (n
     ['not asked where --settings says so', undefined, ['--settings', settings(true)]],
     ['asked where only a project that nobody trusts says so', ofProject, []],
     ['asked where a project says so whose sandbox nobody reviewed', ofProject, ['--trust']],
-  ] as const)('a host that answers is %s (spec R-EFRONT-1)', async (how, file, args) => {
+  ] as const)('treats a host that answers as %s (spec R-EFRONT-1)', async (how, file, args) => {
     const at = place()
     mkdirSync(join(at.project, '.halting'))
     if (file !== undefined) writeFileSync(file(at), settings(true))
@@ -158,12 +158,12 @@ describe.skipIf(!canConfine)('Where commands can be confined to the workspace (n
     })
   })
 
-  test('a host that answers nothing is as -p is', async () => {
+  test('treats a host that answers nothing like -p', async () => {
     const at = place()
     expect(await hosted(at, accepts)).toEqual({ asked: false, changed: [join(at.project, 'made')] })
   })
 
-  test('the mode that a host sets in the middle counts from the next call on', async () => {
+  test('applies a mode that a host sets from the next call on', async () => {
     const at = place()
     const env = { HOME: at.home, HOME_OF_TEST: at.home }
     const one = await host([...replies, ...replies], { cwd: at.project, env })
@@ -175,7 +175,7 @@ describe.skipIf(!canConfine)('Where commands can be confined to the workspace (n
     await one.end()
   })
 
-  test('an editor is asked, unless a settings file of the person says it', async () => {
+  test('asks an editor unless a user setting says otherwise', async () => {
     for (const isSet of [false, true]) {
       const at = place()
       if (isSet) writeFileSync(join(at.home, '.halting/settings.json'), settings(true))
@@ -195,7 +195,7 @@ describe.skipIf(!canConfine)('Where commands can be confined to the workspace (n
     }
   })
 
-  test('an editor is told in the request that a command would run unconfined (spec R-EFRONT-5)', async () => {
+  test('says in the request to an editor that a command would run unconfined (spec R-EFRONT-5)', async () => {
     const at = place()
     writeFileSync(join(at.home, '.halting/settings.json'), settings(true))
     const content = script([{ content: [bash({ unconfined: true })] }, { content: 'Done.' }])
@@ -212,13 +212,13 @@ describe.skipIf(!canConfine)('Where commands can be confined to the workspace (n
         },
       },
     ])
-    // It was allowed, and ran as it is.
+    // It was allowed, and ran unconfined.
     expect(at.changed()).toHaveLength(2)
     one.child.stdin?.end()
     await one.exited()
   })
 
-  test('a worker of a cluster confines commands on its machine', async () => {
+  test('confines commands on the machine of a cluster worker', async () => {
     const served = await servedCluster(replies, { permissionMode: 'acceptEdits' })
     onTestFinished(() => served.close())
     const { stdout, status } = await run(['-p', 'go', '--cluster', served.url], { cwd: here() })
@@ -229,12 +229,12 @@ describe.skipIf(!canConfine)('Where commands can be confined to the workspace (n
 })
 
 test.skipIf(process.platform !== 'linux')(
-  'what is missing is told once, and not where nobody wants it (spec R-EFRONT-4)',
+  'reports a missing program once, and not if confinement is off (spec R-EFRONT-4)',
   async () => {
     const at = place()
     const empty = join(at.home, 'bin')
     mkdirSync(empty)
-    const told = async (...args: readonly string[]): Promise<boolean> => {
+    const isReported = async (...args: readonly string[]): Promise<boolean> => {
       const { stderr } = await run(['-p', 'hi', ...accepts, '--script', script(replies), ...args], {
         cwd: at.project,
         env: { HOME: at.home, HOME_OF_TEST: at.home, PATH: empty },
@@ -242,8 +242,8 @@ test.skipIf(process.platform !== 'linux')(
       expect(stderr).toContain('1 call denied')
       return stderr.includes('could run confined instead of asking, but bubblewrap is missing. Install bubblewrap (')
     }
-    expect(await told('--settings', settings(false))).toBe(false)
-    expect(await told('--permission-mode', 'default')).toBe(false)
-    expect([await told(), await told()]).toEqual([true, false])
+    expect(await isReported('--settings', settings(false))).toBe(false)
+    expect(await isReported('--permission-mode', 'default')).toBe(false)
+    expect([await isReported(), await isReported()]).toEqual([true, false])
   },
 )

@@ -1,11 +1,10 @@
-// Holds docs/guide/endings.md: what a person, a host and an editor see of every ending, by one real run of each through each face. `HALTING_WRITE=1` writes that
-// page anew. Holds rules of docs/spec: R-TERM-24, R-TERM-25, R-TERM-26, R-HOST-8, R-ACP-5, R-ACP-5a.
+// Checks docs/guide/endings.md: what a user, a host and an editor see of every ending, by one real run of each through each frontend. `HALTING_WRITE=1` writes that page. Holds rules of docs/spec: R-TERM-24, R-TERM-25, R-TERM-26, R-HOST-8, R-ACP-5, R-ACP-5a.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { endings, type EndingReason } from '@halting/core'
 import { expect, test } from 'vitest'
 import { callProblems } from './support/acp-schema.ts'
 import { testFolder } from './support/acp-agent.ts'
-import { headless, inEditor, inTerminal, onHost, type ResultLine } from './support/ending-faces.ts'
+import { runHeadless, runInEditor, runInTerminal, runOnHost, type ResultLine } from './support/ending-frontends.ts'
 import { endingRuns } from './support/ending-runs.ts'
 
 const page = new URL('../../../docs/guide/endings.md', import.meta.url)
@@ -16,29 +15,29 @@ const reasons = Object.keys(endings) as EndingReason[]
 const cell = (text: string): string => (text === '' ? '–' : text.replaceAll('|', String.raw`\|`).replaceAll('\n', ' '))
 const code = (text: string): string => `\`${text}\``
 
-/** What each face tells of the ending beside its words. */
+/** What each frontend reports of the ending in addition to its text. */
 interface Facts {
-  /** The name behind the sentence: a success needs none. */
+  /** The reason after the sentence; a success has none. */
   readonly named: string | undefined
   readonly result: readonly unknown[] | undefined
   readonly printedResult: readonly unknown[] | undefined
   readonly exitCode: number
   readonly hostExitCode: number
-  readonly told: string
+  readonly stopReason: string
   readonly stop: readonly unknown[]
   readonly problems: readonly unknown[]
-  /** How often the sentence was said in the editor. */
+  /** How often the editor shows the sentence. */
   readonly sentences: number
 }
 
-/** One run through each face: what it tells, and its row of the table. */
+/** One run through each frontend: its report, and its row of the table. */
 async function seen(reason: EndingReason): Promise<{ readonly facts: Facts; readonly row: string }> {
   const run = endingRuns[reason]
   const cwd = testFolder()
-  const { says, reason: named, offers } = await inTerminal(run)
-  const host = await onHost(run, cwd)
-  const printed = await headless(run, cwd)
-  const { told, stop, says: notices, updates, wire } = await inEditor(run)
+  const { says, reason: named, offers } = await runInTerminal(run)
+  const host = await runOnHost(run, cwd)
+  const printed = await runHeadless(run, cwd)
+  const { stopReason, stop, says: notices, updates, wire } = await runInEditor(run)
   const sentences = notices.split('\n').filter((notice) => notice.startsWith(`${reason}: `))
   const row = [
     code(reason),
@@ -47,7 +46,7 @@ async function seen(reason: EndingReason): Promise<{ readonly facts: Facts; read
     resultCell(printed.result, host.result),
     cell(printed.result?.errors?.[0] ?? ''),
     String(printed.exitCode),
-    told === 'error' ? 'error' : code(told),
+    stopReason === 'error' ? 'error' : code(stopReason),
     cell(sentences.join('')),
   ].join(' | ')
   const facts = {
@@ -56,7 +55,7 @@ async function seen(reason: EndingReason): Promise<{ readonly facts: Facts; read
     printedResult: factsOf(printed.result),
     exitCode: printed.exitCode,
     hostExitCode: host.exitCode,
-    told,
+    stopReason,
     stop: [stop.reason, stop.category],
     problems: [...callProblems(updates()), ...wire.problems, ...wire.unanswered],
     sentences: sentences.length,
@@ -64,7 +63,7 @@ async function seen(reason: EndingReason): Promise<{ readonly facts: Facts; read
   return { facts, row }
 }
 
-/** The result lines of `halting -p` and of the host protocol, which differ for some. */
+/** The result lines of `halting -p` and of the host protocol, which differ for some endings. */
 function resultCell(printed: ResultLine | undefined, host: ResultLine | undefined): string {
   if (printed === undefined || host === undefined) return '–'
   const shown = `${code(printed.subtype)}, ${code(`is_error: ${printed.is_error}`)}`
@@ -75,30 +74,30 @@ function factsOf(result: ResultLine | undefined): Facts['result'] {
   return result && [result.subtype, result.is_error, result.terminal_reason, result.stop.reason, result.stop.category]
 }
 
-/** The same by the tables of the code. */
+/** The same, according to the tables of the code. */
 function factsFor(reason: EndingReason): Facts {
   const ending = endings[reason]
   const isError = ending.subtype !== 'success'
   const wireName = reason === 'max_budget_usd' ? 'budget_exhausted' : reason
-  // Of a failure that was tried again until no retry was left.
+  // For a failure that was retried until no retry was left.
   const category = reason === 'model_error' ? 'retry_limit' : ending.category
-  // Who has left reads no result line; the exit code says that nobody read.
+  // A reader that has left receives no result line; the exit code says so.
   const hasReader = reason !== 'abandoned'
   const result = hasReader ? [ending.subtype, isError, wireName, reason, category] : undefined
-  // Hosts read `result` after some endings that are errors elsewhere (spec R-GOAL-23).
+  // Hosts receive `result` after some endings that are errors elsewhere (spec R-GOAL-23).
   const isHostError = isError && !ending.hostsReadResult
   const hostResult = hasReader && isError && !isHostError ? ['success', false, wireName, reason, category] : result
   const exitCode = hasReader ? (ending.exitCode ?? 1) : 141
-  // Who did not cancel is not told of a cancel.
+  // A client that did not cancel does not receive a cancellation.
   const isCancelled = reason === 'aborted_streaming' || reason === 'aborted_tools'
-  const told = endings[reason].acp
+  const acpReason = endings[reason].acp
   return {
     named: reason === 'completed' || reason === 'finish_reason' ? undefined : reason,
     result: hostResult,
     printedResult: result,
     exitCode,
     hostExitCode: isHostError ? exitCode : 0,
-    told: told === 'cancelled' && !isCancelled ? 'end_turn' : told,
+    stopReason: acpReason === 'cancelled' && !isCancelled ? 'end_turn' : acpReason,
     stop: [reason, category],
     problems: [],
     sentences: reason === 'completed' ? 0 : 1,
@@ -125,13 +124,13 @@ ${rows.map((row) => `| ${row} |`).join('\n')}
 
 const rows = new Map<EndingReason, string>()
 
-test.each(reasons)('%s is told by each face as the tables say', async (reason) => {
+test.each(reasons)('reports %s in each frontend as the tables say', async (reason) => {
   const { facts, row } = await seen(reason)
   rows.set(reason, row)
   expect(facts).toEqual(factsFor(reason))
 })
 
-test('docs/guide/endings.md says what the three faces say, and nothing else', () => {
+test('docs/guide/endings.md matches the output of the three frontends', () => {
   const made = pageOf(reasons.map((reason) => rows.get(reason) ?? ''))
   if (isWritten) writeFileSync(page, made)
   expect(readFileSync(page, 'utf8')).toBe(made)

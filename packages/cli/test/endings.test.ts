@@ -67,7 +67,7 @@ test('max_turns: 3, and what to do next', async () => {
   )
 })
 
-test('the command that goes on is told, where something is left to go on with (spec R-TEXT-3c)', async () => {
+test('prints the command that resumes, if there is something to resume (spec R-TEXT-3c)', async () => {
   const replies = script([look('a'), look('b'), { content: 'Nothing.' }])
   const { stderr } = await run(['-p', 'hi', '--quiet', '--max-turns', '1', '--script', replies])
   const [, session = ''] = /\nResume: halting -p --resume (\S+) --max-turns 2\n$/.exec(stderr) ?? []
@@ -82,7 +82,7 @@ test('the command that goes on is told, where something is left to go on with (s
   expect((await run(['-p', 'hi', ...json, '--script', script([look('a')])])).stderr).toBe('')
 })
 
-test('--wrap-up gives a last answer at the limit, which stays the ending', async () => {
+test('gives a final answer at the limit with --wrap-up, without changing the ending', async () => {
   const end = await bothWays(
     () => script([look('a'), { content: 'So far: nothing.' }]),
     ['--max-turns', '1', '--wrap-up'],
@@ -98,7 +98,7 @@ test('--wrap-up gives a last answer at the limit, which stays the ending', async
   expect(end.text.stderr).toMatch(/\)\. Raise --max-turns\.\nResume: [^\n]+ --max-turns 2\n$/)
 })
 
-test('advice does not say to name a model that was named (spec R-TEXT-5)', async () => {
+test('does not advise to name a model that was named (spec R-TEXT-5)', async () => {
   const failing = () => script([{ error: { status: 500 }, repeat: 30 }])
   const env = { CLAUDE_CODE_MAX_RETRIES: '0' }
   const models = ['--model', 'claude-sonnet-5-5', '--fallback-model', 'claude-opus-4-8']
@@ -129,7 +129,7 @@ test('max_budget_usd: 3, named budget_exhausted on the wire', async () => {
   )
 })
 
-test('a budget in which no request fits says what the first one needs, and by which flag', async () => {
+test('says what the first request needs, by flag, if a budget is too low for it', async () => {
   const end = await bothWays(() => script([look('a')], priced), ['--max-budget-usd', '0.001'])
   expect(end).toMatchObject({
     ...oneResult,
@@ -145,7 +145,7 @@ test('a budget in which no request fits says what the first one needs, and by wh
   expect(now).toMatchObject({ statuses: [0, 0] })
 })
 
-test('the line about an ending tells which files were changed, with + and − (spec R-TEXT-3a)', async () => {
+test('lists changed files in the line about an ending, with + and − (spec R-TEXT-3a)', async () => {
   const file = 'changed.txt'
   const replies = script([
     { content: [call('Write', { file_path: file, content: 'one\ntwo\nthree\n' })] },
@@ -156,7 +156,7 @@ test('the line about an ending tells which files were changed, with + and − (s
   expect(stderr).toMatch(/, 2 files changed \+4 −1\)\. Raise --max-turns/)
 })
 
-test('a budget of dollars holds, however much the model has to say', async () => {
+test('enforces a dollar budget, however much the model writes', async () => {
   const long = () => script([{ content: 'word '.repeat(20_000), repeat: 9 }], priced)
   for (const budget of ['0.07', '0.2']) {
     const { stdout } = await run([
@@ -176,18 +176,18 @@ test('a budget of dollars holds, however much the model has to say', async () =>
   }
 })
 
-test('a budget of tokens holds, however much the model has to say', async () => {
+test('enforces a token budget, however much the model writes', async () => {
   const replies = script([{ content: 'word '.repeat(20_000), repeat: 9 }], priced)
   const { stdout } = await run(['-p', 'hi', '--output-format', 'json', '--max-tokens', '15000', '--script', replies])
   const result = linesOf(stdout).at(-1)
   expect(result).toMatchObject({ type: 'result', terminal_reason: 'token_limit' })
-  // What a host reads: numbers by name.
+  // Hosts receive numbers by name.
   const { input_tokens = 0, output_tokens = 0 } = (result?.['usage'] ?? {}) as Readonly<Record<string, number>>
   expect(input_tokens + output_tokens).toBeLessThanOrEqual(15_000)
   expect(output_tokens).toBeGreaterThan(0)
 })
 
-test('a retry is told in units that people read', async () => {
+test('reports a retry in readable units', async () => {
   const replies = script([{ error: { status: 529, headers: { 'retry-after': '2' } } }, { content: 'ok' }])
   const { stderr } = await run(['-p', 'hi', '--verbose', '--script', replies])
   expect(stderr).toMatch(/! 529 .* \(retry 1 of \d+ in 2\.0 s\)/)
@@ -211,7 +211,7 @@ test('time_limit: 3, also while a command runs', async () => {
   expect(end).toMatchObject({ ...oneResult, statuses: [3, 3], subtype: 'error_during_execution', reason: 'time_limit' })
 })
 
-test('the line about a cut request tells what it may have cost', async () => {
+test('says in the line about a cut request what it may have cost', async () => {
   const replies = script([{ content: 'Never whole.', fault: { kind: 'hang', at: 'within' } }], priced)
   const { stderr } = await run(['-p', 'hi', '--max-duration', '1500ms', '--script', replies])
   expect(stderr).toMatch(
@@ -219,7 +219,7 @@ test('the line about a cut request tells what it may have cost', async () => {
   )
 })
 
-test('no_progress: 3, by itself', async () => {
+test('no_progress: 3, without flags', async () => {
   const end = await bothWays(() => script([{ ...look('*.none'), repeat: 30 }]))
   expect(end).toMatchObject({
     ...oneResult,
@@ -248,7 +248,7 @@ test('structured_output_retry_exhausted: 3', async () => {
   expect(why.stdout).toContain('Simplify the schema, or describe its fields in the prompt.')
 })
 
-test('stop_hook_unmet: 4, with the answer and what the hook asks for', async () => {
+test('stop_hook_unmet: 4, with the answer and the demand of the hook', async () => {
   const hooks = { Stop: [{ hooks: [{ type: 'command', command: 'echo tests fail >&2; exit 2' }] }] }
   const end = await bothWays(() => script([{ content: 'Done.', repeat: 9 }]), ['--settings', JSON.stringify({ hooks })])
   const message = expect.stringMatching(/^The stop hook settings:Stop .*: tests fail$/)
@@ -266,7 +266,7 @@ test('stop_hook_unmet: 4, with the answer and what the hook asks for', async () 
   expect(why.stdout.replaceAll('\n', ' ')).toContain('stop_hook_unmet: The stop hook settings:Stop')
 })
 
-test('no_answer: 1, and what the run said before is its answer (spec R-GOAL-21, R-GOAL-22, R-TEXT-3b)', async () => {
+test('no_answer: 1, with the last text of the run as its answer (spec R-GOAL-21, R-GOAL-22, R-TEXT-3b)', async () => {
   const silent = { content: [call('Glob', { pattern: 'a' })] }
   const nothing = { content: '', repeat: 2 }
   const end = await bothWays(() => script([silent, nothing]))
@@ -307,7 +307,7 @@ test('refusal: 1', async () => {
   expect(end).toMatchObject({ ...oneResult, statuses: [1, 1], reason: 'refusal' })
 })
 
-test('error: 1, when the policy says that a failed tool ends the run', async () => {
+test('error: 1, if the policy says that a failed tool ends the run', async () => {
   const end = await bothWays(
     () => script([{ content: [call('Bash', { command: 'exit 7' })] }, { content: 'never' }]),
     ['--error-policy', 'tools', '--allowedTools', 'Bash'],
@@ -315,7 +315,7 @@ test('error: 1, when the policy says that a failed tool ends the run', async () 
   expect(end).toMatchObject({ ...oneResult, statuses: [1, 1], reason: 'error', text: { stdout: '' } })
 })
 
-test('a fallback model takes over when the first is overloaded', async () => {
+test('switches to the fallback model when the first is overloaded', async () => {
   const replies = script([
     { error: { status: 529, headers: { 'retry-after': '0' } }, repeat: 3 },
     { content: 'From the other.' },

@@ -18,11 +18,11 @@ interface Sample {
   readonly document: string
   readonly example: string
   readonly code: string
-  /** What the document says that it prints. */
+  /** The documented output. */
   readonly output: string | undefined
 }
 
-/** Blocks of JavaScript that say which example they are, with the block of text right behind. */
+/** JavaScript blocks that name their example, with the text block after each. */
 function samplesIn(document: string): readonly Sample[] {
   const blocks = textOf(document).matchAll(/^```js\n(?<code>[\s\S]*?)^```\n(?:\n```text\n(?<output>[\s\S]*?)^```\n)?/gm)
   return Array.from(blocks, ({ groups: { code = '', output } = {} }) => {
@@ -33,7 +33,7 @@ function samplesIn(document: string): readonly Sample[] {
 
 const samples = documents.flatMap(samplesIn)
 
-/** Runs an example, on the sources, and returns what it prints. */
+/** Runs an example on the sources, and returns its output. */
 async function outputOf(example: string): Promise<string> {
   const lines: string[] = []
   const log = vi.spyOn(console, 'log').mockImplementation((...values) => void lines.push(`${format(...values)}\n`))
@@ -46,7 +46,7 @@ async function outputOf(example: string): Promise<string> {
 }
 
 describe.each(examples)('examples/%s', (example) => {
-  test('is quoted in a document as it is, and prints what the document says', async () => {
+  test('is quoted exactly in a document, and prints what the document says', async () => {
     const quotes = samples.filter((sample) => sample.example === example)
     expect(quotes.length).toBeGreaterThan(0)
     const code = textOf(`examples/${example}`)
@@ -55,7 +55,7 @@ describe.each(examples)('examples/%s', (example) => {
   })
 })
 
-test('every JavaScript block of the documents is an example', () => {
+test('has an example for every JavaScript block of the documents', () => {
   expect(
     samples
       .filter(({ example }) => !examples.includes(example))

@@ -10,17 +10,17 @@ import { htmlOf, markdownOf } from '@halting/analysis/export'
 import { sessionTranscript } from '@halting/analysis/view'
 import { visible } from '@halting/analysis/words'
 import { here, installProgram, run } from './support/program.ts'
-import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from './support/store-session.ts'
 
 installProgram()
 
 const ids = (n: number): string => `aaaaaaaa-0000-4000-8000-${String(n).padStart(12, '0')}`
 let count = 0
 const kept = async (
-  ...args: Parameters<typeof keep> extends [string, ...infer Rest] ? Rest : never
+  ...args: Parameters<typeof storeSession> extends [string, ...infer Rest] ? Rest : never
 ): Promise<string> => {
   const id = ids(++count)
-  await keep(id, ...args)
+  await storeSession(id, ...args)
   return id
 }
 
@@ -36,10 +36,10 @@ const edit = tool({
 const fails = tool({ name: 'Bash', description: '', execute: () => ({ content: 'no such file', isError: true }) })
 
 describe('halting sessions export', () => {
-  test('html: one page with the figures and the ending at its head, what was said, and edits as diffs', async () => {
+  test('html: writes one page with figures and ending at the top, the conversation, and edits as diffs', async () => {
     const replies = [
-      asks(['Edit', { file_path: 'a.ts' }], ['Bash', { command: 'ls x' }]),
-      says('All **done**.\n```js\na < b\n```'),
+      toolReply(['Edit', { file_path: 'a.ts' }], ['Bash', { command: 'ls x' }]),
+      textReply('All **done**.\n```js\na < b\n```'),
     ]
     const id = await kept(replies, { tools: [edit, fails] })
     const { status, stdout, stderr } = await run(['sessions', 'export', id])
@@ -60,8 +60,8 @@ describe('halting sessions export', () => {
     )
   })
 
-  test('a run that stopped at a limit tells what lets it go on; one that did not end is told as far as it came', async () => {
-    const id = await kept([asks(['Read', { file_path: 'a.ts' }]), asks(['Read', {}])], { maxTurns: 1 })
+  test('says how to resume a run that stopped at a limit, and shows an unfinished one as far as it goes', async () => {
+    const id = await kept([toolReply(['Read', { file_path: 'a.ts' }]), toolReply(['Read', {}])], { maxTurns: 1 })
     expect((await run(['sessions', 'export', id])).stdout).toContain(`halting -p --resume ${id} --max-turns 2`)
     const lines = readFileSync(sessionPath(id), 'utf8').split('\n')
     const cut = join(here(), 'cut.jsonl')
@@ -74,23 +74,26 @@ describe('halting sessions export', () => {
     expect(stdout).toContain('seen seen')
   })
 
-  test('what a subagent did stands in the call that asked for it', async () => {
+  test('shows the work of a subagent inside its call', async () => {
     const research = agentTool({
       name: 'Agent',
       description: '',
       spawn: () => ({ prompt: 'look', agentType: 'scout' }),
     })
-    const id = await kept([asks(['Agent', { prompt: 'look', description: 'x' }]), says('from within'), says('done')], {
-      tools: [research],
-    })
+    const id = await kept(
+      [toolReply(['Agent', { prompt: 'look', description: 'x' }]), textReply('from within'), textReply('done')],
+      {
+        tools: [research],
+      },
+    )
     const { stdout } = await run(['sessions', 'export', id])
     expect(stdout).toMatch(/<div class="agent">[^]*from within[^]*<\/div>[^]*done/)
     const markdown = (await run(['sessions', 'export', id, '--format', 'markdown'])).stdout
     expect(markdown).toMatch(/#### Answer\n\n```markdown\nfrom within\n```/)
   })
 
-  test('--output writes a file for the person alone, never over another one without --force, never over the session', async () => {
-    const id = await kept([says('hello')])
+  test('--output writes a private file, never over another one without --force, never over the session', async () => {
+    const id = await kept([textReply('hello')])
     const [file, before] = [join(here(), 'out.html'), readFileSync(sessionPath(id))]
     const command = ['sessions', 'export', id, '--output', 'out.html']
     expect(await run(command)).toEqual({ status: 0, stdout: '', stderr: 'halting: wrote out.html\n' })
@@ -116,8 +119,8 @@ describe('halting sessions export', () => {
     rmSync(file)
   })
 
-  test('--output puts no file in the place of what is none, whatever is said', async () => {
-    const id = await kept([says('hello')])
+  test('--output never replaces anything that is not a file, even with --force', async () => {
+    const id = await kept([textReply('hello')])
     const [pipe, link] = [join(here(), 'pipe'), join(here(), 'link')]
     execFileSync('sh', ['-c', 'mkfifo "$0"', pipe])
     symlinkSync(pipe, link)
@@ -132,7 +135,7 @@ describe('halting sessions export', () => {
       })
     expect([lstatSync(pipe).isFIFO(), lstatSync(link).isSymbolicLink()]).toEqual([true, true])
     rmSync(pipe)
-    // A link that leads nowhere is replaced, not followed.
+    // A dangling link is replaced, not followed.
     expect((await run(['sessions', 'export', id, '--output', link])).status).toBe(2)
     expect([(await run(['sessions', 'export', id, '--output', link, '--force'])).status, existsSync(pipe)]).toEqual([
       0,
@@ -141,12 +144,12 @@ describe('halting sessions export', () => {
     rmSync(link)
   })
 
-  test('jsonl stands by itself: long texts are in it, and every reader of sessions takes it', async () => {
+  test('jsonl: is complete with long texts, and readable by every session reader', async () => {
     const long = 'x'.repeat(1_200_000)
     const big = tool({ name: 'Read', description: '', readOnly: true, execute: () => long })
-    const id = await kept([asks(['Read', {}]), says('done')], {
+    const id = await kept([toolReply(['Read', {}]), textReply('done')], {
       tools: [big],
-      model: wide([asks(['Read', {}]), says('done')]),
+      model: wide([toolReply(['Read', {}]), textReply('done')]),
     })
     const copy = join(here(), 'copy.jsonl')
     expect((await run(['sessions', 'export', id, '--format', 'jsonl', '--output', 'copy.jsonl'])).status).toBe(0)
@@ -156,7 +159,7 @@ describe('halting sessions export', () => {
   })
 })
 
-/** Texts that mean something to what they are put into. */
+/** Texts that have a special meaning in an output format. */
 const hostile: readonly string[] = [
   '</script><script>alert(1)</script>',
   '<!-- --> --!> <img src=x onerror=alert(1)>',
@@ -176,7 +179,7 @@ const hostile: readonly string[] = [
   'data:text/html,<script>alert(1)</script>',
 ]
 
-/** A session in which each text is said in every place that somebody else fills. */
+/** A session in which each text is in every field that others fill. */
 async function sayEverywhere(text: string): Promise<string> {
   const id = ids(++count)
   const strange = tool({
@@ -200,10 +203,10 @@ async function sayEverywhere(text: string): Promise<string> {
       text,
       thinking: text,
     },
-    asks(['Edit', { old_string: text, new_string: text }]),
-    says(text),
+    toolReply(['Edit', { old_string: text, new_string: text }]),
+    textReply(text),
   ]
-  await keep(id, replies, { tools: [strange, fails] }, (running: RunStream) => void running.followUp(text))
+  await storeSession(id, replies, { tools: [strange, fails] }, (running: RunStream) => void running.followUp(text))
   return id
 }
 
@@ -217,7 +220,7 @@ const own =
 const empty = new Set(['!doctype', 'meta', 'img'])
 
 test.each(hostile.map((text) => [JSON.stringify(text).slice(0, 60), text] as const))(
-  'stays inert in every format: %s',
+  'neutralizes texts in every format: %s',
   async (_name, text) => {
     const path = sessionPath(await sayEverywhere(text))
     const journal = await readJournal(path)
@@ -262,18 +265,18 @@ test.each(hostile.map((text) => [JSON.stringify(text).slice(0, 60), text] as con
   },
 )
 
-test('the page of a large session holds all of it', async () => {
+test('writes the page of a large session completely', async () => {
   const turns = process.env['HALTING_DEEP'] !== undefined ? 5_000 : 500
   const replies = [
-    ...Array.from({ length: turns }, (_, at) => asks(['Read', { file_path: `f${at}.ts` }])),
-    says('done'),
+    ...Array.from({ length: turns }, (_, at) => toolReply(['Read', { file_path: `f${at}.ts` }])),
+    textReply('done'),
   ]
   const id = await kept(replies, { maxTurns: turns + 1, model: wide(replies) })
   const html = [...htmlOf(sessionTranscript(await readJournal(sessionPath(id))), 'many', { says: '' })].join('')
   expect(html.match(/<details class="call">/g)).toHaveLength(turns)
 }, 120_000)
 
-test('what has no width is seen too, and emoji and scripts that are written with it stay as they are', () => {
+test('shows zero-width characters, and keeps emoji and scripts that need them', () => {
   const hidden = [
     '\u200b',
     '\u2060',
@@ -287,7 +290,7 @@ test('what has no width is seen too, and emoji and scripts that are written with
     '\u034f',
   ]
   for (const each of hidden) expect(visible(`a${each}b`)).toMatch(/^a⟦U\+[0-9A-F]{4,5}⟧b$/)
-  // Latin letters need none of these, nor does anybody two.
+  // Latin letters need none of these, and nothing needs two.
   for (const text of ['a\u200cb\u200dc', '\u0645\u200c\u200c\u0645', 'a\ufe0f', '\u{1f600}\ufe0f\ufe0f'])
     expect(visible(text)).toContain('⟦U+')
   for (const text of [

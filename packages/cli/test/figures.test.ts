@@ -12,7 +12,7 @@ test.each([
   [3_599_900, '1 h'],
   [5_400_000, '1 h 30 min'],
   [90_000_000, '25 h'],
-])('%i ms are %s', (ms, shown) => {
+])('formats %i ms as %s', (ms, shown) => {
   expect(elapsed(ms)).toBe(shown)
 })
 
@@ -21,14 +21,14 @@ test.each([
   [0.1, '$0.1000'],
   [0.123_41, '$0.1235'],
   [1.201, '$1.21'],
-])('at most %f dollars are at most %s', (usd, shown) => {
+])('formats at most %f dollars as at most %s', (usd, shown) => {
   expect(moneyAtMost(usd)).toBe(shown)
 })
 
-test('what comes from elsewhere turns nothing around that stands on the same line', () => {
+test('lets foreign text change no direction on its line', () => {
   expect(oneLine('a\u001B[2J\u202Eb\u2066c\u200F\n\u2028d\u061C', 80)).toBe('abc d')
 })
 
-test('text of several lines keeps them, and its own direction', () => {
+test('keeps the lines of a multi-line text and their direction', () => {
   expect(printable('\u001B]0;title\u0007a\n\u200Fb\u009B31m\tc\r')).toBe(']0;titlea\n\u200Fb31m\tc')
 })

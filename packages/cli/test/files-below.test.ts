@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { filesBelow } from '../src/stored-sessions/files-below.ts'
+import { filesBelow } from '../src/stored-sessions/find-session.ts'
 import { UsageError } from '../src/usage-error.ts'
 
 let root = ''
@@ -19,20 +19,20 @@ async function below(): Promise<readonly string[]> {
   return [...(await filesBelow(join(root, 'asked')))].toSorted()
 }
 
-test('a folder stands for the files in it and below, also where it is a link itself', async () => {
+test('finds the files of a folder and below, even through a link to the folder', async () => {
   expect(await below()).toEqual(['a.jsonl', join('below', 'b.jsonl')])
   symlinkSync(join(root, 'asked'), join(root, 'link'))
   expect((await filesBelow(join(root, 'link'))).size).toBe(2)
 })
 
-test('no link leads in a circle, or to a folder that nobody named', async () => {
+test('follows no link in a circle, or out of the folder', async () => {
   symlinkSync('.', join(root, 'asked', 'loop'))
   symlinkSync(join(root, 'outside'), join(root, 'asked', 'away'))
   expect(await below()).toEqual(['a.jsonl', join('below', 'b.jsonl')])
 })
 
 test.skipIf(process.platform === 'win32')(
-  'a link to a file counts; pipes, devices and links to nothing do not',
+  'includes a link to a file, but no pipes, devices and dangling links',
   async () => {
     symlinkSync(join(root, 'outside', 'c.jsonl'), join(root, 'asked', 'c.jsonl'))
     symlinkSync('/dev/zero', join(root, 'asked', 'zero.jsonl'))
@@ -42,6 +42,6 @@ test.skipIf(process.platform === 'win32')(
   },
 )
 
-test('a folder that cannot be read is told in words', async () => {
+test('reports a folder that cannot be read', async () => {
   await expect(filesBelow(join(root, 'asked', 'a.jsonl'))).rejects.toThrow(UsageError)
 })

@@ -1,20 +1,20 @@
-// Help and refusals of flags, for every flag and command, as they were recorded: HALTING_WRITE=1 writes them anew, after a change of what a person reads.
+// Help and error messages of flags, for every flag and command, compared with recordings. HALTING_WRITE=1 writes them after a change of texts.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { checkAgreement } from '../src/flags/agreement.ts'
+import { checkFlagConflicts } from '../src/flags/flag-conflicts.ts'
 import { commandHelp, partHelp } from '../src/flags/command-help.ts'
 import { commandTable } from '../src/flags/command-table.ts'
 import { commandNames, isCommand } from '../src/flags/commands.ts'
 import type { Flags } from '../src/flags/flags.ts'
 import { pageForCall, pageNamed } from '../src/flags/help-page.ts'
 import { flagTopics, type HelpPage, helpText } from '../src/flags/help.ts'
-import { flagsForRuns, flagsOf, refuseFlagsOfOthers, refuseLimits } from '../src/flags/flag-commands.ts'
+import { flagsForRuns, commandFlags, refuseFlagsOfOthers, refuseLimits } from '../src/flags/flag-commands.ts'
 import { parseFlags } from '../src/flags/parse.ts'
 import { flagTable } from '../src/flags/table.ts'
 
 const commands = [undefined, ...commandNames]
 
-/** What was recorded; this text itself is, when recordings are written. */
+/** The recorded text; when recordings are written, the text itself. */
 function recorded(name: string, text: string): string {
   const file = new URL(`support/${name}.txt`, import.meta.url)
   if (process.env['HALTING_WRITE'] !== undefined) writeFileSync(file, text)
@@ -57,14 +57,14 @@ function titleOf(page: HelpPage): string {
 }
 
 describe.each([60, 80, 120])('help %i columns wide', (width) => {
-  test('is as recorded', () => {
-    // The flags of one topic are those of the page of all flags.
+  test('matches the recording', () => {
+    // The flags of a topic are those of the page of all flags.
     const shown = pages.filter((page) => page.kind !== 'flags' || page.topic === undefined)
     const all = shown.map((page) => `== ${titleOf(page)}\n\n${helpText(page, width)}`).join('\n')
     expect(all).toBe(recorded(`help-${width}`, all))
   })
 
-  test('is not wider than that (spec R-HELP-3)', () => {
+  test('is not wider than its width (spec R-HELP-3)', () => {
     const tooWide = pages.flatMap((page) =>
       helpText(page, width)
         .split('\n')
@@ -86,7 +86,7 @@ describe.each([60, 80, 120])('help %i columns wide', (width) => {
   })
 })
 
-test('the help of a command is about that command, with a usage line, a sentence, its flags and an example', () => {
+test('has help for each command, with a usage line, a sentence, its flags and an example', () => {
   for (const command of commandNames) {
     const text = helpText({ kind: 'command', command }, 80)
     expect(text).toMatch(new RegExp(`^Usage: halting ${command}\\b`))
@@ -100,17 +100,19 @@ test('the help of a command is about that command, with a usage line, a sentence
   }
 })
 
-test('the flags of a part of a command are flags of the command', () => {
+test('lists only flags of the command in help of its subcommands', () => {
   for (const [name, { flags }] of Object.entries(partHelp)) {
     const [command = ''] = name.split(' ')
     if (!isCommand(command)) throw new Error(`${command} is not a command.`)
     const known =
-      commandTable[command].takes === 'flags of runs' ? [...flagsOf(command), ...flagsForRuns()] : flagsOf(command)
+      commandTable[command].takes === 'flags of runs'
+        ? [...commandFlags(command), ...flagsForRuns()]
+        : commandFlags(command)
     expect([name, flags.filter((flag) => !known.includes(flagTable[flag]))]).toEqual([name, []])
   }
 })
 
-test('each flag is in the help of all flags once, in one topic, and in that of each command that takes it (spec R-HELP-2)', () => {
+test('lists each flag once in the help of all flags, and in that of each command that accepts it (spec R-HELP-2)', () => {
   const rowsOf = (text: string, names: readonly string[]): number =>
     text
       .split('\n')
@@ -128,7 +130,7 @@ test('each flag is in the help of all flags once, in one topic, and in that of e
     expect(topics.filter((line) => line.startsWith(`  ${names.join(', ')}`)).length).toBeGreaterThan(0)
   for (const command of commandNames.filter((name) => name !== 'mcp')) {
     const text = helpText({ kind: 'command', command }, 80)
-    expect([command, flagsOf(command).filter(({ names }) => rowsOf(text, names) !== 1)]).toEqual([command, []])
+    expect([command, commandFlags(command).filter(({ names }) => rowsOf(text, names) !== 1)]).toEqual([command, []])
     const { flags = [], topics = [] } = commandHelp[command]
     const ofRuns = flagsForRuns().filter(
       (flag) => topics.includes(flag.topic) || flags.some((name) => flagTable[name] === flag),
@@ -151,7 +153,7 @@ test.each([
   [['limits'], { kind: 'flags', topic: 'limits' }],
   [['--max-turns'], { kind: 'flags', topic: 'limits' }],
   [['--help'], { kind: 'command', command: 'help' }],
-])('halting help %j', (argv, page) => {
+])('prints halting help %j', (argv, page) => {
   expect(pageNamed(argv)).toEqual(page)
 })
 
@@ -160,11 +162,11 @@ test.each([
   [['xyzzyplugh'], 'There is no command "xyzzyplugh". halting --help lists all commands.'],
   [['flags', 'limit'], `There is no topic "limit". Did you mean limits? Topics: ${flagTopics.join(', ')}.`],
   [['--max-turn'], 'There is no flag --max-turn. Did you mean --max-turns?'],
-])('halting help %j is refused (spec R-HELP-4)', (argv, message) => {
+])('refuses halting help %j (spec R-HELP-4)', (argv, message) => {
   expect(messageOf(() => pageNamed(argv))).toBe(message)
 })
 
-test('--help shows the page of what it stands behind', () => {
+test('prints the page of the command before --help', () => {
   expect(pageForCall('sessions', {}, ['show', 'abc'])).toEqual({ kind: 'command', command: 'sessions', part: 'show' })
   expect(pageForCall('sessions', {}, ['abc'])).toEqual({ kind: 'command', command: 'sessions' })
   expect(pageForCall(undefined, { print: true }, ['why'])).toEqual({ kind: 'prompt' })
@@ -174,7 +176,7 @@ test('--help shows the page of what it stands behind', () => {
   )
 })
 
-test('what is said of a flag without a value, with a wrong one, and of one that nobody knows', () => {
+test('explains a flag without a value, with a wrong one, and an unknown flag', () => {
   const lines = Object.values(flagTable).flatMap(({ names }) =>
     names.flatMap((name) =>
       [[name], [name, '--'], [`${name}=`], [`${name}=not right?`], [`${name}x`], [name.slice(0, -1)]].map((args) => {
@@ -187,7 +189,7 @@ test('what is said of a flag without a value, with a wrong one, and of one that 
   expect(all).toBe(recorded('flag-values', all))
 })
 
-test('what is said of a flag where a command does not take it', () => {
+test('explains a flag that a command does not accept', () => {
   const lines = Object.keys(flagTable).flatMap((name) => {
     const messages = new Map<string, string[]>()
     for (const command of commands) {
@@ -204,7 +206,7 @@ test('what is said of a flag where a command does not take it', () => {
   expect(all).toBe(recorded('flag-commands', all))
 })
 
-test('what is said of one flag alone, and of one beside each way to talk', () => {
+test('explains a flag alone, and with each output format', () => {
   const faces: readonly Flags[] = [
     {},
     { outputFormat: 'stream-json', verbose: true },
@@ -214,15 +216,15 @@ test('what is said of one flag alone, and of one beside each way to talk', () =>
     faces.map((face) => {
       // Only whether a flag was given counts here, or that it is on.
       const flags = { [name]: true, ...face } as Flags
-      return `${name} ${JSON.stringify(face)}: ${messageOf(() => checkAgreement(flags))}`
+      return `${name} ${JSON.stringify(face)}: ${messageOf(() => checkFlagConflicts(flags))}`
     }),
   )
   const all = sorted(lines)
   expect(all).toBe(recorded('flag-agreement', all))
 })
 
-test('every command that reads sessions shows the flag for where they are', () => {
-  // A cluster has a store of its own.
+test('offers the flag for the session store in every command that reads sessions', () => {
+  // A cluster has its own store.
   const parts = Object.keys(partHelp).filter((name) => name.startsWith('sessions ') && name !== 'sessions release')
   for (const name of [...parts, ...(flagTable.sessionStore.alsoOf ?? []), 'doctor', 'config'])
     expect.soft(helpText(pageNamed(name.split(' ')), 100), name).toContain('--session-store STORE')

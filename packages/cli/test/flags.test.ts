@@ -5,8 +5,8 @@ import { installProgram, run, runHere, script } from './support/program.ts'
 
 installProgram()
 
-describe('what the table reads', () => {
-  test('every flag, as --flag value and as --flag=value', () => {
+describe('the flag table', () => {
+  test('parses every flag as --flag value and as --flag=value', () => {
     const given = {
       '--output-format': ['stream-json', { outputFormat: 'stream-json' }],
       '--input-format': ['stream-json', { inputFormat: 'stream-json' }],
@@ -180,12 +180,12 @@ describe('what the table reads', () => {
       expect(parseFlags([flag, 'hi'])).toEqual({ flags: { [name]: true }, words: ['hi'] })
     }
     const tried = [...Object.keys(given), ...Object.keys(switches)]
-    // A spelling may have a row for each of several commands.
+    // A spelling can have a row for each of several commands.
     const spellings = new Set(Object.values(flagTable).flatMap(({ names }) => names))
     expect(tried.toSorted()).toEqual([...spellings].toSorted())
   })
 
-  test('--until is a day for a report, and a command for a run (spec R-GOAL-60)', () => {
+  test('parses --until as a day for a report, and as a command for a run (spec R-GOAL-60)', () => {
     const day = { kind: 'day', year: 2026, month: 11, day: 30 }
     expect(parseFlags(['--until', '2026-11-30'], { command: 'report' }).flags).toEqual({ untilDate: day })
     expect(parseFlags(['--until=2026-11-30'], { command: 'report' }).flags).toEqual({ untilDate: day })
@@ -195,7 +195,7 @@ describe('what the table reads', () => {
     expect(() => parseFlags(['--until', 'npm test'], { command: 'report' })).toThrow('--until takes an age')
   })
 
-  test('a list flag adds up, takes further rules, and leaves the prompt alone', () => {
+  test('accumulates values of a list flag, accepts more rules, and keeps the prompt', () => {
     expect(
       parseFlags(['-p', '--allowedTools', 'Read', 'Bash(npm test *)', 'mcp__a__b', 'fix it', '--allowed-tools=Edit']),
     ).toEqual({
@@ -226,22 +226,22 @@ describe('what the table reads', () => {
     expect(parseFlags(['--may-lose', given], { command: 'what-if' }).flags).toEqual({ mayLose })
   })
 
-  test('--resume needs no id, and a prompt is none', () => {
+  test('parses --resume without an ID, and does not take the prompt for one', () => {
     expect(parseFlags(['--resume']).flags).toEqual({ resume: '' })
     expect(parseFlags(['-r', '--verbose']).flags).toEqual({ resume: '', verbose: true })
     expect(parseFlags(['-r', 'what was it?'])).toEqual({ flags: { resume: '' }, words: ['what was it?'] })
     expect(() => parseFlags(['--resume='])).toThrow('--resume takes a value that is not empty, not "".')
   })
 
-  test('what stands after -- is the prompt', () => {
+  test('treats everything after -- as the prompt', () => {
     expect(parseFlags(['-p', '--', '--model'])).toEqual({ flags: { print: true }, words: ['--model'] })
   })
 
-  test('a prompt may be a list of points', () => {
+  test('accepts a Markdown list as a prompt', () => {
     expect(parseFlags(['-p', '- one\n- two'])).toEqual({ flags: { print: true }, words: ['- one\n- two'] })
   })
 
-  test('an empty list of tools means no tools', () => {
+  test('treats an empty list of tools as no tools', () => {
     expect(parseFlags(['--tools', ''])).toEqual({ flags: { tools: ['none'] }, words: [] })
   })
 })
@@ -326,7 +326,7 @@ test.each([
   [['--keep'], '--keep belongs to halting demo.'],
   [['--add-dir', 'nowhere'], '--add-dir takes an existing directory, not "nowhere".'],
   [['two'], 'Received two prompts, "hi" and "two". Put the prompt in quotes, and repeat a list flag for each value.'],
-])('%j is refused with exit code 2 before anything runs, and told what is right', async (args, message) => {
+])('refuses %j with exit code 2 before anything runs, and says what is valid', async (args, message) => {
   expect(await runHere(['-p', 'hi', '--script', script([{ content: 'never said' }]), ...args])).toEqual({
     status: 2,
     stdout: '',
@@ -334,7 +334,7 @@ test.each([
   })
 })
 
-test('a budget in dollars needs a price', async () => {
+test('requires a price for a dollar budget', async () => {
   const { status, stdout, stderr } = await run([
     '-p',
     'hi',
@@ -347,13 +347,13 @@ test('a budget in dollars needs a price', async () => {
   expect(stderr).toContain('There is no price for scripted, so a dollar budget cannot be kept.')
 })
 
-test('without a key it says what to set', async () => {
+test('says what to set without a key', async () => {
   const { status, stdout, stderr } = await run(['-p', 'hi'])
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
   expect(stderr).toContain('Set ANTHROPIC_API_KEY')
 })
 
-test('a rule for a tool that nobody knows is warned of', async () => {
+test('warns about a rule for an unknown tool', async () => {
   const { status, stderr } = await run([
     '-p',
     'hi',
@@ -368,20 +368,20 @@ test('a rule for a tool that nobody knows is warned of', async () => {
   })
 })
 
-test('--allowedTools takes rules for tools of servers, and warns of one for a tool that nobody knows', async () => {
+test('accepts rules for tools of servers in --allowedTools, and warns about an unknown tool', async () => {
   const replies = script([{ content: 'ok' }])
   expect(
     await run(['-p', 'hi', '--script', replies, '--allowedTools', 'mcp__a__b,Bogus', '--tools', 'default']),
   ).toEqual({ status: 0, stdout: 'ok\n', stderr: 'halting: --allowedTools: unknown tool Bogus\n' })
 })
 
-test('halting help flags names every flag', async () => {
+test('names every flag in halting help flags', async () => {
   const { status, stdout, stderr } = await run(['help', 'flags'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   for (const name of Object.values(flagTable).flatMap(({ names }) => names)) expect(stdout).toContain(name)
 })
 
-test('--help behind a command that starts no run shows what that command takes, and nothing else', async () => {
+test('shows only the flags of the command for --help after a command that starts no run', async () => {
   const flagsIn = (help: string): readonly string[] =>
     [...help.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, name = '']) => name)
   const { status, stdout, stderr } = await runHere(['report', '--help'])
@@ -396,7 +396,7 @@ test('--help behind a command that starts no run shows what that command takes, 
   expect(stdout).toMatch(/^Usage: halting report \[FOLDER\]\n/)
   const whatIf = flagsIn((await runHere(['what-if', '-h'])).stdout)
   expect(whatIf).toEqual(expect.arrayContaining(['--max-turns', '--max-duration', '--no-progress', '--suggest']))
-  // The texts of a flag that means another thing to this command are those of the command.
+  // If a flag means something else for this command, its help says so.
   const inOneLine = (help: string): string => help.replaceAll(/\s+/g, ' ')
   expect(inOneLine(stdout)).toContain(`--format FORMAT ${flagTable.format.meaningFor?.report}`)
   const inspect = inOneLine((await runHere(['inspect', '--help'])).stdout)
@@ -404,7 +404,7 @@ test('--help behind a command that starts no run shows what that command takes, 
   expect(inspect).toContain(`--port N ${flagTable.port.meaningFor?.inspect}`)
 })
 
-test('the version is the same wherever the flag stands', async () => {
+test('prints the same version wherever the flag is', async () => {
   const first = await run(['-v'])
   expect(await run(['-p', '-v'])).toEqual(first)
 })

@@ -8,7 +8,7 @@ installProgram()
 
 const id = '3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
 const projects = (): string => join(here(), '.halting/projects')
-/** As versions before this one called the folder. */
+/** The folder name that earlier versions used. */
 const nameBefore = (cwd: string): string => cwd.replaceAll(/[^a-zA-Z0-9]/g, '-')
 const folder = (name: string): string => {
   mkdirSync(join(here(), name), { recursive: true })
@@ -26,26 +26,26 @@ const begin = (cwd: string): Promise<Ended> =>
     ),
     { cwd },
   )
-const goOn = (cwd: string): Promise<Ended> =>
+const resumeSession = (cwd: string): Promise<Ended> =>
   run(['-p', 'more', '--script', script([{ content: 'On.' }]), '--continue'], { cwd })
 
-/** The session and all beside it, as an older version would have put them. */
+/** Moves the session and its files to where an older version would have put them. */
 const asBefore = (cwd: string): void =>
   renameSync(join(projects(), projectName(cwd)), join(projects(), nameBefore(cwd)))
 
-describe('folders whose names differ in what is no letter of theirs', () => {
+describe('folders whose names differ only in special characters', () => {
   const asNow = (): void => undefined
   test.each([
     ['a_b and a-b', 'a_b', 'a-b', asNow],
     ['p/q and p-q, as an older version kept them', 'p/q', 'p-q', asBefore],
     ['проект and работа, as an older version kept them', 'проект', 'работа', asBefore],
     ['日本 and 中国', '日本', '中国', asNow],
-  ])('have nothing of each other: %s', async (_what, one, other, put) => {
+  ])('share nothing: %s', async (_what, one, other, put) => {
     const [own, stranger] = [folder(one), folder(other)]
     expect((await begin(own)).status).toBe(0)
     put(own)
     writeFileSync(join(stranger, 'new.txt'), 'mine')
-    const refused = await goOn(stranger)
+    const refused = await resumeSession(stranger)
     expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('No conversation found to continue')])
     const undone = await run(['undo', '--yes'], { cwd: stranger })
     expect([undone.status, existsSync(join(own, 'new.txt'))]).toEqual([2, true])
@@ -55,15 +55,15 @@ describe('folders whose names differ in what is no letter of theirs', () => {
     const named = await run(['-p', 'x', '--script', script([{ content: 'x' }]), '--resume', id], { cwd: stranger })
     expect([named.status, named.stderr]).toEqual([2, expect.stringContaining(`belongs to the folder ${own}`)])
 
-    expect((await goOn(own)).stdout).toBe('On.\n')
+    expect((await resumeSession(own)).stdout).toBe('On.\n')
     expect((await run(['undo', '--yes'], { cwd: own })).status).toBe(0)
     expect([existsSync(join(own, 'new.txt')), readFileSync(join(stranger, 'new.txt'), 'utf8')]).toEqual([false, 'mine'])
-    // What an older version began stays in one place.
+    // Sessions of an older version stay in one place.
     expect(readdirSync(projects()).filter((name) => !name.startsWith('.'))).toHaveLength(1)
   })
 })
 
-test('a session of an older version is answered, forked and deleted where it is', async () => {
+test('answers, forks and deletes a session of an older version in its place', async () => {
   const own = folder('a_b')
   const asks = call('Bash', { command: 'touch asked' })
   const flags = ['--session-id', id, '--on-ask', 'defer', '--output-format', 'json']

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test } from 'vitest'
 import { priceFlags } from '../src/foreign/session-prices.ts'
-import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from './support/store-session.ts'
 import { here, installProgram, run } from './support/program.ts'
 
 installProgram()
@@ -33,13 +33,13 @@ beforeAll(async () => {
     join(here(), '.codex', 'sessions', '2026', '11', '21', `rollout-2026-11-21T20-34-50-${codex}.jsonl`),
     inPlace('codex-rollout-0'),
   )
-  await keep(ours, [asks(['Read', { file_path: 'a' }]), says('done')])
+  await storeSession(ours, [toolReply(['Read', { file_path: 'a' }]), textReply('done')])
 })
 
-/** Times are those of the machine for sessions of ours alone. */
+/** Only sessions of halting use the machine's times. */
 const timeless = (text: string): string => text.replaceAll(/\d+\s(?:ms)|\d+\.\d\ss/g, 'TIME')
 
-test('what-if tells a session of Claude Code what it should have been told', async () => {
+test('what-if reports the expected result for a session of Claude Code', async () => {
   const { status, stdout, stderr } = await run(['what-if', sample('claude-code-polling'), '--max-turns', '10'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(stdout).toBe(
@@ -57,7 +57,7 @@ test('what-if tells a session of Claude Code what it should have been told', asy
   expect(circles.stdout).toContain('No change: completed after 16 turns.')
 })
 
-test('dollars stop no run whose model has no price, and that is said', async () => {
+test('says that dollars stop no run without a price', async () => {
   const { stdout } = await run(['what-if', sample('codex-rollout-0'), '--max-budget-usd', '1'])
   expect(stdout).toBe(
     [
@@ -71,7 +71,7 @@ test('dollars stop no run whose model has no price, and that is said', async () 
   )
 })
 
-test('of settings that were written out, prices alone are written out again', () => {
+test('repeats only the prices of inline settings', () => {
   const price = { input: 1, output: 2 }
   const models = { mine: { package: 'p', model: 'm', options: { apiKey: 'secret' }, price } }
   const settings = JSON.stringify({ aiSdk: { models }, modelPrices: { other: price } })
@@ -79,7 +79,7 @@ test('of settings that were written out, prices alone are written out again', ()
   expect([flag, JSON.parse(written)]).toEqual(['--settings', { modelPrices: { mine: price, other: price } }])
 })
 
-test('a price from the settings counts', async () => {
+test('uses a price from the settings', async () => {
   const settings = JSON.stringify({ modelPrices: { 'gpt-fake': { input: 1, output: 10 } } })
   const { stdout } = await run(['why', sample('codex-rollout-0'), '--settings', settings, '--json'])
   expect(JSON.parse(stdout)).toMatchObject({
@@ -89,7 +89,7 @@ test('a price from the settings counts', async () => {
   })
 })
 
-test('--claude-code and --codex stand for the places where they are kept; folders may be mixed', async () => {
+test('reads the default folders for --claude-code and --codex; folders can be mixed', async () => {
   const places = await run(['what-if', '--claude-code', '--codex', ours, '--max-turns', '1'])
   expect(places.stdout).toContain(
     '3 runs (1 of this program, 1 of Claude Code, 1 of Codex): 2 would have stopped, 1 the same',
@@ -116,13 +116,13 @@ test('--claude-code and --codex stand for the places where they are kept; folder
   const suggested = await run(['what-if', '--claude-code', '--suggest'])
   expect(suggested.stdout).toContain('No limit would have saved anything in 1 run without losing something.')
   const none = await run(['what-if', '--codex', '--suggest'], { env: { CODEX_HOME: join(here(), 'nowhere') } })
-  expect(none).toMatchObject({ status: 2, stderr: expect.stringContaining('No sessions of Codex are kept in') })
+  expect(none).toMatchObject({ status: 2, stderr: expect.stringContaining('No sessions of Codex found in') })
   expect((await run(['why', '--codex'])).stderr).toContain(
     '--codex belongs to halting what-if, report, inspect and grade.',
   )
 })
 
-test('why tells what is known, and that the reason is inferred', async () => {
+test('explains with why what is known, and that the reason is inferred', async () => {
   const { status, stdout } = await run(['why', '155c6'])
   expect(status).toBe(0)
   expect(stdout.split('\n').slice(0, 13)).toEqual([
@@ -145,7 +145,7 @@ test('why tells what is known, and that the reason is inferred', async () => {
   expect(stdout).not.toContain('no limit\n')
 })
 
-test('replay tells what happened, line by line', async () => {
+test('lists steps with replay, line by line', async () => {
   const { stdout } = await run(['replay', sample('claude-code-short')])
   expect(stdout).toContain('run run1: hi')
   expect(stdout).toContain('call: test-tool {"value":"Sparkle Day"}')
@@ -158,7 +158,7 @@ const script = (): string =>
     JSON.stringify({ replies: [{ content: [{ type: 'text', text: 'It was ready.' }] }] }),
   )
 
-test('--resume goes on with a copy of it, once it is there with that one', async () => {
+test('--resume continues with a copy, or with the copy that exists already', async () => {
   const before = readFileSync(claudeFile())
   const flags = ['--script', script(), '--output-format', 'json']
   const first = await run(['-p', 'What was it?', '--resume', '155c6d30', ...flags])
@@ -173,7 +173,7 @@ test('--resume goes on with a copy of it, once it is there with that one', async
   for (const text of ['do the work', 'ready', 'What was it?', 'And now?']) expect(shown.stdout).toContain(text)
 })
 
-test('--fork-session gives it another id; a session of Codex goes on, too', async () => {
+test('--fork-session gives the copy another ID; also continues a session of Codex', async () => {
   const id = 'cccccccc-0000-4000-8000-000000000003'
   const flags = ['--script', script(), '--output-format', 'json']
   const forked = await run(['-p', 'x', '--resume', codex, '--fork-session', '--session-id', id, ...flags])
@@ -181,7 +181,7 @@ test('--fork-session gives it another id; a session of Codex goes on, too', asyn
   expect(forked.stderr).toContain('continuing a session of Codex')
 })
 
-test('without a prompt it says what is needed and leaves nothing; another folder is an error', async () => {
+test('says what it needs without a prompt and stores nothing; refuses another folder', async () => {
   const id = 'dddddddd-0000-4000-8000-000000000004'
   const answered = inPlace('claude-code-short').replaceAll('fe91754d-8bd4-4477-83a5-c9226c6e6ac5', id)
   put(join(here(), '.claude', 'projects', '-p', `${id}.jsonl`), answered)

@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { call, here, type Line, linesOf, installProgram, run, script } from './support/program.ts'
 
 installProgram()
-// Each begins the session of the one id anew.
+// Each starts the session with this ID again.
 beforeEach(() => rmSync(join(here(), '.halting'), { recursive: true, force: true }))
 
 const sessionId = '3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
@@ -49,19 +49,19 @@ const result = {
   result: 'Hello.',
 }
 
-test('text is the last answer alone', async () => {
+test('prints only the last answer as text', async () => {
   const replies = script([{ content: ['I look.', call('Glob', { pattern: '*.none' })] }, { content: 'Hello.' }])
   expect(await run(['-p', 'hi', '--script', replies])).toEqual({ status: 0, stdout: 'Hello.\n', stderr: '' })
 })
 
-test('--verbose tells the steps on stderr, and prints the answer once (spec R-TEXT-7)', async () => {
+test('prints steps to stderr with --verbose, and the answer once (spec R-TEXT-7)', async () => {
   const replies = script([{ content: ['I look.', call('Glob', { pattern: '*.none' })] }, { content: 'Hello.' }])
   const { status, stdout, stderr } = await run(['-p', 'hi', '--verbose', '--script', replies])
   expect({ status, stdout }).toEqual({ status: 0, stdout: 'Hello.\n' })
   expect(stderr).toMatch(/^I look\.\n● Glob \*\.none\n {2}✓ .+ · \d+ ms\n$/)
 })
 
-test('--verbose tells a text that was not the answer after all, and the answer that did not end well once', async () => {
+test("prints with --verbose a text that was not the answer after all, and a failed run's answer once", async () => {
   const replies = script([{ content: 'None.' }, { content: 'Neither.', repeat: 9 }])
   const { stdout, stderr } = await run([
     '-p',
@@ -76,14 +76,14 @@ test('--verbose tells a text that was not the answer after all, and the answer t
   expect(stderr).toMatch(/^None\.\n/)
 })
 
-test('--verbose shows the exit code and the last lines of a failed command (spec R-TEXT-7)', async () => {
+test('shows with --verbose the exit code and last lines of a failed command (spec R-TEXT-7)', async () => {
   const command = 'for n in 1 2 3 4 5 6 7; do echo line $n; done; exit 7'
   const replies = script([{ content: [call('Bash', { command })] }, { content: 'It failed.' }])
   const { stderr } = await run(['-p', 'hi', '--verbose', '--allowedTools', 'Bash', '--script', replies])
   expect(stderr).toMatch(/\n {2}✗ exit code 7 · \d+ ms\n {4}line 3\n {4}line 4\n {4}line 5\n {4}line 6\n {4}line 7\n$/)
 })
 
-test('--verbose names the call of a result that does not stand below it (spec R-TEXT-7)', async () => {
+test('names with --verbose the call of a result that is not directly below it (spec R-TEXT-7)', async () => {
   writeFileSync(join(here(), 'one.txt'), 'one\n')
   writeFileSync(join(here(), 'two.txt'), 'one\ntwo\n')
   const both = [call('Read', { file_path: 'one.txt' }), call('Read', { file_path: 'two.txt' })]
@@ -93,7 +93,7 @@ test('--verbose names the call of a result that does not stand below it (spec R-
   )
 })
 
-test('json is the result message alone, on one line', async () => {
+test('prints only the result message as json, on one line', async () => {
   const replies = script([{ content: 'Hello.', usage }], 'claude-sonnet-5-5')
   const args = ['-p', 'hi', '--output-format', 'json', '--session-id', sessionId, '--script', replies]
   const { status, stdout, stderr } = await run(args)
@@ -101,23 +101,25 @@ test('json is the result message alone, on one line', async () => {
   expect(linesOf(stdout)).toEqual([result])
 })
 
-test('an empty reply is asked for once more, then told (spec R-TEXT-3b)', async () => {
+test('asks once more after an empty reply, then reports it (spec R-TEXT-3b)', async () => {
   const [once, twice] = [script([{ content: '' }, { content: 'Hello.' }]), script([{ content: '' }, { content: '' }])]
   expect(await run(['-p', 'hi', '--script', once])).toEqual({ status: 0, stdout: 'Hello.\n', stderr: '' })
   const ended = await run(['-p', 'hi', '--script', twice])
   expect(ended).toMatchObject({ status: 1, stdout: '' })
-  const [line, goOn] = ended.stderr.split('\n')
+  const [line, resumeHint] = ended.stderr.split('\n')
   expect(line).toMatch(
     /^halting: no_answer: The model gave no answer: its reply contains no text \(1 turn, .*\)\. Ask for a text answer, or run it again\.$/,
   )
-  expect(goOn).toMatch(/^Resume: halting -p --resume \S+ ["']Summarize in text what you did and what you found\.["']$/)
+  expect(resumeHint).toMatch(
+    /^Resume: halting -p --resume \S+ ["']Summarize in text what you did and what you found\.["']$/,
+  )
   const { stderr } = await run(['-p', 'hi', '--verbose', '--script', twice])
   expect(stderr).toMatch(
     /^! The reply was empty\. \(retry 1 of 1 now\)\n! The model returned an empty reply\.\nhalting: no_answer: /,
   )
 })
 
-test('--verbose tells why a request is made again, and when (spec R-TEXT-7a)', async () => {
+test('says with --verbose why and when a request is retried (spec R-TEXT-7a)', async () => {
   const replies = script([
     { error: { status: 529, message: 'We are overloaded.', headers: { 'retry-after': '0.1' } } },
     { content: '' },
@@ -129,7 +131,7 @@ test('--verbose tells why a request is made again, and when (spec R-TEXT-7a)', a
   )
 })
 
-test('--verbose shows a name that a model made up in one line that steers nothing (spec R-TEXT-7)', async () => {
+test('shows with --verbose an invented tool name in one line without controls (spec R-TEXT-7)', async () => {
   const name = `Tool\u001B[2J\u202E\n${'x'.repeat(300)}`
   const { stderr } = await run([
     '-p',
@@ -141,7 +143,7 @@ test('--verbose shows a name that a model made up in one line that steers nothin
   expect(stderr).toMatch(/^● Tool x{58}… /)
 })
 
-test('json with --verbose is every message in one array, init first and the result last', async () => {
+test('prints every message in one array for json with --verbose, init first and the result last', async () => {
   const replies = script([{ content: 'Hello\u2028there.' }], 'claude-sonnet-5-5')
   const args = ['-p', 'hi', '--output-format', 'json', '--verbose', '--session-id', sessionId, '--script', replies]
   const { status, stdout, stderr } = await run(args)
@@ -153,7 +155,7 @@ test('json with --verbose is every message in one array, init first and the resu
   expect(stdout.trimEnd().split(/\n|\u2028/)).toHaveLength(messages.length)
 })
 
-test('stream-json is every message, init first and one result last', async () => {
+test('prints every message for stream-json, init first and one result last', async () => {
   const replies = script(
     [
       { content: ['I look.', call('Glob', { pattern: '*.none' })], usage },
@@ -174,7 +176,7 @@ test('stream-json is every message, init first and one result last', async () =>
       content: [block],
       stop_reason: null,
       stop_sequence: null,
-      // What the service has told when the block is complete.
+      // What the service has sent when the block is complete.
       usage: { ...usage, output_tokens: 1 },
     },
     parent_tool_use_id: null,
@@ -229,7 +231,7 @@ test('stream-json is every message, init first and one result last', async () =>
   ])
 })
 
-test('--include-partial-messages adds the events of the service', async () => {
+test('adds the events of the service with --include-partial-messages', async () => {
   const replies = script([{ content: 'Hello.' }])
   const args = [
     '-p',
@@ -258,14 +260,14 @@ test('--include-partial-messages adds the events of the service', async () => {
   expect(lines[ofBlock - 1]).toMatchObject({ type: 'assistant', message: { content: [{ text: 'Hello.' }] } })
 })
 
-test('a line separator within a message does not end its line', async () => {
+test('keeps a line separator within a message', async () => {
   const replies = script([{ content: 'one\u2028two\u2029three\nfour' }])
   const { stdout } = await run(['-p', 'hi', '--output-format', 'json', '--script', replies])
   expect(stdout.split(/[\n\u2028\u2029]/)).toHaveLength(2)
   expect(linesOf(stdout)[0]?.['result']).toBe('one\u2028two\u2029three\nfour')
 })
 
-test('an answer that fits the schema is given as structured_output, and one that does not is sent back', async () => {
+test('returns an answer that fits the schema as structured_output, and sends back one that does not', async () => {
   const schema = '{"type":"object","properties":{"bugs":{"type":"integer"}},"required":["bugs"]}'
   const replies = script([
     { content: 'None.' },
@@ -291,7 +293,7 @@ test.each([
   ['{"type":"whatever"}', 'The JSON Schema cannot be used: schema is invalid'],
   ['{"$ref":"https://example.com/a.json"}', "can't resolve reference https://example.com/a.json"],
   ['{"$schema":"http://json-schema.org/draft-04/schema#"}', 'uses an unsupported draft'],
-])('--json-schema %s is told with exit 2, and nothing is asked (R-OUT-8)', async (schema, words) => {
+])('refuses --json-schema %s with exit code 2, before any request (R-OUT-8)', async (schema, words) => {
   const { status, stdout, stderr } = await run([
     '-p',
     'hi',

@@ -7,7 +7,7 @@ installProgram()
 
 const json = ['--output-format', 'stream-json', '--verbose']
 
-/** A line in a word or two. */
+/** Describes a line in a word or two. */
 function outline(line: Line): string {
   if (line.type === 'system' && line.subtype === 'status') return `status ${String(line['status'])}`
   if (line.type === 'system' && line.subtype === 'compact_boundary') {
@@ -17,7 +17,7 @@ function outline(line: Line): string {
   return line.subtype ?? line.type
 }
 
-/** Equal neighbours as one; what the model says and its calls as `turn`. */
+/** Merges equal neighbours; text of the model and its calls become `turn`. */
 function outlineOf(lines: readonly Line[]): readonly string[] {
   const words = lines.map(outline).map((word) => (word === 'assistant' || word === 'user' ? 'turns' : word))
   return words.filter((word, index) => word !== words[index - 1])
@@ -32,19 +32,19 @@ interface Metadata {
 const compacting = ['status compacting', 'status null', 'boundary auto']
 
 describe('a session that crosses every layer, as stream-json', () => {
-  test('is told in its order: each compaction begins, ends and leaves a boundary with figures, and nothing is told twice', async () => {
+  test('emits each compaction in order: its start, its end and a boundary with figures, and nothing twice', async () => {
     const { status, stdout, stderr } = await run(fullWindow('everyLayer', ...json))
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     const lines = linesOf(stdout)
     expect(outlineOf(lines)).toEqual([
       'init',
       'turns',
-      // Finished work in the place of what it is of, then all but the newest.
+      // Finished work is replaced, then all but the newest.
       ...compacting,
       'turns',
       ...compacting,
       'turns',
-      // Two refusals: what was staged, then a compaction. Neither is told: the run recovered.
+      // Two refusals: what was staged, then a compaction. Neither is emitted, since the run recovered.
       ...compacting,
       ...compacting,
       'turns',
@@ -70,7 +70,7 @@ describe('a session that crosses every layer, as stream-json', () => {
     expect(result?.['modelUsage']).toMatchObject({ 'claude-haiku-4-5': { contextWindow: 32_000 } })
   })
 
-  test('a result line counts what the summaries cost', async () => {
+  test('includes the cost of summaries in the result line', async () => {
     const { stdout } = await run(fullWindow('everyLayer', '--output-format', 'json'))
     const result = JSON.parse(stdout) as {
       readonly usage: { readonly input_tokens: number }
@@ -83,21 +83,21 @@ describe('a session that crosses every layer, as stream-json', () => {
 describe('the same in text', () => {
   const news = (stderr: string): readonly string[] => stderr.split('\n').filter((line) => line.startsWith('↻'))
 
-  test('with --verbose each layer has one line, with its figures', async () => {
+  test('prints one line per layer with --verbose, with its figures', async () => {
     const { status, stdout, stderr } = await run(fullWindow('everyLayer', '--verbose'))
     expect({ status, stdout }).toEqual({ status: 0, stdout: 'All settings are in order.\n' })
     const figures = String.raw`\d+\.\dk → \d+\.\dk tokens`
-    const told = [
+    const expectedLines = [
       String.raw`6 old results pruned, \d+\.\dk tokens freed`,
       `finished work summarized: ${figures}`,
       `compacted: ${figures}`,
       `finished work summarized: ${figures}`,
       `compacted, since the request was too long: ${figures}`,
     ]
-    expect(news(stderr).join('\n')).toMatch(new RegExp(`^${told.map((line) => `↻ ${line}`).join('\n')}$`))
+    expect(news(stderr).join('\n')).toMatch(new RegExp(`^${expectedLines.map((line) => `↻ ${line}`).join('\n')}$`))
   })
 
-  test('without it nothing is said of it, where nobody watches', async () => {
+  test('prints nothing about it without --verbose in a pipe', async () => {
     expect(await run(fullWindow('everyLayer'))).toEqual({
       status: 0,
       stdout: 'All settings are in order.\n',
@@ -106,8 +106,8 @@ describe('the same in text', () => {
   })
 })
 
-describe('where compaction cannot free enough space', () => {
-  test('compaction_thrash: after three compactions, with flags that were not given', async () => {
+describe('if compaction cannot free enough space', () => {
+  test('compaction_thrash: after three compactions, names flags that were not given', async () => {
     const { status, stdout } = await run(fullWindow('thrash', ...json))
     expect(status).toBe(3)
     const round = ['turns', ...compacting]
@@ -128,7 +128,7 @@ describe('where compaction cannot free enough space', () => {
     expect(named.stderr).toMatch(/\)\. Raise --autocompact, or raise --context-window, if the model accepts more\.\n$/)
   })
 
-  test('blocking_limit: when it is switched off, which is what to undo', async () => {
+  test('blocking_limit: if compaction is off, says how to turn it on', async () => {
     const { status, stderr } = await run(fullWindow('blocking', '--autocompact', 'off'))
     expect(status).toBe(3)
     expect(stderr).toMatch(/^halting: blocking_limit: Prompt is too long: about \d+ tokens, and 29000 fit\./)
@@ -142,7 +142,7 @@ describe('where compaction cannot free enough space', () => {
     )
   })
 
-  test('prompt_too_long: when it is switched off and the service refuses first', async () => {
+  test('prompt_too_long: if compaction is off and the service refuses first', async () => {
     const { status, stderr } = await run(fullWindow('refused', '--autocompact', 'off'))
     expect(status).toBe(1)
     expect(stderr).toMatch(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeEach, expect, test } from 'vitest'
-import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from './support/store-session.ts'
 import { here, installProgram, run, script, start } from './support/program.ts'
 import { installStorePackage } from './support/store-package.ts'
 
@@ -31,9 +31,9 @@ async function listed(...args: readonly string[]): Promise<Listed> {
 const gradesOf = async (...args: readonly string[]): Promise<readonly unknown[]> =>
   (await listed(...args)).runs.map(({ grade }) => grade)
 
-test('a grade of a person is stored, told, changed and removed', async () => {
-  await keep(first, [asks(['Read', { file_path: 'a' }]), says('done')])
-  await keep(first, [says('again')], { maxTurns: 1 })
+test("stores, shows, changes and removes a user's grade", async () => {
+  await storeSession(first, [toolReply(['Read', { file_path: 'a' }]), textReply('done')])
+  await storeSession(first, [textReply('again')], { maxTurns: 1 })
   const guess = { isGood: true, by: 'guess' }
   expect(await gradesOf(first)).toEqual([guess, guess])
   expect(await run(['grade', 'bad'])).toEqual({
@@ -64,8 +64,8 @@ test('a grade of a person is stored, told, changed and removed', async () => {
   expect(await gradesOf(first)).toEqual([guess, person(true)])
 })
 
-test('wrong words are refused with those that there are, and store nothing', async () => {
-  await keep(first, [says('done')])
+test('refuses invalid words and lists valid ones, and stores nothing', async () => {
+  await storeSession(first, [textReply('done')])
   const refused: readonly (readonly [readonly string[], string])[] = [
     [[first, 'god'], '"god" is not a grade. Did you mean good? Grades: good, bad, none.'],
     [[first, '5/5'], '"5/5" is not a grade. Grades: good, bad, none.'],
@@ -87,7 +87,7 @@ test('wrong words are refused with those that there are, and store nothing', asy
   expect(await gradesOf(first)).toEqual([{ isGood: true, by: 'guess' }])
 })
 
-test('sessions of Claude Code and Codex are graded, by their ids and their files', async () => {
+test('grades sessions of Claude Code and Codex, by ID and by file', async () => {
   const sample = (name: string): string =>
     fileURLToPath(new URL(`../../analysis/test/foreign/samples/${name}.jsonl`, import.meta.url))
   const claude = '155c6d30-c71f-4440-a083-22ef29be548c'
@@ -105,7 +105,7 @@ test('sessions of Claude Code and Codex are graded, by their ids and their files
   expect(readFileSync(path, 'utf8')).toBe(before)
 })
 
-test('sessions in a store are graded, and lose their grades when they are deleted', async () => {
+test('grades sessions in a store, and removes their grades when they are deleted', async () => {
   const env = { NODE_PATH: installStorePackage(packages), HALTING_SESSION_STORE: `sqlite:${join(here(), 'sessions')}` }
   const replies = script([{ content: ['Noted.'] }], 'claude-haiku-4-5')
   await run(['-p', 'remember 7', '--script', replies, '--session-id', first], { env })
@@ -116,9 +116,9 @@ test('sessions in a store are graded, and lose their grades when they are delete
   expect(readFileSync(gradesPath(), 'utf8')).toBe('')
 })
 
-test('exports and reports show grades, and how many solved runs are missing', async () => {
-  await keep(first, [says('done')])
-  await keep(first, [says('more')])
+test('shows grades in exports and reports, and how many solved runs are missing', async () => {
+  await storeSession(first, [textReply('done')])
+  await storeSession(first, [textReply('more')])
   await run(['grade', first, 'bad'])
   const [markdown, html, report, json] = await Promise.all([
     run(['sessions', 'export', first, '--format', 'markdown']),
@@ -140,9 +140,9 @@ test('exports and reports show grades, and how many solved runs are missing', as
   })
 })
 
-test('of twenty processes that grade at once none loses a grade', async () => {
+test('loses no grade if twenty processes grade at once', async () => {
   const ids = Array.from({ length: 20 }, (_, index) => idOf(index + 1))
-  for (const id of ids) await keep(id, [says('done')])
+  for (const id of ids) await storeSession(id, [textReply('done')])
   const ended = await Promise.all(ids.map((id, index) => run(['grade', id, index % 2 === 0 ? 'good' : 'bad'])))
   expect(ended.map(({ status, stderr }) => ({ status, stderr }))).toEqual(ids.map(() => ({ status: 0, stderr: '' })))
   const lines = readFileSync(gradesPath(), 'utf8').trimEnd().split('\n')
@@ -152,11 +152,11 @@ test('of twenty processes that grade at once none loses a grade', async () => {
   )
 })
 
-test('processes that are killed lose no grade that was stored, and hold up nobody', async () => {
+test('loses no stored grade if processes are killed, and blocks no other process', async () => {
   const ids = Array.from({ length: 8 }, (_, index) => idOf(index + 1))
-  for (const id of ids) await keep(id, [says('done')])
+  for (const id of ids) await storeSession(id, [textReply('done')])
   const running = ids.map((id) => start(['grade', id, 'good']))
-  // As soon as one has stored its grade, the others are wherever they are.
+  // Once one has stored its grade, the others can be anywhere.
   await Promise.race(running.map(({ ended }) => ended))
   for (const { child } of running) child.kill('SIGKILL')
   const ended = await Promise.all(running.map((each) => each.ended))
@@ -168,8 +168,8 @@ test('processes that are killed lose no grade that was stored, and hold up nobod
   expect(await gradesOf(idOf(1))).toEqual([{ isGood: false, by: 'person' }])
 })
 
-test('a foreign file in the place of the grades, or a link, is an error that says what to do', async () => {
-  await keep(first, [says('done')])
+test('reports a foreign file or a link in place of the grades, with advice', async () => {
+  await storeSession(first, [textReply('done')])
   writeFileSync(gradesPath(), 'hello\n', { mode: 0o600 })
   for (const args of [
     ['grade', first],
@@ -179,7 +179,7 @@ test('a foreign file in the place of the grades, or a link, is an error that say
     expect({ args, status }).toEqual({ args, status: 2 })
     expect(stderr).toContain('grades.jsonl, line 1: not a grade of a run. Fix or remove the line.')
   }
-  // What only shows grades goes on without them.
+  // Commands that only show grades continue without them.
   for (const args of [['report'], ['sessions', 'export', first, '--format', 'markdown']]) {
     const { status, stdout, stderr } = await run(args)
     expect({ args, status, stderr }).toMatchObject({ args, status: 0 })

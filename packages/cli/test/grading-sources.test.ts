@@ -1,4 +1,4 @@
-// Holds R-GRADE-8 of docs/spec for a program that reads a great many sessions, as the inspector does.
+// Holds R-GRADE-8 of docs/spec for a program that reads many sessions, such as the inspector.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ function watched() {
   return { sources: watchedGradingSources(program), errors, note, file: join(home, 'grades.jsonl') }
 }
 
-test('grades are read once, and again after they changed', async () => {
+test('reads grades once, and again after they changed', async () => {
   const { sources, note, errors } = watched()
   expect(sources().grades.of('s', 'run1')).toBeUndefined()
   await note('good')
@@ -30,7 +30,7 @@ test('grades are read once, and again after they changed', async () => {
   expect(errors).toEqual([])
 })
 
-test('grades that cannot be read are reported once, not for each session', async () => {
+test('reports unreadable grades once, not for each session', async () => {
   const { sources, note, errors, file } = watched()
   writeFileSync(file, 'hello\n', { mode: 0o600 })
   for (let session = 0; session < 5; session++) expect(sources().grades.of('s', 'run1')).toBeUndefined()

@@ -1,4 +1,4 @@
-// Spec R-SETHOOK-1, R-SETHOOK-18, R-SETHOOK-19: hooks of settings in the program.
+// Spec R-SETHOOK-1, R-SETHOOK-18, R-SETHOOK-19: hooks from settings in the program.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -21,7 +21,7 @@ const write = { content: ['I write.', call('Write', { file_path: 'a.txt', conten
 const done = { content: 'Done.' }
 const stream = ['--output-format', 'stream-json', '--verbose', '--include-hook-events']
 
-test('hooks of --settings run; each is told in the stream behind init and before the result', async () => {
+test('runs hooks of --settings, and emits each one in the stream after init and before the result', async () => {
   const { cwd, script } = folder([write, done])
   const hooks = {
     SessionStart: on('echo be brief'),
@@ -40,10 +40,10 @@ test('hooks of --settings run; each is told in the stream behind init and before
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, string | number | undefined>)
-  const told = lines.map(({ type, subtype, hook_name: name, exit_code: code, outcome }) =>
+  const hookEvents = lines.map(({ type, subtype, hook_name: name, exit_code: code, outcome }) =>
     [type, subtype, name, code, outcome].flatMap((part) => (part === undefined ? [] : [String(part)])).join(' '),
   )
-  expect(told).toEqual([
+  expect(hookEvents).toEqual([
     'system init',
     'system hook_started SessionStart:startup',
     'system hook_response SessionStart:startup 0 success',
@@ -73,14 +73,14 @@ test('hooks of --settings run; each is told in the stream behind init and before
   expect(JSON.parse(readFileSync(join(cwd, 'end.json'), 'utf8'))).toMatchObject({ reason: 'other' })
 })
 
-test('without --include-hook-events nothing is told of them, and they run', async () => {
+test('runs hooks without emitting them unless --include-hook-events is given', async () => {
   const { cwd, script } = folder([done])
   const settings = JSON.stringify({ hooks: { Stop: on('touch ran') } })
   const { stdout } = await run(['-p', 'hi', '--script', script, '--settings', settings, ...stream.slice(0, 3)], { cwd })
   expect([stdout.includes('hook_'), existsSync(join(cwd, 'ran'))]).toEqual([false, true])
 })
 
-test('hooks of a folder that nobody trusts are never run', async () => {
+test('never runs hooks of an untrusted folder', async () => {
   const { cwd, script } = folder([done])
   mkdirSync(join(cwd, '.claude'))
   for (const name of ['settings.json', 'settings.local.json'])
@@ -89,7 +89,7 @@ test('hooks of a folder that nobody trusts are never run', async () => {
   expect([status, existsSync(join(cwd, 'ran'))]).toEqual([0, false])
 })
 
-test('figures are of the run, and of the whole session where an event is about no run (R-LIM-50, R-LIM-51)', async () => {
+test('reports figures of the run, or of the whole session for events without a run (R-LIM-50, R-LIM-51)', async () => {
   const { cwd, script } = folder([write, done])
   const hooks = {
     SessionStart: on('cat > start.json'),
@@ -129,7 +129,7 @@ test('figures are of the run, and of the whole session where an event is about n
   expect(figures('end.json').left.usd).toBeCloseTo(1 - second.total_cost_usd, 9)
 })
 
-test('a cap on blocks in a row, and a SessionEnd hook that hangs: the program ends', async () => {
+test('ends the program despite a cap on consecutive blocks and a hanging SessionEnd hook', async () => {
   const { cwd, script } = folder(Array.from({ length: 9 }, () => done))
   const settings = JSON.stringify({
     hooks: { Stop: on('echo x >> stops; echo more >&2; exit 2'), SessionEnd: on('sleep 60') },
@@ -146,7 +146,7 @@ test('a cap on blocks in a row, and a SessionEnd hook that hangs: the program en
   ])
 })
 
-test('a call that a hook leaves open waits for a person, who is told', async () => {
+test('reports a call that a hook leaves open, which waits for the user', async () => {
   const { cwd, script } = folder([write, done])
   const decision = { hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'defer' } }
   const settings = JSON.stringify({
@@ -166,7 +166,7 @@ const tokens = { input_tokens: 500, output_tokens: 100, cache_creation_input_tok
 const said = (text: string) => ({ content: text, usage: tokens })
 const promptHook = (prompt: string) => [{ hooks: [{ type: 'prompt', prompt }] }]
 
-test('under a budget prompt hooks are asked, and what they cost is in the figures and told by why', async () => {
+test('runs prompt hooks under a budget, and includes their cost in the figures and in why', async () => {
   const replies = [{ ...write, usage: tokens }, said('{"ok": true}'), said('Done.'), said('{"ok": false, "reason": "no tests"}'), said('Tested.'), said('{"ok": true}')] // prettier-ignore
   const { cwd, script } = folder(replies)
   const settings = JSON.stringify({ hooks: { PreToolUse: promptHook('May it?'), Stop: promptHook('Is it done?') } })
@@ -185,7 +185,7 @@ test('under a budget prompt hooks are asked, and what they cost is in the figure
   )
 })
 
-test('where the budget does not allow asking the model, a prompt hook decides nothing, and says so', async () => {
+test('lets a prompt hook decide nothing if the budget does not allow its request, and says so', async () => {
   const { cwd, script } = folder([{ ...write, usage: tokens }, said('Done.')])
   const settings = JSON.stringify({ hooks: { PreToolUse: promptHook('x'.repeat(60_000)) } })
   const flags = ['-p', 'write', '--script', script, '--settings', settings, '--permission-mode', 'acceptEdits', '--max-budget-usd', '0.09'] // prettier-ignore
@@ -197,7 +197,7 @@ test('where the budget does not allow asking the model, a prompt hook decides no
   expect(existsSync(join(cwd, 'a.txt'))).toBe(true)
 })
 
-test('what hooks say to the person, and which failed, is told on stderr in text mode too', async () => {
+test('prints messages of hooks and failed hooks to stderr, also in text mode', async () => {
   const { cwd, script } = folder([write, done])
   const hooks = {
     PreToolUse: on('echo no log >&2; exit 1', 'Write'),
@@ -219,7 +219,7 @@ test('what hooks say to the person, and which failed, is told on stderr in text 
 test.each([
   ['UserPromptSubmit', 'echo a secret >&2; exit 2', 'A hook blocked the prompt: a secret'],
   ['PreToolUse', `echo '{"continue":false,"stopReason":"enough"}'`, 'enough'],
-])('why %s ended the run is told in text mode', async (event, command, why) => {
+])('says in text mode why %s ended the run', async (event, command, why) => {
   const { cwd, script } = folder([write, done])
   const settings = JSON.stringify({ hooks: { [event]: on(command) } })
   const { stdout, stderr, status } = await run(['-p', 'write', '--script', script, '--settings', settings], { cwd })

@@ -1,4 +1,4 @@
-// What reaches a terminal is inert (spec R-TEXT-3d): the edge by itself, and every command with hostile texts on a real terminal.
+// Terminal output is sanitized (spec R-TEXT-3d): the output layer alone, and every command with hostile texts on a real terminal.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,24 +27,24 @@ const sequences = [
   ['a sequence in a sequence', '\u001B\u001B[2J[2J\u001B]\u001B]0;x\u0007'],
 ] as const
 
-describe('The edge', () => {
+describe('The output layer', () => {
   test.each(sequences)('%s', (_name, text) => {
     expect(inert(`before ${text} after\n\tnext`, { styled: true })).not.toMatch(forbidden)
   })
 
-  test('colours of the program pass where there are colours, and nothing like them does', () => {
+  test('passes colors of the program on a color terminal, and no imitations', () => {
     expect(inert('\u001B[31mred\u001B[0m \u001B[5mblink\u001B[38;5;1mx', { styled: true })).toBe(
       '\u001B[31mred\u001B[0m blinkx',
     )
     expect(inert('\u001B[31mred\u001B[0m', { styled: false })).toBe('red')
   })
 
-  test('text in any script, tabs and line ends stay as they are', () => {
+  test('keeps text in any script, tabs and line ends', () => {
     const text = 'a\tb\nåß∂ 漢字 👩‍👩‍👧 שלום\u200F עולם\n'
     expect(inert(text, { styled: true })).toBe(text)
   })
 
-  test('nothing of it is left of texts drawn at random, in whatever pieces they come', () => {
+  test('passes nothing dangerous from random texts, in any pieces', () => {
     const alphabet = [
       '\u001B',
       '[',
@@ -80,7 +80,7 @@ describe('The edge', () => {
 const isTerminalThere = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0
 const evil = sequences.map(([, text]) => text).join(' ')
 
-/** Runs the program on a terminal without colours; gives what the terminal got. */
+/** Runs the program on a terminal without colors; returns what the terminal received. */
 function onTerminal(args: readonly string[]): string {
   const command = [process.execPath, programPath(), ...args]
     .map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
@@ -92,7 +92,7 @@ function onTerminal(args: readonly string[]): string {
     encoding: 'utf8',
     input: '',
   })
-  // The terminal ends lines so; and `script` says what it was sent at its end.
+  // The terminal ends lines this way; and `script` prints the command at its end.
   return stdout.replaceAll('\r\n', '\n').replaceAll('^D\u0008\u0008', '')
 }
 
@@ -129,7 +129,7 @@ describe.skipIf(!isTerminalThere)('Every command, over a session of hostile text
   test.each([
     ['a run', () => ['-p', `Do ${evil}`, '--script', played, '--dangerously-skip-permissions']],
     [
-      'a run that tells its steps',
+      'a run that prints its steps',
       () => ['-p', `Do ${evil}`, '--script', played, '--verbose', '--allowedTools', 'Write'],
     ],
     ['json', () => ['-p', 'x', '--script', played, '--output-format', 'json']],

@@ -22,20 +22,20 @@ function put(path: string, text: string): void {
   writeFileSync(join(cwd, path), text)
 }
 
-/** What a run told, message by message. */
+/** The messages of a run. */
 async function lines(prompt: string, replies: readonly unknown[], args: readonly string[] = []) {
-  const told = await run(
+  const ran = await run(
     ['-p', prompt, '--script', script(replies), '--output-format', 'stream-json', '--verbose', ...args],
     { cwd },
   )
-  if (told.stdout === '') throw new Error(told.stderr)
-  const all = linesOf(told.stdout)
+  if (ran.stdout === '') throw new Error(ran.stderr)
+  const all = linesOf(ran.stdout)
   const init = all.find(({ subtype }) => subtype === 'init')
-  if (init === undefined) throw new Error(told.stderr)
-  return { ...told, all, init }
+  if (init === undefined) throw new Error(ran.stderr)
+  return { ...ran, all, init }
 }
 
-test('R-INSTR-7: what was read is in init, told with --verbose, and counted by halting context', async () => {
+test('R-INSTR-7: lists read files in init and with --verbose, and counts them in halting context', async () => {
   put('AGENTS.md', 'Use tabs. @docs/style.md @~/elsewhere.md')
   put('docs/style.md', 'Short lines.')
   writeFileSync(join(here(), 'elsewhere.md'), 'Elsewhere.')
@@ -50,7 +50,7 @@ test('R-INSTR-7: what was read is in init, told with --verbose, and counted by h
   expect((await lines('hi', [says('Done.')], ['--setting-sources', 'user'])).init['instructions']).toBeUndefined()
 })
 
-test('R-INSTR-5: a folder below tells its own with the result, and a deny rule holds', async () => {
+test('R-INSTR-5: adds instructions of a subfolder to the result, and applies a deny rule', async () => {
   put('api/AGENTS.md', 'Of the API.')
   put('api/x.ts', 'let x')
   put('AGENTS.md', 'Of all.')
@@ -61,7 +61,7 @@ test('R-INSTR-5: a folder below tells its own with the result, and a deny rule h
   expect(denied.stdout).not.toContain('Of the API.')
 })
 
-test('R-INSTR-6: the state of the repository is told once in a session, and again where it has changed', async () => {
+test("R-INSTR-6: sends the repository's state once per session, and again after it changed", async () => {
   const git = (...args: string[]) => execFileSync('git', args, { cwd, stdio: 'pipe' })
   git('init', '-q', '-b', 'trunk')
   const first = await lines('hi', [says('One.')], ['--include-hook-events'])
@@ -75,10 +75,10 @@ test('R-INSTR-6: the state of the repository is told once in a session, and agai
   expect(third.all.at(-1)).toMatchObject({ subtype: 'success', result: 'Heard.' })
 })
 
-/** A reply that is given only where the last message of the user holds the text. */
+/** A reply that is given only if the last user message contains the text. */
 const ifSaid = (expected: string) => ({ ...says('Heard.'), expect: expected })
 
-test('R-CMD-1, R-CMD-2: a slash command is sent as its text, with its arguments and what is piped in', async () => {
+test('R-CMD-1, R-CMD-2: sends a slash command as its text, with its arguments and piped input', async () => {
   put('.claude/commands/git/fix.md', '---\ndescription: Fixes.\n---\nFix $1, then $2.')
   const { init, all, stderr } = await lines('/git:fix 12 "the rest"', [ifSaid('Fix 12, then the rest.')])
   expect(stderr).not.toContain("is the project's command")
@@ -93,7 +93,7 @@ test('R-CMD-1, R-CMD-2: a slash command is sent as its text, with its arguments 
   expect(unknown.stderr).toContain('Unknown command /git:fox; sending it as a prompt. Commands: /git:fix.')
 })
 
-test('R-CMD-3, R-CMD-4: what a command of the project runs and allows counts where it was trusted', async () => {
+test('R-CMD-3, R-CMD-4: applies what a project command runs and allows only if it was trusted', async () => {
   put('.claude/commands/c.md', '---\nallowed-tools: Bash(touch:*)\n---\nSay !`echo $((6 * 7))`, then touch.')
   const touch = { content: [call('Bash', { command: 'touch made.txt' })] }
   const before = await lines('/c', [{ ...touch, expect: '(not run: the folder is not trusted)' }, says('Done.')])
@@ -103,14 +103,14 @@ test('R-CMD-3, R-CMD-4: what a command of the project runs and allows counts whe
   expect(asked.stderr).toContain('commands  !`echo $((6 * 7))` in ')
   const after = await lines('/c', [{ ...touch, expect: 'Say 42, then touch.' }, says('Done.')])
   expect(after.all.at(-1)).toMatchObject({ permission_denials: [] })
-  // What comes later was not trusted with it.
+  // Later additions were not trusted.
   put('.claude/commands/c.md', 'Say !`echo changed`.')
   expect((await lines('/c', [ifSaid('Say (not run')])).stderr).toContain(
     'runs "echo changed". Review with `halting trust`.',
   )
 })
 
-test('R-CMD-5: a command may be for a model, and the command line goes first', async () => {
+test('R-CMD-5: uses the model of a command, unless the command line names one', async () => {
   put('.claude/commands/c.md', '---\nmodel: claude-haiku-4-5\n---\nSay it.')
   const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'http://127.0.0.1:9', CLAUDE_CODE_MAX_RETRIES: '0' }
   const args = ['-p', '/c', '--output-format', 'stream-json', '--verbose']
@@ -120,7 +120,7 @@ test('R-CMD-5: a command may be for a model, and the command line goes first', a
   expect(await modelOf('--trust', '--model', 'claude-opus-4-5')).toBe('claude-opus-4-5')
   const own = await modelOf()
   expect(own).not.toBe('claude-haiku-4-5')
-  // A host has it for the run that begins with the command.
+  // A host uses it for the run that starts with the command.
   const say = (content: string): string => JSON.stringify({ type: 'user', message: { role: 'user', content } })
   const host = ['--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose', '--trust', '-p']
   const { stdout } = await run(host, { cwd, env, stdin: `${say('/c')}\n` })
@@ -128,7 +128,7 @@ test('R-CMD-5: a command may be for a model, and the command line goes first', a
   expect(inits.map(({ model }) => model)).toEqual(['claude-haiku-4-5'])
 })
 
-test('R-SKILL-1: a skill is listed, and its text comes when it is used', async () => {
+test('R-SKILL-1: lists a skill, and sends its text when it is used', async () => {
   put('.claude/skills/deploy/SKILL.md', '---\ndescription: How to deploy.\n---\nRun the pipeline $ARGUMENTS.')
   const use = { content: [call('Skill', { skill: 'deploy', args: 'twice' })] }
   const { init, stdout } = await lines('go', [use, says('Done.')])
@@ -142,14 +142,14 @@ test('R-SKILL-1: a skill is listed, and its text comes when it is used', async (
   expect((await lines('go', [says('Done.')], ['--tools', 'Read'])).init['tools']).toEqual(['Read'])
 })
 
-test('R-MENTION-1: a file that is named is brought in, and one that is not there is told', async () => {
+test('R-MENTION-1: includes a mentioned file, and reports a missing one', async () => {
   put('src/a.ts', 'let a = 1')
   const { all, stderr } = await lines('Explain @src/a.ts and @gone.ts', [ifSaid('let a = 1')])
   expect(all.at(-1)).toMatchObject({ subtype: 'success' })
   expect(stderr).toContain('@gone.ts: no such file or folder. Sent as written.')
 })
 
-test('R-INIT-1: halting init writes an AGENTS.md, and never over one that is there', async () => {
+test('R-INIT-1: writes an AGENTS.md, and never overwrites one', async () => {
   put('package.json', '{ "scripts": { "test": "vitest" } }')
   const first = await run(['init'], { cwd })
   expect([first.status, first.stderr]).toEqual([0, ''])

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
   call,
-  fileSays,
+  waitForFileText,
   here,
   installProgram,
   isAlive,
@@ -12,14 +12,14 @@ import {
   runWithStdout,
   script,
   start,
-  survivorsOf,
+  stillAlive,
 } from './support/program.ts'
 
 installProgram()
 
 let runs = 0
 
-/** A run in the middle of a command that sleeps, with the ids of the shell and of what it started. */
+/** A run during a command that sleeps, with the process IDs of the shell and its child. */
 async function sleeping(trap = '', format = 'stream-json') {
   const file = join(here(), `pids-${++runs}`)
   const command = `${trap}sleep 300 & sleep 301 & echo $$ $! $(jobs -p) > ${file}; wait; wait; wait; sleep 302`
@@ -35,12 +35,12 @@ async function sleeping(trap = '', format = 'stream-json') {
     '--script',
     replies,
   ])
-  const processIds = (await fileSays(file)).split(' ').map(Number)
+  const processIds = (await waitForFileText(file)).split(' ').map(Number)
   expect(processIds.map(isAlive)).toEqual([true, true, true, true])
-  return { running, processIds, survivors: () => survivorsOf(processIds) }
+  return { running, processIds, survivors: () => stillAlive(processIds) }
 }
 
-test('Ctrl-C stops the run, which ends properly with its one result, and no child survives', async () => {
+test('stops the run at Ctrl-C with its one result, and leaves no child running', async () => {
   const { running, survivors } = await sleeping()
   running.child.kill('SIGINT')
   const { status, stdout } = await running.ended
@@ -56,7 +56,7 @@ test('Ctrl-C stops the run, which ends properly with its one result, and no chil
   expect({ status, survivors: await survivors() }).toEqual({ status: 130, survivors: [] })
 })
 
-test('the call that Ctrl-C cut has a result', async () => {
+test('gives the call that Ctrl-C cut a result', async () => {
   const { running } = await sleeping()
   running.child.kill('SIGINT')
   const users = linesOf((await running.ended).stdout).filter(({ type }) => type === 'user')
@@ -65,7 +65,7 @@ test('the call that Ctrl-C cut has a result', async () => {
   })
 })
 
-test('Ctrl-C in text mode leaves one line that says why, and one with the command that goes on', async () => {
+test('prints one line that says why in text mode after Ctrl-C, and one with the resume command', async () => {
   const { running, survivors } = await sleeping('', 'text')
   running.child.kill('SIGINT')
   const { status, stdout, stderr } = await running.ended
@@ -75,16 +75,16 @@ test('Ctrl-C in text mode leaves one line that says why, and one with the comman
   )
 })
 
-test('a second Ctrl-C leaves at once, and kills what does not want to end', async () => {
+test('exits at once at a second Ctrl-C, and kills what does not stop', async () => {
   const { running, survivors } = await sleeping("trap '' TERM INT; ")
   running.child.kill('SIGINT')
-  await running.says('"type":"result"').catch(() => undefined)
+  await running.waitForOutput('"type":"result"').catch(() => undefined)
   running.child.kill('SIGINT')
   const { status } = await running.ended
   expect({ status, survivors: await survivors() }).toEqual({ status: 130, survivors: [] })
 })
 
-test('two SIGINT in one moment are one Ctrl-C: npm passes on what the terminal has sent already', async () => {
+test('treats two immediate SIGINTs as one Ctrl-C, since npm forwards what the terminal has sent already', async () => {
   const { running, survivors } = await sleeping("trap '' TERM INT; ")
   running.child.kill('SIGINT')
   running.child.kill('SIGINT')
@@ -93,7 +93,7 @@ test('two SIGINT in one moment are one Ctrl-C: npm passes on what the terminal h
   expect({ status, survivors: await survivors() }).toEqual({ status: 130, survivors: [] })
 })
 
-test('SIGTERM ends the run properly: an aborted terminal, one result, 143', async () => {
+test('ends the run cleanly at SIGTERM: an aborted ending, one result, 143', async () => {
   const { running, survivors } = await sleeping()
   running.child.kill('SIGTERM')
   const { status, stdout } = await running.ended
@@ -102,7 +102,7 @@ test('SIGTERM ends the run properly: an aborted terminal, one result, 143', asyn
   expect({ status, survivors: await survivors() }).toEqual({ status: 143, survivors: [] })
 })
 
-test('Ctrl-C while the model replies keeps what there is and ends as aborted_streaming', async () => {
+test('keeps the partial reply at Ctrl-C and ends as aborted_streaming', async () => {
   const replies = script([{ content: ['One.', 'Two.'], fault: { kind: 'hang', at: 'within', block: 1 } }])
   const args = [
     '-p',
@@ -115,7 +115,7 @@ test('Ctrl-C while the model replies keeps what there is and ends as aborted_str
     replies,
   ]
   const running = start(args)
-  await running.says('"index":1')
+  await running.waitForOutput('"index":1')
   running.child.kill('SIGINT')
   const { status, stdout } = await running.ended
   expect({ status, last: linesOf(stdout).at(-1) }).toMatchObject({
@@ -124,7 +124,7 @@ test('Ctrl-C while the model replies keeps what there is and ends as aborted_str
   })
 })
 
-test('a reader that has gone is noticed with the next line: the run is abandoned, quietly', async () => {
+test('notices with the next line that its reader has exited, and abandons the run quietly', async () => {
   const [gate, file] = [join(here(), 'gate'), join(here(), 'pid-behind-the-gate')]
   const wait = `while [ ! -e ${gate} ]; do sleep 0.02; done`
   const replies = script([
@@ -143,16 +143,16 @@ test('a reader that has gone is noticed with the next line: the run is abandoned
     '--script',
     replies,
   ])
-  await running.says('while [')
+  await running.waitForOutput('while [')
   const ended = new Promise((resolve) => void running.child.once('exit', resolve))
   running.child.stdout?.destroy()
   writeFileSync(gate, '')
   expect({ code: await ended, stderr: running.stderr() }).toEqual({ code: 141, stderr: '' })
-  // The abort may have come before the second command, or after it was started.
-  expect(existsSync(file) ? await survivorsOf([Number(await fileSays(file))]) : []).toEqual([])
+  // The abort may arrive before the second command, or after its start.
+  expect(existsSync(file) ? await stillAlive([Number(await waitForFileText(file))]) : []).toEqual([])
 })
 
-test.runIf(existsSync('/dev/full'))('an answer that cannot be written is no success', () => {
+test.runIf(existsSync('/dev/full'))('fails if the answer cannot be written', () => {
   const replies = script([{ content: 'Lost.' }])
   const file = openSync('/dev/full', 'w')
   const { status, stderr } = runWithStdout(['-p', 'hi', '--script', replies], file)
@@ -163,7 +163,7 @@ test.runIf(existsSync('/dev/full'))('an answer that cannot be written is no succ
   })
 })
 
-test('a long answer arrives whole, also in a slow pipe', async () => {
+test('writes a long answer completely, even to a slow pipe', async () => {
   const running = start([
     '-p',
     'hi',
@@ -176,19 +176,22 @@ test('a long answer arrives whole, also in a slow pipe', async () => {
   expect({ status, length: stdout.length }).toEqual({ status: 0, length: 1_000_001 })
 })
 
-test('what a finished command left in the background does not outlive the program', async () => {
+test('stops background processes of a finished command on exit', async () => {
   const file = join(here(), 'left-behind')
   const replies = script([
     { content: [call('Bash', { command: `sleep 300 & echo $! > ${file}` })] },
     { content: 'Done.' },
   ])
   const { status } = await run(['-p', 'hi', '--allowedTools', 'Bash', '--script', replies])
-  expect({ status, survivors: await survivorsOf([Number(await fileSays(file))]) }).toEqual({ status: 0, survivors: [] })
+  expect({ status, survivors: await stillAlive([Number(await waitForFileText(file))]) }).toEqual({
+    status: 0,
+    survivors: [],
+  })
 })
 
-test('Ctrl-C in the middle of the demo removes its folder', async () => {
+test("removes the demo's folder at Ctrl-C", async () => {
   const running = start(['demo'])
-  await running.says('I will read')
+  await running.waitForOutput('I will read')
   running.child.kill('SIGINT')
   await running.ended
   expect(readdirSync(here()).filter((name) => name.startsWith('halting-demo-'))).toEqual([])

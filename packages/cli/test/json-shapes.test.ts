@@ -1,9 +1,9 @@
-// What programs read of sessions with --json: its fields, frozen here, and told in the guides.
+// The --json output about sessions: its fields are frozen here, and documented in the guides.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createFakeClock } from '@halting/core/testing'
 import { beforeAll, expect, test } from 'vitest'
-import { asks, keep, says } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply } from './support/store-session.ts'
 import { installProgram, runHere } from './support/program.ts'
 
 installProgram()
@@ -20,12 +20,12 @@ beforeAll(async () => {
     now: () => fake.now() + 5 * ++calls,
     after: (ms: number, callback: () => void) => fake.after(ms, callback),
   }
-  await keep(id, [asks(['Edit', { file_path: 'a' }]), says('done')], { maxBudgetUsd: 50, clock })
+  await storeSession(id, [toolReply(['Edit', { file_path: 'a' }]), textReply('done')], { maxBudgetUsd: 50, clock })
 })
 
 type Json = { readonly [field: string]: Json } | readonly Json[] | string | number | boolean | null
 
-/** Names of fields at every depth, `runs[].totals.turns`; the first of a list stands for all. */
+/** Names of fields at every depth, `runs[].totals.turns`; the first element of a list represents all. */
 function fieldsOf(value: Json, path = ''): readonly string[] {
   if (Array.isArray(value))
     return value.length === 0 ? [] : fieldsOf((value as readonly Json[])[0] ?? null, `${path}[]`)
@@ -36,14 +36,14 @@ function fieldsOf(value: Json, path = ''): readonly string[] {
   })
 }
 
-async function told(...args: readonly string[]): Promise<readonly string[]> {
+async function printedFields(...args: readonly string[]): Promise<readonly string[]> {
   const { status, stdout } = await runHere([...args, '--json'])
   expect(status).toBe(0)
   return fieldsOf(JSON.parse(stdout.split('\n')[0] ?? '') as Json)
 }
 
-/** The last part of each name stands in the guide, as code. */
-function isTold(fields: readonly string[], text: string): readonly string[] {
+/** The last part of each name is in the guide, as code. */
+function missingIn(fields: readonly string[], text: string): readonly string[] {
   const names = new Set(fields.map((field) => field.replaceAll('[]', '').split('.').at(-1) ?? ''))
   return [...names].filter((name) => !text.includes(`\`${name}\``))
 }
@@ -67,18 +67,18 @@ test('sessions', async () => {
     'total_cost_usd',
     'ended',
   ]
-  const fields = await told('sessions')
+  const fields = await printedFields('sessions')
   expect(fields).toEqual(['sessions', ...own.map((name) => `sessions[].${name}`)])
-  expect((await told('sessions', 'show', id)).filter((field) => !field.startsWith('messages[]'))).toEqual([
+  expect((await printedFields('sessions', 'show', id)).filter((field) => !field.startsWith('messages[]'))).toEqual([
     ...own,
     'messages',
   ])
-  expect(await told('sessions', 'search', 'done')).toEqual([...fields, 'sessions[].line'])
-  expect(isTold([...fields, 'messages', 'line', 'problem', 'held_by'], guide('sessions'))).toEqual([])
+  expect(await printedFields('sessions', 'search', 'done')).toEqual([...fields, 'sessions[].line'])
+  expect(missingIn([...fields, 'messages', 'line', 'problem', 'held_by'], guide('sessions'))).toEqual([])
 })
 
 test('why', async () => {
-  const fields = await told('why', id)
+  const fields = await printedFields('why', id)
   expect(fields).toEqual([
     'sessionId',
     'cwd',
@@ -127,13 +127,13 @@ test('why', async () => {
   ])
   const ofRuns = ['executionCount', 'continues', 'isCopy', 'heldBy', 'command']
   const more = [...ofRuns, 'stages', 'most', 'ended', 'program', 'skipped', 'recordedUsd']
-  expect(isTold([...fields, ...more], guide('why'))).toEqual([])
+  expect(missingIn([...fields, ...more], guide('why'))).toEqual([])
 })
 
 test('replay and what-if', async () => {
-  const steps = await told('replay', id)
+  const steps = await printedFields('replay', id)
   expect(steps).toEqual(['atMs', 'what', 'text'])
-  const fields = await told('what-if', id, '--max-turns', '1', '--suggest')
+  const fields = await printedFields('what-if', id, '--max-turns', '1', '--suggest')
   expect(fields).toEqual([
     ...below('limits', ['maxTurns']),
     'answers',
@@ -152,11 +152,11 @@ test('replay and what-if', async () => {
     'skipped',
     'notes',
   ])
-  expect(isTold([...steps, ...fields, 'stops'], guide('why'))).toEqual([])
+  expect(missingIn([...steps, ...fields, 'stops'], guide('why'))).toEqual([])
 })
 
 test('what-if with a share of solved runs that may be lost', async () => {
-  const fields = await told('what-if', id, '--suggest', '--may-lose', '50%')
+  const fields = await printedFields('what-if', id, '--suggest', '--may-lose', '50%')
   const refused = (figure: string): readonly string[] =>
     below(`calibration.groups[].limits.${figure}`, ['kind', 'why', 'solved', 'needed'])
   expect(fields).toEqual([
@@ -177,11 +177,11 @@ test('what-if with a share of solved runs that may be lost', async () => {
     'notes',
   ])
   const more = ['limit', 'quantile', 'rank', 'lost', 'of', 'share', 'interval', 'toExpect', 'stops', 'saved', 'amount']
-  expect(isTold([...fields, ...more, 'path', 'name', 'value', 'before', 'notWritten'], guide('why'))).toEqual([])
+  expect(missingIn([...fields, ...more, 'path', 'name', 'value', 'before', 'notWritten'], guide('why'))).toEqual([])
 })
 
 test('report', async () => {
-  const fields = await told('report')
+  const fields = await printedFields('report')
   const spentIn = ['runs', 'turns', 'requests', 'tokens', 'unknownTokens', 'costUsd', 'unknownUsd', 'activeMs']
   expect(fields.filter((field) => !/[.[]/.test(field))).toEqual([
     'of',
@@ -223,7 +223,7 @@ test('report', async () => {
     ['name', 'sessions', ...spentIn].map((name) => `byDay[].${name}`),
   )
   expect(
-    isTold(
+    missingIn(
       fields.filter((field) => !/[.[]/.test(field)),
       guide('report'),
     ),

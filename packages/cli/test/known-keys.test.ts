@@ -1,4 +1,4 @@
-// Holds R-SECRET-6 of docs/spec: keys that the program itself uses are in no session, no output and no export.
+// Holds R-SECRET-6 of docs/spec: keys that the program uses are in no session, no output and no export.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -9,7 +9,7 @@ installProgram()
 const folder = (): string => join(here(), '.halting')
 beforeEach(() => rmSync(folder(), { recursive: true, force: true }))
 
-/** But what files held before they were changed, which `halting undo` brings back (spec R-SECRET-4). */
+/** Except for the previous contents of changed files, which `halting undo` restores (spec R-SECRET-4). */
 const files = () => filesBelow(folder()).filter(([path]) => !path.includes('/files/contents/'))
 
 const body = 'Zq7Xw3Vt9Ls2Kd5Mf8Hj4Ng6Pb1Rc0Y'
@@ -20,7 +20,7 @@ describe('keys that the program uses', () => {
   const leaks = (text: string): boolean =>
     [...forms, body, Buffer.from(key).toString('base64').slice(4, -4)].some((form) => text.includes(form))
 
-  test('are taken out of what tools show and people say, without being asked: of files, output and exports', async () => {
+  test('are redacted in tool output and user text by default: of files, output and exports', async () => {
     writeFileSync(join(here(), 'env.txt'), forms.join('\n'))
     writeFileSync(join(here(), 'old.txt'), `KEY=${key}`)
     const replies = [
@@ -47,13 +47,13 @@ describe('keys that the program uses', () => {
     expect(written.length).toBeGreaterThan(0)
     for (const text of [stdout, page, ...exports.map((one) => one.stdout), ...written.map(([, content]) => content)])
       expect(leaks(text) ? text : '').toBe('')
-    // The file that the model saw with a mark in it has its key still.
+    // The file that the model saw redacted still contains its key.
     expect(readFileSync(join(here(), 'old.txt'), 'utf8')).toBe(`KEY=${key}`)
     const again = await run(['-p', 'go on', '--resume', id, '--script', script([{ content: 'Done.' }])], { env })
     expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining('Done.') })
   })
 
-  test('of an older session are taken out of its exports', async () => {
+  test('are redacted in exports of an older session', async () => {
     const replies = [{ content: [call('Read', { file_path: 'env.txt' })] }, { content: 'Done.' }]
     writeFileSync(join(here(), 'env.txt'), forms.join('\n'))
     const asked = ['-p', 'look', '--script', script(replies), '--output-format', 'json']
@@ -68,7 +68,7 @@ describe('keys that the program uses', () => {
     expect(leaks(readFileSync(join(here(), 'older.html'), 'utf8'))).toBe(false)
   })
 
-  test('are taken out of everything that shows an older session, before texts are cut', async () => {
+  test('are redacted in all views of an older session, before texts are cut', async () => {
     const replies = [
       { content: [{ ...call('Read', { file_path: 'none.txt' }), name: `Read-${key}` }] },
       { content: 'Done.' },

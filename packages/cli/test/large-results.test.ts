@@ -9,7 +9,7 @@ installProgram()
 
 const sessionId = '3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
 
-test('a large result is a file of the session, which the agent may search and read without asking', async () => {
+test('stores a large result as a file of the session, which the agent may search and read without asking', async () => {
   const config = mkdtempSync(join(tmpdir(), 'halting-config-'))
   onTestFinished(() => rmSync(config, { recursive: true, force: true }))
   const directory = join(config, 'projects', projectName(here()), sessionId, 'tool-results')
@@ -55,7 +55,7 @@ test('a large result is a file of the session, which the agent may search and re
   expect([found?.is_error, denied?.is_error]).toEqual([undefined, true])
 })
 
-test('of output beyond the bound of Bash all is a file that Read opens, and nothing else is left', async () => {
+test('stores all output beyond the limit of Bash in a file that Read opens, and leaves nothing else', async () => {
   const config = mkdtempSync(join(tmpdir(), 'halting-config-'))
   onTestFinished(() => rmSync(config, { recursive: true, force: true }))
   const session = join(config, 'projects', projectName(here()), sessionId)

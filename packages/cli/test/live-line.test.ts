@@ -9,7 +9,7 @@ import { createOutput } from '../src/io/output.ts'
 interface Terminal {
   readonly stdout: NodeJS.WriteStream
   readonly stderr: NodeJS.WriteStream
-  /** All that was written, erasing as `⌫` and a row up as `↑`. */
+  /** All output, with erasing as `⌫` and a line up as `↑`. */
   readonly written: () => string
 }
 
@@ -19,7 +19,7 @@ function terminal({ stdoutIsTerminal = true, stderrIsTerminal = true, columns = 
   let written = ''
   const size = { columns }
   const stream = (isTTY: boolean): NodeJS.WriteStream =>
-    // True: a stream of which the output uses nothing else.
+    // True: the output uses nothing else of a stream.
     ({
       isTTY,
       get columns() {
@@ -37,7 +37,7 @@ function terminal({ stdoutIsTerminal = true, stderrIsTerminal = true, columns = 
 }
 
 describe('the live line', () => {
-  test('goes before anything else is written, and comes back after it', () => {
+  test('disappears before other output, and returns after it', () => {
     const { stdout, stderr, written } = terminal()
     const output = createOutput(stdout, stderr)
     output.showLive('one')
@@ -49,7 +49,7 @@ describe('the live line', () => {
     expect(written()).toBe('one⌫two⌫answer\nthree⌫a warning\n')
   })
 
-  test('never stands behind a line that is not ended, and what goes to stderr begins a line', () => {
+  test('never follows an unfinished line, and stderr output begins a new line', () => {
     const { stdout, stderr, written } = terminal()
     const output = createOutput(stdout, stderr)
     output.out('half of the')
@@ -59,16 +59,16 @@ describe('the live line', () => {
     expect(written()).toBe('half of the\na warning\n')
   })
 
-  test('is erased whole, also where the terminal was made narrower', () => {
+  test('is erased completely, even after the terminal became narrower', () => {
     const { stdout, stderr, written, resize } = terminal({ columns: 40 })
     const output = createOutput(stdout, stderr)
     output.showLive('x'.repeat(39))
     resize(20)
-    output.err('told\n')
-    expect(written()).toBe(`${'x'.repeat(39)}⌫↑told\n`)
+    output.err('text\n')
+    expect(written()).toBe(`${'x'.repeat(39)}⌫↑text\n`)
   })
 
-  test('is nowhere but on a terminal', () => {
+  test('is shown only on a terminal', () => {
     const piped = terminal({ stderrIsTerminal: false })
     createOutput(piped.stdout, piped.stderr).showLive('live')
     expect(piped.written()).toBe('')
@@ -80,7 +80,7 @@ describe('the live line', () => {
     expect(filed.written()).toBe('liveinto the file⌫on')
   })
 
-  test('is redrawn ten times a second at most', () => {
+  test('is redrawn at most ten times a second', () => {
     vi.useFakeTimers()
     try {
       const { stdout, stderr, written } = terminal()
@@ -100,7 +100,7 @@ describe('the live line', () => {
   })
 })
 
-describe('what goes on', () => {
+describe('the progress text', () => {
   const error = { kind: 'rate_limit', message: 'Slow down', status: 429, retryable: true } as const
   const retry = {
     type: 'retry',
@@ -141,13 +141,13 @@ describe('what goes on', () => {
     return (columns) => activity.line(columns)
   }
 
-  test('is turn, tool, time, tokens and dollars', () => {
+  test('shows turn, tool, time, tokens and dollars', () => {
     const line = after([figures, bash('1', 'npm test')], 12_000)
     expect(line(79)).toBe('turn 3 · Bash npm test (12 s) · 0:12 · 34.6k tokens · $0.1234')
     expect(line(39)).toBe('Bash npm test (12 s) · 0:12 · $0.1234')
   })
 
-  test('has the dollars, the tokens and what is reserved from whoever tells them last, agents of agents too', () => {
+  test('shows the latest dollars, tokens and reservations, including nested agents', () => {
     const ofAgent = (event: RunEvent): RunEvent => ({ type: 'agent', callId: 'a', agentType: 'Agent', event })
     const later = {
       ...figures,
@@ -173,7 +173,7 @@ describe('what goes on', () => {
   const full = (contextTokens: number): RunEvent => ({ ...figures, contextTokens, contextWindow: 100_000 })
   const begins: RunEvent = { type: 'compact_start', trigger: 'auto', tokens: 81_300 }
 
-  test('is how full the window is, where it fits, and that the conversation is made shorter', () => {
+  test('shows how full the window is if it fits, and compaction', () => {
     const calm = after([full(81_300)], 0)
     expect(calm(79)).toBe('turn 3 · starting · 0:00 · ctx 81 % · 34.6k tokens · $0.1234')
     expect(calm(39)).toBe('turn 3 · starting · 0:00 · $0.1234')
@@ -194,13 +194,13 @@ describe('what goes on', () => {
     expect(after([full(400)], 0)(79)).not.toContain('ctx')
   })
 
-  test('is what is retried and when', () => {
+  test('shows what is retried and when', () => {
     expect(after([retry], 0)(79)).toBe('turn 3 · retry 2/10 in 8 s: 429 rate limit · 0:00')
     expect(after([retry], 5_500)(79)).toBe('turn 3 · retry 2/10 in 3 s: 429 rate limit · 0:05')
     expect(after([retry], 9_000)(79)).toBe('turn 3 · retry 2/10 now: 429 rate limit · 0:09')
   })
 
-  test('is what the model writes, the call whose input is long too', () => {
+  test('shows what the model writes, including a long input of a call', () => {
     const update = (given: ModelUpdate): RunEvent => ({
       type: 'model_update',
       request: 1,
@@ -217,7 +217,7 @@ describe('what goes on', () => {
     expect(after([asked, call], 9_000)(79)).toBe('turn 3 · writing a tool call (Write) (9 s) · 0:09')
   })
 
-  test('is the newest of several tools, those of a subagent too', () => {
+  test("shows the newest of several tools, including a subagent's", () => {
     const inner: RunEvent = { type: 'agent', callId: '1', agentType: 'x', event: bash('2', 'make') }
     const ended: RunEvent = {
       type: 'tool_end',
@@ -232,7 +232,7 @@ describe('what goes on', () => {
     expect(after([bash('1', 'npm test'), bash('2', 'make'), ended], 0)(79)).toBe('turn 3 · Bash npm test · 0:00')
   })
 
-  test.each([79, 39, 20, 12, 3, 1])('fits %i columns, whatever is in it', (columns) => {
+  test.each([79, 39, 20, 12, 3, 1])('fits %i columns with any content', (columns) => {
     for (const command of [
       '漢字'.repeat(40),
       'a\u0301'.repeat(80),
@@ -261,7 +261,7 @@ test.each([
   expect(columnsOf(text)).toBe(columns)
 })
 
-test('a text is cut between characters, and wrapped between words', () => {
+test('cuts a text between characters, and wraps it between words', () => {
   expect(fitted('漢字漢字', 6)).toBe('漢字…')
   expect(fitted('short', 5)).toBe('short')
   expect(wrapped('one two three\nfour', 8)).toBe('one two\nthree\nfour')

@@ -12,7 +12,7 @@ installProgram()
 const output = createOutput(process.stdout, process.stderr)
 const { place, mcp, own } = commandOfServers()
 
-test('a server is added as JSON, also with variables that are set later', async () => {
+test('adds a server as JSON, also with variables that are set later', async () => {
   const json = JSON.stringify({ type: 'http', url: '${BASE}/mcp', headers: { A: '${KEY}' } })
   expect((await mcp('add-json', 'web', json)).status).toBe(0)
   expect(own()).toMatchObject({ projects: { [place.project]: { mcpServers: { web: JSON.parse(json) as object } } } })
@@ -20,14 +20,14 @@ test('a server is added as JSON, also with variables that are set later', async 
   expect([again.status, again.stderr]).toEqual([2, expect.stringContaining('halting mcp remove --scope local web')])
 })
 
-test('-h behind the command of a server is its own, and not a question for help', async () => {
+test("passes -h after a server's command to that command", async () => {
   expect((await mcp('add', 'db', 'mcp-db', '-h', 'localhost', '--help')).status).toBe(0)
   const args = ['-h', 'localhost', '--help']
   expect(own()).toMatchObject({ projects: { [place.project]: { mcpServers: { db: { args } } } } })
   expect((await mcp('add', '--help')).stdout).toContain('halting mcp add [flags] NAME')
 })
 
-test('what of a server is left out is told', async () => {
+test('reports what is left out of a server', async () => {
   await mcp('add', 'odd', '--', process.execPath, server, 'odd')
   expect((await mcp('list')).stdout).toContain('connected, 3 tools (1 problem: see halting mcp get odd)')
   expect((await mcp('get', 'odd')).stdout).toContain('\n  its tool Odd is left out: it has no name\n')
@@ -35,7 +35,7 @@ test('what of a server is left out is told', async () => {
   expect(leftOut).toEqual(['its tool Odd is left out: it has no name'])
 })
 
-test("servers of a project are for all who have it, and no link of it leads to what is a person's own", async () => {
+test('writes project servers for everybody, and follows no link to user files', async () => {
   const [file, secret] = [join(place.project, '.mcp.json'), join(place.config, 'own.json')]
   writeFileSync(secret, '{"token":"k1"}')
   symlinkSync(secret, `${file}.part`)
@@ -67,7 +67,7 @@ test.each([
   [['get', 'a'], 'No MCP server named a. halting mcp list shows the servers.'],
   [['list', 'a'], 'use halting mcp get NAME.'],
   [['lits'], 'Use halting mcp list, get, add, add-json, remove, login or logout (see'],
-])('halting mcp %j is refused', async (args, problem) => {
+])('refuses halting mcp %j', async (args, problem) => {
   const { stdin } = process
   const program = {
     argv: [],

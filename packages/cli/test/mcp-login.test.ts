@@ -15,10 +15,10 @@ const placed = (env: Record<string, string> = {}) => ({
   env: { HALTING_CONFIG_DIR: place.config, ...env },
 })
 
-/** Signs in as a person does who copies the address. */
+/** Signs in like a user who copies the address. */
 async function login(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
   const running = start(['mcp', 'login', ...args], placed(env))
-  await running.says('/authorize?')
+  await running.waitForOutput('/authorize?')
   const [page = ''] = /http:\/\/\S+\/authorize\?\S+/.exec(running.stderr()) ?? []
   await browse(new URL(page))
   return running.ended
@@ -29,7 +29,7 @@ const signInFiles = (): readonly string[] => {
   return existsSync(folder) ? readdirSync(folder) : []
 }
 
-test('a run names the server and the command, login signs in, and logout forgets it', async () => {
+test('names the server and the command in a run, signs in with login, and forgets it with logout', async () => {
   const pair = await oauthPair({ tokenSeconds: 3_600 })
   expect((await mcp('add', 'locked', pair.url)).status).toBe(0)
   const args = ['--verbose', '--output-format', 'stream-json', '--allowedTools', 'mcp__locked']
@@ -43,11 +43,11 @@ test('a run names the server and the command, login signs in, and logout forgets
   expect(before.stderr).toContain('run `halting mcp login locked`')
   const { status, stdout, stderr } = await login(['locked', '--no-browser'])
   expect([status, stdout]).toEqual([0, `Signed in to locked (${pair.url}). Sign out with halting mcp logout locked.\n`])
-  const told = await run([...args, '--script', script(look), '-p', 'who?'], placed())
-  expect(told.stdout).toContain('"mcp_servers":[{"name":"locked","status":"connected"}]')
-  expect(told.stdout).toContain('somebody who is known')
-  // Nothing that was said or kept anywhere else has a token in it.
-  const said = [stdout, stderr, told.stdout, told.stderr, (await mcp('get', 'locked')).stdout].join('\n')
+  const ran = await run([...args, '--script', script(look), '-p', 'who?'], placed())
+  expect(ran.stdout).toContain('"mcp_servers":[{"name":"locked","status":"connected"}]')
+  expect(ran.stdout).toContain('somebody who is known')
+  // No other output or file contains a token.
+  const said = [stdout, stderr, ran.stdout, ran.stderr, (await mcp('get', 'locked')).stdout].join('\n')
   expect(said).not.toMatch(/access-[0-9a-f]|refresh-[0-9a-f]/)
   const elsewhere = readdirSync(place.config, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.parentPath.endsWith('mcp-sign-ins'))
@@ -62,7 +62,7 @@ test('a run names the server and the command, login signs in, and logout forgets
   expect((await mcp('get', 'locked')).stdout).toContain('needs-auth')
 })
 
-test('a program that was registered beforehand signs in with its id and its secret, which is told nowhere', async () => {
+test('signs in a registered program with its ID and its secret, which is never printed', async () => {
   const pair = await oauthPair({ known: { id: 'known', secret: 'very-secret' } })
   expect((await mcp('add', '--client-id', 'known', 'locked', pair.url)).status).toBe(0)
   const without = await login(['locked', '--no-browser'])
@@ -77,14 +77,14 @@ test('a program that was registered beforehand signs in with its id and its secr
   expect([lost.status, lost.stderr]).toEqual([2, expect.stringContaining('needs --client-id')])
 })
 
-test('login opens the browser of the person, with the address and nothing else', async () => {
+test("opens the user's browser with only the address", async () => {
   const pair = await oauthPair()
   await mcp('add', 'locked', pair.url)
   const [browser, note] = [join(place.config, 'browser'), join(place.config, 'opened')]
   writeFileSync(browser, `#!/bin/sh\nprintf '%s\\n' "$@" > '${note}.part'; mv '${note}.part' '${note}'\n`)
   chmodSync(browser, 0o700)
   const running = start(['mcp', 'login', 'locked'], placed({ BROWSER: browser }))
-  await running.says('/authorize?')
+  await running.waitForOutput('/authorize?')
   while (!existsSync(note)) await new Promise((resolve) => setTimeout(resolve, 20))
   const opened = readFileSync(note, 'utf8').split('\n').slice(0, -1)
   expect(opened).toHaveLength(1)
@@ -93,7 +93,7 @@ test('login opens the browser of the person, with the address and nothing else',
   expect((await running.ended).status).toBe(0)
 })
 
-test('a login that is refused says so, and one that is interrupted ends', async () => {
+test('reports a refused login, and stops an interrupted one', async () => {
   const pair = await oauthPair({ page: 'refuses' })
   await mcp('add', 'locked', pair.url)
   const refused = await login(['locked', '--no-browser'])
@@ -102,13 +102,13 @@ test('a login that is refused says so, and one that is interrupted ends', async 
     expect.stringContaining('the login to locked failed: it was refused (access_denied).'),
   ])
   const running = start(['mcp', 'login', 'locked', '--no-browser'], placed())
-  await running.says('/authorize?')
+  await running.waitForOutput('/authorize?')
   running.child.kill('SIGINT')
   expect((await running.ended).status).toBe(1)
   expect(signInFiles()).toEqual([])
 })
 
-test('there is nothing to sign in to at a program, or at what is no server here', async () => {
+test('refuses to sign in to a program or an unknown server', async () => {
   await mcp('add', 'own', 'a-program')
   const own = await mcp('login', 'own')
   expect([own.status, own.stderr]).toEqual([2, expect.stringContaining('login needs a server with a URL')])

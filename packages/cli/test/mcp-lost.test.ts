@@ -6,7 +6,7 @@ import { call, installProgram } from './support/program.ts'
 import { given, one, projectWithServers } from './support/servers.ts'
 
 installProgram()
-const { told } = projectWithServers()
+const { runInProject } = projectWithServers()
 
 const servers: Server[] = []
 afterEach(() => {
@@ -16,8 +16,8 @@ afterEach(() => {
   }
 })
 
-test('calls a server that dies in every call again, and ends with a result', async () => {
-  const { status, stderr, lines, results } = await told(
+test('repeats calls to a server that dies in every call, and ends with a result', async () => {
+  const { status, stderr, lines, results } = await runInProject(
     ['-p', 'hi', '--mcp-config', given({ s: one('crash') }), '--allowedTools', 'mcp__s'],
     [{ content: [call('mcp__s__do', {})] }, { content: [call('mcp__s__do', {})] }, { content: 'Done.' }],
   )
@@ -29,9 +29,9 @@ test('calls a server that dies in every call again, and ends with a result', asy
   ])
 })
 
-test('calls a server that forgot its session over HTTP again, and ends with a result', async () => {
+test('repeats calls to a server that lost its HTTP session, and ends with a result', async () => {
   const url = await forgetfulServer()
-  const { status, stderr, lines, results } = await told(
+  const { status, stderr, lines, results } = await runInProject(
     ['-p', 'hi', '--mcp-config', given({ s: { type: 'http', url } }), '--allowedTools', 'mcp__s'],
     [{ content: [call('mcp__s__do', {})] }, { content: [call('mcp__s__do', {})] }, { content: 'Done.' }],
   )
@@ -43,7 +43,7 @@ test('calls a server that forgot its session over HTTP again, and ends with a re
   ])
 })
 
-/** A server that has forgotten its first session when that calls a tool. */
+/** A server that forgets its first session when it calls a tool. */
 async function forgetfulServer(): Promise<string> {
   let sessions = 0
   const server = createServer((request, response) => {
@@ -60,7 +60,7 @@ async function forgetfulServer(): Promise<string> {
   })
   servers.push(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // It listens on a port: its address is no path.
+  // True: it listens on a port, so its address is not a path.
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
 }
 

@@ -6,20 +6,20 @@ import { call, installProgram } from './support/program.ts'
 import { askingServer, given, one, projectWithServers } from './support/servers.ts'
 
 installProgram()
-const { folder, told } = projectWithServers()
+const { folder, runInProject } = projectWithServers()
 
-test('a denied server is not shown to the model', async () => {
-  const { init } = await told(
+test('hides a denied server from the model', async () => {
+  const { init } = await runInProject(
     ['-p', 'hi', '--mcp-config', given({ s: one('good') }), '--disallowedTools', 'mcp__s'],
     [{ content: 'Done.' }],
   )
   expect((init['tools'] as readonly string[]).filter((name) => name.startsWith('mcp__'))).toEqual([])
 })
 
-test('servers that are no good are named, and the run goes on without them', async () => {
+test('names invalid servers, and runs without them', async () => {
   const note = join(folder(), 'note')
   const begun = performance.now()
-  const { status, init, stderr } = await told(
+  const { status, init, stderr } = await runInProject(
     ['-p', 'hi', '--mcp-config', given({ dead: one('dead'), silent: one('silent', note), good: one('odd'), odd: {} })],
     [{ content: 'Done.' }],
     { HALTING_MCP_WAIT_MS: '8000' },
@@ -42,9 +42,9 @@ test('servers that are no good are named, and the run goes on without them', asy
   expect(() => process.kill(pid, 0)).toThrow('ESRCH')
 })
 
-test('the tools of a server that is slow come while the run goes on', async () => {
+test('adds the tools of a slow server during the run', async () => {
   const [note, asked] = [join(folder(), 'note'), join(folder(), 'asked')]
-  const { status, init, results } = await told(
+  const { status, init, results } = await runInProject(
     [
       '-p',
       'hi',
@@ -69,8 +69,8 @@ test('the tools of a server that is slow come while the run goes on', async () =
   expect(results[1]).toMatchObject({ content: `say said late in ${folder()}` })
 })
 
-test('many tools are found by a search', async () => {
-  const { init, results } = await told(
+test('finds many tools by a search', async () => {
+  const { init, results } = await runInProject(
     ['-p', 'hi', '--context-window', '8000', '--mcp-config', given({ s: one('lying') }), '--allowedTools', 'mcp__s'],
     [
       { content: [call('ToolSearch', { query: 'select:mcp__s__twice' })] },
@@ -86,28 +86,28 @@ test('many tools are found by a search', async () => {
   ])
 })
 
-test('a prompt of a server is asked for by its name', async () => {
+test("sends a server's prompt by its name", async () => {
   const args = ['--mcp-config', given({ s: one('good') })]
-  const { lines, status } = await told(['-p', '/mcp__s__greet Ada', ...args], [{ content: 'Hello, Ada.' }])
+  const { lines, status } = await runInProject(['-p', '/mcp__s__greet Ada', ...args], [{ content: 'Hello, Ada.' }])
   expect([status, lines.at(-1)?.['result']]).toEqual([0, 'Hello, Ada.'])
-  const wrong = await told(['-p', '/mcp__s__greet', ...args], [{ content: 'Hello.' }])
+  const wrong = await runInProject(['-p', '/mcp__s__greet', ...args], [{ content: 'Hello.' }])
   expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining('/mcp__s__greet needs who [rest].')])
 })
 
-describe('the servers of a project', () => {
+describe('project servers', () => {
   const statuses = async (...args: readonly string[]): Promise<unknown> =>
-    (await told(['-p', 'hi', ...args], [{ content: 'Done.' }])).init['mcp_servers']
+    (await runInProject(['-p', 'hi', ...args], [{ content: 'Done.' }])).init['mcp_servers']
   const connected = (...names: readonly string[]) => names.map((name) => ({ name, status: 'connected' }))
 
-  test('count where its folder is trusted, do not enable themselves, and learn no keys', async () => {
+  test('apply in a trusted folder, do not enable themselves, and receive no keys', async () => {
     mkdirSync(join(folder(), '.claude'))
     writeFileSync(join(folder(), '.claude/settings.json'), JSON.stringify({ enableAllProjectMcpServers: true }))
     const servers = { a: one('good'), b: { url: 'http://127.0.0.1:9/${ANTHROPIC_API_KEY}' } }
     writeFileSync(join(folder(), '.mcp.json'), given(servers))
-    const { init, stderr } = await told(['-p', 'hi'], [{ content: 'Done.' }])
+    const { init, stderr } = await runInProject(['-p', 'hi'], [{ content: 'Done.' }])
     expect(init['mcp_servers']).toEqual([])
     expect(stderr).toContain('(not reviewed yet): mcpServers (2).')
-    const trusting = await told(['-p', 'hi', '--trust'], [{ content: 'Done.' }], { ANTHROPIC_API_KEY: 'sk-1' })
+    const trusting = await runInProject(['-p', 'hi', '--trust'], [{ content: 'Done.' }], { ANTHROPIC_API_KEY: 'sk-1' })
     expect(trusting.init['mcp_servers']).toEqual([...connected('a'), { name: 'b', status: 'failed' }])
     expect(trusting.stderr).toContain('the variable ANTHROPIC_API_KEY is not set')
     expect(await statuses('--trust', '--strict-mcp-config', '--mcp-config', given({ only: one('good') }))).toEqual(
@@ -116,15 +116,15 @@ describe('the servers of a project', () => {
   })
 })
 
-test('servers of a project that cannot be read stop nothing', async () => {
+test('stop nothing if they cannot be read', async () => {
   writeFileSync(join(folder(), '.mcp.json'), '{"mcpServers": {')
-  const { status, stderr } = await told(['-p', 'hi'], [{ content: 'Done.' }])
+  const { status, stderr } = await runInProject(['-p', 'hi'], [{ content: 'Done.' }])
   expect([status, stderr]).toEqual([0, expect.stringContaining('The MCP servers in ')])
 })
 
-test('where nobody can answer, a question of a server is declined, on stderr and in the transcript', async () => {
+test("decline a server's question if nobody can answer, on stderr and in the transcript", async () => {
   const asks = { command: process.execPath, args: [askingServer] }
-  const { status, stderr, results } = await told(
+  const { status, stderr, results } = await runInProject(
     ['-p', 'hi', '--mcp-config', given({ asks }), '--allowedTools', 'mcp__asks'],
     [
       { content: [call('mcp__asks__form', {}), call('mcp__asks__page', {})] },

@@ -9,7 +9,7 @@ installProgram()
 
 const { place, mcp, own } = commandOfServers()
 
-test('servers are added to each scope, shown without their keys, and taken away', async () => {
+test('adds servers to each scope, shows them without keys, and removes them', async () => {
   const added = await mcp('add', '-e', 'KEY=sk-secret', 'mine', '--', process.execPath, server, 'good', '-e')
   expect([added.status, added.stdout]).toEqual([0, `Added mine to ${join(place.config, 'mcp.json')}\n`])
   await mcp(

@@ -6,10 +6,10 @@ import { call, installProgram } from './support/program.ts'
 import { given, one, projectWithServers } from './support/servers.ts'
 
 installProgram()
-const { folder, told } = projectWithServers()
+const { folder, runInProject } = projectWithServers()
 
-test('a tool of a server is called where a rule allows it, and denied where none does', async () => {
-  const { status, init, results } = await told(
+test("calls a server's tool if a rule allows it, and denies it otherwise", async () => {
+  const { status, init, results } = await runInProject(
     ['-p', 'hi', '--mcp-config', given({ s: one('good') }), '--allowedTools', 'mcp__s__say'],
     [
       { content: [call('mcp__s__say', { text: 'hello' })] },
@@ -35,7 +35,7 @@ test.each([
   ['{"mcpServers": {"a": 1}}', 'has a server that is not an object: a'],
   ['{"mcpServers"', 'is not valid JSON'],
   ['gone.json', 'cannot be read'],
-])('--mcp-config %s is refused', async (text, problem) => {
+])('refuses --mcp-config %s', async (text, problem) => {
   await expect(
     serverEntries({ mcpConfig: [text] }, {}, { env: {}, cwd: folder(), nameOf: flagOf }, {}),
   ).rejects.toThrow(problem)

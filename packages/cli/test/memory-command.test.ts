@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-MEM-2, R-MEM-7, R-DREAM-5: what halting memory tells and changes, and what a session is shown.
+// Holds rules of docs/spec: R-MEM-2, R-MEM-7, R-DREAM-5: what halting memory prints and changes, and what a session receives.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { memoryPlace } from '@halting/agent'
@@ -17,7 +17,7 @@ interface Project {
   readonly halting: (args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Ended>
 }
 
-/** A folder, and a person with settings. */
+/** A folder, and a user with settings. */
 function project(settings: unknown = { autoMemoryEnabled: true }): Project {
   const home = mkdtempSync(join(here(), 'home-'))
   const cwd = join(home, 'work')
@@ -40,7 +40,7 @@ function withNotes(settings?: unknown): Project {
   return made
 }
 
-test('list, show and forget tell what is kept, and where it comes from', async () => {
+test('lists, shows and forgets notes with their sources', async () => {
   const { halting, folder } = withNotes({})
   const listed = await halting(['memory'])
   expect(listed).toEqual({
@@ -79,7 +79,7 @@ test.each([
   [['memory', 'forget', '00000001', 'ffffffff'], 'no topic or note "ffffffff"'],
   [['memory', 'dream', 'again'], 'or undo'],
   [['memory', '--all'], '--all belongs to halting sessions'],
-])('%j is refused with exit code 2, and nothing is forgotten', async (args, says) => {
+])('refuses %j with exit code 2, and forgets nothing', async (args, says) => {
   const { halting, folder } = withNotes()
   const { status, stderr, stdout } = await halting(args)
   expect([status, stdout]).toEqual([2, ''])
@@ -87,7 +87,7 @@ test.each([
   expect(readFileSync(join(folder, 'preferences.md'), 'utf8')).toContain('00000001')
 })
 
-test('without notes it says where they would be', async () => {
+test('says where notes would be if there are none', async () => {
   const { halting, folder } = project()
   expect(await halting(['memory'])).toEqual({
     status: 0,
@@ -96,7 +96,7 @@ test('without notes it says where they would be', async () => {
   })
 })
 
-test('what stands in a note steers no terminal', async () => {
+test('removes terminal controls from notes', async () => {
   const { halting, folder } = project()
   writeFileSync(
     join(folder, 'user.md'),
@@ -109,14 +109,14 @@ test('what stands in a note steers no terminal', async () => {
 
 const answer = (value: unknown): unknown => [{ type: 'text', text: JSON.stringify(value) }]
 
-test('dream asks the model once, tells what it did, and undo takes it back', async () => {
+test('asks the model once for a dream, reports what changed, and reverts it with undo', async () => {
   const { halting, folder } = withNotes()
   const before = readFileSync(join(folder, 'preferences.md'), 'utf8')
   const merge = [{ from: ['00000001', '00000002'], sentences: ['00000001.1'] }]
   const dreams = script([{ content: answer({ merge, drop: [] }) }])
-  const told = await halting(['memory', 'dream', '--script', dreams])
-  expect([told.status, told.stdout]).toEqual([0, '2 notes before, 1 now: 1 merged or shortened, 0 dropped.\n'])
-  expect(told.stderr).toContain('halting memory dream undo')
+  const dreamed = await halting(['memory', 'dream', '--script', dreams])
+  expect([dreamed.status, dreamed.stdout]).toEqual([0, '2 notes before, 1 now: 1 merged or shortened, 0 dropped.\n'])
+  expect(dreamed.stderr).toContain('halting memory dream undo')
   expect((await halting(['memory'])).stdout).toContain('I want short answers.')
   const undone = await halting(['memory', 'dream', 'undo'])
   expect([undone.status, undone.stdout.startsWith('Undone: the dream of ')]).toEqual([0, true])
@@ -125,7 +125,7 @@ test('dream asks the model once, tells what it did, and undo takes it back', asy
   expect([again.status, again.stderr]).toEqual([1, 'halting: there is no dream to undo.\n'])
 })
 
-test('a dream that answers nonsense leaves all as it is and fails', async () => {
+test('leaves everything unchanged and fails if a dream returns nonsense', async () => {
   const { halting, folder } = withNotes()
   const before = readFileSync(join(folder, 'preferences.md'), 'utf8')
   const dreams = script([{ content: answer('no') }, { content: answer({ merge: [], drop: ['everything'] }) }])
@@ -144,7 +144,7 @@ async function shown(made: Project, more: readonly string[] = [], env?: Readonly
   return { init: linesOf(stdout)[0], stderr }
 }
 
-test('a session is shown the notes where its person wants that, and there only', async () => {
+test('sends the notes to a session if its user wants that, and only there', async () => {
   const made = withNotes()
   const index = join(made.folder, 'MEMORY.md')
   expect((await shown(made)).init?.['instructions']).toEqual([index])
@@ -158,7 +158,7 @@ test('a session is shown the notes where its person wants that, and there only',
   expect(denied.stderr).toContain('MEMORY.md was not read: a permission rule denies it.')
 })
 
-test('a project switches it off, and neither on nor to another folder', async () => {
+test('lets a project turn memory off, but neither on nor to another folder', async () => {
   const theirs = { autoMemoryEnabled: true, autoDreamEnabled: true, autoMemoryDirectory: '/tmp/theirs' }
   const off = withNotes()
   mkdirSync(join(off.cwd, '.halting'))
@@ -176,7 +176,7 @@ test('a project switches it off, and neither on nor to another folder', async ()
   })
 })
 
-test('the model reads the files of the memory without asking, and writes none', async () => {
+test('lets the model read memory files without asking, but not write them', async () => {
   const made = withNotes()
   const path = join(made.folder, 'preferences.md')
   const calls = [
@@ -192,7 +192,7 @@ test('the model reads the files of the memory without asking, and writes none', 
   expect(readdirSync(made.folder).toSorted()).toEqual(['MEMORY.md', 'preferences.md'])
 })
 
-test('who deletes a session is told which notes came from it', async () => {
+test('lists the notes of a deleted session', async () => {
   const made = withNotes()
   const replies = script([{ content: answer('ok') }])
   const { stdout } = await made.halting([

@@ -1,4 +1,4 @@
-// Holds R-READS-2a of docs/spec: no description of a tool sends the model to a tool that the session does not offer.
+// Holds R-READS-2a of docs/spec: no tool description refers to a tool that the session does not offer.
 import { expect, test } from 'vitest'
 import { type OfferedTool, recordRequest } from './support/recorded-request.ts'
 import { installProgram } from './support/program.ts'
@@ -22,11 +22,11 @@ test.each([
   [['--tool-profile', 'codex']],
   [['--tool-profile', 'codex', '--disallowedTools', 'Glob']],
   [['--tool-profile', 'small']],
-])('with %j no description names a tool that is not offered', async (flags) => {
+])('names only offered tools in descriptions with %j', async (flags) => {
   const tools = await toolsWith(...flags)
   const offered = new Set(tools.map(({ name }) => name))
   const named = tools.flatMap(({ description, input_schema: schema }) =>
-    // At the beginning of a sentence it is a verb, such as `Read the file first.`
+    // At the start of a sentence it is a verb, such as `Read the file first.`
     [...`${description} ${JSON.stringify(schema)}`.matchAll(new RegExp(`(?<=[a-z,:] )(?:${names})\\b`, 'g'))].map(
       ([name]) => name,
     ),
@@ -34,7 +34,7 @@ test.each([
   expect(named.filter((name) => !offered.has(name))).toEqual([])
 })
 
-test('lists of tools name those that are there', async () => {
+test('names only existing tools in lists', async () => {
   const tools = await toolsWith('--disallowedTools', 'Edit,Grep,Wait')
   const bash = tools.find(({ name }) => name === 'Bash')
   expect(bash?.description).toContain(' For files, prefer Read, Write and Glob. ')

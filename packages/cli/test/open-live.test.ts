@@ -7,9 +7,9 @@ import type { SessionEvent } from '@halting/core/session'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { Flags } from '../src/flags/flags.ts'
 import type { Program } from '../src/program.ts'
-import type { Face } from '../src/flags/open-session.ts'
+import type { Frontend } from '../src/flags/open-session.ts'
 import type { LiveSession } from '../src/flags/open-session.ts'
-import { openLive } from '../src/flags/open-session.ts'
+import { openLiveSession } from '../src/flags/open-session.ts'
 import { server } from './support/servers.ts'
 import { createPromptSender } from '../src/terminal/app/prompt-sender.ts'
 import { openSessionOf } from '../src/terminal/app/open-session.ts'
@@ -19,7 +19,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map(({ session }) => session.close()))
 })
 
-/** A person's folder, a project in it, and a service that answers from a script. */
+/** A user's home, a project in it, and a service that answers from a script. */
 async function world(replies: readonly unknown[]): Promise<{
   readonly home: string
   readonly project: (name: string) => string
@@ -51,7 +51,7 @@ async function world(replies: readonly unknown[]): Promise<{
         ANTHROPIC_BASE_URL: server.url,
         ...env,
       },
-      // Nothing of a session that is opened reads stdin; of the output it needs the lines of stderr, and that keys are taken out of them.
+      // True: an open session does not read stdin; of the output it needs stderr and redaction.
       stdin: process.stdin,
       output: output as unknown as Program['output'],
       home: new URL('../', import.meta.url),
@@ -59,8 +59,8 @@ async function world(replies: readonly unknown[]): Promise<{
   }
 }
 
-async function open(flags: Flags, program: Program, face: Partial<Face> = {}): Promise<LiveSession> {
-  const live = await openLive(flags, program, { answersQuestions: false, ...face })
+async function open(flags: Flags, program: Program, face: Partial<Frontend> = {}): Promise<LiveSession> {
+  const live = await openLiveSession(flags, program, { answersQuestions: false, ...face })
   opened.push(live)
   return live
 }
@@ -68,7 +68,7 @@ async function open(flags: Flags, program: Program, face: Partial<Face> = {}): P
 const answer = { content: 'Hello.' }
 const tool = (name: string, input: object): unknown => ({ content: [{ type: 'tool_use', name, input }] })
 
-test('sessions side by side have each their folder and their environment, and change nothing of the process', async () => {
+test('gives parallel sessions separate folders and environments, and changes nothing of the process', async () => {
   const { project, program } = await world([answer, answer])
   const [one, two] = [project('one'), project('two')]
   const before = { env: { ...process.env }, cwd: process.cwd() }
@@ -85,7 +85,7 @@ test('sessions side by side have each their folder and their environment, and ch
   expect({ env: { ...process.env }, cwd: process.cwd() }).toEqual(before)
 })
 
-test('one that cannot be opened leaves nothing behind, and one in which nothing was said leaves no file', async () => {
+test('leaves nothing behind if a session cannot be opened, and no file for one without prompts', async () => {
   const { home, project, program } = await world([])
   const cwd = project('one')
   const given = { ready: () => Promise.reject(new Error('not now')) }
@@ -99,7 +99,7 @@ test('one that cannot be opened leaves nothing behind, and one in which nothing 
   expect(kept.filter((path) => /jsonl|lock/.test(path))).toEqual([])
 })
 
-test('a person is asked, and what they allow for the folder is in its settings', async () => {
+test('asks the user, and writes a rule for the folder into its settings', async () => {
   const write = tool('Write', { file_path: 'made.txt', content: 'by the agent\n' })
   const { project, program } = await world([write, answer])
   const cwd = project('one')
@@ -122,7 +122,7 @@ test('a person is asked, and what they allow for the folder is in its settings',
   expect(JSON.parse(kept)).toMatchObject({ permissions: { allow: ['Write'] } })
 })
 
-test('conversation and files go back to before a message; what it cost and what was set stays', async () => {
+test('rewinds conversation and files to before a message, but not costs and settings', async () => {
   const write = tool('Write', { file_path: 'made.txt', content: 'one\ntwo\n' })
   const { project, program } = await world([answer, write, answer, answer])
   const cwd = project('one')
@@ -154,12 +154,12 @@ test('conversation and files go back to before a message; what it cost and what 
   await session.close()
   const again = await open({ resume: session.id }, program(cwd))
   expect(again.session.snapshot).toMatchObject({ file, last: { reason: 'completed' } })
-  const told = (await again.session.rewind({ before: 'third', dryRun: true })).content
-  expect(told).toBe('again')
+  const preview = (await again.session.rewind({ before: 'third', dryRun: true })).content
+  expect(preview).toBe('again')
   await expect(again.session.rewind({ before: 'second', dryRun: true })).rejects.toThrow('No message second')
 })
 
-test('hooks and commands of a plugin are listed for a person, also where one of its hooks has no form', async () => {
+test('lists hooks and commands of a plugin, even if one of its hooks is invalid', async () => {
   const { project, program } = await world([])
   const folder = project('kit')
   for (const part of ['hooks', 'commands']) mkdirSync(join(folder, part))
@@ -172,7 +172,7 @@ test('hooks and commands of a plugin are listed for a person, also where one of 
   expect(shown.commands.map(({ name }) => name)).toEqual(['kit:greet'])
 })
 
-test('commands, files that a prompt names, agents and models are those of the session', async () => {
+test('uses commands, mentioned files, agents and models of the session', async () => {
   const { project, program, notes } = await world([answer])
   const cwd = project('one')
   mkdirSync(join(cwd, '.halting', 'commands'), { recursive: true })
@@ -193,7 +193,7 @@ test('commands, files that a prompt names, agents and models are those of the se
   expect(notes.join('')).not.toContain('Error')
 })
 
-test('R-CMD-5: the model of a command is that of its run in the terminal, too, unless the command line names one', async () => {
+test('R-CMD-5: uses the model of a command in the terminal, too, unless the command line names one', async () => {
   const { project, program } = await world([answer, answer, answer])
   const cwd = project('one')
   mkdirSync(join(cwd, '.halting', 'commands'), { recursive: true })
@@ -225,7 +225,7 @@ test('R-CMD-5: the model of a command is that of its run in the terminal, too, u
   expect(new Set(await modelsOf({ model: 'claude-opus-4-5' }))).toEqual(new Set(['claude-opus-4-5']))
 })
 
-test('a prompt of a server gets the words of the person: what was attached or piped in stands behind it, and names in it bring in nothing', async () => {
+test("puts attachments and piped input after a server's prompt, and resolves no mentions in it", async () => {
   const { project, program } = await world([])
   const cwd = project('one')
   writeFileSync(join(cwd, 'named.txt'), 'text of named.txt')
@@ -274,7 +274,7 @@ describe('bypassPermissions is a mode of the session', () => {
   })
 })
 
-/** What it throws says; '' where it throws nothing. */
+/** The message that it throws; '' if it throws nothing. */
 function refusedWith(attempt: () => void): string {
   try {
     attempt()

@@ -33,7 +33,7 @@ const call = {
   arguments: '{"query":"vitest fake timers","blocked_domains":["a.example"]}',
 }
 
-/** Has its model search once, and answers the search. */
+/** Lets its model search once, and answers the search. */
 async function startService(): Promise<{ readonly url: string; readonly asked: Body[] }> {
   const asked: Body[] = []
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -57,7 +57,7 @@ async function startService(): Promise<{ readonly url: string; readonly asked: B
 
 const flags = ['-p', 'go', '--model', 'gpt-5.2', '--allowedTools', 'WebSearch', '--output-format', 'json']
 
-test('a service that is said to search does, within its bounds, with its fee', async () => {
+test('searches with a service that supports it, within its limits, with its fee', async () => {
   const service = await startService()
   const env = { OPENAI_BASE_URL: service.url, OPENAI_API_KEY: 'key' }
   const ended = await run([...flags, '--settings', '{"webSearch":"service"}'], { env })
@@ -79,7 +79,7 @@ test('a service that is said to search does, within its bounds, with its fee', a
   expect(shown).toContain('Guide: https://vitest.dev/guide')
 })
 
-test('of a gateway that nobody said so of it is not assumed, and chat completions search nothing', async () => {
+test('does not assume search of an unknown gateway, and never searches with chat completions', async () => {
   const service = await startService()
   const env = { OPENAI_BASE_URL: service.url, OPENAI_API_KEY: 'key' }
   const offered = async (settings: string): Promise<boolean> => {

@@ -3,7 +3,7 @@ import { fittedLines, pageFor } from '../src/io/page.ts'
 
 const bold = (text: string): string => `\u001B[1m${text}\u001B[22m`
 
-test('what is too long for the terminal is wrapped between words, below the last column', () => {
+test('wraps long lines between words, before the last column', () => {
   expect(fittedLines('Set a key, or start a model on this machine.', 24).split('\n')).toEqual([
     'Set a key, or start a',
     'model on this machine.',
@@ -16,7 +16,7 @@ test('what is too long for the terminal is wrapped between words, below the last
   expect(fittedLines(`see ${'x'.repeat(30)} now`, 20).split('\n')).toEqual(['see', 'x'.repeat(30), 'now'])
 })
 
-test('what goes to a file or a program keeps its lines', () => {
+test('keeps lines in files and pipes', () => {
   const text = 'Set a key, or start a model on this machine.'
   expect(pageFor({ isTerminal: { stdout: false }, width: 24 }, text)).toBe(text)
   expect(pageFor({ isTerminal: { stdout: true }, width: 24 }, text)).not.toBe(text)

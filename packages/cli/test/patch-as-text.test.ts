@@ -1,4 +1,4 @@
-// Holds R-PROF-2 of docs/spec: over OpenAI's Responses API a patch is plain text under a grammar.
+// Holds R-PROF-2 of docs/spec: with OpenAI's Responses API, a patch is plain text with a grammar.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -21,7 +21,7 @@ const call = {
 }
 const done = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Done.', annotations: [] }] }
 
-/** Has its model patch once, and then answer. */
+/** Lets its model patch once, and then answer. */
 async function startService(): Promise<{ readonly url: string; readonly asked: Body[] }> {
   const asked: Body[] = []
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -41,7 +41,7 @@ async function startService(): Promise<{ readonly url: string; readonly asked: B
   return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` }
 }
 
-test('the tool is offered as text, its call is applied, and its result is one of text', async () => {
+test('offers the tool as text, applies its call, and returns a text result', async () => {
   const { url, asked } = await startService()
   const env = { OPENAI_API_KEY: 'sk-made-up', OPENAI_BASE_URL: url }
   writeFileSync(join(here(), 'a'), 'one "quoted"\n')

@@ -4,7 +4,7 @@ import { installProgram, run, runHere } from './support/program.ts'
 
 installProgram()
 
-test('permissions tells what becomes of a command, part by part and by which rule', async () => {
+test('explains the decision about a command, part by part and by rule', async () => {
   const flags = ['--allowedTools', 'Bash(npm test)', '--disallowedTools', 'Bash(rm:*)']
   const { status, stdout, stderr } = await run(['permissions', 'npm test && ls | sort; rm x > log', ...flags])
   expect({ status, stderr }).toEqual({ status: 1, stderr: '' })
@@ -20,7 +20,7 @@ test('permissions tells what becomes of a command, part by part and by which rul
   ])
 })
 
-test('every character of the parts, the reasons and the rules is seen', async () => {
+test('shows every character of the parts, the reasons and the rules', async () => {
   const { stdout } = await runHere([
     'permissions',
     'cat /etc/a\u200Bb; rm\u{E0041} x',
@@ -36,12 +36,12 @@ test('every character of the parts, the reasons and the rules is seen', async ()
   ])
 })
 
-test('what runs by itself is exit code 0', async () => {
+test('exits with 0 for a command that runs without asking', async () => {
   const { status, stdout } = await runHere(['permissions', 'git --version'])
   expect({ status, first: stdout.split('\n')[0] }).toEqual({ status: 0, first: 'Allowed.' })
 })
 
-test('what a person must approve is exit code 1, with the rule that would allow it', async () => {
+test('exits with 1 for a command that needs approval, with the rule that would allow it', async () => {
   const { status, stdout } = await runHere(['permissions', 'npm test'])
   expect({ status, first: stdout.split('\n')[0] }).toEqual({
     status: 1,
@@ -49,7 +49,7 @@ test('what a person must approve is exit code 1, with the rule that would allow 
   })
 })
 
-test('with --json it is one object', async () => {
+test('prints one object with --json', async () => {
   const { status, stdout } = await runHere(['permissions', 'make "$X" *', '--json'])
   expect({ status, ...(JSON.parse(stdout) as object) }).toEqual({
     status: 1,
@@ -62,7 +62,7 @@ test('with --json it is one object', async () => {
   })
 })
 
-test('an allow rule that lets any program run says so, as JSON too', async () => {
+test('reports an allow rule that lets any program run, also as JSON', async () => {
   const flags = ['--allowedTools', 'Bash(git *)', 'Bash(npm test)']
   const { stdout } = await runHere(['permissions', 'git -c a=b fetch && npm test', ...flags])
   expect(stdout.split('\n').slice(2)).toEqual([
@@ -86,12 +86,15 @@ test('an allow rule that lets any program run says so, as JSON too', async () =>
   ])
 })
 
-test('without a command it says how it is used', async () => {
+test('explains its usage without a command', async () => {
   const { status, stderr } = await runHere(['permissions'])
-  expect({ status, told: stderr.includes('halting permissions "npm test"') }).toEqual({ status: 2, told: true })
+  expect({ status, isExplained: stderr.includes('halting permissions "npm test"') }).toEqual({
+    status: 2,
+    isExplained: true,
+  })
 })
 
-test('two commands are no two prompts', async () => {
+test('refuses two commands', async () => {
   const { status, stderr } = await runHere(['permissions', 'npm', 'test'])
   expect({ status, stderr }).toEqual({
     status: 2,
@@ -102,10 +105,10 @@ test('two commands are no two prompts', async () => {
 const isBubblewrapThere =
   process.platform === 'linux' && spawnSync('bwrap', ['--ro-bind', '/', '/', '--unshare-all', 'true']).status === 0
 
-test.skipIf(!isBubblewrapThere)('what runs in the sandbox is told so', async () => {
+test.skipIf(!isBubblewrapThere)('says that a command runs in the sandbox', async () => {
   const settings = JSON.stringify({ sandbox: { enabled: true }, permissions: { deny: ['Bash(rm:*)'] } })
-  const told = (await runHere(['permissions', 'make; ls', '--settings', settings])).stdout.split('\n')
-  expect(told).toEqual([
+  const printed = (await runHere(['permissions', 'make; ls', '--settings', settings])).stdout.split('\n')
+  expect(printed).toEqual([
     'Allowed.',
     '',
     '  allow  make  it runs in the sandbox',

@@ -9,7 +9,7 @@ installProgram()
 
 const write = (name: string) => call('Write', { file_path: name, content: 'written' })
 
-test('in default mode reading runs, and writing is denied, sent to the model and listed', async () => {
+test('runs reads in default mode, and denies writes, informs the model and lists them', async () => {
   writeFileSync(join(here(), 'notes.txt'), 'the notes')
   const replies = script([
     { content: [call('Read', { file_path: 'notes.txt' })] },
@@ -30,14 +30,14 @@ test('in default mode reading runs, and writing is denied, sent to the model and
   })
 })
 
-/** The command at the end of a report, as a shell reads it. */
+/** The command at the end of a report, as a shell parses it. */
 function pasted(stderr: string): readonly string[] {
   const [, command = ''] = /Allow them and (?:run it again|continue):\n {2}(halting .*)\n$/s.exec(stderr) ?? []
   const words = execFileSync('bash', ['-c', `halting() { printf '%s\\0' "$@"; }; ${command}`], { encoding: 'utf8' })
   return words.split('\0').slice(0, -1)
 }
 
-test('denials end with one command to paste that continues the session with what was missing (spec R-TEXT-6)', async () => {
+test('ends denials with one command to paste that continues with the missing permissions (spec R-TEXT-6)', async () => {
   const command = 'touch "it\'s" && echo $HOME'
   const replies = script([
     { content: [write('denied.txt'), call('Bash', { command })] },
@@ -58,7 +58,7 @@ test('denials end with one command to paste that continues the session with what
   rmSync(join(here(), 'denied.txt'))
 })
 
-test('a denied call of a server is let through by the command that is offered (spec R-TEXT-6)', async () => {
+test('allows a denied call of a server with the offered command (spec R-TEXT-6)', async () => {
   const config = join(here(), 'servers.json')
   writeFileSync(config, given({ s: one('good') }))
   const echo = call('mcp__s__do', {})
@@ -71,7 +71,7 @@ test('a denied call of a server is let through by the command that is offered (s
   expect(await run(again.with(at, replies))).toMatchObject({ status: 0, stdout: 'Done.\n', stderr: '' })
 })
 
-test('edits of several files are missing a mode, and what was piped in is written out where nothing is stored (spec R-TEXT-6)', async () => {
+test('offers a mode for edits of several files, and repeats piped input if nothing is stored (spec R-TEXT-6)', async () => {
   const replies = script([{ content: [write('x.txt'), write('y.txt')] }, { content: 'I may not.' }])
   const { stderr } = await run(['-p', '--permission-mode', 'plan', '--no-session-persistence', '--script', replies], {
     stdin: 'piped in',
@@ -87,14 +87,14 @@ test('edits of several files are missing a mode, and what was piped in is writte
   ])
 })
 
-test('a rule that the flag would not read back is none to paste (spec R-TEXT-6)', async () => {
+test('offers no rule that the flag would not parse (spec R-TEXT-6)', async () => {
   const replies = script([{ content: [write('a).txt'), write('b.txt')] }, { content: 'I may not.' }])
   const { stderr } = await run(['-p', 'hi', '--script', replies])
   expect(stderr).toContain('halting: 1 call denied. Write: Not allowed: no rule allows Write on')
   expect(pasted(stderr).slice(-2)).toEqual(['--allowedTools', 'Edit(/b.txt)'])
 })
 
-test('nothing is offered where a deny rule stands against it (spec R-TEXT-6)', async () => {
+test('offers nothing against a deny rule (spec R-TEXT-6)', async () => {
   const replies = script([{ content: [write('never.txt')] }, { content: 'I may not.' }])
   const { stderr } = await run(['-p', 'hi', '--disallowedTools', 'Edit(./never.txt)', '--script', replies])
   expect(stderr).toMatch(/^halting: 1 call denied\. Write: .*Edit\(\.\/never\.txt\).*\n$/)
@@ -106,7 +106,7 @@ test.each([
   ['--permission-mode', 'acceptEdits'],
   ['--permission-mode', 'bypassPermissions'],
   ['--dangerously-skip-permissions'],
-])('%s %s lets it write', async (...args) => {
+])('%s %s allows a write', async (...args) => {
   const name = `allowed-${args.join('').replaceAll(/\W/g, '')}.txt`
   const replies = script([{ content: [write(name)] }, { content: 'Done.' }])
   expect(await run(['-p', 'hi', ...args.filter((arg) => arg !== undefined), '--script', replies])).toEqual({
@@ -120,7 +120,7 @@ test.each([
 test.each([
   ['--allowedTools', 'Edit,Write,NotebookEdit,Edit(**),Edit(//**),Edit(~/**)'],
   ['--permission-mode', 'acceptEdits'],
-])('%s %s writes nothing that is obeyed later (spec R-RULE-7b)', async (...args) => {
+])('%s %s writes no file that other programs obey (spec R-RULE-7b)', async (...args) => {
   const [project, home] = ['obeying', 'person'].map((name) => join(here(), name)) as [string, string]
   for (const folder of ['.git/hooks', '.cursor', 'src']) mkdirSync(join(project, folder), { recursive: true })
   mkdirSync(join(home, '.ssh'), { recursive: true })
@@ -169,7 +169,7 @@ function namesIn(folder: string): readonly string[] {
   return execFileSync('find', ['.'], { cwd: folder, encoding: 'utf8' }).split('\n')
 }
 
-test('a deny rule wins over every mode', async () => {
+test('lets a deny rule override every mode', async () => {
   const replies = script([{ content: [write('never.txt')] }, { content: 'Denied.' }])
   await run([
     '-p',
@@ -208,7 +208,7 @@ test.each([
     ['Read', 'Grep'],
   ],
   [['--tools', ''], []],
-])('%j decides what the model is shown', async (args, tools) => {
+])('selects the offered tools with %j', async (args, tools) => {
   const { stdout } = await run([
     '-p',
     'hi',
@@ -222,7 +222,7 @@ test.each([
   expect(linesOf(stdout)[0]?.['tools']).toEqual(tools)
 })
 
-test('--add-dir is a directory to work in', async () => {
+test('adds a working directory with --add-dir', async () => {
   mkdirSync(join(here(), 'inner'), { recursive: true })
   mkdirSync(join(here(), 'other'), { recursive: true })
   writeFileSync(join(here(), 'other', 'there.txt'), 'from the other side')

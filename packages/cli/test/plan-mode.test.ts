@@ -12,7 +12,7 @@ installProgram()
 const id = '5f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
 const writing = call('Write', { file_path: 'planned.txt', content: 'x' })
 
-test('a plan waits for a person; a yes ends plan mode', async () => {
+test('waits for the approval of a plan, which ends plan mode', async () => {
   const plan = call('ExitPlanMode', { plan: 'Write planned.txt.' })
   const flags = ['--on-ask', 'defer', '--output-format', 'json']
   const first = script([{ content: [writing] }, { content: [plan] }])
@@ -28,7 +28,7 @@ test('a plan waits for a person; a yes ends plan mode', async () => {
   expect(readFileSync(join(here(), 'planned.txt'), 'utf8')).toBe('x')
 })
 
-test('plan mode is still on when the session goes on as halting says: a no leaves it, a yes ends it', async () => {
+test('keeps plan mode on resume as halting suggests: a denial keeps it, an approval ends it', async () => {
   const plan = call('ExitPlanMode', { plan: 'Write late.txt.' })
   const late = call('Write', { file_path: 'late.txt', content: 'x' })
   const flags = ['--on-ask', 'defer', '--allowedTools', 'Write', '--output-format', 'json']
@@ -54,7 +54,7 @@ test('plan mode is still on when the session goes on as halting says: a no leave
   expect(existsSync(join(here(), 'late.txt'))).toBe(true)
 })
 
-test('a yes to plan mode holds in the process that goes on with the run', async () => {
+test('keeps an approved plan mode in the process that resumes the run', async () => {
   const enter = call('EnterPlanMode', {})
   const early = call('Write', { file_path: 'early.txt', content: 'x' })
   const flags = ['--on-ask', 'defer', '--allowedTools', 'Write', '--output-format', 'json']
@@ -67,7 +67,7 @@ test('a yes to plan mode holds in the process that goes on with the run', async 
   expect(existsSync(join(here(), 'early.txt'))).toBe(false)
 })
 
-test('a no to plan mode leaves the mode as it was', async () => {
+test('keeps the mode after a denied plan mode', async () => {
   const enter = call('EnterPlanMode', {})
   const flags = ['--on-ask', 'defer', '--allowedTools', 'Write', '--output-format', 'json']
   const asked = await run(['-p', 'go', '--script', script([{ content: [enter] }]), ...flags])
@@ -79,7 +79,7 @@ test('a no to plan mode leaves the mode as it was', async () => {
   expect(existsSync(join(here(), 'at-once.txt'))).toBe(true)
 })
 
-test('without --on-ask defer there is nobody to put anything to', () => {
+test('has nobody to ask without --on-ask defer', () => {
   const personal = ['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode']
   const offered = (flags: Flags): readonly string[] =>
     openToolbox(

@@ -1,4 +1,4 @@
-// Holds R-PLUGIN-1, R-PLUGIN-4, R-PLUGIN-5, R-PLUGIN-5a, R-PLUGIN-6 and R-PLUGIN-7 of docs/spec in runs of the program. By hosts: host/sdk-options.test.ts.
+// Holds R-PLUGIN-1, R-PLUGIN-4, R-PLUGIN-5, R-PLUGIN-5a, R-PLUGIN-6 and R-PLUGIN-7 of docs/spec in runs of the program. For hosts: host/sdk-options.test.ts.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -22,23 +22,26 @@ const hook = (command: string) => ({ hooks: { UserPromptSubmit: [{ hooks: [{ typ
 const stream = ['--output-format', 'stream-json', '--verbose']
 const done = { content: 'Done.' }
 
-test('halting -p --plugin-dir: a command, and the hook beside it, without a question of trust', async () => {
+test('runs a command and the hook of halting -p --plugin-dir without a trust question', async () => {
   put('p/commands/fix.md', 'Fix $1, as ${CLAUDE_PLUGIN_ROOT} says.')
   put('p/hooks/hooks.json', hook('echo "of $CLAUDE_PLUGIN_ROOT"'))
   const replies = script([{ expect: `Fix 12, as ${join(here(), 'p')} says.`, ...done }])
   const { status, stdout, stderr } = await run(['-p', '/p:fix 12', '--plugin-dir', 'p', '--script', replies])
   expect([status, stdout.trim(), stderr.includes('plugin')]).toEqual([0, 'Done.', false])
-  const told = script([{ expect: `of ${join(here(), 'p')}`, ...done }])
-  expect(await run(['-p', 'go', '--plugin-dir', 'p', '--script', told])).toMatchObject({ status: 0, stdout: 'Done.\n' })
+  const agentScript = script([{ expect: `of ${join(here(), 'p')}`, ...done }])
+  expect(await run(['-p', 'go', '--plugin-dir', 'p', '--script', agentScript])).toMatchObject({
+    status: 0,
+    stdout: 'Done.\n',
+  })
 })
 
-test('one that is not there is told, and the run goes on', async () => {
+test('reports a missing plugin, and continues', async () => {
   const { status, stdout, stderr } = await run(['-p', 'go', '--plugin-dir', 'nowhere', '--script', script([done])])
   expect([status, stdout]).toEqual([0, 'Done.\n'])
   expect(stderr).toContain(`halting: there is no plugin in ${join(here(), 'nowhere')}: the folder does not exist.\n`)
 })
 
-test('the session is an agent of a plugin; its servers are those of --mcp-config alone with --strict-mcp-config', async () => {
+test("runs the session as a plugin's agent, with only the servers of --mcp-config under --strict-mcp-config", async () => {
   put('q/agents/judge.md', '---\nname: judge\ndescription: Judges.\ntools: Read\n---\nYou judge.')
   put('q/.mcp.json', { good: { command: process.execPath, args: [server, 'good', ''] } })
   const flags = ['-p', 'go', '--plugin-dir', 'q', ...stream]
@@ -56,7 +59,7 @@ test('the session is an agent of a plugin; its servers are those of --mcp-config
   expect(linesOf(without.stdout)[0]).toMatchObject({ plugins: [{ name: 'q' }], mcp_servers: [] })
 })
 
-test('settings that call no hooks call none of a plugin, and that is told', async () => {
+test('runs no plugin hooks if settings disable hooks, and says so', async () => {
   put('h/hooks/hooks.json', hook('touch called; exit 2'))
   const flags = ['-p', 'go', '--plugin-dir', 'h', '--script', script([done])]
   const off = await run([...flags, '--settings', '{"disableAllHooks":true}'])
@@ -65,7 +68,7 @@ test('settings that call no hooks call none of a plugin, and that is told', asyn
   expect((await run(flags)).stdout).toBe('')
 })
 
-test('what it brings can be read without a question, and edits of it are asked about also where edits are accepted', async () => {
+test('reads plugin files without asking, and asks about edits even in acceptEdits', async () => {
   put('r/skills/review/SKILL.md', '---\ndescription: Reviews.\n---\nRead list.md.')
   put('r/list.md', 'the list')
   mkdirSync(join(here(), 'work'))
@@ -80,7 +83,7 @@ test('what it brings can be read without a question, and edits of it are asked a
   expect([status, stdout]).toEqual([0, 'Done.\n'])
 })
 
-test.skipIf(!isBubblewrapThere)('a command in the sandbox changes nothing of it, and moves it nowhere', async () => {
+test.skipIf(!isBubblewrapThere)('lets a sandboxed command neither change nor move the plugin', async () => {
   put('boxed/s/commands/c.md', 'As it was.')
   put('boxed/deep/t/hooks/hooks.json', '{}')
   const command = [
@@ -105,7 +108,7 @@ test.skipIf(!isBubblewrapThere)('a command in the sandbox changes nothing of it,
   expect(existsSync(join(cwd, 's/commands/d.md'))).toBe(false)
 })
 
-test('halting acp --plugin-dir: it lies where the program was started, and not in the folder that the editor opens', async () => {
+test("resolves halting acp --plugin-dir in the program's folder, not in the editor's", async () => {
   put('mine/commands/greet.md', 'Mine.')
   put('opened/mine/commands/greet.md', 'Of the project.')
   const replies = script([{ expect: 'Mine.', content: 'Hello.' }])

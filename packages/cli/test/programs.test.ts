@@ -1,4 +1,4 @@
-// The programs of examples/programs do what they say, on the sources; documents quote them as they are.
+// The programs of examples/programs work as described, on the sources; documents quote them exactly.
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -35,7 +35,7 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
-/** Bundles a program from the sources, as one that runs in a process of its own. */
+/** Bundles a program from the sources, as one that runs in a separate process. */
 async function bundled(code: string): Promise<string> {
   const outfile = join(newFolder(), 'program.test.mjs')
   const resolveDir = fileURLToPath(new URL('examples/programs', root))
@@ -51,7 +51,7 @@ async function bundled(code: string): Promise<string> {
   return outfile
 }
 
-/** A model of a script, with the prices and the usual length of a reply of a small model of Anthropic. */
+/** A scripted model with the prices and reply length of a small model of Anthropic. */
 function priced(
   script: Parameters<typeof scriptedModel>[0],
 ): Model & Pick<ReturnType<typeof scriptedModel>, 'requests'> {
@@ -79,7 +79,7 @@ interface EventsRead {
   readonly lastId: string
 }
 
-/** What a client shows, which forgets the text of a step when it is told to. */
+/** A client's view, which drops the text of a step on request. */
 function textOfChunks(chunks: readonly Chunk[]): string {
   const from = chunks.findLastIndex(({ type }) => type === 'reset-step') + 1
   return chunks
@@ -88,7 +88,7 @@ function textOfChunks(chunks: readonly Chunk[]): string {
     .join('')
 }
 
-/** Reads server-sent events to their end, or until one has this text: then the client leaves. */
+/** Reads server-sent events to the end, or until one contains this text: then the client disconnects. */
 async function readEvents({ body }: Response, until?: string): Promise<EventsRead> {
   let all = ''
   for await (const bytes of body ?? []) {
@@ -124,11 +124,11 @@ describe('bench/README.md', () => {
     return (await promisify(execFile)(process.execPath, [script])).stdout
   }
 
-  test('has the lines of code of today', async () => {
+  test("has today's number of lines", async () => {
     expect(textOf('bench/README.md')).toContain(await table())
   })
 
-  test('has no more of them than was promised', async () => {
+  test('has at most the promised number of lines', async () => {
     const counts = [...(await table()).matchAll(/programs\/([\w.-]+)\) \| (\d+) \|/g)].map(
       ([, file = '', lines]) => [file, Number(lines)] as const,
     )
@@ -143,19 +143,19 @@ describe('bench/README.md', () => {
 describe('triage', () => {
   const ticket = { severity: 'high', team: 'security', summary: 'Strangers can log in.' }
 
-  test('gives what the schema describes, also where the first answer does not match it', async () => {
+  test('returns what the schema describes, even if the first answer does not match it', async () => {
     const model = priced(['It is urgent!', JSON.stringify(ticket)])
     expect(await triage('Anyone can log in as me.', model)).toEqual(ticket)
     expect(model.requests).toHaveLength(2)
   })
 
-  test('says why there is none', async () => {
+  test('says why there is no result', async () => {
     const model = priced([{ text: 'never mind', usage: { output_tokens: 20_000 } }])
     await expect(triage('Anyone can log in as me.', model)).rejects.toThrow(/^max_budget_usd: /)
   })
 })
 
-test('the budget ends a run before the request that could exceed it', async () => {
+test('ends a run before the request that could exceed the budget', async () => {
   const look = tool({ name: 'Look', description: '', readOnly: true, execute: () => 'x' })
   const model = priced(({ maxOutputTokens }) => ({
     toolCalls: [{ name: 'Look' }],
@@ -167,7 +167,7 @@ test('the budget ends a run before the request that could exceed it', async () =
   expectRun(outcome).not.toCostAtMost(0.45)
 })
 
-test('five reviewers work at once, under one budget', async () => {
+test('runs five reviewers concurrently under one budget', async () => {
   const names = ['Security', 'Speed', 'Style', 'Tests', 'Docs']
   let open = 0
   let most = 0
@@ -175,7 +175,7 @@ test('five reviewers work at once, under one budget', async () => {
     text: '{"problems":["x"]}',
     async before() {
       most = Math.max(most, ++open)
-      // The others of five begin within a few turns of the queue of promises.
+      // The others start within a few microtask turns.
       for (let turns = 0; turns < 500; turns++) await Promise.resolve()
       open--
     },
@@ -189,7 +189,7 @@ test('five reviewers work at once, under one budget', async () => {
   expect(JSON.stringify(lead.requests[1]?.messages.at(-1))).toContain(String.raw`{\"problems\":[\"x\"]}`)
 })
 
-test('a chat has its history on the server', async () => {
+test('keeps the history of a chat on the server', async () => {
   const model = priced([{ text: 'Paris.' }, { text: 'Two million.' }, { text: 'Who?' }])
   const { server, url } = await listening(chatWithHistory(model))
   try {
@@ -204,7 +204,7 @@ test('a chat has its history on the server', async () => {
   }
 })
 
-test('a client that lost its stream gets the rest of it, and nothing twice', async () => {
+test('sends a client that lost its stream the rest, and nothing twice', async () => {
   let open = (): void => {}
   const gate = new Promise<void>((resolve) => (open = resolve))
   const model = priced([{ text: 'Hello wor', before: () => gate }, 'Again.'])
@@ -219,7 +219,7 @@ test('a client that lost its stream gets the rest of it, and nothing twice', asy
     expect((await comeBack()).status).toBe(204)
     const first = await readEvents(await post('Hi'), '"text-delta"')
     expect(first.text).toBe('Hello wor')
-    // A second run beside it would not know of it, and would take its place.
+    // A second parallel run would not know of it, and would take its place.
     await expect(post('And?')).rejects.toThrow('fetch failed')
     const again = comeBack(first.lastId)
     open()
@@ -239,7 +239,7 @@ test('a client that lost its stream gets the rest of it, and nothing twice', asy
 test.each([
   ['approves', true, 'Refunded $80 for a-1.'],
   ['refuses', false, 'Refused.'],
-])('a person who %s in another request decides about a refund', async (_what, isApproved, result) => {
+])('lets a user who %s in another request decide about a refund', async (_what, isApproved, result) => {
   const id = join(newFolder(), 'refund.json')
   const asks = (usd: number) => priced([{ toolCalls: [{ name: 'Refund', input: { order: 'a-1', usd } }] }, 'Done.'])
   const small = await answer(id, 'Refund 20 dollars.', asks(20))
@@ -252,7 +252,7 @@ test.each([
   expect(JSON.stringify(rest.requests[0]?.messages.at(-1))).toContain(result)
 })
 
-test('an order that was killed in a charge goes on, and is charged once', async () => {
+test('resumes an order that was killed during a charge, and charges it once', async () => {
   const program = (kills: boolean): string => `
     import { scriptedModel } from '@halting/core/testing'
     import { appendFileSync } from 'node:fs'
@@ -279,12 +279,12 @@ test('an order that was killed in a charge goes on, and is charged once', async 
   const { stdout } = await run(await bundled(program(false)))
   const [subtype, result] = JSON.parse(stdout) as [string, string]
   expect([subtype, readFileSync(join(cwd, 'charges'), 'utf8').trim().split('\n').length]).toEqual(['success', 1])
-  // Nobody knows whether the charge went through: the model is told so.
+  // Nobody knows whether the charge went through: the model is informed.
   expect(result).toContain('unknown')
 })
 
 describe('a test of an agent', () => {
-  /** Runs it as `node --test` does. */
+  /** Runs it like `node --test`. */
   async function testRun(change: (code: string) => string = (code) => code): Promise<string> {
     const file = await bundled(change(textOf('examples/programs/weather-agent.test.ts')))
     const run = promisify(execFile)(process.execPath, ['--test', '--test-reporter=tap', file], { timeout: 60_000 })
@@ -296,7 +296,7 @@ describe('a test of an agent', () => {
     expect(await testRun()).toMatch(/# pass 2\n# fail 0/)
   })
 
-  test('fails there where the agent does something else, with the difference and how the run ended', async () => {
+  test('fails if the agent does something else, with the difference and the ending', async () => {
     const said = await testRun((code) =>
       code.replace("{ city: 'Bonn' })\n  expectRun", "{ city: 'Rome' })\n  expectRun"),
     )

@@ -7,7 +7,7 @@ import { installPackage, type PackageText, tinyProvider } from '../../agent/test
 
 installProgram()
 
-/** A person with a home and a project, and packages in the folder of their settings. */
+/** A user with a home and a project, and packages in the folder of the settings. */
 function person(
   settings: object = {},
   packages: Readonly<Record<string, PackageText>> = { tiny: { source: tinyProvider } },
@@ -46,7 +46,7 @@ describe('a model behind a package', () => {
     })
   })
 
-  test('answers by an alias, which is what it is priced and journalled by', async () => {
+  test('answers by an alias, which is used for prices and the journal', async () => {
     const { run: halting } = person({
       env: { TINY_REGION: 'by the settings' },
       aiSdk: {
@@ -84,7 +84,7 @@ describe('a model behind a package', () => {
     expect(looked.stdout).toMatch(/-- +key +found by the package, in options of aiSdk or in the variables/)
   })
 
-  test('is that of the settings, of the environment, and of a fallback', async () => {
+  test('comes from the settings, the environment, or a fallback', async () => {
     const { run: halting } = person({ model: 'ai-sdk:tiny/one', smallModel: 'ai-sdk:tiny/two' })
     expect(said((await halting(['-p', 'hi'])).stdout)).toMatchObject({ modelId: 'one' })
     const named = await halting(['-p', 'hi', '--fallback-model', 'ai-sdk:tiny/other'], {
@@ -109,7 +109,7 @@ describe('a model behind a package', () => {
     mkdirSync(join(own, 'providers/node_modules/@my'), { recursive: true })
     symlinkSync(at, join(own, 'providers/node_modules/@my/tiny'))
     expect(said((await halting(['-p', 'hi', '--model', 'mine'])).stdout)).toMatchObject({ modelId: 'm' })
-    // What lies in the working directory is not looked at.
+    // The working directory is not searched.
     installPackage(cwd, 'local', { source: tinyProvider })
     expect(await halting(['-p', 'hi', '--model', 'ai-sdk:local/m'])).toMatchObject({
       status: 2,
@@ -124,7 +124,7 @@ describe('a model behind a package', () => {
 test.each([
   ['ai-sdk:@ai-sdk/nowhere/m', /The package @ai-sdk\/nowhere is not installed .*npm install -g @ai-sdk\/nowhere/],
   ['ai-sdk:broken/m', /broken 1\.2\.3 in .* cannot be loaded: broken inside/],
-])('what cannot be used says what to do, at the start: %s', async (model, says) => {
+])('says at the start how to fix an unusable model: %s', async (model, says) => {
   const { run: halting } = person(
     {},
     {
@@ -137,7 +137,7 @@ test.each([
   expect(stderr).not.toContain('    at ')
 })
 
-test('an untrusted folder loads no package, and a word says so', async () => {
+test('loads no package of an untrusted folder, and says so', async () => {
   const { cwd, home, run: halting } = person({ aiSdk: { models: { mine: { package: 'tiny', model: 'm' } } } })
   const canary = join(home, 'canary')
   const source = `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(canary)}, '')\n${tinyProvider}`

@@ -51,7 +51,7 @@ async function claude(replies: readonly unknown[]) {
 }
 
 describe('@ai-sdk/anthropic', () => {
-  test('works with tools, and its keys reach neither commands nor records', async () => {
+  test('works with tools, and hides its keys from commands and records', async () => {
     const command = 'echo "key=$MY_MODEL_KEY cloud=$AWS_SECRET_ACCESS_KEY."'
     const { service, halting } = await claude([{ content: [call('Bash', { command })] }, { content: ['Done.'] }])
     const flags = ['--output-format', 'stream-json', '--verbose', '--max-thinking-tokens', '2000']
@@ -64,7 +64,7 @@ describe('@ai-sdk/anthropic', () => {
     expect(stdout).not.toContain(secret)
   })
 
-  test('--pass-env hands a key on, and what commands show of it is redacted', async () => {
+  test('passes a key with --pass-env, and redacts it in output of commands', async () => {
     const command = 'test -n "$MY_MODEL_KEY" && echo "got $MY_MODEL_KEY"'
     const { halting } = await claude([{ content: [call('Bash', { command })] }, { content: ['Done.'] }])
     const { stdout } = await halting(['--pass-env', 'MY_MODEL_KEY', '--output-format', 'stream-json', '--verbose'])
@@ -73,7 +73,7 @@ describe('@ai-sdk/anthropic', () => {
   })
 })
 
-test('@ai-sdk/openai-compatible streams what a server with chat completions says', async () => {
+test('streams replies of a chat completions server with @ai-sdk/openai-compatible', async () => {
   const chunks = [
     { id: 'c', model: 'x', choices: [{ index: 0, delta: { role: 'assistant', content: 'Four.' } }] },
     { id: 'c', model: 'x', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
@@ -100,7 +100,7 @@ test('@ai-sdk/openai-compatible streams what a server with chat completions says
   expect(stdout).toBe('Four.\n')
 })
 
-test('a key that is missing ends the run at once, in the words of the provider', async () => {
+test("ends the run at once without a key, with the provider's message", async () => {
   const { home, cwd } = person({})
   const { status, stderr } = await run(['-p', 'hi', '--model', 'ai-sdk:@ai-sdk/anthropic/claude-x'], {
     cwd,
@@ -111,7 +111,7 @@ test('a key that is missing ends the run at once, in the words of the provider',
   expect(stderr).not.toContain('retry')
 })
 
-test('a host lists aliases and changes to one in a session', async () => {
+test('lists aliases for a host, and switches to one in a session', async () => {
   const { home, cwd, own } = person({ aiSdk: { models: { mine: { package: 'tiny', model: 'm' } } } })
   installPackage(own, 'tiny', { source: tinyProvider })
   const one = await host([], { cwd, env: { HOME: home } })
@@ -128,7 +128,7 @@ test('a host lists aliases and changes to one in a session', async () => {
   await one.end()
 })
 
-test('an editor lists aliases and asks one', async () => {
+test('lists aliases for an editor, and uses one', async () => {
   const { home, cwd, own } = person({ aiSdk: { models: { mine: { package: 'tiny', model: 'm' } } } })
   installPackage(own, 'tiny', { source: tinyProvider })
   const { agent, wire } = await talk([], { env: { HOME: home, ANTHROPIC_API_KEY: 'k' } })

@@ -7,20 +7,20 @@ import { shellQuoted } from '../src/io/shell-quote.ts'
 
 const missing = { rules: ['Bash(git push)'], mode: undefined }
 
-/** The arguments of a command, as bash reads them. */
+/** The arguments of a command, as bash parses them. */
 function argumentsOf(command: string): readonly string[] {
   const read = execFileSync('bash', ['-c', `halting() { printf '%s\\0' "$@"; }; ${command}`], { encoding: 'utf8' })
   return read.split('\0').slice(0, -1)
 }
 
-test('what is not seen stands in the command to paste by its bytes', () => {
+test('writes invisible characters in the command to paste by their bytes', () => {
   const rules = ['Bash(npm\u200B test\u{E0041}\u2800)']
   const { command } = rerunCommand({ argv: ['-p', 'x'], argument: 'x', prompt: 'x' }, { rules, mode: undefined })
   expect(command).toContain(String.raw`npm\xe2\x80\x8b test\xf3\xa0\x81\x81\xe2\xa0\x80`)
   expect(argumentsOf(command)).toContain(rules[0])
 })
 
-describe('the command to paste asks the same prompt behind -p, and nothing else', () => {
+describe('repeats the same prompt after -p in the command to paste, and nothing else', () => {
   test.each<{ argv: readonly string[]; written: string; piped?: string }>([
     { argv: ['-p', 'fix it'], written: 'fix it' },
     { argv: ['fix it'], written: 'fix it' },
@@ -47,7 +47,7 @@ describe('the command to paste asks the same prompt behind -p, and nothing else'
 })
 
 test.each([['--settings', '{"apiKeyHelper":"echo sk-secret"}'], ['--settings=  {"apiKeyHelper":"echo sk-secret"}']])(
-  'settings that were written out are not written out again: they may hold secrets',
+  'does not repeat inline settings, which may contain secrets',
   (...settings) => {
     const { text, command } = rerunCommand({ argv: ['-p', 'x', ...settings], argument: 'x', prompt: 'x' }, missing)
     expect(text + command).not.toContain('sk-secret')
@@ -55,7 +55,7 @@ test.each([['--settings', '{"apiKeyHelper":"echo sk-secret"}'], ['--settings=  {
   },
 )
 
-describe('the command to paste continues a session that is stored', () => {
+describe('resumes a stored session with the command to paste', () => {
   const sessionId = '5d9f4b1e-0000-4000-8000-000000000000'
   test.each<{ argv: readonly string[]; written: string }>([
     { argv: ['fix it', '--model', 'x', '--mcp-config', 'servers.json'], written: 'fix it' },
@@ -74,7 +74,7 @@ describe('the command to paste continues a session that is stored', () => {
     })
   })
 
-  test('servers that were written out are not written out again', () => {
+  test('does not repeat inline servers', () => {
     const argv = ['-p', 'x', '--mcp-config', '{"mcpServers":{"a":{"headers":{"x":"sk-secret"}}}}']
     const { text, command } = rerunCommand({ argv, argument: 'x', prompt: 'x', sessionId }, missing)
     expect(text + command).not.toContain('sk-secret')
@@ -82,7 +82,7 @@ describe('the command to paste continues a session that is stored', () => {
   })
 })
 
-test('a quoted argument steers no terminal, and turns no text around', () => {
+test('contains no terminal controls and no direction changes in a quoted argument', () => {
   const steering = 'a\u001B[2J\u0007\u009B31m\u202Eb\u2066c\u200Fd\u2028e\n"f" \'g\' !h $(i) \\'
   const quoted = shellQuoted([steering])
   expect(quoted).toMatch(/^[ -~]*$/)
@@ -95,9 +95,9 @@ test('a quoted argument steers no terminal, and turns no text around', () => {
     ).toBe(steering)
 })
 
-test('a quoted argument is no command of before where a person pastes it', () => {
+test('prevents history expansion in a quoted argument', () => {
   for (const argument of ['wow!echo', "it's !echo", 'a\tb!echo', '"!echo"', '!!', '$HOME !echo', '\\!echo']) {
-    // An interactive shell puts commands of before in the place of these.
+    // An interactive shell would replace these by earlier commands.
     const read = execFileSync('bash', ['--norc', '--noprofile', '-i'], {
       input: `echo before\nprintf '<%s>' ${shellQuoted([argument])}\n`,
       encoding: 'utf8',

@@ -1,4 +1,4 @@
-// Holds R-LIM-4b of docs/spec: a run of a killed process goes on within the limits that are typed with --resume.
+// Holds R-LIM-4b of docs/spec: a run of a killed process continues within the limits given with --resume.
 import { mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -13,7 +13,7 @@ endHosts()
 const use = (name: string, input: object): object => ({ content: [{ type: 'tool_use', name, input }] })
 const read = (offset: number): object => use('Read', { file_path: 'a.txt', offset, limit: 1 })
 
-test('what was set in it before gives way to a flag, and holds without one', async () => {
+test('prefers a flag to limits set in the run, and keeps those without one', async () => {
   const cwd = realpathSync(mkdtempSync(join(here(), 'resumed-')))
   writeFileSync(join(cwd, 'a.txt'), 'line\n'.repeat(400))
   const replies = [use('Bash', { command: 'sleep 0.5' }), read(1), use('Bash', { command: 'sleep 2' })]
@@ -23,7 +23,7 @@ test('what was set in it before gives way to a flag, and holds without one', asy
   await one.first(({ type }) => type === 'assistant')
   const limits = { maxTurns: 12, maxRunUsd: null }
   expect(await one.ask('apply_flag_settings', { settings: { limits } })).toMatchObject({ subtype: 'success' })
-  // What was set is on record before the request after it.
+  // The change is on record before the request after it.
   while (one.service.requests.length < 3) await wait(5)
   one.running.child.kill('SIGKILL')
   const server = await startScriptedServer({ replies: Array.from({ length: 40 }, (_, index) => read(index + 2)) })

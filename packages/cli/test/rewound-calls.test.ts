@@ -19,7 +19,7 @@ const problems = async (): Promise<readonly string[]> => transcriptProblems((awa
 
 beforeEach(() => rmSync(join(here(), '.halting'), { recursive: true, force: true }))
 
-test('a call that waits, and that the conversation goes back to, is told that it was not run', async () => {
+test('reports a pending call before a rewind as not run', async () => {
   const replies = [
     {
       content: [
@@ -40,15 +40,15 @@ test('a call that waits, and that the conversation goes back to, is told that it
   }
 })
 
-test('a call that waited before the conversation went back cannot be allowed', async () => {
+test('refuses to allow a call that was pending before a rewind', async () => {
   const bash = [{ content: [{ ...call('Bash', { command: 'touch x' }), id: 'toolu_1' }] }]
   await ask('go', bash, '--session-id', id, '--on-ask', 'defer')
   expect((await run(['approve', id, 'toolu_1'])).status).toBe(0)
   expect((await run(['rewind', id, '1', '--yes'])).status).toBe(0)
   const refused = await run(['approve', id, 'toolu_1'])
   expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('is waiting for an answer')])
-  // The same call comes again: what was said to the one before is not said to this one.
+  // The same call comes again: the answer to the earlier one does not apply.
   expect((await ask('again', bash, '--resume', id, '--on-ask', 'defer')).status).toBe(5)
-  const goesOn = await run(['-p', '--resume', id, '--script', script([{ content: 'ok' }], 'claude-haiku-4-5')])
-  expect([goesOn.status, goesOn.stderr]).toEqual([2, expect.stringContaining('waits for permission: Bash')])
+  const resumed = await run(['-p', '--resume', id, '--script', script([{ content: 'ok' }], 'claude-haiku-4-5')])
+  expect([resumed.status, resumed.stderr]).toEqual([2, expect.stringContaining('waits for permission: Bash')])
 })

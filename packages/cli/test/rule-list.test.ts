@@ -41,13 +41,13 @@ function session(own: object, local: object) {
     toolbox: { permissions },
     journal: { ended: [{ spent: { settings: { permissionUpdates: learned } } }] },
   }
-  // True: what the list asks of a session is there.
+  // True: everything that the list reads is there.
   return { live: live as unknown as Parameters<typeof listRules>[0], permissions, files }
 }
 
 const own = { model: 'x', permissions: { allow: ['Bash(npm test *)'], deny: ['Read(./.env)'] } }
 
-test('rules are listed as they are written, in the order in which they decide, with where each is', async () => {
+test('lists rules as written, in order of precedence, with their sources', async () => {
   const { live } = session(own, { permissions: { allow: ['Bash(npm test *)', 'Bash(new)'] } })
   const rows = (await listRules(live)).map(({ behavior, rule, place, isInForce }) => [behavior, rule, place, isInForce])
   expect(rows).toEqual([
@@ -61,7 +61,7 @@ test('rules are listed as they are written, in the order in which they decide, w
   ])
 })
 
-test('one is removed from its file; it counts for as long as it is written elsewhere', async () => {
+test('removes a rule from its file; it applies as long as it is written elsewhere', async () => {
   const { live, permissions, files } = session(own, { permissions: { allow: ['Bash(npm test *)'] } })
   const allows = (): boolean => permissions.explain('npm test x').behavior === 'allow'
   const listed = async () => (await listRules(live)).filter(({ rule }) => rule === 'Bash(npm test *)')
@@ -82,7 +82,7 @@ test('one is removed from its file; it counts for as long as it is written elsew
   expect(await removeRule(second!, live)).toContain('no longer contains Bash(npm test *)')
 })
 
-test('a deny rule holds until the next session; those of flags say why they stay; one of the session is taken away', async () => {
+test('keeps a deny rule until the next session, says why those of flags stay, and removes one of the session', async () => {
   const { live, permissions, files } = session(own, {})
   const says = await Promise.all(
     (await listRules(live)).filter(({ rule }) => !rule.startsWith('Bash(npm')).map((each) => removeRule(each, live)),

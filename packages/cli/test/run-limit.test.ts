@@ -6,7 +6,7 @@ import type { RunResult } from '@halting/core'
 import { startScriptedServer } from '@halting/models/scripted'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Flags } from '../src/flags/flags.ts'
-import { type Face, type LiveSession, openLive } from '../src/flags/open-session.ts'
+import { type Frontend, type LiveSession, openLiveSession } from '../src/flags/open-session.ts'
 import { parseFlags } from '../src/flags/parse.ts'
 import { runLimitOfPrint } from '../src/flags/run-limit.ts'
 import type { Program } from '../src/program.ts'
@@ -17,7 +17,7 @@ installProgram()
 const priced = 'claude-sonnet-4-5'
 const unpriced = 'claude-nobody-1'
 
-/** A model that never stops asking for tools, each time for another part of the file. */
+/** A model that never stops requesting tools, each time for another part of the file. */
 const endless = (count: number, outputTokens: number): readonly unknown[] =>
   Array.from({ length: count }, (_, index) => ({
     content: [{ type: 'tool_use', name: 'Read', input: { file_path: 'a.txt', offset: index + 1, limit: 1 } }],
@@ -28,7 +28,7 @@ interface World {
   readonly cwd: string
   readonly url: string
   readonly notes: readonly string[]
-  readonly open: (flags: Flags, face?: Partial<Face>) => Promise<LiveSession>
+  readonly open: (flags: Flags, face?: Partial<Frontend>) => Promise<LiveSession>
   readonly ownSettings: (settings: object) => void
   readonly projectSettings: (settings: object) => void
 }
@@ -48,7 +48,7 @@ async function world(replies: readonly unknown[] = []): Promise<World> {
     cwd,
     env: { PATH: process.env['PATH'], HOME: home, ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: server.url },
     stdin: process.stdin,
-    // Nothing of a session that is opened asks the output for more.
+    // True: an open session uses nothing else of the output.
     output: { err: say, out: say, redactWith: () => undefined } as unknown as Program['output'],
     home: new URL('../', import.meta.url),
   }
@@ -63,7 +63,7 @@ async function world(replies: readonly unknown[] = []): Promise<World> {
     ownSettings: (settings) => write(home, settings),
     projectSettings: (settings) => write(cwd, settings),
     async open(flags, face = {}) {
-      const live = await openLive({ model: priced, ...flags }, program, { answersQuestions: false, ...face })
+      const live = await openLiveSession({ model: priced, ...flags }, program, { answersQuestions: false, ...face })
       onTestFinished(() => live.session.close())
       return live
     },
@@ -79,7 +79,7 @@ const boundsOf = ({ session: { snapshot } }: LiveSession): readonly [number | nu
 ]
 
 describe('a limit of dollars of a run', () => {
-  test('is there by default where the frontend has one, and nowhere else', async () => {
+  test('has a default only in frontends that define one', async () => {
     const { open, notes } = await world()
     expect(boundsOf(await open({}, printed))).toEqual([10, 1_000])
     expect(boundsOf(await open({}))).toEqual([null, 1_000])
@@ -89,7 +89,7 @@ describe('a limit of dollars of a run', () => {
     expect(notes).toEqual([])
   })
 
-  test('is that of the settings, of which a flag goes before those of the person and of the project', async () => {
+  test('comes from the settings, and a flag overrides those of user and project', async () => {
     const { open, ownSettings, projectSettings, notes } = await world()
     ownSettings({ limits: { maxRunUsd: 4, maxTurns: 70, maxToolCalls: 9 } })
     const own = await open({}, printed)
@@ -103,7 +103,7 @@ describe('a limit of dollars of a run', () => {
     expect(boundsOf(await open({}, printed))).toEqual([null, null])
   })
 
-  test('a project lowers the default, and does not raise it', async () => {
+  test('can be lowered by a project, but not raised', async () => {
     const { open, projectSettings, notes } = await world()
     projectSettings({ limits: { maxRunUsd: 50 } })
     expect(boundsOf(await open({}, printed))).toEqual([10, 1_000])
@@ -112,7 +112,7 @@ describe('a limit of dollars of a run', () => {
     expect(boundsOf(await open({}, printed))).toEqual([1, 1_000])
   })
 
-  test('whoever opens a session that is kept elsewhere raises no setting', async () => {
+  test('cannot be raised for a session that is stored elsewhere', async () => {
     const { open, ownSettings } = await world()
     ownSettings({ limits: { maxTurns: 70 } })
     const { session } = await open({ noSessionPersistence: true })
@@ -143,7 +143,7 @@ describe('a model without a price', () => {
       'as that of an agent',
       { agents: JSON.stringify({ a: { description: 'Looks.', prompt: 'Look.', model: unpriced } }) },
     ],
-  ] satisfies [string, Flags][])('%s has 200 turns in place of dollars, and it is said once', async (_, flags) => {
+  ] satisfies [string, Flags][])('%s has 200 turns instead of dollars, which is reported once', async (_, flags) => {
     const { open, notes } = await world()
     expect(boundsOf(await open(flags, printed))).toEqual([null, 200])
     const said = notes.filter((note) => note.includes('no price is known'))
@@ -153,7 +153,7 @@ describe('a model without a price', () => {
     )
   })
 
-  test('takes the turns that somebody said, and nothing where the limit was taken away', async () => {
+  test('uses the given turns, and no limit if that was removed', async () => {
     const { open, notes } = await world()
     expect(boundsOf(await open({ model: unpriced, maxTurns: 30 }, printed))).toEqual([null, 30])
     expect(notes.join('')).toContain('the run ends after 30 turns')
@@ -161,7 +161,7 @@ describe('a model without a price', () => {
     expect(boundsOf(await open({ model: unpriced }))).toEqual([null, 1_000])
   })
 
-  test('the dollars of the session in the settings give way, too', async () => {
+  test("also ignores the session's dollars of the settings", async () => {
     const { open, ownSettings, notes } = await world()
     ownSettings({ limits: { maxBudgetUsd: 20 } })
     const live = await open({ model: unpriced }, printed)
@@ -171,12 +171,12 @@ describe('a model without a price', () => {
     expect([...boundsOf(live), live.session.snapshot.limits.maxBudgetUsd]).toEqual([10, 1_000, 20])
   })
 
-  test('a limit that somebody typed is an error with it', async () => {
+  test('fails with a dollar limit that was given explicitly', async () => {
     const { open } = await world()
     await expect(open({ model: unpriced, maxRunUsd: 3 }, printed)).rejects.toThrow('There is no price for')
   })
 
-  test('/model changes to it and back', async () => {
+  test('is selected by /model and deselected again', async () => {
     const { open, notes } = await world()
     const live = await open({}, printed)
     const { session } = live
@@ -191,7 +191,7 @@ describe('a model without a price', () => {
     expect(notes).toHaveLength(1)
   })
 
-  test('what a person sets meanwhile stays', async () => {
+  test('keeps what a user sets meanwhile', async () => {
     const { open } = await world()
     const turns = await open({}, printed)
     turns.session.set({ limits: { maxTurns: 33 } })
@@ -208,7 +208,7 @@ describe('a model without a price', () => {
     expect(boundsOf(dollars)).toEqual([null, 1_000])
   })
 
-  test('a message for it has its turns, and the next one dollars again', async () => {
+  test('gives a message its turns, and the next one dollars again', async () => {
     const { open } = await world([{ content: 'Hello.' }, { content: 'Hello.' }])
     const live = await open({}, printed)
     live.session.prompt('hi', { model: unpriced })
@@ -221,7 +221,7 @@ describe('a model without a price', () => {
     expect(live.session.snapshot.last?.reason).toBe('completed')
   })
 
-  test('two messages for it have its turns, one after the other', async () => {
+  test('gives two messages its turns, one after the other', async () => {
     const { open } = await world([{ content: 'Hello.' }, { content: 'Hello.' }])
     const live = await open({}, printed)
     const ends: unknown[] = []
@@ -235,7 +235,7 @@ describe('a model without a price', () => {
     expect(boundsOf(live)).toEqual([10, 1_000])
   })
 
-  test('of a script is bounded by turns as before, without a word', async () => {
+  test('is bounded by turns as before with a script, silently', async () => {
     const { open, notes, cwd } = await world()
     const script = join(cwd, 'script.json')
     writeFileSync(script, JSON.stringify({ replies: [] }))
@@ -244,8 +244,8 @@ describe('a model without a price', () => {
   })
 })
 
-test('the model is told what is left of a limit, unless the settings say otherwise (spec R-LIM-3)', async () => {
-  const told = async (settings: object): Promise<readonly string[]> => {
+test('informs the model of what is left of a limit, unless the settings say otherwise (spec R-LIM-3)', async () => {
+  const limitMessages = async (settings: object): Promise<readonly string[]> => {
     const { open, ownSettings } = await world([...endless(2, 10), { content: 'Done.' }])
     ownSettings(settings)
     const { session } = await open({ maxTurns: 4 })
@@ -259,15 +259,15 @@ test('the model is told what is left of a limit, unless the settings say otherwi
     await session.settled()
     return texts
   }
-  expect(await told({})).toEqual(['Remaining in this run: 2 of 4 turns.'])
-  expect(await told({ limitReminders: false })).toEqual([])
+  expect(await limitMessages({})).toEqual(['Remaining in this run: 2 of 4 turns.'])
+  expect(await limitMessages({ limitReminders: false })).toEqual([])
 })
 
 describe('an agent as the session', () => {
   const agents = (limits: object): string =>
     JSON.stringify({ mine: { description: 'Works.', prompt: 'Work.', ...limits } })
 
-  test('lowers what the settings say, and a flag goes before it', async () => {
+  test('lowers the settings, and a flag overrides it', async () => {
     const { open, ownSettings } = await world()
     ownSettings({ limits: { maxTurns: 70, maxToolCalls: 20 } })
     const lower = { agent: 'mine', agents: agents({ maxTurns: 30, maxToolCalls: 10 }) }
@@ -281,7 +281,7 @@ describe('an agent as the session', () => {
   })
 })
 
-test('the limit is of each run: what earlier prompts cost does not count', async () => {
+test('limits each run: earlier prompts do not count', async () => {
   const replies = [1, 2].map(() => ({ content: 'Hello.', usage: { input_tokens: 1_000, output_tokens: 8_000 } }))
   const { open } = await world(replies)
   const { session } = await open({ maxRunUsd: 1 })
@@ -295,7 +295,7 @@ test('the limit is of each run: what earlier prompts cost does not count', async
   expect(session.snapshot.figures.sessionUsd).toBeGreaterThan(0.2)
 })
 
-test('a run that ended at the limit goes on with its counters when a person raises it (spec R-LIM-8)', async () => {
+test('resumes a run that ended at the limit with its counters when a user raises it (spec R-LIM-8)', async () => {
   // 7.8 cents a turn.
   const { open } = await world([...endless(4, 5_000), { content: 'Done.', usage: { output_tokens: 5_000 } }])
   const { session } = await open({ maxRunUsd: 0.6 }, { background: 'keep' })
@@ -329,7 +329,7 @@ describe('the real program', () => {
       ...(options.stdin !== undefined && { stdin: options.stdin }),
     })
 
-  test('-p ends by itself at $10, and names the limit and how to raise it', async () => {
+  test('-p ends at $10 by default, and names the limit and how to raise it', async () => {
     // 45 cents a turn.
     const around = await world(endless(60, 30_000))
     const { status, stderr } = await started(around, ['-p', 'go', '--model', priced])
@@ -340,7 +340,7 @@ describe('the real program', () => {
     expect(stderr).toMatch(/Resume: halting -p --resume \S+ --max-run-usd 20/)
   })
 
-  test('-p ends by itself after 200 turns of a model without a price', async () => {
+  test('-p ends after 200 turns of a model without a price by default', async () => {
     const around = await world(endless(220, 10))
     const { status, stderr } = await started(around, ['-p', 'go', '--model', unpriced])
     expect(status).toBe(3)
@@ -348,7 +348,7 @@ describe('the real program', () => {
     expect(stderr).toContain('max_turns: Reached maximum number of turns (200)')
   })
 
-  test('-p does not make a request that alone exceeds it', async () => {
+  test('-p does not make a request that alone exceeds the limit', async () => {
     const around = await world([{ content: 'Hello.' }])
     const { status, stderr } = await started(around, ['-p', 'go', '--model', priced, '--max-run-usd', '0.001'])
     expect(status).toBe(3)
@@ -357,7 +357,7 @@ describe('the real program', () => {
     )
   })
 
-  test('a host and an editor have no default', async () => {
+  test('has no default for a host and an editor', async () => {
     const around = await world([{ content: 'Hello.' }])
     const line = JSON.stringify({ type: 'user', message: { role: 'user', content: '/limits' } })
     const args = [
@@ -374,7 +374,7 @@ describe('the real program', () => {
     expect(stdout).toMatch(/run-usd +\$0\.0000, no limit/)
   })
 
-  test('halting config shows the default and whose it is', async () => {
+  test('shows the default and its source in halting config', async () => {
     const around = await world()
     const { stdout } = await started(around, ['config'])
     expect(stdout).toContain('limits.maxRunUsd = 10  default of -p and the interactive program')
@@ -387,7 +387,7 @@ describe('the real program', () => {
   })
 })
 
-test.each(['0', '-1', 'NaN', 'Infinity', 'nothing'])('--max-run-usd %s is refused', (value) => {
+test.each(['0', '-1', 'NaN', 'Infinity', 'nothing'])('refuses --max-run-usd %s', (value) => {
   expect(() => parseFlags(['-p', 'go', `--max-run-usd=${value}`])).toThrow(
     'a number of US dollars above 0, such as 0.50, or none',
   )

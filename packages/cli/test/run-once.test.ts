@@ -1,10 +1,10 @@
-// Holds R-AFTER-4a: what breaks after a run changes nothing about its exit code.
+// Holds R-AFTER-4a: a failure after a run does not change its exit code.
 import { createSession } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { runOnce } from '../src/headless/run.ts'
 
-test('a stage that breaks after a run is told, and the exit code is that of the run', async () => {
+test('reports a stage that fails after a run, and exits with the code of the run', async () => {
   const session = createSession({
     options: { model: scriptedModel(['Done.']) },
     journal: undefined,
@@ -16,14 +16,14 @@ test('a stage that breaks after a run is told, and the exit code is that of the 
   })
   const nothing = (): void => undefined
   const watcher = { onEvent: nothing, see: nothing, end: nothing, after: nothing, release: nothing }
-  const told: unknown[] = []
+  const reported: unknown[] = []
   const exitCode = await runOnce({
     session,
     ask: () => void session.prompt('go'),
     interruption: { signal: new AbortController().signal, exitCode: undefined, release: nothing },
     watcher,
-    onErrorAfter: (error) => told.push(error),
+    onErrorAfter: (error) => reported.push(error),
   })
-  expect([exitCode, told]).toEqual([0, [new Error('the notes broke')]])
+  expect([exitCode, reported]).toEqual([0, [new Error('the notes broke')]])
   await session.close()
 })

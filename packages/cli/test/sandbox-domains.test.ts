@@ -1,4 +1,4 @@
-// Spec R-BOX-6a: WebFetch rules feed the sandbox of a run.
+// Spec R-BOX-6a: WebFetch rules configure the sandbox of a run.
 import { spawnSync } from 'node:child_process'
 import { expect, onTestFinished, test } from 'vitest'
 import { confineCommands, openToolbox } from '@halting/agent/open-session'
@@ -31,15 +31,12 @@ test.skipIf(!isBubblewrapThere).each([
 test.skipIf(!isBubblewrapThere).each([
   [[], 'none'],
   [['docs.example'], 'proxy'],
-])(
-  'where an administrator alone says what is reached, domains of other rules do not count: %j, %s',
-  async (managedDomains, network) => {
-    const env = { PATH: process.env['PATH'], HOME: '/nonexistent' }
-    const allowedTools = ['WebFetch(domain:evil.example)', 'WebFetch(domain:docs.example)']
-    const run = { choices: { allowedTools, sandbox: true }, settings: { managedDomains } }
-    const toolbox = openToolbox(run, portsWith(env))
-    onTestFinished(() => toolbox.workspace.dispose())
-    await confineCommands(run, toolbox, portsWith(env))
-    expect(toolbox.workspace.sandbox?.describe('project').description.network).toBe(network)
-  },
-)
+])('ignores domains of other rules if only an administrator decides: %j, %s', async (managedDomains, network) => {
+  const env = { PATH: process.env['PATH'], HOME: '/nonexistent' }
+  const allowedTools = ['WebFetch(domain:evil.example)', 'WebFetch(domain:docs.example)']
+  const run = { choices: { allowedTools, sandbox: true }, settings: { managedDomains } }
+  const toolbox = openToolbox(run, portsWith(env))
+  onTestFinished(() => toolbox.workspace.dispose())
+  await confineCommands(run, toolbox, portsWith(env))
+  expect(toolbox.workspace.sandbox?.describe('project').description.network).toBe(network)
+})

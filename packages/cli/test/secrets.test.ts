@@ -13,18 +13,18 @@ beforeEach(() => rmSync(folder(), { recursive: true, force: true }))
 
 const files = () => filesBelow(folder())
 
-// Put together here, so that no scanner takes this file for one that has secrets.
+// Assembled here, so that no scanner reports secrets in this file.
 const nothing = String()
 const body = 'Zq7Xw3Vt9Ls2Kd5Mf8Hj4Ng6Pb1Rc0Y'
 const secret = `gh${nothing}p_${body}`
 const leaks = (text: string): boolean =>
   Array.from({ length: body.length - 7 }, (_, at) => body.slice(at, at + 8)).some((part) => text.includes(part))
 
-/** What a file held before it was changed is kept as it was: `halting undo` brings it back (spec R-SECRET-4). */
+/** The previous content of a changed file is stored unredacted: `halting undo` restores it (spec R-SECRET-4). */
 const isCheckpoint = (path: string): boolean => path.includes('/files/contents/')
 
 describe('redactSecrets', () => {
-  /** A secret in the middle of output that is cut, of one that is kept whole in a file, of lines that are cut, and in a file with an error. */
+  /** A secret in the middle of cut output, in output stored completely in a file, in cut lines, and in a file with an error. */
   const replies = [
     { content: [call('Bash', { command: 'cat cut.txt' }), call('Read', { file_path: 'long-line.txt' })] },
     { content: [call('Bash', { command: 'yes "$(cat secret.txt)" | head -3000' })] },
@@ -62,7 +62,7 @@ describe('redactSecrets', () => {
 
   beforeEach(() => {
     writeFileSync(join(here(), 'secret.txt'), `token=${secret}\n`)
-    // Where the middle is left out: half of 30,000 characters.
+    // Around the cut: half of 30,000 characters.
     writeFileSync(
       join(here(), 'cut.txt'),
       `${'a'.repeat(14_900)} ${`${secret} `.repeat(20)}${'b'.repeat(300_000)} ${secret} ${'c'.repeat(14_900)}`,
@@ -76,7 +76,7 @@ describe('redactSecrets', () => {
   })
 
   test.each(['30000', '1000000'])(
-    'takes secrets out of what tools give, also of output of which %s characters are shown and all is kept in a file',
+    'redacts secrets in tool output, including output of which %s characters are shown and all is stored in a file',
     async (limit) => {
       const { status, stdout, stderr } = await ask(limit, '--settings', '{"redactSecrets":true}')
       expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
@@ -92,7 +92,7 @@ describe('redactSecrets', () => {
     },
   )
 
-  test('without it they are as they were', async () => {
+  test('leaves them unchanged without the setting', async () => {
     const { stdout } = await ask('30000')
     expect(leaks(stdout)).toBe(true)
     expect(files().some(([, content]) => leaks(content))).toBe(true)
@@ -107,14 +107,14 @@ describe('keys', () => {
     const service = createServer((request, response) => {
       seen.push(JSON.stringify(request.headers))
       request.resume().once('end', () => {
-        // A service that repeats in its error what it was sent.
+        // A service that repeats the request in its error.
         response.writeHead(400, { 'content-type': 'application/json' })
         const message = `bad request with ${JSON.stringify(request.headers)}`
         response.end(JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } }))
       })
     })
     await new Promise<void>((listens) => service.listen(0, '127.0.0.1', listens))
-    // It listens at a port, so its address has one.
+    // True: it listens on a port, so its address has one.
     url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
     server = service
   })
@@ -125,7 +125,7 @@ describe('keys', () => {
     ['as a bearer token', { ANTHROPIC_AUTH_TOKEN: `key-${body}` }, []],
     ['in headers of their own', { ANTHROPIC_API_KEY: 'k', ANTHROPIC_CUSTOM_HEADERS: `x-proxy-key: key-${body}` }, []],
     ['from a helper', {}, ['--settings', JSON.stringify({ apiKeyHelper: `echo key-${body}` })]],
-  ] as const)('%s come to no file and are not told', async (_name, env, flags) => {
+  ] as const)('writes %s to no file, and prints none', async (_name, env, flags) => {
     seen.length = 0
     const { stdout, stderr } = await run(['-p', 'hi', '--output-format', 'json', ...flags], {
       env: { ANTHROPIC_BASE_URL: url, CLAUDE_CODE_MAX_RETRIES: '0', ...env },
@@ -144,7 +144,7 @@ describe('keys', () => {
 
 describe('cleanupPeriodDays', () => {
   const hello = (): readonly string[] => ['-p', 'hi', '--script', script([{ content: 'Hello.' }])]
-  /** One that takes a moment: what is removed beside a run is removed while that goes on. */
+  /** A run that takes a moment, since sessions are removed in parallel with a run. */
   const busy = (): readonly string[] => [
     '-p',
     'hi',
@@ -159,21 +159,21 @@ describe('cleanupPeriodDays', () => {
       .filter((path) => /\/projects\/[^/]+\/[^/]+\.jsonl$/.test(path))
   const age = (days: number): void => {
     const ago = (count: number): Date => new Date(Date.now() - count * 86_400_000)
-    // The program is used every other day: after a long time the first clean-up removes nothing.
+    // The program is used every other day: after a long pause, the first clean-up removes nothing.
     for (const [path] of files()) {
       const at = ago(path.endsWith('.last-cleanup') ? Math.min(days, 2) : days)
       utimesSync(path, at, at)
     }
   }
 
-  test('sessions that were not touched for so long go at the start of a run, and a line says so', async () => {
+  test('removes sessions that were not used for this long at the start of a run, with a note', async () => {
     await run(hello())
     age(31)
     const { status, stdout, stderr } = await run(busy())
     expect([status, stdout]).toEqual([0, 'Hello.\n'])
     expect(stderr).toBe('halting: removed 1 session not used for 30 days (cleanupPeriodDays).\n')
     expect(sessions()).toHaveLength(1)
-    // The one that is gone on with stays, however old it is.
+    // The resumed one stays, however old it is.
     rmSync(join(folder(), 'projects/.last-cleanup'))
     age(31)
     expect(await run([...busy(), '--continue'])).toMatchObject({ status: 0, stdout: 'Hello.\n', stderr: '' })
@@ -187,7 +187,7 @@ describe('cleanupPeriodDays', () => {
     expect(existsSync(kept)).toBe(true)
   })
 
-  test('a setting says how long; 0 is refused, since it once meant to keep nothing', async () => {
+  test('reads the period from a setting; refuses 0, since it once meant to store nothing', async () => {
     await run(hello())
     age(31)
     await run([...busy(), '--settings', '{"cleanupPeriodDays":3650}'])

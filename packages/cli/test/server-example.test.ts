@@ -1,4 +1,4 @@
-// The server of the guide with the real client of `ai`, over loopback: a chat, a page that is loaded again, kills, clients that leave.
+// The server of the guide with the real client of `ai`, over loopback: a chat, a reloaded page, kills, disconnecting clients.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage, Server } from 'node:http'
@@ -22,7 +22,7 @@ let chatServer: (folder: string, options: RunOptions, mayUse?: MayUse) => Server
 
 beforeAll(async () => {
   const log = vi.spyOn(console, 'log').mockImplementation(() => {})
-  // The example says so.
+  // The example prints it.
   const example = (await import(pathOf('examples/server.mjs'))) as { readonly chatServer: typeof chatServer }
   ;({ chatServer } = example)
   log.mockRestore()
@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The state of a chat as a page holds it. */
+/** The state of a chat in a page. */
 class PageState implements ChatState<UIMessage> {
   status: ChatStatus = 'ready'
   error: Error | undefined
@@ -63,7 +63,7 @@ async function listening(
   onTestFinished(() => server.closeAllConnections())
   onTestFinished(() => void server.close())
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  // Of a server that listens on a port.
+  // True: the server listens on a port.
   const { port } = server.address() as AddressInfo
   return { server, api: `http://127.0.0.1:${port}/api/chat`, at }
 }
@@ -75,14 +75,14 @@ const options = (): RunOptions => ({
   tools: [look],
 })
 
-/** A model that has begun to write, and goes on when it is let. */
+/** A model that has started its reply, and continues when the test allows it. */
 function halting(): { readonly given: RunOptions; readonly letGo: () => void } {
   let letGo = (): void => {}
   const gate = new Promise<void>((resolve) => void (letGo = resolve))
   return { given: { model: scriptedModel([{ text: 'Begun, ', before: () => gate }]), tools: [look] }, letGo }
 }
 
-/** What a page sends. */
+/** The request of a page. */
 const going = (id: unknown): { readonly id: unknown; readonly messages: readonly unknown[] } => ({
   id,
   messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Go.' }] }],
@@ -97,7 +97,7 @@ const textsOf = (page: Page): readonly string[] =>
   (page.lastMessage?.parts ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : []))
 
 describe('the server of the guide', () => {
-  test('talks with the client of ai, over several messages', async () => {
+  test('talks to the client of ai, over several messages', async () => {
     const { api, at } = await listening(options())
     const page = new Page('talk', api)
     await page.sendMessage({ text: 'What is there?' })
@@ -117,7 +117,7 @@ describe('the server of the guide', () => {
     expect(runs.length).toBe(2)
   })
 
-  test('gives a page that is loaded again the reply that goes on, once', async () => {
+  test('sends a reloaded page the running reply, once', async () => {
     const { given, letGo } = halting()
     const { server, api } = await listening(given)
     const page = new Page('reload', api)
@@ -138,14 +138,14 @@ describe('the server of the guide', () => {
     }
   })
 
-  test('has nothing for a page where no run goes on', async () => {
+  test('sends a page nothing if no run is active', async () => {
     const { api } = await listening(options())
     const page = new Page('nothing', api)
     await page.resumeStream()
     expect([page.status, page.messages]).toEqual(['ready', []])
   })
 
-  test('ends the run of a client that says so when it leaves', async () => {
+  test('ends the run of a client that requests this when it disconnects', async () => {
     const { given } = halting()
     const { api, at } = await listening(given)
     const leave = new AbortController()
@@ -161,7 +161,7 @@ describe('the server of the guide', () => {
     })
   })
 
-  test.each(['../../up', 'a/b', '.', '..', '%00', 'ö\u2028'])('keeps a chat named %j in its folder', async (id) => {
+  test.each(['../../up', 'a/b', '.', '..', '%00', 'ö\u2028'])('stores a chat named %j in its folder', async (id) => {
     const { api, at } = await listening(options())
     const response = await post(api, going(id))
     expect(await response.text()).toContain('There is a door.')
@@ -169,7 +169,7 @@ describe('the server of the guide', () => {
   })
 })
 
-/** A chat whose run a killed process left: its record ends behind the first reply. */
+/** A chat with the unfinished run of a killed process: its record ends after the first reply. */
 async function left(): Promise<{ readonly server: Server; readonly api: string; readonly at: string }> {
   const { api, at, server } = await listening(options())
   await (await post(api, going('left'))).text()
@@ -182,7 +182,7 @@ async function left(): Promise<{ readonly server: Server; readonly api: string; 
 }
 
 describe('clients of the server of the guide', () => {
-  test('get one run, however many come back at once', async () => {
+  test('receive one run, however many reconnect at once', async () => {
     const { api, at } = await left()
     const back = await Promise.all(Array.from({ length: 4 }, () => fetch(`${api}/left/stream`)))
     expect(back.map(({ status }) => status)).toEqual([200, 200, 200, 200])
@@ -191,7 +191,7 @@ describe('clients of the server of the guide', () => {
     expect(runs.length).toBe(1)
   })
 
-  test('begin one run, however many messages they send at once', async () => {
+  test('start one run, however many messages they send at once', async () => {
     const { api } = await listening(options())
     const all = await Promise.all(Array.from({ length: 4 }, () => post(api, going('many'))))
     expect(all.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 409, 409, 409])
@@ -199,7 +199,7 @@ describe('clients of the server of the guide', () => {
     expect((await post(api, going('many'))).status).toBe(200)
   })
 
-  test('are told where a message did not become part of the chat: a killed process left a run', async () => {
+  test('receive an error if a message did not become part of the chat after a killed process left a run', async () => {
     const { api, at } = await left()
     expect((await post(api, going('left'))).status).toBe(409)
     const back = await fetch(`${api}/left/stream`, { headers: { 'last-event-id': 'none' } })
@@ -209,7 +209,7 @@ describe('clients of the server of the guide', () => {
     expect(runs.length).toBe(2)
   })
 
-  test('approve a call of a run that a killed process left, before its page is back', async () => {
+  test("approve a call of a killed process's run before their page is reloaded", async () => {
     const { api } = await left()
     const answers = ['left', 'other'].map((id) => post(`${api}/${id}/approve`, { approvalId: 'a', approved: true }))
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([204, 404])
@@ -229,18 +229,18 @@ describe('clients of the server of the guide', () => {
     [going('a'.repeat(300)), 400],
     [going('\ud800'), 400],
     [going('x'.repeat(2_000_000)), 413],
-  ])('learn nothing from what is refused: %#', async (body, status) => {
+  ])('receive no information with a refusal: %#', async (body, status) => {
     const { api, at } = await listening(options())
     const response = await post(api, body)
     expect([response.status, await response.text(), readdirSync(at)]).toEqual([status, '', []])
   })
 
-  test('from other sites and of other people are refused', async () => {
+  test('of other sites and other users are refused', async () => {
     const { api, at } = await listening(options(), undefined, (_, id) => id === 'mine')
     expect((await post(api, going('mine'), { headers: {} })).status).toBe(415)
     expect((await post(api, going('theirs'))).status).toBe(403)
     expect((await post(`${api}/theirs/approve`, { approvalId: 'a', approved: true })).status).toBe(403)
-    // The chat that counts is the one in the path.
+    // The path decides which chat is meant.
     expect((await post(`${api}/theirs`, going('mine'))).status).toBe(403)
     expect((await fetch(`${api}/theirs/stream`, { headers: { 'last-event-id': 'run1:1' } })).status).toBe(403)
     expect((await fetch(`${api}/%/stream`)).status).toBe(400)
@@ -248,7 +248,7 @@ describe('clients of the server of the guide', () => {
     expect(readdirSync(at)).toEqual([])
   })
 
-  test('can send another message at once, also after a run that could not begin', async () => {
+  test('can send another message at once, even after a run that could not start', async () => {
     const { api } = await listening({ ...options(), maxTurns: -1 })
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
     onTestFinished(() => log.mockRestore())
@@ -261,13 +261,13 @@ describe('clients of the server of the guide', () => {
 async function freePort(): Promise<number> {
   const probe = createServer()
   await new Promise<void>((resolve) => void probe.listen(0, '127.0.0.1', resolve))
-  // Of a server that listens on a port.
+  // True: the server listens on a port.
   const { port } = probe.address() as AddressInfo
   await new Promise((resolve) => void probe.close(resolve))
   return port
 }
 
-/** The example as one file, made from the sources of this moment. */
+/** The example as one file, built from the current sources. */
 async function bundled(): Promise<string> {
   const outfile = join(folder, 'server.mjs')
   const named = packages.flatMap((name) =>
@@ -288,7 +288,7 @@ async function bundled(): Promise<string> {
 }
 
 test(
-  'a chat survives kill -9 in the middle of a reply: the page comes back, approves, and has it once',
+  'survives kill -9 in the middle of a reply: the page reloads, approves, and has the reply once',
   { timeout: 60_000 },
   async () => {
     const file = await bundled()

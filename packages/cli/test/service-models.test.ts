@@ -8,7 +8,7 @@ import { chooseModel } from '../src/terminal/commands/setting-commands.ts'
 import { pickList } from '../src/terminal/pickers/pick-list.ts'
 import { styleFor } from '../src/io/style.ts'
 
-/** A service that answers so; without an answer it hangs. */
+/** A service with this answer; without an answer it hangs. */
 async function service(
   status?: number,
   body: unknown = {},
@@ -31,7 +31,7 @@ async function service(
 const list = (...ids: readonly string[]) => ({ data: ids.map((id) => ({ id })) })
 const nobody = 'http://127.0.0.1:1'
 
-test('every service with a key or an address is asked at once, and who gives no list says why within the time limit', async () => {
+test('asks all services with a key or an address at once, and says within the time limit why one has no list', async () => {
   const claude = await service(200, list('claude-x', 'other'))
   const chat = await service(200, list('models/mine', 'my-embed', 'b\u001B[2Jad', 'mine'))
   const refusing = await service(401)
@@ -62,7 +62,7 @@ test('every service with a key or an address is asked at once, and who gives no 
   expect([claude.keys, chat.keys, hanging.keys]).toEqual([['key-a'], ['Bearer key-o'], [undefined]])
 })
 
-test('models of OpenAI are named as such behind another address, and those that chat completions do not have are left out', async () => {
+test('names models of OpenAI at another address correctly, and hides those without chat completions', async () => {
   const { url } = await service(200, list('mine', 'gpt-5.2', 'gpt-5-pro', 'gpt-5.2-codex', 'deepseek-v4-pro'))
   const env = { OPENAI_API_KEY: 'key', OPENAI_BASE_URL: `${url}/v1` }
   const named = async (settings: Parameters<typeof askServices>[0]['settings'], more = {}) => {
@@ -86,7 +86,7 @@ test('models of OpenAI are named as such behind another address, and those that 
   })
 })
 
-test('a name that is the key is not shown', async () => {
+test('does not show a name that is the key', async () => {
   const { url } = await service(200, list('one', 'key-of-a-person-1234567890', 'two\nlines', 'three'))
   const env = { OPENAI_API_KEY: 'key-of-a-person-1234567890', OPENAI_BASE_URL: `${url}/v1` }
   const asked = askServices({ env, settings: {} }, 3_000).find(({ service: name }) => name === 'openai-compatible')
@@ -97,7 +97,7 @@ test('a name that is the key is not shown', async () => {
   })
 })
 
-test('a service without a key is not asked, and one address is asked once', () => {
+test('asks no service without a key, and each address once', () => {
   const local = { OLLAMA_HOST: nobody, LLAMACPP_BASE_URL: nobody, VLLM_BASE_URL: nobody, LMSTUDIO_BASE_URL: nobody }
   const prefixes = (env: Readonly<Record<string, string>>) => reachableServices(env).map(({ prefix }) => prefix)
   const here = ['ollama', 'llamacpp', 'vllm', 'lmstudio']
@@ -106,11 +106,11 @@ test('a service without a key is not asked, and one address is asked once', () =
   expect(prefixes({ ...local, OPENAI_API_KEY: 'k', OPENAI_BASE_URL: nobody })).toEqual(['openai-compatible', ...here])
   expect(prefixes({ ...local, ANTHROPIC_AUTH_TOKEN: 'k' })).toEqual(['anthropic', ...here])
   expect(reachableServices({}).every(({ isSetUp }) => !isSetUp)).toBe(true)
-  // A local service that was put elsewhere is asked there, since somebody said so.
+  // A local service at a configured address is asked there.
   expect(reachableServices({ OLLAMA_HOST: 'http://models.example' })[0]).toEqual({ prefix: 'ollama', isSetUp: true })
 })
 
-test('the list is there at once, grows at its end as services answer, and keeps the chosen row', async () => {
+test('shows the list at once, appends models as services answer, and keeps the selected row', async () => {
   const answers = new Map<string, (listed: ListedModels) => void>()
   const asked = ['groq', 'openai', 'ollama'].map((name): ServiceQuery => ({
     service: name,
@@ -123,7 +123,7 @@ test('the list is there at once, grows at its end as services answer, and keeps 
     ask: (given) =>
       new Promise((done) => {
         const options = { ...given, style, isKey: (action: string) => action === 'send', changed: () => {}, done }
-        // The list of models is one of texts.
+        // True: the list of models consists of texts.
         shown = pickList(options) as typeof shown
       }),
   }
@@ -156,7 +156,7 @@ test('the list is there at once, grows at its end as services answer, and keeps 
   expect(await chosen).toBe('gpt-y')
 })
 
-test('models that settings name are listed without asking anybody (R-PROV-27)', async () => {
+test('lists models from settings without a request (R-PROV-27)', async () => {
   const alias = { package: '@ai-sdk/xai', model: 'grok', folders: [], from: 'settings.json' }
   const aiSdk = { models: { mine: alias }, packages: {}, folders: [] }
   const [first] = askServices({ env: {}, settings: { aiSdk } }, 300)

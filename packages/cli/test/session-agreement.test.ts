@@ -1,8 +1,8 @@
-// What commands tell of one session agrees, and what they advise does what they say (spec R-SESS-2, R-WHY-10, R-REW-5, R-SESS-7a).
+// Commands agree about a session, and the commands that they suggest work (spec R-SESS-2, R-WHY-10, R-REW-5, R-SESS-7a).
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from './support/store-session.ts'
 import { call, here, installProgram, run, script } from './support/program.ts'
 
 installProgram()
@@ -13,7 +13,7 @@ const [cut, limited, asked] = [
   'cccccccc-0000-4000-8000-00000000000c',
 ]
 
-interface Told {
+interface SessionOutput {
   readonly num_turns: number
   readonly total_cost_usd: number
   readonly ended: string
@@ -28,31 +28,33 @@ interface Told {
   ]
 }
 
-/** What one of them tells with --json. */
-async function told(...args: readonly string[]): Promise<Told> {
-  // The program writes it; what a test looks at is compared.
-  return JSON.parse((await run([...args, '--json'])).stdout) as Told
+/** The output of one of them with --json. */
+async function outputOf(...args: readonly string[]): Promise<SessionOutput> {
+  // True: the program wrote it; tests compare the fields that they read.
+  return JSON.parse((await run([...args, '--json'])).stdout) as SessionOutput
 }
 
 describe('a run that was killed after its second request', () => {
   const killed = async (): Promise<void> => {
     rmSync(sessionPath(cut), { force: true })
-    await keep(cut, [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }])], { maxTurns: 2 })
+    await storeSession(cut, [toolReply(['Read', { file_path: 'a' }]), toolReply(['Edit', { file_path: 'a' }])], {
+      maxTurns: 2,
+    })
     const lines = readFileSync(sessionPath(cut), 'utf8').split('\n')
     const end = lines.findIndex((line) => line.includes('"type":"end"'))
     writeFileSync(sessionPath(cut), `${lines.slice(0, end).join('\n')}\n`)
   }
 
-  test('has the same turns and cost wherever they are told', async () => {
+  test('has the same turns and cost in all commands', async () => {
     await killed()
-    const { runs, goOn } = await told('why', cut)
+    const { runs, goOn } = await outputOf('why', cut)
     expect(goOn).toEqual({ says: 'Continue with:', command: `halting -p --resume ${cut}` })
-    const { num_turns: turns, total_cost_usd: costUsd, ended } = await told('sessions', 'show', cut)
+    const { num_turns: turns, total_cost_usd: costUsd, ended } = await outputOf('sessions', 'show', cut)
     expect([turns, costUsd, ended]).toEqual([runs[0].totals.turns, runs[0].totals.costUsd, 'open'])
     expect([turns, costUsd]).toEqual([2, 2.2])
   })
 
-  test('holds what the person said, though it cannot go back to before that yet', async () => {
+  test("contains the user's message, although it cannot be rewound yet", async () => {
     await killed()
     const list = await run(['rewind', cut])
     expect([list.status, list.stdout]).toEqual([0, '   1  go\n'])
@@ -61,13 +63,13 @@ describe('a run that was killed after its second request', () => {
   })
 })
 
-describe('the command that why gives', () => {
-  test('is none for a session that --resume would not find, or find elsewhere', async () => {
-    await keep(limited, [asks(['Read', { file_path: 'a' }]), says('never')], { maxTurns: 1 })
+describe('the command that why suggests', () => {
+  test('is missing for a session that --resume would not find, or find elsewhere', async () => {
+    await storeSession(limited, [toolReply(['Read', { file_path: 'a' }]), textReply('never')], { maxTurns: 1 })
     const copy = join(here(), 'elsewhere.jsonl')
     copyFileSync(sessionPath(limited), copy)
-    const kept = await told('why', limited)
-    const elsewhere = await told('why', copy)
+    const kept = await outputOf('why', limited)
+    const elsewhere = await outputOf('why', copy)
     expect([kept.goOn.command, elsewhere.goOn.command]).toEqual([
       `halting -p --resume ${limited} --max-turns 2`,
       undefined,
@@ -76,32 +78,32 @@ describe('the command that why gives', () => {
     expect((await run(['why', copy])).stdout).toContain('--resume does not find this file')
   })
 
-  test('is none where the conversation went back: that needs something to be said', async () => {
+  test('is missing after a rewind, since that needs a prompt', async () => {
     expect((await run(['rewind', limited, '1', '--yes'])).status).toBe(0)
-    const { goOn } = await told('why', limited)
+    const { goOn } = await outputOf('why', limited)
     expect(goOn).toEqual({
       says: 'Its conversation was rewound. Continue it with --resume and a prompt.',
     })
   })
 
-  test('goes on once the calls that waited are answered, and has later ones wait as well', async () => {
+  test('resumes after pending calls were answered, and defers later ones, too', async () => {
     const replies = [{ content: [call('Bash', { command: 'touch one' })] }]
     const flags = ['--session-id', asked, '--on-ask', 'defer']
     const first = await run(['-p', 'touch it', '--script', script(replies), ...flags])
     const resume = `halting -p --resume ${asked} --on-ask defer`
     expect(first.stderr).toContain(`  ${resume}\n`)
-    const { goOn: before, runs } = await told('why', asked)
+    const { goOn: before, runs } = await outputOf('why', asked)
     const id = runs[0].ending.signal.context.pending[0].id
-    // The run is over: nothing of it is under way.
+    // The run has ended, so nothing is pending in it.
     expect((await run(['why', asked])).stdout).toContain('    1 call, 1 without a result, 0 ms')
     expect(before.command).toBe(`halting approve ${asked} ${id}`)
     expect((await run(['approve', asked, id])).stdout).toContain(`Resume: ${resume}\n`)
-    const { goOn: after } = await told('why', asked)
+    const { goOn: after } = await outputOf('why', asked)
     expect(after).toEqual({ says: 'Its pending calls have been answered. Continue with:', command: resume })
   })
 })
 
-test('a word too many is told as that, of the command that it was given to', async () => {
+test('reports an extra word with the command that received it', async () => {
   const tell = async (...args: readonly string[]) => (await run(args)).stderr
   expect(await tell('why', cut, limited)).toBe('halting: halting why takes one session.\n')
   expect(await tell('replay', cut, limited)).toBe('halting: halting replay takes one session.\n')
@@ -111,7 +113,7 @@ test('a word too many is told as that, of the command that it was given to', asy
   )
 })
 
-test('without a session each command names itself', async () => {
+test('names the command if no session is given', async () => {
   const env = { HALTING_CONFIG_DIR: join(here(), 'nothing') }
   expect((await run(['replay'], { env })).stderr).toContain('halting replay FILE.')
   expect((await run(['why'], { env })).stderr).toContain('halting why FILE.')

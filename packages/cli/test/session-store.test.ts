@@ -9,7 +9,7 @@ import { say, talk } from './support/acp-program.ts'
 import { updatesIn } from './support/acp-schema.ts'
 import {
   call,
-  fileSays,
+  waitForFileText,
   here,
   installProgram,
   linesOf,
@@ -53,7 +53,7 @@ beforeEach(() => {
 })
 
 describe('a session in the store of the settings', () => {
-  test('is there, and everything that reads sessions reads it', async () => {
+  test('is stored there, and all commands read it', async () => {
     writeSettings('sqlite:~/sessions')
     expect(await ask('remember 7', [said('Noted.')], '--session-id', id)).toMatchObject({
       status: 0,
@@ -64,7 +64,7 @@ describe('a session in the store of the settings', () => {
     expect(row.holder).toBeUndefined()
     expect(row.records.join('')).toContain('remember 7')
     expect(existsSync(join(here(), '.halting/projects'))).toBe(false)
-    // What is on this machine is a copy.
+    // The local file is a copy.
     rmSync(join(here(), '.halting/stores'), { recursive: true })
     expect((await halting(['sessions'])).stdout).toContain('remember 7')
     rmSync(copyPath())
@@ -83,7 +83,7 @@ describe('a session in the store of the settings', () => {
     expect((await halting(['replay', id])).stdout).toContain('Noted.')
   })
 
-  test('continues, is forked, rewound and deleted there', async () => {
+  test('is resumed, forked, rewound and deleted there', async () => {
     writeSettings(storeOf())
     await ask('one', [said('1.')], '--session-id', id)
     expect((await ask('two', [said('2.')], '--continue')).stdout).toBe('2.\n')
@@ -98,7 +98,7 @@ describe('a session in the store of the settings', () => {
     expect((await halting(['sessions', '--json'])).stdout).not.toContain(id)
   })
 
-  test('is taken over from a process that was killed, and nothing is done twice', async () => {
+  test('is resumed after its process was killed, and repeats nothing', async () => {
     writeSettings(storeOf())
     const replies = [
       calls('Bash', { command: 'echo once >> effects.txt' }),
@@ -108,20 +108,20 @@ describe('a session in the store of the settings', () => {
     const name = script(replies, 'claude-haiku-4-5')
     const flags = ['--dangerously-skip-permissions', '--session-id', id]
     const running = start(['-p', 'go', '--script', name, ...flags], { env: { NODE_PATH: modules } })
-    await fileSays(join(here(), 'began.txt'))
+    await waitForFileText(join(here(), 'began.txt'))
     const second = await halting(['-p', 'me too', '--script', name, '--resume', id])
     expect(second).toMatchObject({ status: 2, stdout: '' })
     expect(second.stderr).toContain(`The session ${id} is in use by process ${running.child.pid}`)
     running.child.kill('SIGKILL')
     await running.ended
-    // As a machine that has only the store.
+    // Like a machine that has only the store.
     rmSync(join(here(), '.halting/stores'), { recursive: true })
     const resumed = await halting(['-p', '--script', script([said('Done.')], 'claude-haiku-4-5'), '--resume', id])
     expect(resumed).toMatchObject({ status: 0, stdout: 'Done.\n' })
-    expect(await fileSays(join(here(), 'effects.txt'))).toBe('once')
+    expect(await waitForFileText(join(here(), 'effects.txt'))).toBe('once')
   })
 
-  test('answers a call that waits', async () => {
+  test('accepts an answer to a pending call', async () => {
     writeSettings(storeOf())
     const waiting = await ask(
       'go',
@@ -137,12 +137,12 @@ describe('a session in the store of the settings', () => {
     expect((await halting(['approve', id, callId])).status).toBe(0)
     const done = await halting(['-p', '--script', script([said('Done.')], 'claude-haiku-4-5'), '--resume', id])
     expect(done.stdout).toBe('Done.\n')
-    expect(await fileSays(join(here(), 'new.txt'))).toBe('x')
+    expect(await waitForFileText(join(here(), 'new.txt'))).toBe('x')
   })
 })
 
 describe('other frontends', () => {
-  test('an editor lists, loads and deletes it', async () => {
+  test('are an editor that lists, loads and deletes it', async () => {
     const env = { NODE_PATH: modules, HALTING_SESSION_STORE: storeOf() }
     const cwd = here()
     const talking = await talk(['--script', script([said('1.'), said('2.')])], { env })
@@ -167,7 +167,7 @@ describe('other frontends', () => {
     expect(await talking.exited()).toBe(0)
   })
 
-  test('a host continues it, and the inspector shows it', async () => {
+  test('are a host that resumes it, and the inspector that shows it', async () => {
     writeSettings(storeOf())
     await ask('one', [said('1.')], '--session-id', id)
     const message = {
@@ -188,8 +188,8 @@ describe('other frontends', () => {
   })
 })
 
-describe('which store it is', () => {
-  test('the flag goes before the variable, and that before the settings', async () => {
+describe('the choice of the store', () => {
+  test('prefers the flag to the variable, and the variable to the settings', async () => {
     writeSettings(storeOf('nobody'))
     const env = { NODE_PATH: modules, HALTING_SESSION_STORE: storeOf('second') }
     await run(['-p', 'x', '--script', script([said('1.')]), '--session-id', id], { env })
@@ -202,7 +202,7 @@ describe('which store it is', () => {
     expect(existsSync(storePath('nobody'))).toBe(false)
   })
 
-  test('a project names none, also one that is trusted', async () => {
+  test('ignores a project, even a trusted one', async () => {
     const folder = join(here(), 'elsewhere')
     mkdirSync(join(folder, '.halting'), { recursive: true })
     const content = { sessionStore: storeOf(), env: { HALTING_SESSION_STORE: storeOf() } }
@@ -215,13 +215,13 @@ describe('which store it is', () => {
     expect(existsSync(join(here(), '.halting/projects'))).toBe(true)
   })
 
-  test('commands of the agent do not get the variable', async () => {
+  test('hides the variable from commands of the agent', async () => {
     const flags = ['--session-store', storeOf(), '--dangerously-skip-permissions', '--session-id', id]
     await ask('go', [calls('Bash', { command: 'echo "store: $HALTING_SESSION_STORE."' }), said('Done.')], ...flags)
     expect(storedRow(storePath(), id).records.join('')).toContain('store: .')
   })
 
-  test('a cluster has its own', async () => {
+  test('does not apply to a cluster', async () => {
     const flags = ['--session-store', storeOf(), '--cluster', 'http://127.0.0.1:1']
     expect(await halting(['-p', 'x', ...flags])).toMatchObject({
       status: 2,
@@ -231,7 +231,7 @@ describe('which store it is', () => {
 })
 
 describe('a store that cannot be used', () => {
-  test('is told before anything runs, and nothing goes to files', async () => {
+  test('is reported before anything runs, and nothing is written to files', async () => {
     const env = { HALTING_SESSION_STORE: storeOf('broken') }
     const ended = await halting(['-p', 'x', '--script', script([said('1.')])], env)
     expect(ended).toMatchObject({ status: 2, stdout: '' })
@@ -241,7 +241,7 @@ describe('a store that cannot be used', () => {
     expect(doctor.stdout).toMatch(/!! {2}session store +@halting\/store-sqlite .* cannot open/)
   })
 
-  test('a path in a folder that does not exist is refused, and nothing is created', async () => {
+  test('is refused if its folder does not exist, and nothing is created', async () => {
     const path = join(here(), 'no-such-folder', 'sessions.db')
     const { status, stderr } = await halting(['sessions', '--session-store', `sqlite:${path}`])
     expect(status).toBe(2)
@@ -249,7 +249,7 @@ describe('a store that cannot be used', () => {
     expect(existsSync(join(here(), 'no-such-folder'))).toBe(false)
   })
 
-  test('without its package the message says how to install it', async () => {
+  test('without its package causes advice how to install it', async () => {
     const ended = await halting(['sessions', '--session-store', 'postgres://ann:hunter2@db/halting'], {
       NODE_PATH: '/nowhere',
     })
@@ -258,7 +258,7 @@ describe('a store that cannot be used', () => {
   })
 
   test.each(['mysql://ann:hunter2@db', 'postgres://ann:hunter2@[', 'postgres://ann:hunter2/3@db/x', 'halting.db'])(
-    'what names none is refused and not repeated: %s',
+    'with an invalid value is refused without repeating it: %s',
     async (value) => {
       const ended = await halting(['sessions', '--session-store', value])
       expect(ended.status).toBe(2)
@@ -271,7 +271,7 @@ describe('a store that cannot be used', () => {
     },
   )
 
-  test('config names it without its password', async () => {
+  test('is shown in config without its password', async () => {
     writeSettings('postgres://ann:hunter2@db/halting?sslmode=require')
     const { stdout } = await halting(['config'])
     expect(stdout).toContain('sessionStore = postgres://db/halting')
@@ -283,7 +283,7 @@ describe('a store that cannot be used', () => {
 })
 
 describe('halting sessions copy', () => {
-  test('moves sessions from files to a store, and back', async () => {
+  test('copies sessions from files to a store, and back', async () => {
     await ask('one', [said('1.')], '--session-id', id)
     const copied = await halting(['sessions', 'copy', '--to', 'sqlite:~/sessions'])
     expect(copied).toMatchObject({ status: 0, stdout: `Copied: 1 session to ${storeOf()}\n` })
@@ -302,7 +302,7 @@ describe('halting sessions copy', () => {
     [['sessions', 'copy', '--to', 'files'], '--to names the place where the sessions are'],
     [['sessions', 'list', '--to', 'files'], '--to belongs to halting sessions copy'],
     [['-p', 'x', '--to', 'files'], '--to belongs to halting sessions copy'],
-  ])('%j is refused', async (args, why) => {
+  ])('refuses %j', async (args, why) => {
     const ended = await halting(args)
     expect(ended.status).toBe(2)
     expect(ended.stderr).toContain(why)

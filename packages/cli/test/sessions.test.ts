@@ -16,7 +16,7 @@ import { Transcript } from '@halting/core'
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   call,
-  fileSays,
+  waitForFileText,
   here,
   installProgram,
   linesOf,
@@ -26,8 +26,8 @@ import {
   type Ended,
   projectName,
 } from './support/program.ts'
-import { linesOf as textOf } from '../src/sessions/session-text.ts'
-import { toldLines } from '../src/sessions/told-lines.ts'
+import { sessionLines as textOf } from '../src/sessions/session-text.ts'
+import { transcriptLines } from '../src/sessions/transcript-lines.ts'
 
 installProgram()
 
@@ -46,8 +46,8 @@ const said = (session: string = id): string => readFileSync(sessionPath(session)
 /** A run with a prompt, in a session. */
 const ask = (prompt: string, replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> =>
   run(['-p', prompt, '--script', script(replies, 'claude-haiku-4-5'), ...flags])
-/** A session that goes on without a prompt. */
-const goOn = (replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> =>
+/** Resumes a session without a prompt. */
+const resumeSession = (replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> =>
   run(['-p', '--script', script(replies, 'claude-haiku-4-5'), '--resume', ...flags])
 interface Waiting {
   readonly id: string
@@ -63,13 +63,13 @@ interface Result {
     readonly context: { readonly pending: readonly [Waiting, ...Waiting[]] }
   }
 }
-// The program writes it; what a test looks at is compared.
+// True: the program wrote it; tests compare the fields that they read.
 const resultOf = ({ stdout }: Pick<Ended, 'stdout'>): Result => JSON.parse(stdout) as Result
 
 beforeEach(() => rmSync(join(here(), '.halting'), { recursive: true, force: true }))
 
 describe('a session', () => {
-  test('is kept, for the person alone, with its whole run on disk when the program leaves', async () => {
+  test('is stored privately, with its whole run on disk when the program exits', async () => {
     const { status, stdout } = await ask('hi', [{ content: 'Hello.' }], '--session-id', id)
     expect([status, stdout]).toEqual([0, 'Hello.\n'])
     expect(statSync(sessionPath()).mode & 0o777).toBe(0o600)
@@ -77,17 +77,17 @@ describe('a session', () => {
     expect(kept()).toEqual([expect.stringMatching(`${id}.jsonl$`)])
   })
 
-  test('has an id of its own when none is given, which the result tells', async () => {
-    const { session_id: told } = resultOf(await ask('hi', [{ content: 'Hello.' }], '--output-format', 'json'))
-    expect(kept()).toEqual([expect.stringMatching(`${told}.jsonl$`)])
+  test('has a new ID if none is given, which the result contains', async () => {
+    const { session_id: printedLines } = resultOf(await ask('hi', [{ content: 'Hello.' }], '--output-format', 'json'))
+    expect(kept()).toEqual([expect.stringMatching(`${printedLines}.jsonl$`)])
   })
 
-  test('is not kept with --no-session-persistence', async () => {
+  test('is not stored with --no-session-persistence', async () => {
     expect((await ask('hi', [{ content: 'Hello.' }], '--no-session-persistence')).status).toBe(0)
     expect(kept()).toEqual([])
   })
 
-  test('that cannot be written is told in a line, and the run goes on; named, it is an error', async () => {
+  test('that cannot be written causes a note, and the run continues; if it is named, it is an error', async () => {
     writeFileSync(join(here(), '.halting'), 'a file')
     const { status, stdout, stderr } = await ask('hi', [{ content: 'Hello.' }])
     expect([status, stdout]).toEqual([0, 'Hello.\n'])
@@ -96,7 +96,7 @@ describe('a session', () => {
     rmSync(join(here(), '.halting'))
   })
 
-  test('whose id is taken is no new one', async () => {
+  test('cannot start with an ID that is in use', async () => {
     await ask('hi', [{ content: 'Hello.' }], '--session-id', id)
     expect(await ask('hi', [{ content: 'Hello.' }], '--session-id', id)).toEqual({
       status: 2,
@@ -105,7 +105,7 @@ describe('a session', () => {
     })
   })
 
-  test('in which nothing began leaves nothing behind', async () => {
+  test('without a run leaves nothing behind', async () => {
     expect((await ask('hi', [{ content: 'x' }], '--max-budget-usd', '1', '--model', 'nobody-knows')).status).not.toBe(0)
     expect((await ask('hi', [{ content: 'x' }], '--json-schema', '{')).status).toBe(2)
     expect(kept().filter((name) => name.endsWith('.jsonl'))).toEqual([])
@@ -113,11 +113,11 @@ describe('a session', () => {
 })
 
 describe('--resume', () => {
-  /** Some 2,500 tokens: a request that holds it shows that in what it costs. */
+  /** Some 2,500 tokens: their cost shows whether a request contains them. */
   const long = `remember 7 ${'and this, too '.repeat(700)}`
   const isShown = ({ usage }: Result): boolean => usage.input_tokens > 4_300
 
-  test('goes on over the transcript, and what it cost counts', async () => {
+  test('continues with the transcript, and includes its cost', async () => {
     const first = resultOf(await ask(long, [{ content: 'I do.' }], '--session-id', id, '--output-format', 'json'))
     const replies = [{ content: 'It was 7.' }]
     const second = resultOf(await ask('which?', replies, '--resume', id, '--output-format', 'json'))
@@ -138,7 +138,7 @@ describe('--resume', () => {
     expect(poor.status).toBe(3)
   })
 
-  test('takes the beginning of an id, and --continue the newest of this folder', async () => {
+  test('accepts the beginning of an ID, and --continue the newest of this folder', async () => {
     await ask('one', [{ content: '1' }], '--session-id', other)
     await ask('two', [{ content: '2' }], '--session-id', id)
     expect(resultOf(await ask('x', [{ content: 'c' }], '--continue', '--output-format', 'json')).session_id).toBe(id)
@@ -149,7 +149,7 @@ describe('--resume', () => {
     ).toBe(other)
   })
 
-  test('without an id lists the sessions of this folder, newest first, and says what to type', async () => {
+  test('lists the sessions of this folder without an ID, newest first, and says what to type', async () => {
     await ask('the first one', [{ content: '1' }], '--session-id', other)
     await ask('the second', [{ content: '2' }], '--session-id', id)
     const { status, stdout, stderr } = await run(['--resume'])
@@ -160,7 +160,7 @@ describe('--resume', () => {
     expect(stderr).toBe(`halting: Name a session: halting --resume ${id} -p "PROMPT"; --continue resumes the newest.\n`)
   })
 
-  test('says what is wrong: unknown, elsewhere, damaged, a later version, held', async () => {
+  test('says what is wrong: unknown, elsewhere, damaged, a later version, locked', async () => {
     const unknown = await ask('x', [{ content: 'x' }], '--resume', 'nobody')
     expect([unknown.status, unknown.stderr]).toEqual([
       2,
@@ -203,7 +203,7 @@ describe('--resume', () => {
       'claude-haiku-4-5',
     )
     const holder = start(['-p', 'hold', '--resume', id, '--script', script1, '--allowedTools', 'Bash'])
-    await fileSays(join(here(), 'held'))
+    await waitForFileText(join(here(), 'held'))
     const held = await ask('x', [{ content: 'x' }], '--resume', id)
     expect(held.status).toBe(2)
     expect(held.stderr).toContain(`is in use by process ${holder.child.pid}`)
@@ -213,21 +213,21 @@ describe('--resume', () => {
     expect((await holder.ended).status).toBe(143)
   })
 
-  test('without a prompt needs something to go on with', async () => {
+  test('needs unfinished work if there is no prompt', async () => {
     await ask('x', [{ content: 'x' }], '--session-id', id)
-    expect((await goOn([{ content: 'y' }], id)).stderr).toBe(
+    expect((await resumeSession([{ content: 'y' }], id)).stderr).toBe(
       `halting: The session ${id} cannot continue without a prompt: its last run ended (completed). Add one: halting --resume ${id} -p "PROMPT"\n`,
     )
   })
 
-  test('of a run that ended at a limit carries its counters into a new one, which names it', async () => {
+  test('carries the counters of a run that ended at a limit into a new run, which names it', async () => {
     const replies = [{ content: [call('Glob', { pattern: '*.a' })] }, { content: [call('Glob', { pattern: '*.b' })] }]
     const first = await ask('count', replies, '--session-id', id, '--max-turns', '2', '--output-format', 'json')
     expect(resultOf(first)).toMatchObject({ terminal_reason: 'max_turns', num_turns: 2 })
-    const second = await goOn([{ content: 'done' }], id, '--max-turns', '3', '--output-format', 'json')
+    const second = await resumeSession([{ content: 'done' }], id, '--max-turns', '3', '--output-format', 'json')
     expect(resultOf(second)).toMatchObject({ result: 'done', num_turns: 3, session_id: id })
     expect(said()).toContain('"continues":"run1"')
-    // What the first run cost is counted once.
+    // The first run is counted once.
     const { total_cost_usd: cost } = resultOf(second)
     const { sessions } = JSON.parse((await run(['sessions', '--json'])).stdout)
     expect(sessions[0]).toMatchObject({ session_id: id, num_turns: 3, runs: 2, ended: 'completed' })
@@ -238,7 +238,7 @@ describe('--resume', () => {
     expect(third.total_cost_usd).toBeGreaterThan(cost)
   })
 
-  test('with --fork-session begins a copy, and leaves the session as it is', async () => {
+  test('starts a copy with --fork-session, and leaves the session unchanged', async () => {
     await ask(long, [{ content: 'I do.' }], '--session-id', id)
     const before = said()
     const replies = [{ content: 'It was 7.' }]
@@ -274,7 +274,7 @@ describe('a run that was killed', () => {
       script(replies, 'claude-haiku-4-5'),
     ]
     const { child, ended } = start(args)
-    const shell = Number(await fileSays(join(here(), 'begun')))
+    const shell = Number(await waitForFileText(join(here(), 'begun')))
     child.kill('SIGKILL')
     try {
       process.kill(-shell, 'SIGKILL')
@@ -284,20 +284,20 @@ describe('a run that was killed', () => {
     expect((await ended).status).toBe('SIGKILL')
   }
 
-  test('goes on from its last record: nothing is done or paid twice, and the model is told what is unknown', async () => {
+  test('resumes from its last record: repeats and pays nothing twice, and informs the model of what is unknown', async () => {
     await killed()
     expect((await run(['sessions'])).stdout).toContain('did not end')
-    // The reply that asked for what it was killed in is on record, and in no lap yet.
+    // The reply that requested the interrupted call is on record, but in no iteration yet.
     expect((await run(['sessions', 'show', id])).stdout).toContain('echo second >> ledger')
     expect((await run(['sessions', 'search', 'sleep 60'])).stdout).toContain(id)
     const replies = [{ expect: 'unknown', content: 'I looked: both are done.' }]
-    const { status, stdout } = await goOn(replies, id, '--allowedTools', 'Bash', '--output-format', 'json')
+    const { status, stdout } = await resumeSession(replies, id, '--allowedTools', 'Bash', '--output-format', 'json')
     expect(status).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ result: 'I looked: both are done.', num_turns: 3, session_id: id })
     expect(readFileSync(join(here(), 'ledger'), 'utf8')).toBe('first\nsecond\n')
   })
 
-  test('is closed first where there is a new prompt', async () => {
+  test('is closed first if there is a new prompt', async () => {
     await killed()
     const replies = [{ expect: 'something else', content: 'Fine.' }]
     const { status, stdout, stderr } = await ask(
@@ -322,16 +322,16 @@ describe('a run that was killed', () => {
     expect(sessions).toMatchObject([{ runs: 2, ended: 'completed' }])
   })
 
-  test('with a torn last line goes on, too', async () => {
+  test('also resumes with a torn last line', async () => {
     await killed()
     appendFileSync(sessionPath(), '{"type":"halting","rec')
-    expect((await goOn([{ content: 'ok' }], id, '--allowedTools', 'Bash')).stdout).toBe('ok\n')
+    expect((await resumeSession([{ content: 'ok' }], id, '--allowedTools', 'Bash')).stdout).toBe('ok\n')
     truncateSync(sessionPath(), statSync(sessionPath()).size - 5)
     expect((await run(['sessions'])).stdout).toContain('did not end')
   })
 })
 
-test('where there is little room the id of a session has a line of its own, and nothing is wider', () => {
+test('prints the ID of a session on its own line in a narrow terminal, and nothing wider', () => {
   const summary = {
     sessionId: id,
     path: 'x',
@@ -344,18 +344,19 @@ test('where there is little room the id of a session has a line of its own, and 
     costUsd: 1.25,
     ended: 'max_output_tokens',
   }
-  const told = (width: number): readonly string[] => textOf([summary], width).trimEnd().split('\n')
-  expect(told(120)).toHaveLength(2)
-  expect(told(40)[0]).toBe(id)
-  for (const width of [40, 60, 80, 84, 120]) expect(told(width).filter((line) => line.length > width)).toEqual([])
+  const printedLines = (width: number): readonly string[] => textOf([summary], width).trimEnd().split('\n')
+  expect(printedLines(120)).toHaveLength(2)
+  expect(printedLines(40)[0]).toBe(id)
+  for (const width of [40, 60, 80, 84, 120])
+    expect(printedLines(width).filter((line) => line.length > width)).toEqual([])
 })
 
-test('R-SESS-8b: of what is not of the model, halting sessions show tells apart who said it', () => {
+test('R-SESS-8b: shows in halting sessions show who wrote each message', () => {
   const user = (origin: 'prompt' | 'steer' | 'hook' | 'loop', content: string) => {
     return { kind: 'user', id: content, message: { role: 'user', content }, origin } as const
   }
   const kept = user('prompt', 'fix it').message
-  const shown = toldLines(
+  const shown = transcriptLines(
     Transcript.of([
       user('prompt', 'fix it'),
       user('hook', 'lost in the compaction'),
@@ -380,11 +381,11 @@ test('R-SESS-8b: of what is not of the model, halting sessions show tells apart 
     '[hook] The tests fail.',
     '> hurry',
   ])
-  expect(toldLines(Transcript.of([user('loop', 'bash_1 has ended in a fire.')]), 24)[0]).toHaveLength(24)
+  expect(transcriptLines(Transcript.of([user('loop', 'bash_1 has ended in a fire.')]), 24)[0]).toHaveLength(24)
 })
 
 describe('halting sessions', () => {
-  test('says what is wrong in the middle of a session that is shown or searched', async () => {
+  test('reports damage in the middle of a session that is shown or searched', async () => {
     await ask('hay', [{ content: [call('Bash', { command: 'echo gold' })] }, { content: 'Seen.' }], '--session-id', id)
     writeFileSync(sessionPath(), said().replace('echo gold', 'echo geld'))
     const searched = await run(['sessions', 'search', 'seen'])
@@ -393,7 +394,7 @@ describe('halting sessions', () => {
     expect(await run(['sessions', 'show', id])).toMatchObject({ status: 2, stdout: '' })
   })
 
-  test('shows, searches and deletes', async () => {
+  test('shows, searches and deletes sessions', async () => {
     await ask('find the needle', [{ content: 'Here is hay.' }], '--session-id', id)
     await ask('nothing', [{ content: 'x' }], '--session-id', other)
     expect((await run(['sessions', 'show', id])).stdout).toMatch(
@@ -414,7 +415,7 @@ describe('halting sessions', () => {
     expect((await run(['sessions', 'shwo'])).stderr).toContain('Did you mean show?')
   })
 
-  test('tells those of all folders with --all', async () => {
+  test('lists sessions of all folders with --all', async () => {
     mkdirSync(join(here(), 'elsewhere'), { recursive: true })
     await run(['-p', 'far', '--script', script([{ content: 'x' }]), '--session-id', id], {
       cwd: join(here(), 'elsewhere'),
@@ -438,7 +439,7 @@ describe('--on-ask defer', () => {
 
   beforeEach(() => ['one', 'two'].forEach((name) => rmSync(join(here(), name), { force: true })))
 
-  test('ends with the questions; what was said to them holds in another process', async () => {
+  test('ends with pending permission requests, whose answers apply in another process', async () => {
     const asked = await defer('--output-format', 'json')
     expect(asked.status).toBe(5)
     expect(resultOf(asked)).toMatchObject({ terminal_reason: 'needs_approval', is_error: true })
@@ -446,7 +447,7 @@ describe('--on-ask defer', () => {
     expect(first.message).toContain('touch one')
     // Calls that write are asked about one after another.
     expect(others).toEqual([])
-    expect((await goOn([{ content: 'x' }], id)).stderr).toContain(`halting approve ${id} ${first.id}`)
+    expect((await resumeSession([{ content: 'x' }], id)).stderr).toContain(`halting approve ${id} ${first.id}`)
 
     const unknown = await run(['approve', id, 'toolu_nobody'])
     expect([unknown.status, unknown.stderr]).toEqual([
@@ -455,12 +456,12 @@ describe('--on-ask defer', () => {
     ])
     const approved = await run(['approve', id, first.id])
     expect(approved.stdout).toBe(`Approved: Bash: ${first.message}\nResume: halting -p --resume ${id} --on-ask defer\n`)
-    const again = await goOn([{ content: 'x' }], id, '--on-ask', 'defer', '--output-format', 'json')
+    const again = await resumeSession([{ content: 'x' }], id, '--on-ask', 'defer', '--output-format', 'json')
     expect(again.status).toBe(5)
     expect(existsSync(join(here(), 'one'))).toBe(true)
     const [second] = waiting(again.stdout)
     await run(['deny', id, second.id, '--message', 'Not that one.'])
-    const last = await goOn([{ expect: 'Not that one', content: 'One of them.' }], id, '--on-ask', 'defer')
+    const last = await resumeSession([{ expect: 'Not that one', content: 'One of them.' }], id, '--on-ask', 'defer')
     expect([last.status, last.stdout]).toEqual([0, 'One of them.\n'])
     expect(existsSync(join(here(), 'two'))).toBe(false)
     expect((await run(['approve', id, first.id])).stderr).toBe(
@@ -468,14 +469,14 @@ describe('--on-ask defer', () => {
     )
   })
 
-  test('is left by a new prompt: no call that waits is run', async () => {
+  test('is left by a new prompt: no pending call runs', async () => {
     await defer()
     const { stdout } = await ask('leave it', [{ expect: 'leave it', content: 'Left.' }], '--resume', id)
     expect(stdout).toBe('Left.\n')
     expect([existsSync(join(here(), 'one')), existsSync(join(here(), 'two'))]).toEqual([false, false])
   })
 
-  test('tells a person what to type', async () => {
+  test('says what to type', async () => {
     const { stderr } = await defer()
     expect(stderr).toContain('needs_approval: Waiting for approval: Bash (')
     expect(stderr).toMatch(new RegExp(`\n {2}halting approve ${id} \\S+\n`))
@@ -500,6 +501,6 @@ test.each([
   ],
   [['--yes'], '--yes belongs to halting cluster dev, sessions, setup, trust, undo and rewind.'],
   [['--message', 'm'], '--message belongs to halting deny.'],
-])('%j do not go together', async (flags, stderr) => {
+])('refuses %j together', async (flags, stderr) => {
   expect(await run(['-p', 'hi', ...flags])).toEqual({ status: 2, stdout: '', stderr: `halting: ${stderr}\n` })
 })

@@ -48,7 +48,7 @@ const responses = [
 
 const none = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
 
-/** A service that takes any key but the refused one, and speaks all protocols. */
+/** A service that accepts any key but one, and speaks all protocols. */
 async function startService(refused = 'nothing'): Promise<{ url: string; seen: Seen[] }> {
   const seen: Seen[] = []
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -71,7 +71,7 @@ async function startService(refused = 'nothing'): Promise<{ url: string; seen: S
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen }
 }
 
-test('apiKeyHelper gives the key, and another one when that is refused', async () => {
+test('uses the key of apiKeyHelper, and another one when that is rejected', async () => {
   const service = await startService('key1')
   const runs = join(here(), 'runs')
   writeFileSync(runs, '')
@@ -93,10 +93,10 @@ test('apiKeyHelper gives the key, and another one when that is refused', async (
     error: 'authentication_failed',
   })
   expect(service.seen.map(({ headers }) => headers['x-api-key'])).toEqual(['key1', 'key2'])
-  // A key of the environment goes before it.
+  // A key in the environment has priority.
   await run(['-p', 'hi'], { env: { ...env, ANTHROPIC_API_KEY: 'own' }, cwd: work })
   expect(service.seen.at(-1)?.headers['x-api-key']).toBe('own')
-  // It gives no keys to other services.
+  // It provides no keys for other services.
   const others = { OPENAI_BASE_URL: `${service.url}/v1`, OPENAI_API_KEY: 'open' }
   const flags = ['--model', 'gpt-5', '--output-format', 'stream-json', '--verbose']
   const other = await run(['-p', 'hi', ...flags], { env: others, cwd: work })
@@ -105,7 +105,7 @@ test('apiKeyHelper gives the key, and another one when that is refused', async (
   writeFileSync(join(here(), '.halting/settings.json'), '{}')
 })
 
-test('a model without a price gets one from the settings, and then a dollar budget', async () => {
+test('accepts a price from the settings, and then a dollar budget', async () => {
   const service = await startService()
   const env = { ANTHROPIC_BASE_URL: service.url }
   const asked = ['-p', 'hi', '--model', 'anthropic/ours', '--max-budget-usd', '1']
@@ -117,7 +117,7 @@ test('a model without a price gets one from the settings, and then a dollar budg
   expect([status, (JSON.parse(stdout) as { total_cost_usd: number }).total_cost_usd]).toEqual([0, 0.3])
 })
 
-test('settings that are not right are told, and nothing runs', async () => {
+test('reports invalid settings, and runs nothing', async () => {
   const wrong = await run(['-p', 'hi', '--settings', '{"modelPrices":{"m":{"inptu":1,"output":2}}}'])
   expect(wrong).toMatchObject({ status: 2, stdout: '' })
   expect(wrong.stderr).toContain('inptu')
@@ -128,7 +128,7 @@ test('settings that are not right are told, and nothing runs', async () => {
   })
 })
 
-describe('how a model is to think goes out in the words of its service', () => {
+describe('sends thinking settings in the form of the service', () => {
   test('the Messages API', async () => {
     const service = await startService()
     const env = { ANTHROPIC_BASE_URL: service.url }
@@ -148,7 +148,7 @@ describe('how a model is to think goes out in the words of its service', () => {
     const asked = ['-p', 'hi', '--model', 'gpt-5', '--effort', 'low', '--settings', '{"openaiApi":"chat_completions"}']
     const ended = await run(asked, { env, cwd })
     expect(ended).toMatchObject({ status: 0, stdout: 'hello\n' })
-    // What the program says of the repository does not stand between the prompt and the answer (R-INSTR-6).
+    // Repository state does not come between the prompt and the answer (R-INSTR-6).
     expect(service.seen[0]?.body['messages']).toEqual([
       expect.objectContaining({ role: 'system' }),
       { role: 'user', content: expect.stringContaining('on trunk') as string },
@@ -175,7 +175,7 @@ describe('how a model is to think goes out in the words of its service', () => {
     expect(service.seen[0]?.body).toMatchObject({ model: 'gpt-5', store: false, reasoning })
   })
 
-  test('the variable goes before the setting, and a model that chat completions do not have is refused', async () => {
+  test('prefers the variable to the setting, and refuses a model without chat completions', async () => {
     const service = await startService()
     const env = { OPENAI_BASE_URL: `${service.url}/v1`, OPENAI_API_KEY: 'key' }
     const asked = ['-p', 'hi', '--model', 'gpt-5', '--settings', '{"openaiApi":"chat_completions"}']
@@ -194,7 +194,7 @@ describe('how a model is to think goes out in the words of its service', () => {
   })
 })
 
-test('figures of why and report agree where a service reports zero usage, and both say so', async () => {
+test('reports the same figures in why and report if a service reports zero usage, and both say so', async () => {
   const service = await startService()
   const home = mkdtempSync(join(here(), 'home-'))
   const cwd = mkdtempSync(join(home, 'work-'))
@@ -211,12 +211,12 @@ test('figures of why and report agree where a service reports zero usage, and bo
   const [sentence, tokens, most] = notice.exec(said(why.stdout)) ?? []
   expect(said(report.stdout)).toContain(sentence)
   expect(most).toBe(dollars)
-  // Every place names the same bound.
+  // Every output names the same bound.
   expect(new Set(why.stdout.match(/\$0\.\d{4}/g))).toEqual(new Set([dollars, '$0.0000']))
   expect(why.stdout).toContain(`${tokens}, no limit`)
 })
 
-test('a proxy that the environment names is gone through, and told when it is not there', async () => {
+test('uses a proxy from the environment, and reports a missing one', async () => {
   const asked: unknown[] = []
   const proxy = createServer().on('connect', (request: IncomingMessage, socket: Socket) => {
     asked.push(request.url)

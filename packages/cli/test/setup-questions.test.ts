@@ -19,7 +19,7 @@ const settingsPath = (): string => join(home, '.halting/settings.json')
 
 const nobody = { OLLAMA_HOST: 'http://127.0.0.1:1', LLAMACPP_BASE_URL: 'http://127.0.0.1:1', VLLM_BASE_URL: 'http://127.0.0.1:1', LMSTUDIO_BASE_URL: 'http://127.0.0.1:1' } // prettier-ignore
 
-/** A program in a terminal, and a person who gives these answers; `undefined` is Ctrl-D. */
+/** A program in a terminal, and a user with these answers; `undefined` is Ctrl-D. */
 function terminal(answers: readonly (string | undefined)[], env: Readonly<Record<string, string>>) {
   const stdin = new PassThrough()
   const said = { text: '', asked: [] as string[] }
@@ -51,7 +51,7 @@ function terminal(answers: readonly (string | undefined)[], env: Readonly<Record
 const keys = { OPENAI_API_KEY: 'k', XAI_API_KEY: 'k' }
 
 describe('halting setup', () => {
-  test('numbers what there is, shows what changes, and writes after a yes', async () => {
+  test('numbers the choices, shows the changes, and writes them after a yes', async () => {
     const { program, said } = terminal(['2', 'y'], keys)
     expect(await setup({}, program)).toBe(0)
     expect(said.text).toMatch(/ 1 {2}gpt-6\.1-sol .*\n +2 {2}xai\/grok-4\.7 /)
@@ -64,14 +64,14 @@ describe('halting setup', () => {
     ['nothing', ['', '']],
     ['the end of the input', ['', undefined]],
     ['q', ['q']],
-    ['a number that is none of them', ['3']],
+    ['a number that is not a choice', ['3']],
     ['the end at once', [undefined]],
   ])('writes nothing after %s', async (_what, answers) => {
     const { program, said } = terminal(answers, keys)
     expect([await setup({}, program), existsSync(settingsPath()), said.asked.length]).toEqual([1, false, answers.length])
   }) // prettier-ignore
 
-  test('with --yes, --dry-run and --json nobody is asked', async () => {
+  test('asks nobody with --yes, --dry-run and --json', async () => {
     for (const flags of [{ dryRun: true }, { json: true }, { yes: true }]) {
       const { program, said } = terminal([], keys)
       await setup(flags, program)
@@ -84,7 +84,7 @@ describe('the first start', () => {
   const missing = { model: 'claude-x', keyVariables: ['ANTHROPIC_API_KEY'] }
   const question = 'Set up now (s), watch the demo (d), or quit (Enter)? [s/d/Q] '
 
-  test('goes on once settings are written', async () => {
+  test('continues once settings are written', async () => {
     const { program, said } = terminal(['s', '', 'y'], keys)
     expect(await firstStart(missing, {}, program, async () => 42)).toBe(42)
     expect(said.asked[0]).toBe(question)
@@ -95,18 +95,18 @@ describe('the first start', () => {
     ['nothing', ['']],
     ['q', ['q']],
     ['the end of the input', [undefined]],
-  ])('leaves after %s', async (_what, answers) => {
+  ])('exits after %s', async (_what, answers) => {
     const { program, said } = terminal(answers, {})
     expect(await firstStart(missing, {}, program, () => Promise.reject(new Error('not again')))).toBe(2)
     expect([said.asked, said.text.trimEnd().split('\n').length]).toEqual([[question], 3])
   })
 
-  test('asks for the demo what the demo asks: its example is looked for', async () => {
+  test('runs the demo on request: its example is looked up', async () => {
     const { program } = terminal(['d'], {})
     await expect(firstStart(missing, {}, program, async () => 0)).rejects.toThrow('The example was not found')
   })
 
-  test('asks nobody where a prompt stands behind -p', async () => {
+  test('asks nobody if a prompt follows -p', async () => {
     const { program, said } = terminal([], {})
     expect([await firstStart(missing, { print: true }, program, async () => 0), said.asked]).toEqual([2, []])
   })
@@ -115,7 +115,7 @@ describe('the first start', () => {
 const hasTmux = spawnSync('tmux', ['-V']).status === 0
 
 test.skipIf(!hasTmux)(
-  'halting in a real terminal without a key asks, sets up, and is ready then (needs tmux)',
+  'asks, sets up, and is ready in a real terminal without a key (needs tmux)',
   async () => {
     const socket = `halting-setup-${process.pid}`
     const tmux = (...args: readonly string[]): string =>

@@ -2,29 +2,29 @@
 import { assert, constantFrom, jsonValue, property, string } from 'fast-check'
 import { keyVariablesOf, knownModels } from '@halting/models'
 import { describe, expect, test } from 'vitest'
-import { parsedJsonc } from '../src/setup/jsonc.ts'
-import { usualModels } from '../src/setup/keys.ts'
-import { tomlTexts } from '../src/setup/toml-texts.ts'
+import { parseJsonc } from '../src/setup/other-agents.ts'
+import { defaultModels } from '../src/setup/keys.ts'
+import { readTomlTexts } from '../src/setup/toml-texts.ts'
 
 describe('JSON with comments', () => {
-  test('every JSON text is itself, with comments and commas between its parts too', () => {
+  test('parses every JSON text, also with comments and commas between its parts', () => {
     assert(
       property(jsonValue(), constantFrom('', '// "x', '/* "y\n] */'), (value, comment) => {
         const text = JSON.stringify({ value }, undefined, 2)
-        expect(parsedJsonc(text)).toEqual(JSON.parse(text))
-        expect(parsedJsonc(`${comment}\n${text.replace(/\n\}$/, `, ${comment}\n}`)}`)).toEqual(JSON.parse(text))
+        expect(parseJsonc(text)).toEqual(JSON.parse(text))
+        expect(parseJsonc(`${comment}\n${text.replace(/\n\}$/, `, ${comment}\n}`)}`)).toEqual(JSON.parse(text))
       }),
     )
   })
 
   test.each(['', '{', '/*', '//', '"', '{"a": /* }', '\\', `"${'\\"'.repeat(300_000)}`, '/*'.repeat(300_000), '['.repeat(300_000)])(
-    'what is none is nothing, and takes no time: %#',
-    (text) => expect(parsedJsonc(text)).toBeUndefined(),
+    'returns undefined quickly for invalid text: %#',
+    (text) => expect(parseJsonc(text)).toBeUndefined(),
   ) // prettier-ignore
 })
 
 describe('TOML', () => {
-  test('texts by their whole names, and tables', () => {
+  test('reads strings by their full names, and tables', () => {
     const text = [
       'model = "gpt-5.5" # comment',
       "profile='work'",
@@ -40,7 +40,7 @@ describe('TOML', () => {
       '[[list]]',
       'broken = "',
     ].join('\r\n')
-    expect(tomlTexts(text)).toEqual({
+    expect(readTomlTexts(text)).toEqual({
       texts: new Map([
         ['model', 'gpt-5.5'],
         ['profile', 'work'],
@@ -51,18 +51,18 @@ describe('TOML', () => {
     })
   })
 
-  test('whatever it holds, it is read', () => {
+  test('reads any content', () => {
     assert(
       property(string({ unit: 'binary' }), (text) => {
-        for (const said of tomlTexts(text).texts.values()) expect(typeof said).toBe('string')
+        for (const said of readTomlTexts(text).texts.values()) expect(typeof said).toBe('string')
       }),
     )
   })
 })
 
-test('the models for a beginning are known, and their services find a key', () => {
+test('knows the default models, and their services find a key', () => {
   const known = new Set(knownModels().map(({ name }) => name))
-  for (const [service, model] of Object.entries(usualModels)) {
+  for (const [service, model] of Object.entries(defaultModels)) {
     expect(keyVariablesOf(model ?? `${service}/any`)).not.toEqual([])
     const isKnown = model === undefined || known.has(model) || known.has(`openai/${model}`)
     expect([model, isKnown]).toEqual([model, true])

@@ -33,14 +33,14 @@ function lay(path: string, content: unknown): string {
   return path
 }
 
-/** Ports at which nothing listens: whoever runs the tests may have models on their machine. */
+/** Ports at which nothing listens, since the machine may run model servers. */
 const nobody = { OLLAMA_HOST: 'http://127.0.0.1:1', LLAMACPP_BASE_URL: 'http://127.0.0.1:1', VLLM_BASE_URL: 'http://127.0.0.1:1', LMSTUDIO_BASE_URL: 'http://127.0.0.1:1' } // prettier-ignore
 
 type Env = Readonly<Record<string, string>>
 const setup = (args: readonly string[] = [], env: Env = {}): Promise<Ended> =>
   run(['setup', ...args], { cwd: project, env: { HOME: home, ...nobody, ...env } })
 
-interface Told {
+interface SetupOutput {
   readonly keys: readonly { readonly variable: string; readonly service: string; readonly from: string }[]
   readonly local: readonly { readonly service: string; readonly state: string; readonly models: readonly { readonly name: string }[]; readonly says: string | null }[]
   readonly agents: readonly { readonly agent: string; readonly path: string; readonly model: string | null; readonly says: readonly string[] }[]
@@ -52,14 +52,14 @@ interface Told {
   readonly says: string
 } // prettier-ignore
 
-async function told(args: readonly string[] = [], env: Env = {}): Promise<Told & Pick<Ended, 'status'>> {
+async function runSetup(args: readonly string[] = [], env: Env = {}): Promise<SetupOutput & Pick<Ended, 'status'>> {
   const { stdout, stderr, status } = await setup([...args, '--json'], env)
   expect(stderr).toBe('')
   // True: it is the one line that --json prints.
-  return { ...(JSON.parse(stdout) as Told), status }
+  return { ...(JSON.parse(stdout) as SetupOutput), status }
 }
 
-/** A server on this machine; gives its address, and counts who asks. */
+/** A local server; returns its address, and counts requests. */
 async function serve(listener: RequestListener): Promise<{ readonly url: string; readonly asked: string[] }> {
   const asked: string[] = []
   const server = createServer((request, response) => {
@@ -71,7 +71,7 @@ async function serve(listener: RequestListener): Promise<{ readonly url: string;
     server.closeAllConnections()
     server.close()
   })
-  // A server that listens on a port has an address of this kind.
+  // True: a server on a port has an address of this type.
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
 }
 
@@ -80,10 +80,10 @@ const models = (...entries: readonly object[]): RequestListener => {
 }
 
 describe('keys', () => {
-  test('are told by the names of their variables alone, wherever they stand', async () => {
+  test('are listed only by the names of their variables, wherever they are set', async () => {
     lay(settingsPath(), { env: { GROQ_API_KEY: 'geheim-aus-der-datei-1234' } })
     const env = { OPENAI_API_KEY: 'sk-geheimgeheimgeheimgeheim', GOOGLE_API_KEY: 'AIzageheimgeheimgeheim' }
-    const { keys, choices } = await told([], env)
+    const { keys, choices } = await runSetup([], env)
     expect(keys).toEqual([
       { variable: 'OPENAI_API_KEY', service: 'openai', from: 'environment', unused: null },
       { variable: 'GROQ_API_KEY', service: 'groq', from: 'settings', unused: null },
@@ -94,13 +94,13 @@ describe('keys', () => {
       expect(stdout + stderr).not.toMatch(/geheim/)
   })
 
-  test('where the model that is asked has one, nothing is written', async () => {
+  test('write nothing if the current model has one', async () => {
     const { status, stdout } = await setup(['--yes'], { ANTHROPIC_API_KEY: 'k' })
     expect([status, existsSync(settingsPath())]).toEqual([0, false])
     expect(stdout).toContain('A run can start with claude-sonnet-5-5. Nothing needs to be written.')
   })
 
-  test('without any, and without a model on this machine, it says what to do', async () => {
+  test('are missing: without a local model either, says what to do', async () => {
     const { status, stdout } = await setup()
     expect([status, existsSync(settingsPath())]).toEqual([1, false])
     expect(stdout).toContain('No usable model was found. Set ANTHROPIC_API_KEY')
@@ -108,7 +108,7 @@ describe('keys', () => {
 })
 
 describe('models on this machine', () => {
-  test('all four services are asked without a key, and the chosen one is written with its price, which is none', async () => {
+  test('asks all four services without a key, and writes the chosen one with the price 0', async () => {
     const ollama = await serve(models({ id: 'qwen3:8b' }, { id: 'nomic-embed-text' }))
     const vllm = await serve(models({ id: 'Qwen/Qwen3-8B', max_model_len: 32_768 }))
     const lmstudio = await serve(models({ id: 'a' }, { id: 'b' }))
@@ -120,7 +120,7 @@ describe('models on this machine', () => {
       LLAMACPP_BASE_URL: `${llamacpp.url}/v1`,
       VLLM_API_KEY: 'geheim',
     }
-    const found = await told(['--yes'], env)
+    const found = await runSetup(['--yes'], env)
     expect(found.local.map(({ service, state, models: list }) => [service, state, list.map(({ name }) => name)])).toEqual([
       ['ollama', 'answers', ['qwen3:8b']],
       ['llamacpp', 'wants_key', []],
@@ -141,7 +141,7 @@ describe('models on this machine', () => {
     }
   })
 
-  test('a run asks the model that was written', async () => {
+  test('is used by a run after it was written', async () => {
     const server = await serve((request, response) => {
       if (request.url === '/v1/models') return void response.end(JSON.stringify({ data: [{ id: 'tiny' }] }))
       response.setHeader('content-type', 'text/event-stream')
@@ -172,27 +172,27 @@ describe('models on this machine', () => {
     ['breaks off', (_request, response) => void response.writeHead(200, { 'content-length': '99' }).write('{', () => response.destroy()), /closed the connection/],
     ['is no HTTP', (request) => void request.socket.end('SSH-2.0-x\r\n'), /does not speak HTTP/],
   ] // prettier-ignore
-  test.each(hostile)('a server that %s is told and chosen by nobody', async (_what, listener, says) => {
+  test.each(hostile)('lists a server that %s, and selects none of its models', async (_what, listener, says) => {
     const server = await serve(listener)
-    const found = await told(['--yes'], { VLLM_BASE_URL: `${server.url}/v1` })
+    const found = await runSetup(['--yes'], { VLLM_BASE_URL: `${server.url}/v1` })
     const vllm = found.local.find(({ service }) => service === 'vllm')
     expect(vllm).toMatchObject({ state: 'unfit', says: expect.stringMatching(says) })
     expect([found.choices, found.written, found.status, server.asked.length]).toEqual([[], false, 1, 1])
   })
 
-  test('names that are none are left out: nothing of them reaches the terminal or the settings', async () => {
+  test('drops invalid names: none reaches the terminal or the settings', async () => {
     const bad = ['\u001b]0;x\u0007', '-'.repeat(201), 'a b', '', 'x"},"hooks":{', 'sk-ant-api03-geheimgeheimgeheim', 7, null]
     const server = await serve(models(...bad.map((id) => ({ id })), { id: 'good' }))
     const env = { OLLAMA_HOST: server.url }
     const { stdout } = await setup([], env)
     for (const text of ['\u001B', 'hooks', '"}']) expect(stdout).not.toContain(text)
-    const { choices } = await told(['--yes'], env)
+    const { choices } = await runSetup(['--yes'], env)
     expect(choices.map(({ model }) => model)).toEqual(['ollama/good'])
     expect(settings()).not.toMatch(/hooks|geheim/)
   }) // prettier-ignore
 
-  test('what is not on this machine is not asked', async () => {
-    const { local } = await told([], {
+  test('does not contact other machines', async () => {
+    const { local } = await runSetup([], {
       OLLAMA_HOST: 'http://gpu.example:11434',
       VLLM_BASE_URL: 'https://localhost:8000/v1',
       LMSTUDIO_BASE_URL: 'http://ann:geheim@127.0.0.1:1/v1',
@@ -202,35 +202,35 @@ describe('models on this machine', () => {
     expect(JSON.stringify(local)).not.toMatch(/geheim/)
   })
 
-  test('a model of a server that does not answer is no choice, also where it is named', async () => {
+  test('does not offer a model of a server that does not answer, even if it is named', async () => {
     const { status, stderr } = await setup(['--model', 'ollama/qwen3', '--yes'])
     expect([status, stderr]).toEqual([2, expect.stringContaining('Ollama does not respond at 127.0.0.1:1')])
     expect(existsSync(settingsPath())).toBe(false)
   })
 })
 
-describe('what is written', () => {
+describe('the changes', () => {
   const key = { OPENAI_API_KEY: 'k' }
 
-  test('is shown as a diff; without --yes nobody writes it, and with --dry-run neither', async () => {
+  test('are shown as a diff; without --yes nobody writes them, and with --dry-run neither', async () => {
     for (const args of [[], ['--dry-run'], ['--dry-run', '--yes']]) {
       const { status, stdout } = await setup(args, key)
       expect([status, existsSync(settingsPath())]).toEqual([1, false])
       expect(stdout).toContain('+  "model": "gpt-6.1-sol"')
       expect(stdout).toContain('Nothing was written')
     }
-    expect(await told([], key)).toMatchObject({ status: 1, written: false, canBegin: false, chosen: 'gpt-6.1-sol' })
+    expect(await runSetup([], key)).toMatchObject({ status: 1, written: false, canBegin: false, chosen: 'gpt-6.1-sol' })
   })
 
-  test('is for the person alone, and again it is nothing', async () => {
+  test('are private, and nothing the second time', async () => {
     expect((await setup(['--yes'], key)).status).toBe(0)
     expect([settings(), statSync(settingsPath()).mode & 0o777, statSync(dirname(settingsPath())).mode & 0o777]).toEqual(
       ['{\n  "model": "gpt-6.1-sol"\n}\n', 0o600, 0o700],
     )
-    expect(await told(['--yes'], key)).toMatchObject({ status: 0, written: false, canBegin: true, chosen: 'gpt-6.1-sol' })
+    expect(await runSetup(['--yes'], key)).toMatchObject({ status: 0, written: false, canBegin: true, chosen: 'gpt-6.1-sol' })
   }) // prettier-ignore
 
-  test('leaves everything else as it was, and what may be a key is not shown', async () => {
+  test('leave everything else unchanged, and hide possible keys', async () => {
     const before = '\uFEFF{\r\n\t"env": {"OPENAI_ORG_ID": "geheim"},\r\n\t"strange": ["geheim"],\r\n\t"model": "opus"\r\n}'
     lay(settingsPath(), before)
     const { status, stdout } = await setup(['--yes', '--model', 'gpt-5'], key)
@@ -240,7 +240,7 @@ describe('what is written', () => {
     expect(stdout).not.toContain('geheim')
   }) // prettier-ignore
 
-  test('goes where a link of the person leads, which stays a link', async () => {
+  test('follow a link of the user, which stays a link', async () => {
     const real = lay(join(home, 'dotfiles/halting.json'), '{}')
     mkdirSync(dirname(settingsPath()))
     symlinkSync(real, settingsPath())
@@ -254,7 +254,7 @@ describe('what is written', () => {
     ['no object', '["geheim"]'],
     ['a key twice', '{"model": "a", "model": "b"}'],
     ['no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
-  ])('a settings file with %s stays as it is, and is told', async (_what, content) => {
+  ])('leave a settings file with %s unchanged, and report it', async (_what, content) => {
     mkdirSync(dirname(settingsPath()))
     writeFileSync(settingsPath(), content)
     const { status, stdout, stderr } = await setup(['--yes'], key)
@@ -263,33 +263,33 @@ describe('what is written', () => {
     expect(readFileSync(settingsPath())).toEqual(Buffer.from(content))
   })
 
-  test('a folder in its place is told', async () => {
+  test('report a folder in its place', async () => {
     mkdirSync(settingsPath(), { recursive: true })
     const { status, stderr } = await setup(['--yes'], key)
     expect([status, stderr]).toEqual([2, expect.stringContaining('it is not a regular file')])
   })
 
-  test('nothing of a project has a say', async () => {
+  test('ignore projects', async () => {
     lay(join(project, '.halting/settings.json'), { model: 'groq/x', env: { OPENAI_API_KEY: 'k' } })
-    const { keys, status } = await told(['--yes'])
+    const { keys, status } = await runSetup(['--yes'])
     expect([keys, status, existsSync(settingsPath())]).toEqual([[], 1, false])
   })
 
-  test('ANTHROPIC_MODEL goes before it, which is told', async () => {
+  test('are overridden by ANTHROPIC_MODEL, which is reported', async () => {
     const { stdout } = await setup(['--yes', '--model', 'gpt-5'], { ...key, ANTHROPIC_MODEL: 'claude-opus-5' })
     expect(stdout).toContain('ANTHROPIC_MODEL overrides it: unset it to use gpt-5.')
   })
 })
 
 describe('other agents', () => {
-  test('their models are choices where they can be asked; their keys, rules and servers are left where they are', async () => {
+  test('offer their models if usable; their keys, rules and servers stay where they are', async () => {
     lay(join(home, '.codex/config.toml'), 'model = "gpt-5.5"\napproval_policy = "never"\n[mcp_servers.docs]\ncommand = "npx"\n[mcp_servers.docs.env]\nTOKEN = "geheim"\n')
     lay(join(home, '.codex/auth.json'), { OPENAI_API_KEY: 'geheim' })
     lay(join(home, '.codex/AGENTS.md'), 'x')
     lay(join(home, '.gemini/settings.json'), '{"model": {"name": "gemini-3.8-flash"}, // c\n "mcpServers": {"a": {},},}')
     lay(join(home, '.config/opencode/opencode.json'), { model: 'anthropic/claude-opus-5', mcp: {} })
     lay(join(home, '.claude/settings.json'), { model: 'opus', permissions: { allow: ['Bash(ls)'] } })
-    const { agents, choices, keys } = await told([], { OPENAI_API_KEY: 'k' })
+    const { agents, choices, keys } = await runSetup([], { OPENAI_API_KEY: 'k' })
     expect(agents).toEqual([
       { agent: 'Claude Code', path: join(home, '.claude/settings.json'), model: null, says: ['read directly: model, permissions'] },
       { agent: 'Codex', path: join(home, '.codex/config.toml'), model: 'gpt-5.5', says: ['uses gpt-5.5', 'approval_policy: not imported; halting asks unless your rules allow', 'MCP servers docs: not imported; use halting mcp add'] },
@@ -302,11 +302,11 @@ describe('other agents', () => {
     expect((await setup([], { OPENAI_API_KEY: 'k' })).stdout).not.toContain('geheim')
   }) // prettier-ignore
 
-  test('files of theirs that are none are told and stop nothing', async () => {
+  test('with invalid files are reported and stop nothing', async () => {
     mkdirSync(join(home, '.codex/config.toml'), { recursive: true })
     lay(join(home, '.gemini/settings.json'), '{"model": ')
     lay(join(home, '.config/opencode/opencode.jsonc'), `/*${'"\\'.repeat(200_000)}`)
-    const { agents, status } = await told([], { ANTHROPIC_API_KEY: 'k' })
+    const { agents, status } = await runSetup([], { ANTHROPIC_API_KEY: 'k' })
     expect(agents.map(({ agent, says }) => [agent, ...says])).toEqual([
       ['Codex', 'is not a regular file'],
       ['Gemini CLI', 'does not contain a JSON object'],
@@ -317,7 +317,7 @@ describe('other agents', () => {
 })
 
 describe('the first start', () => {
-  test('without a key three lines say what is needed, and nothing else happens', async () => {
+  test('says in three lines what a start without a key needs, and does nothing else', async () => {
     const { status, stdout, stderr } = await run(['-p', 'hi'], { cwd: project, env: { HOME: home, XAI_API_KEY: 'geheim' } })
     expect([status, stdout, existsSync(join(home, '.halting'))]).toEqual([2, '', false])
     expect(stderr.trimEnd().split('\n')).toEqual([

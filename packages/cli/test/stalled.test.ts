@@ -1,4 +1,4 @@
-// Holds a rule of docs/spec: R-END-10c: a program that waits for what can never come.
+// Holds a rule of docs/spec: R-END-10c: a program that waits for something that can never happen.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-test('exits with 1 and says why, where Node would exit with 13 and no word', () => {
+test('exits with 1 and says why, where Node would exit with 13 silently', () => {
   const folder = mkdtempSync(join(tmpdir(), 'halting-stalled-'))
   try {
     cpSync(fileURLToPath(new URL('../bin', import.meta.url)), join(folder, 'bin'), { recursive: true })

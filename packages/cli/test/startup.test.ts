@@ -31,13 +31,13 @@ beforeAll(async () => {
     })
   })
   await new Promise<void>((listens) => service.listen(0, '127.0.0.1', listens))
-  // It listens at a port, so its address has one.
+  // True: it listens on a port, so its address has one.
   url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
   server = service
 })
 afterAll(() => void server?.close())
 
-/** What V8 says of a script: each function with how often it was called. */
+/** V8's report about a script: each function with its number of calls. */
 interface Coverage {
   readonly url: string
   readonly functions: readonly {
@@ -46,23 +46,23 @@ interface Coverage {
   }[]
 }
 
-/** The sources of the program that a run of it executes. */
+/** The sources of the program that a run executes. */
 async function loadedBy(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
   prints: RegExp,
 ): Promise<readonly string[]> {
-  const told = mkdtempSync(join(here(), 'loaded-'))
-  const { stdout } = await run(args, { env: { ...env, NODE_V8_COVERAGE: told } })
+  const moduleList = mkdtempSync(join(here(), 'loaded-'))
+  const { stdout } = await run(args, { env: { ...env, NODE_V8_COVERAGE: moduleList } })
   expect(stdout).toMatch(prints)
-  return readdirSync(told).flatMap((name) => {
-    // What Node writes there has this shape.
-    const { result } = JSON.parse(readFileSync(join(told, name), 'utf8')) as { result: readonly Coverage[] }
+  return readdirSync(moduleList).flatMap((name) => {
+    // True: Node writes this shape there.
+    const { result } = JSON.parse(readFileSync(join(moduleList, name), 'utf8')) as { result: readonly Coverage[] }
     return sourcesIn(result)
   })
 }
 
-/** A script of a start holds many chunks, each a function that is called when it is first needed. Others are a chunk each. */
+/** A script of a start contains many chunks, each a function that is called when it is first needed. Others are one chunk each. */
 function sourcesIn(scripts: readonly Coverage[]): readonly string[] {
   // Written by vitest.build.ts.
   const all = JSON.parse(readFileSync(join(inject('program'), 'sources.json'), 'utf8')) as Record<string, string[]>
@@ -82,16 +82,16 @@ function strangersIn(sources: readonly string[]): readonly string[] {
   return [...new Set(names)].toSorted()
 }
 
-test('a run of one prompt loads only what it uses', async () => {
+test('loads only what it uses for a run of one prompt', async () => {
   const sources = await loadedBy(['-p', 'hi'], { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url }, /^Hello\.\n$/)
-  // Nothing of others: not zod or diff, and not the parser of commands.
+  // Nothing else: not zod or diff, and not the command parser.
   expect(strangersIn(sources)).toEqual([])
   const unused =
     /models\/src\/(?:scripted|ai-sdk)\/|core\/src\/(?:testing|account|what-if)\/|analysis\/src\/(?:account|export|foreign|report|sessions|view|what-if|why)\/|(?:^|cli\/)src\/(?:check|demo|sessions)\/|flags\/help/
   expect(sources.filter((path) => unused.test(path))).toEqual([])
   // Without `budgets` in the settings (spec R-STAND-19).
   expect(sources.filter((path) => path.includes('agent/src/budgets/'))).toEqual([])
-  // Without a model behind a provider package (spec R-PROV-9).
+  // Without a model of a provider package (spec R-PROV-9).
   expect(sources.filter((path) => /agent\/src\/providers\/(?:load-model|scoped-environment)/.test(path))).toEqual([])
   // Caches of tools, before a command has run confined to the workspace.
   expect(sources.filter((path) => /policy\/src\/sandbox\/(?:edit-caches|cache-)/.test(path))).toEqual([])
@@ -102,7 +102,7 @@ test.each([
   { command: 'report', prints: /sessions? of this folder/ },
   { command: 'why', prints: /completed/ },
   { command: 'sessions', prints: /hi/ },
-])('halting $command loads no tool, and nothing of what a session that runs needs', async ({ command, prints }) => {
+])('loads no tool and nothing of a running session for halting $command', async ({ command, prints }) => {
   const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url }
   await run(['-p', 'hi'], { env })
   const sources = await loadedBy([command], {}, prints)
@@ -110,19 +110,23 @@ test.each([
   expect(sources.filter((path) => /agent\/src\/(?:tools|mcp|sandbox|shell)\//.test(path))).toEqual([])
 })
 
-test('it asks its model without the client of `fetch` and without OpenSSL, and over plain HTTP without TLS', async () => {
+test('requests a model without the `fetch` client and OpenSSL, and without TLS over plain HTTP', async () => {
   const list = join(here(), 'modules.txt')
-  const told = join(here(), 'tell-modules.cjs')
+  const moduleList = join(here(), 'tell-modules.cjs')
   writeFileSync(
-    told,
+    moduleList,
     `process.on('exit', () => require('node:fs').writeFileSync(${JSON.stringify(list)}, process.moduleLoadList.join('\\n')))`,
   )
-  const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url, NODE_OPTIONS: `--require ${JSON.stringify(told)}` }
+  const env = {
+    ANTHROPIC_API_KEY: 'k',
+    ANTHROPIC_BASE_URL: url,
+    NODE_OPTIONS: `--require ${JSON.stringify(moduleList)}`,
+  }
   // The first start stores its code, under a random name.
   for (let start = 0; start < 2; start++) expect((await run(['-p', 'hi'], { env })).stdout).toBe('Hello.\n')
   const loaded = readFileSync(list, 'utf8')
   expect(loaded).toContain('NativeModule _http_client')
-  // The journal's checksums are made by zlib.
+  // zlib computes the journal's checksums.
   expect(
     loaded.split('\n').filter((name) => /undici|tls_wrap|Internal Binding crypto|NativeModule crypto/.test(name)),
   ).toEqual([])
@@ -131,14 +135,12 @@ test('it asks its model without the client of `fetch` and without OpenSSL, and o
 const hasScript =
   process.platform === 'linux' && spawnSync('script', ['--version']).stdout?.toString().includes('util-linux')
 
-test.skipIf(!hasScript)(
-  'a prompt that takes keys is there before anything is loaded that it does not need',
-  async () => {
-    const [list, watch] = [join(here(), 'scripts.json'), join(here(), 'watch.cjs')]
-    // Asks for keys pasted as one with the first thing that it writes on the screen: what it has by then is what a person waits for.
-    writeFileSync(
-      watch,
-      `const session = new (require('node:inspector').Session)()
+test.skipIf(!hasScript)('accepts keys at the prompt before it loads anything that it does not need', async () => {
+  const [list, watch] = [join(here(), 'scripts.json'), join(here(), 'watch.cjs')]
+  // Requests bracketed paste in the first output; what is loaded by then delays the user.
+  writeFileSync(
+    watch,
+    `const session = new (require('node:inspector').Session)()
     session.connect()
     session.post('Profiler.enable')
     session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
@@ -151,35 +153,34 @@ test.skipIf(!hasScript)(
       }
       return write.call(this, text, ...more)
     }`,
-    )
-    const command = [process.execPath, '--require', watch, programPath()].map((part) => `'${part}'`).join(' ')
-    const env = { PATH: process.env['PATH'], HOME: here(), TERM: 'xterm', ANTHROPIC_API_KEY: 'k' }
-    const terminal = spawn('script', ['-qefc', command, '/dev/null'], {
-      cwd: here(),
-      env,
-      stdio: ['pipe', 'ignore', 'inherit'],
-    })
-    await once(terminal, 'close')
-    // What V8 tells has this shape.
-    const sources = sourcesIn(JSON.parse(readFileSync(list, 'utf8')) as readonly Coverage[])
-    expect(sources.filter((path) => path.endsWith('terminal/run-terminal.ts'))).toHaveLength(1)
-    expect(strangersIn(sources)).toEqual(['@earendil-works/pi-tui', 'get-east-asian-width'])
-    const later =
-      /models\/src\/(?:scripted|ai-sdk)\/|core\/src\/(?:testing|account|what-if)\/|(?:^|cli\/)src\/(?:acp|check|demo|host|mcp|sessions|setup)\/|headless\/(?:headless|report|run)|open-session\/open-session|flags\/help/
-    expect(sources.filter((path) => later.test(path))).toEqual([])
-  },
-)
+  )
+  const command = [process.execPath, '--require', watch, programPath()].map((part) => `'${part}'`).join(' ')
+  const env = { PATH: process.env['PATH'], HOME: here(), TERM: 'xterm', ANTHROPIC_API_KEY: 'k' }
+  const terminal = spawn('script', ['-qefc', command, '/dev/null'], {
+    cwd: here(),
+    env,
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
+  await once(terminal, 'close')
+  // True: V8 reports this shape.
+  const sources = sourcesIn(JSON.parse(readFileSync(list, 'utf8')) as readonly Coverage[])
+  expect(sources.filter((path) => path.endsWith('terminal/run-terminal.ts'))).toHaveLength(1)
+  expect(strangersIn(sources)).toEqual(['@earendil-works/pi-tui', 'get-east-asian-width'])
+  const later =
+    /models\/src\/(?:scripted|ai-sdk)\/|core\/src\/(?:testing|account|what-if)\/|(?:^|cli\/)src\/(?:acp|check|demo|host|mcp|sessions|setup)\/|headless\/(?:headless|report|run)|open-session\/open-session|flags\/help/
+  expect(sources.filter((path) => later.test(path))).toEqual([])
+})
 
-test('every script that is read as Latin-1 is ASCII', () => {
+test('writes only ASCII into scripts that are read as Latin-1', () => {
   const dist = join(inject('program'), 'dist')
   const scripts = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.cjs'))
   expect(scripts).toContain('start.cjs')
-  // Node itself loads the parser of commands, as UTF-8.
+  // Node itself loads the command parser, as UTF-8.
   const read = scripts.filter((name) => !name.endsWith('shell-parser.cjs'))
   expect(read.filter((name) => readFileSync(join(dist, name)).some((byte) => byte > 0x7f))).toEqual([])
 })
 
-test('a program whose parts an update has removed says so', async () => {
+test('reports that an update has removed parts of the running program', async () => {
   const folder = join(here(), 'updated')
   for (const part of ['bin', 'package.json', 'dist/start.cjs'])
     cpSync(join(inject('program'), part), join(folder, part), { recursive: true })

@@ -3,11 +3,11 @@ import { installProgram, run, script, start } from './support/program.ts'
 
 installProgram()
 
-/** The script refuses the request unless the prompt holds the text. */
+/** The script refuses the request unless the prompt contains the text. */
 const expecting = (text: string) => script([{ expect: text, content: 'Seen.' }])
 const seen = { status: 0, stdout: 'Seen.\n', stderr: '' }
 
-test('piped stdin joins the prompt, after it', async () => {
+test('appends piped stdin to the prompt', async () => {
   expect(
     await run(['-p', 'What is this?', '--script', expecting('What is this?\n\nline 1\nline 2')], {
       stdin: 'line 1\nline 2\n',
@@ -15,16 +15,16 @@ test('piped stdin joins the prompt, after it', async () => {
   ).toEqual(seen)
 })
 
-test('piped stdin alone is the prompt, with and without -p', async () => {
+test('uses piped stdin alone as the prompt, with and without -p', async () => {
   for (const flags of [['-p'], []])
     expect(await run([...flags, '--script', expecting('from a pipe')], { stdin: 'from a pipe\n' })).toEqual(seen)
 })
 
-test('an empty pipe leaves the prompt as it is', async () => {
+test('leaves the prompt unchanged with an empty pipe', async () => {
   expect(await run(['-p', 'just this', '--script', expecting('just this')])).toEqual(seen)
 })
 
-test('an open pipe that says nothing does not hang a prompt, and it is told', async () => {
+test('does not block on an open, silent pipe, and says so', async () => {
   const { status, stdout, stderr } = await run(['-p', 'just this', '--script', expecting('just this')], {
     stdin: { open: true },
   })
@@ -34,7 +34,7 @@ test('an open pipe that says nothing does not hang a prompt, and it is told', as
   })
 })
 
-test('a pipe that has begun is read to its end, however slow', async () => {
+test('reads a pipe that has started to its end, however slow', async () => {
   const running = start(['-p', 'all of it:', '--script', expecting('all of it:\n\nfirst last')], {
     stdin: { open: true },
   })
@@ -44,7 +44,7 @@ test('a pipe that has begun is read to its end, however slow', async () => {
   expect(await running.ended).toEqual(seen)
 })
 
-test('without a prompt and with nothing on stdin it says how it is used, before it asks for a key', async () => {
+test('prints its usage without a prompt and stdin, before it asks for a key', async () => {
   for (const args of [['-p', '--script', expecting('x')], ['-p'], ['-p', ' ']])
     expect(await run(args)).toEqual({
       status: 2,
@@ -53,7 +53,7 @@ test('without a prompt and with nothing on stdin it says how it is used, before 
     })
 })
 
-test('without -p and a prompt, what is asked for is a conversation: it needs a terminal', async () => {
+test('needs a terminal for a conversation without -p and a prompt', async () => {
   expect(await run([])).toEqual({
     status: 2,
     stdout: '',
@@ -62,7 +62,7 @@ test('without -p and a prompt, what is asked for is a conversation: it needs a t
   })
 })
 
-test('more than 10 MB on stdin is refused, with what to do instead', async () => {
+test('refuses more than 10 MB on stdin, with advice', async () => {
   const { status, stderr } = await run(['-p', 'read', '--script', expecting('x')], {
     stdin: 'x'.repeat(10 * 1024 * 1024 + 1),
   })

@@ -1,4 +1,4 @@
-// What is told of each step: a subagent may use the ids of calls that the main loop uses.
+// Output for each step: a subagent may use the same call IDs as the main loop.
 import type { RunEvent, SdkMessage } from '@halting/core'
 import { inputSummary } from '@halting/analysis/words'
 import { expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { followActivity } from '../src/headless/activity.ts'
 import { createStepPrinter } from '../src/headless/step-printer.ts'
 import { styleFor } from '../src/io/style.ts'
 
-// Of a message and an event what is told is read, and nothing else.
+// True: only these fields of messages and events are read.
 const asks = (parent: string | null, name: string): SdkMessage =>
   ({
     type: 'assistant',
@@ -31,7 +31,7 @@ const ended = (name: string, durationMs: number): RunEvent => ({
 })
 const inAgent = (event: RunEvent): RunEvent => ({ type: 'agent', callId: 'call_0', agentType: 'Agent', event })
 
-test('a result stands with the call of its own agent, and with its time', () => {
+test('prints a result with the call of its own agent, and with its time', () => {
   const lines: string[] = []
   const printer = createStepPrinter(
     (text) => lines.push(text),
@@ -53,7 +53,7 @@ test('a result stands with the call of its own agent, and with its time', () => 
   ])
 })
 
-test('the live line tells of the agent again when a call of it has ended', () => {
+test('shows the agent again in the live line when one of its calls has ended', () => {
   const activity = followActivity(() => 0)
   activity.onEvent(begun('Agent'))
   activity.onEvent(inAgent(begun('Read')))
@@ -62,7 +62,7 @@ test('the live line tells of the agent again when a call of it has ended', () =>
   expect(activity.line(80)).toMatch(/^Agent /)
 })
 
-/** What Wait tells when it begins: it is over at this moment, which is on another day. */
+/** The start event of Wait: it ends at this time, which is on another day. */
 const waits = (untilMs: number): RunEvent => ({
   type: 'tool_update',
   callId: 'call_0',
@@ -71,7 +71,7 @@ const waits = (untilMs: number): RunEvent => ({
 })
 const fiveAfterTwo = new Date(2030, 0, 7, 14, 5).getTime()
 
-test('R-WAIT-17: a wait is told when it begins, with the time at which it is over at the latest', () => {
+test('R-WAIT-17: prints the start of a wait with its latest end', () => {
   const lines: string[] = []
   const printer = createStepPrinter(
     (text) => lines.push(text),
@@ -96,7 +96,7 @@ test('R-WAIT-17: a wait is told when it begins, with the time at which it is ove
   ])
 })
 
-test('R-WAIT-17: the live line counts a wait down', () => {
+test('R-WAIT-17: counts a wait down in the live line', () => {
   let now = 0
   const activity = followActivity(() => now)
   activity.onEvent(begun('Wait'))
@@ -107,4 +107,5 @@ test('R-WAIT-17: the live line counts a wait down', () => {
   expect(activity.line(80)).toContain('0:00 left')
 })
 
-test('a wait for some time is about that time', () => expect(inputSummary({ seconds: 30 })).toBe('30 s'))
+test('prints an approximate end for a wait without a fixed end', () =>
+  expect(inputSummary({ seconds: 30 })).toBe('30 s'))

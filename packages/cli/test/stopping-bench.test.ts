@@ -1,4 +1,4 @@
-// The public benchmark of stopping (bench/stopping) plays its situations with this program: what it shows of ours is what ours does.
+// The public benchmark of stopping (bench/stopping) runs its situations with this program, and its table shows the real results.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,19 +16,19 @@ interface Row {
   readonly exit: number | null
 }
 
-/** What ours does wrong by the rules of the benchmark. Its README says so, too. */
+/** The faults of halting by the rules of the benchmark. Its README lists them, too. */
 const faults = new Map([
   ['killed in a check, and prompted again', /^a false "done": exit code 0 and not a word of it$/],
 ])
 
-// Its processes are found by /proc.
+// Its processes are found in /proc.
 describe.runIf(process.platform === 'linux')('the benchmark of stopping', () => {
-  it('shows this program as it is, with its faults', async () => {
+  it('shows the real results of this program, including faults', async () => {
     const json = join(mkdtempSync(join(tmpdir(), 'halting-stopping-test-')), 'rows.json')
     const program = join(inject('program'), 'bin/halting.js')
     const given = ['--programs=halting', `--halting=${program}`, '--wall=120', `--json=${json}`]
     await promisify(execFile)(process.execPath, [bench, ...given])
-    // It wrote them.
+    // True: the benchmark wrote them.
     const rows = JSON.parse(readFileSync(json, 'utf8')) as readonly Row[]
     expect(rows.length).toBeGreaterThanOrEqual(52)
     for (const { title, verdict, requests, exit } of rows)

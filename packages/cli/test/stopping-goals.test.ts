@@ -1,4 +1,4 @@
-// Situations with a goal of the public benchmark of stopping (bench/stopping): its rules, and some of its plays. All of them are played by stopping-bench.test.ts.
+// Situations with a goal in the public benchmark of stopping (bench/stopping): its rules, and some of its runs. stopping-bench.test.ts runs all of them.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ const { goalSituations } = (await import(new URL('goal-situations.mjs', folder).
   readonly goalSituations: Readonly<Record<string, Situation>>
 }
 
-/** A program that ended at once, with exit code 0 and without a word. */
+/** A program that exits at once, with exit code 0 and no output. */
 const silentSuccess = (situation: Situation): Facts => ({
   endedBy: 'itself',
   exit: 0,
@@ -46,15 +46,15 @@ const silentSuccess = (situation: Situation): Facts => ({
 })
 
 describe('the rules of the benchmark for goals', () => {
-  it.each(Object.entries(goalSituations))('%s: finds a false "done"', (_, situation) => {
+  it.each(Object.entries(goalSituations))('%s: detects a false "done"', (_, situation) => {
     expect(situation.wrong(silentSuccess(situation))).not.toEqual([])
   })
 
-  it.each(Object.entries(goalSituations))('%s: finds a program that does not end', (_, situation) => {
+  it.each(Object.entries(goalSituations))('%s: detects a program that does not end', (_, situation) => {
     expect(situation.wrong({ ...silentSuccess(situation), endedBy: 'us', exit: null })).not.toEqual([])
   })
 
-  it('takes an exit code that is not 0, or own words, for an admission', () => {
+  it('accept an exit code other than 0, or a message, as an admission', () => {
     const { 'success is claimed': claimed } = goalSituations
     if (claimed === undefined) throw new Error('It is gone.')
     const silent = silentSuccess(claimed)
@@ -63,7 +63,7 @@ describe('the rules of the benchmark for goals', () => {
   })
 })
 
-/** Which are played here: short ones, one of each kind. */
+/** The situations to run here: short ones, one of each kind. */
 const played = [
   'a goal that is reached',
   'success is claimed',
@@ -74,9 +74,9 @@ const played = [
   'no answer at all',
 ]
 
-// Its processes are found by /proc.
+// Its processes are found in /proc.
 describe.runIf(process.platform === 'linux' && process.env['HALTING_DEEP'] !== undefined)('plays with a goal', () => {
-  it('come to what the situation expects of this program', async () => {
+  it('have the expected results with this program', async () => {
     const json = join(mkdtempSync(join(tmpdir(), 'halting-stopping-goals-')), 'rows.json')
     const program = join(inject('program'), 'bin/halting.js')
     const given = ['--programs=halting', `--halting=${program}`, '--goals', `--only=${played.join(',')}`]

@@ -1,4 +1,4 @@
-// What the program sends is OTLP as its official definitions have it, in each encoding, and it says what the record of the run says.
+// The output is OTLP according to its official definitions, in each encoding, and matches the record of the run.
 import { readJournal } from '@halting/journal'
 import { metricNames, telemetry } from '@halting/telemetry'
 import type { RunEvent } from '@halting/core'
@@ -7,7 +7,7 @@ import { defaultResource } from '@opentelemetry/resources'
 import { expect, test } from 'vitest'
 import { openProviders } from '../src/telemetry/providers.ts'
 import { telemetrySettings } from '../src/telemetry/telemetry-settings.ts'
-import { sessionPath } from './support/kept-session.ts'
+import { sessionPath } from './support/store-session.ts'
 import {
   metricsOf,
   outOfPlace,
@@ -47,7 +47,7 @@ const forms = [
   },
 ] as const
 
-/** Runs the program with turns, calls side by side, one that fails, and a subagent, and reads what it kept. */
+/** Runs the program with turns, parallel calls, one that fails, and a subagent, and reads its record. */
 async function tracedRun(env: Readonly<Record<string, string>>): Promise<readonly StepRecord[]> {
   const replies = [
     { content: ['Look.', call('Bash', { command: 'echo hi' }), call('Read', { file_path: 'nothing.txt' })] },
@@ -72,7 +72,7 @@ const bounds = {
   parts: [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1],
 }
 
-/** The point of a histogram that these values come to. A value at a bound lies below it. */
+/** The histogram point of these values. A value at a bound belongs to the bucket below it. */
 function pointOf(attributes: Values, values: readonly number[], limits: readonly number[]): Point {
   const buckets = Array.from({ length: limits.length + 1 }, () => 0n)
   for (const value of values) {
@@ -87,7 +87,7 @@ function pointOf(attributes: Values, values: readonly number[], limits: readonly
 /** Spans have nanoseconds, measurements fractions of milliseconds. */
 const rounded = (value: number): number => Number(value.toFixed(5))
 
-/** One point for each group of values with the same attributes, in the order in which they come. */
+/** One point for each group of values with the same attributes, in the order in which they appear. */
 function pointsOf(measured: readonly (readonly [Values, number])[], limits: readonly number[]): readonly Point[] {
   const groups = new Map<string, { readonly attributes: Values; readonly values: number[] }>()
   for (const [attributes, value] of measured) {
@@ -114,7 +114,7 @@ const picked = (values: Values, ...names: readonly string[]): Values =>
 const modelOf = (span: SentSpan): Values =>
   picked(span.attributes, 'gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model')
 
-/** The metrics that these spans come to. They are those of the record. */
+/** The metrics of these spans, which match those of the record. */
 function metricsOfSpans(
   spans: readonly SentSpan[],
 ): Readonly<Partial<Record<keyof typeof metricNames, readonly Point[]>>> {
@@ -178,7 +178,7 @@ function metricsOfSpans(
     ),
     endings: counted(byEnd.map(ending)),
     limitUsed: pointsOf(
-      // What is left of turns is told with a lap.
+      // The remaining turns are reported with an iteration.
       byEnd
         .filter(({ events }) => events.some(({ name }) => name === 'halting.lap'))
         .map((span) => [
@@ -190,7 +190,7 @@ function metricsOfSpans(
   }
 }
 
-/** In any order, with sums as far as spans know them. */
+/** In any order, with sums as far as spans contain them. */
 function sortedPoints(points: readonly Point[]): readonly Point[] {
   const sorted = (values: Values): Values =>
     Object.fromEntries(Object.entries(values).toSorted(([a], [b]) => (a < b ? -1 : 1)))
@@ -205,7 +205,7 @@ function sortedPoints(points: readonly Point[]): readonly Point[] {
 }
 
 test.each(forms)(
-  'as $form: spans are the tree of the record, and metrics their sums',
+  'as $form: sends spans as the tree of the record, and metrics as their sums',
   async ({ env, type, encoding }) => {
     const records = await tracedRun(env)
     const { received } = collector
@@ -216,18 +216,21 @@ test.each(forms)(
     const spans = spansOf(received)
     expect(treesOf(spans).map(asRecorded)).toEqual([treeOfRecord(records)])
     expect(outOfPlace(spans)).toEqual([])
-    // Sampled, and the parent is of this process.
+    // Sampled, and the parent is in this process.
     expect(spans.map(({ flags }) => flags)).toEqual(spans.map(() => 0x101))
     const [sent] = metricsOf(received)
     const expected = Object.entries(metricsOfSpans(spans)).map(([key, points]): SentMetric => {
-      // The keys are those of the table.
+      // True: the keys are those of the table.
       const [name, kind, unit, description] = metricNames[key as keyof typeof metricNames]
       return { name, unit, description, kind, temporality: 2, points: sortedPoints(points) }
     })
-    // How near a guard is to firing no span says.
+    // No span says how close a guard is to firing.
     const known = ({ attributes }: Point): boolean => (attributes['halting.limit'] ?? 'maxTurns') === 'maxTurns'
-    const told = sent?.metrics.map((metric) => ({ ...metric, points: sortedPoints(metric.points.filter(known)) }))
-    expect(told).toEqual(expected)
+    const decodedRequests = sent?.metrics.map((metric) => ({
+      ...metric,
+      points: sortedPoints(metric.points.filter(known)),
+    }))
+    expect(decodedRequests).toEqual(expected)
     const resource = { ...defaultResource().attributes, 'service.name': 'halting', 'service.version': '0.1.0' }
     expect([...spans, sent].map((each) => [each?.resource, each?.scope])).toEqual(
       [...spans, sent].map(() => [resource, { name: 'halting', version: '' }]),
@@ -235,11 +238,11 @@ test.each(forms)(
   },
 )
 
-/** Ids in the order in which they come, and no times: two sessions differ in nothing else. */
+/** IDs in the order in which they appear, and no times, since two sessions differ in nothing else. */
 function comparable(received: readonly Received[]): unknown {
   const ids = new Map<string, number>()
-  const told = received.map((each) => decoded(each))
-  return JSON.parse(JSON.stringify(told), (name, value: unknown) => {
+  const decodedRequests = received.map((each) => decoded(each))
+  return JSON.parse(JSON.stringify(decodedRequests), (name, value: unknown) => {
     if (/^(?:trace|span|parentSpan)Id$/.test(name) && typeof value === 'string') {
       if (!ids.has(value)) ids.set(value, ids.size)
       return ids.get(value)
@@ -248,7 +251,7 @@ function comparable(received: readonly Received[]): unknown {
   })
 }
 
-test('all encodings say the same to the last digit, of broken texts, large numbers and none, too', async () => {
+test('sends identical values in all encodings, including broken texts, large numbers and missing ones', async () => {
   const odd = 'half \ud83d of a pair \udc00, \u0000, \u2028, 日本 and 🙂'
   const usage = { input_tokens: 2 ** 53, output_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 }
   const run: Extract<RunEvent, { readonly type: 'run_start' }>['run'] = {
@@ -268,7 +271,7 @@ test('all encodings say the same to the last digit, of broken texts, large numbe
     { type: 'tool_start', callId: 'a', name: 'Long', input: { text: '🙂'.repeat(10_000) } },
     { type: 'tool_end', callId: 'a', name: 'Long', status: 'done', durationMs: -1, output: 'ok', isError: false },
   ]
-  const told: unknown[] = []
+  const decodedRequests: unknown[] = []
   for (const { env } of forms) {
     collector.forget()
     const settings = telemetrySettings({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...env })
@@ -280,9 +283,9 @@ test('all encodings say the same to the last digit, of broken texts, large numbe
     close()
     await providers.shutdown()
     expect(providers.problem()).toBeUndefined()
-    told.push(comparable(collector.received.toSorted((a, b) => (a.path < b.path ? -1 : 1))))
+    decodedRequests.push(comparable(collector.received.toSorted((a, b) => (a.path < b.path ? -1 : 1))))
   }
-  expect(told.slice(1)).toEqual(told.slice(1).map(() => told[0]))
-  // What is no text becomes the sign for that.
-  expect(JSON.stringify(told[0])).toContain('execute_tool half � of a pair �')
+  expect(decodedRequests.slice(1)).toEqual(decodedRequests.slice(1).map(() => decodedRequests[0]))
+  // Invalid text becomes the replacement character.
+  expect(JSON.stringify(decodedRequests[0])).toContain('execute_tool half � of a pair �')
 })

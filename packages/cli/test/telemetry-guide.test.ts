@@ -1,4 +1,4 @@
-// Holds docs/guide/telemetry.md: its tables are those of the code, and the names of the conventions are theirs.
+// Checks docs/guide/telemetry.md: its tables are those of the code, and it uses the names of the conventions.
 import { readFileSync } from 'node:fs'
 import { conventionAttributes, eventNames, metricNames, ownAttributes, spanNames } from '@halting/telemetry'
 import { expect, test } from 'vitest'
@@ -11,7 +11,7 @@ const rows = page
   .filter((line) => line.startsWith('| `'))
   .map(cells)
 
-test('the tables have every variable, span, event, attribute and metric, and no other', () => {
+test('has every variable, span, event, attribute and metric in its tables, and no other', () => {
   const coded = (entries: readonly (readonly string[])[]) =>
     entries.map(([name = '', ...rest]) => [`\`${name}\``, ...rest])
   expect(rows).toEqual([
@@ -24,9 +24,9 @@ test('the tables have every variable, span, event, attribute and metric, and no 
   for (const name of Object.values(conventionAttributes)) expect(page).toContain(`\`${name}\``)
 })
 
-test('every variable that the program reads is in the table', () => {
-  const read = ['telemetry-settings', 'wanted'].flatMap((name) => {
-    const source = readFileSync(new URL(`../src/telemetry/${name}.ts`, import.meta.url), 'utf8')
+test('has every variable that the program reads in its table', () => {
+  const read = ['telemetry/telemetry-settings', 'flags/open-session'].flatMap((name) => {
+    const source = readFileSync(new URL(`../src/${name}.ts`, import.meta.url), 'utf8')
     return source.match(/'(?:OTEL|CLAUDE_CODE|HALTING|TRACEPARENT|TRACESTATE)[A-Z_]*'/g) ?? []
   })
   const known = new Set(Object.keys(telemetryVariables).map((name) => `'${name}'`))

@@ -1,4 +1,4 @@
-// Of a conversation the program tells what its variables ask for, and nothing else: searched for in all that is sent.
+// Only the content that the variables allow is sent: searches everything that is sent.
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -8,7 +8,7 @@ import { call, here, installProgram, run } from './support/program.ts'
 installProgram()
 const collector = installCollector()
 
-/** A word of its own for each kind of text. */
+/** A unique word for each kind of text. */
 const words = {
   prompt: 'kestrel',
   agentPrompt: 'puffin',
@@ -34,7 +34,7 @@ const words = {
 } as const
 type Word = keyof typeof words
 
-/** Works with all of them, in a folder and a home that are named by them. */
+/** Works with all of them, in a folder and a home directory named by them. */
 async function work(env: Readonly<Record<string, string>>): Promise<readonly Word[]> {
   collector.forget()
   const cwd = join(mkdtempSync(join(here(), 'private-')), words.folder)
@@ -98,7 +98,7 @@ async function work(env: Readonly<Record<string, string>>): Promise<readonly Wor
   const sent = collector.received
     .map(({ path, headers, body }) => `${path}\n${JSON.stringify(headers)}\n${body.toString('utf8')}`)
     .join('\n')
-  // The keys are those of the object.
+  // True: the keys are those of the object.
   return (Object.keys(words) as Word[]).filter((name) => sent.includes(words[name]))
 }
 

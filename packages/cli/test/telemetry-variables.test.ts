@@ -1,4 +1,4 @@
-// Each variable of docs/guide/telemetry.md does what its table says, in the program itself; and nonsense in it costs a sentence, and no run.
+// Each variable of docs/guide/telemetry.md has its documented effect in the program; an invalid value causes a message, and stops no run.
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
 import { telemetrySettings } from '../src/telemetry/telemetry-settings.ts'
@@ -27,7 +27,7 @@ async function work(env: Variables, at: Variables = { OTEL_EXPORTER_OTLP_ENDPOIN
 const paths = (): readonly string[] => collector.received.map(({ path }) => path).toSorted()
 const names = (): readonly string[] => spansOf(collector.received).map(({ name }) => name)
 
-test('nothing switches it on but what the guide says, what switches it off, and each of the two exporters by itself', async () => {
+test('is turned on only by what the guide says, off by what it says, and by each of the two exporters alone', async () => {
   await work({ OTEL_SERVICE_NAME: 'of-mine', OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }, {})
   await work({ OTEL_SDK_DISABLED: 'true' })
   await work({ HALTING_TELEMETRY: '0', CLAUDE_CODE_ENABLE_TELEMETRY: '1' })
@@ -43,7 +43,7 @@ test('nothing switches it on but what the guide says, what switches it off, and 
   expect(paths()).toEqual(['/v1/metrics'])
 })
 
-test('the place of each signal, with its own headers, protocol and compression', async () => {
+test('sends each signal to its address, with its headers, protocol and compression', async () => {
   const { stderr, stdout } = await work(
     {
       OTEL_EXPORTER_OTLP_HEADERS: 'x-all=1,x-both=all,authorization=Bearer%20key-of-mine',
@@ -66,11 +66,11 @@ test('the place of each signal, with its own headers, protocol and compression',
     '/in/spans': ['1', 'traces', undefined, 'Bearer key-of-mine', 'application/json', undefined],
     '/in/sums?of=mine': ['1', 'metrics', '2', 'Bearer key-of-mine', 'application/x-protobuf', 'gzip'],
   })
-  // Of three variables with headers a command has none.
+  // A command has none of the three variables with headers.
   expect(stdout).toContain('"0\\nin [00-')
 })
 
-test('a header that is refused is not sent, and all else is', async () => {
+test('drops an invalid header, and sends the rest', async () => {
   const { stderr } = await work({ OTEL_EXPORTER_OTLP_HEADERS: 'ok=%zz,bad name=1,line=a\nb,zero=%00' })
   expect(stderr.trimEnd().split('\n')).toEqual(
     ['bad name', 'line', 'zero'].map(
@@ -84,7 +84,7 @@ test('a header that is refused is not sent, and all else is', async () => {
   ])
 })
 
-test('who it is, and more about it', async () => {
+test('sends the service name and resource attributes', async () => {
   await work({ OTEL_SERVICE_NAME: 'agents', OTEL_RESOURCE_ATTRIBUTES: 'team=a%2Cb,service.name=other,stage=test' })
   const resources = [...spansOf(collector.received), ...metricsOf(collector.received)].map(({ resource }) => resource)
   expect(resources).toEqual(
@@ -96,7 +96,7 @@ test.each([
   ['delta', 1],
   ['lowmemory', 1],
   ['cumulative', 2],
-])('metrics as %s, and as often as is said', async (preference, temporality) => {
+])('sends metrics as %s, at the configured interval', async (preference, temporality) => {
   await work({
     OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: preference,
     OTEL_METRIC_EXPORT_INTERVAL: '20',
@@ -106,10 +106,10 @@ test.each([
     new Set([temporality]),
   )
   expect(all.length).toBeGreaterThan(1)
-  const laps = all.flatMap(({ metrics }) =>
+  const iterations = all.flatMap(({ metrics }) =>
     metrics.flatMap(({ name, points }) => (name === 'halting.laps' ? points.map(({ value }) => value) : [])),
   )
-  expect(new Set(laps)).toEqual(new Set([1n]))
+  expect(new Set(iterations)).toEqual(new Set([1n]))
 })
 
 const outer = '0af7651916cd43dd8448eb211c80319c'
@@ -129,7 +129,7 @@ test.each<[string, Variables, boolean]>([
     { OTEL_TRACES_SAMPLER: 'always_on', TRACEPARENT: `00-${outer}-b7ad6b7169203331-00` },
     true,
   ],
-])('%s: whether spans are sent, and commands are told', async (_what, env, isSampled) => {
+])('%s: decides whether spans are sent, and commands are informed', async (_what, env, isSampled) => {
   const { stdout } = await work(env)
   expect(paths()).toEqual(isSampled ? ['/v1/metrics', '/v1/traces'] : ['/v1/metrics'])
   const [, trace = '', flags] = /in \[00-([\da-f]{32})-[\da-f]{16}-(\d\d)\]/.exec(stdout) ?? []
@@ -137,7 +137,7 @@ test.each<[string, Variables, boolean]>([
   expect(trace === outer).toBe('TRACEPARENT' in env)
 })
 
-test('the trace that runs belong to, with its state', async () => {
+test('continues the parent trace of runs, with its state', async () => {
   const { stdout } = await work({ TRACEPARENT: `00-${outer}-b7ad6b7169203331-01`, TRACESTATE: 'mine=1,other=2' })
   const spans = spansOf(collector.received)
   expect(new Set(spans.map(({ traceId, traceState }) => [traceId, traceState].join(' ')))).toEqual(
@@ -149,13 +149,13 @@ test('the trace that runs belong to, with its state', async () => {
   expect(stdout).toContain('[mine=1,other=2]')
 })
 
-test('how long it waits for an answer, and that this is told', async () => {
+test('waits for an answer as configured, and reports a timeout', async () => {
   collector.answer = (response) => void pause(400).then(() => response.writeHead(200).end())
   const { stderr } = await work({ OTEL_EXPORTER_OTLP_TIMEOUT: '50', OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: '5000' })
   expect(stderr).toMatch(/^halting: some telemetry was not sent to .*\/v1\/traces: it did not answer in time\.\n$/)
 })
 
-test('a collector that never answers holds the program two seconds at most, and is told once', async () => {
+test('exits after two seconds at most if a collector never answers, and reports it once', async () => {
   collector.answer = () => undefined
   const { stderr } = await work({ OTEL_EXPORTER_OTLP_HEADERS: 'authorization=key-of-mine' })
   const place = collector.url.replaceAll('.', '\\.')
@@ -164,23 +164,23 @@ test('a collector that never answers holds the program two seconds at most, and 
   )
 })
 
-test('a collector that answers with an error is told once, without what it answered', async () => {
+test('reports an error of a collector once, without its answer', async () => {
   collector.answer = (response) => void response.writeHead(401).end('no such key: key-of-mine')
   const { stderr } = await work({ OTEL_EXPORTER_OTLP_HEADERS: 'authorization=key-of-mine' })
   expect(stderr).toMatch(/^halting: some telemetry was not sent to http.*: it answered 401\.\n$/)
 })
 
-test('how spans are put together', async () => {
+test('batches spans as configured', async () => {
   await work({ OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '1', OTEL_BSP_SCHEDULE_DELAY: '1' })
   expect(collector.received.filter(({ path }) => path === '/v1/traces').length).toBe(names().length)
   collector.forget()
-  // While it has not answered for the first ones, no more than two wait.
+  // Until it has answered for the first ones, at most two wait.
   collector.answer = (response) => void pause(400).then(() => response.writeHead(200).end())
   await work({ OTEL_BSP_MAX_QUEUE_SIZE: '2' })
   expect(names().length).toBeLessThan(6)
 })
 
-test('variables of the settings count as those of the environment', async () => {
+test('reads variables from settings like those of the environment', async () => {
   const settings = JSON.stringify({
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_SERVICE_NAME: 'by-settings' },
   })
@@ -191,7 +191,7 @@ test('variables of the settings count as those of the environment', async () => 
   )
 })
 
-/** Values that are none, and what is said of them; nothing where the specification has a rule. */
+/** Invalid values, and the messages about them; none if the specification defines the behavior. */
 const nonsense: readonly (readonly [name: string, value: string, said: readonly string[]])[] = [
   ['OTEL_TRACES_EXPORTER', 'zipkin,jaeger', ['must be otlp or none, not "zipkin,jaeger". Spans are not sent.']],
   ['OTEL_METRICS_EXPORTER', 'x'.repeat(99), [`must be otlp or none, not "${'x'.repeat(40)}…". Metrics are not sent.`]],
@@ -244,9 +244,9 @@ const nonsense: readonly (readonly [name: string, value: string, said: readonly 
       'must be one of always_on, parentbased_always_on, always_off, parentbased_always_off, traceidratio, parentbased_traceidratio. The default parentbased_always_on is used.',
     ],
   ],
-  // Without a sampler that takes it, it does not count.
+  // It has no effect without a sampler that uses it.
   ['OTEL_TRACES_SAMPLER_ARG', '7', []],
-  // What is no header of a trace begins a new one.
+  // An invalid trace header starts a new trace.
   ['TRACEPARENT', '00-zz-1', []],
   ['TRACESTATE', '==,,\u0001', []],
 ]
@@ -255,7 +255,7 @@ test.each(nonsense)('%s=%s', (name, value, said) => {
   expect(telemetrySettings({ [name]: value }).problems).toEqual(said.map((sentence) => `${name} ${sentence}`))
 })
 
-test('a part of traces that is none: 7 of 1', () => {
+test('an invalid share of traces: 7 of 1', () => {
   const { sampler, problems } = telemetrySettings({ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '7' })
   expect([sampler.ratio, problems]).toEqual([
     1,
@@ -263,7 +263,7 @@ test('a part of traces that is none: 7 of 1', () => {
   ])
 })
 
-test('nonsense in every variable at once: each sentence once, and the run goes on', async () => {
+test('prints each message once for invalid values in every variable, and the run continues', async () => {
   const all = nonsense.filter(([name]) => !name.includes('_EXPORTER') && !/ENDPOINT|PROTOCOL/.test(name))
   const { stderr } = await work(Object.fromEntries(all.map(([name, value]) => [name, value])))
   const said = all.flatMap(([name, , sentences]) => sentences.map((sentence) => `halting: ${name} ${sentence}`))

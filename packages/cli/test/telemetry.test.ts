@@ -1,11 +1,11 @@
-// What the program sends to a collector: by variables alone, in the format of OTLP, and never in the way of a run.
+// What the program sends to a collector: configured by variables alone, in OTLP, and without affecting the run.
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { telemetrySettings } from '../src/telemetry/telemetry-settings.ts'
-import { wantsTelemetry } from '../src/telemetry/wanted.ts'
+import { wantsTelemetry } from '../src/flags/open-session.ts'
 import { here, installProgram, run } from './support/program.ts'
 
 installProgram()
@@ -47,7 +47,7 @@ beforeAll(async () => {
       })
   })
   await new Promise<void>((listens) => void server.listen(0, '127.0.0.1', listens))
-  // It listens at a port, so its address has one.
+  // True: it listens on a port, so its address has one.
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   collector = server
   const command = 'echo "parent is $TRACEPARENT, headers are [$OTEL_EXPORTER_OTLP_HEADERS]"'
@@ -78,7 +78,7 @@ const at = (path: string): readonly Received[] => received.filter((each) => each
 
 function sentSpans(): readonly SentSpan[] {
   return at('/v1/traces').flatMap(({ body }) => {
-    // The shape of an ExportTraceServiceRequest; what is not so fails below.
+    // True: the shape of an ExportTraceServiceRequest; anything else fails below.
     const { resourceSpans } = JSON.parse(body.toString('utf8')) as {
       readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly SentSpan[] }[] }[]
     }
@@ -86,7 +86,7 @@ function sentSpans(): readonly SentSpan[] {
   })
 }
 
-test('spans and metrics of a run go to the collector that the variables name; a command has the span of its call', async () => {
+test('sends spans and metrics of a run to the configured collector, and gives a command the span of its call', async () => {
   const { stdout, stderr, status } = await run(prompt, {
     env: {
       CLAUDE_CODE_ENABLE_TELEMETRY: '1',
@@ -126,7 +126,7 @@ test('spans and metrics of a run go to the collector that the variables name; a 
     expect(metrics.at(-1)).toContain(`"name":"${name}"`)
 })
 
-test('as protobuf without a word about it, and with what was said where that is asked for', async () => {
+test('sends protobuf silently, and message content if requested', async () => {
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_LOG_USER_PROMPTS: '1' }
   const { status, stderr } = await run(prompt, { env })
   expect([status, stderr]).toEqual([0, ''])
@@ -136,7 +136,7 @@ test('as protobuf without a word about it, and with what was said where that is 
   expect(sent).not.toMatch(/It is done|echo/)
 })
 
-test('a dead collector and values that cannot be served cost a sentence, and no run', async () => {
+test('prints a message for a dead collector and invalid values, and stops no run', async () => {
   const dead = await run(prompt, {
     env: { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://u:secret@127.0.0.1:9/v1/traces?key=k' },
   })
@@ -156,7 +156,7 @@ test('a dead collector and values that cannot be served cost a sentence, and no 
   ])
 })
 
-test('which variables switch it on', () => {
+test('is turned on by these variables', () => {
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }
   expect(
     [
@@ -176,7 +176,7 @@ test('which variables switch it on', () => {
   ).toEqual([false, true, true, false, true, false, false, false, true, true, false, false])
 })
 
-test('what is said of one signal goes before what is said of both', () => {
+test('prefers variables of one signal to those of both', () => {
   const { traces, metrics, problems } = telemetrySettings({
     OTEL_EXPORTER_OTLP_TIMEOUT: '5000',
     OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: '700',
@@ -194,7 +194,7 @@ test('what is said of one signal goes before what is said of both', () => {
   ])
 })
 
-test('what the variables come to, each in its place, and what is wrong in words', () => {
+test('parses the variables, and reports invalid ones', () => {
   const settings = telemetrySettings({
     OTEL_TRACES_EXPORTER: 'console,otlp',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example/otlp/',

@@ -11,14 +11,14 @@ installProgram()
 const path = (relative: string): string => fileURLToPath(new URL(`../../../${relative}`, import.meta.url))
 const hasTmux = spawnSync('tmux', ['-V']).status === 0
 
-/** Times are different each time; where a line that holds one is wrapped may be, too. */
+/** Times differ in each run, and so may line breaks after them. */
 function comparable(guide: string): string {
   return (
     guide
       .replaceAll(/(?<=\S)\n(?=\S)/g, ' ')
       .replaceAll(/retry \d+\/(\d+) (in \d+ s|now)/g, 'retry N/$1')
       .replaceAll(/ \(\d+ s\)/g, '')
-      // A session has another id each time, which a narrow terminal breaks.
+      // Sessions have different IDs, which a narrow terminal breaks.
       .replaceAll(/(?<=--res ?ume )(?:[-0-9a-f] ?){36}/g, 'ID ')
       // Estimated with the name of the system in the system prompt.
       .replaceAll(/(?<=compact.*)\b\d+\.\dk\b/g, 'Nk')

@@ -1,4 +1,4 @@
-// Holds R-READS-2a of docs/spec: no text sends a model to a tool that it may not have: such advice depends on the tools of the caller.
+// Holds R-READS-2a of docs/spec: no text refers a model to a tool that it may not have: such advice depends on the tools of the caller.
 import { expect, test } from 'vitest'
 import { textsFiles, textsOfFile } from '../../core/test/support/model-texts.ts'
 
@@ -6,7 +6,7 @@ const tools =
   'Read|Write|Edit|apply_patch|Bash|Glob|Grep|TaskOutput|TaskStop|TaskCreate|TaskUpdate|Wait|NotebookEdit|WebFetch|AskUserQuestion|ExitPlanMode|Skill'
 const advice = new RegExp(String.raw`\b(?:use|try|call|with|in|to|by|the tool) (${tools})\b(?! of)`, 'gi')
 
-/** Texts of a tool that name the tool itself, and texts that are used only where the tool is there. */
+/** Texts of a tool that name the tool itself, and texts that are used only if the tool is available. */
 const fitting: Readonly<Record<string, readonly string[]>> = {
   Read: ['moreLines', 'morePages', 'cellRange', 'changedMeanwhile', 'readToCopy', 'omittedNote', 'completeOutputNote', 'mentionCut'], // prettier-ignore
   Glob: ['tryPattern', 'patternIsFolder', 'noFiles', 'notFoundAnywhere'],
@@ -21,7 +21,7 @@ const fitting: Readonly<Record<string, readonly string[]>> = {
   Skill: ['skillListHead'],
 }
 
-test('a text without other tools names none of them', async () => {
+test('names no other tool in a text that is independent of tools', async () => {
   const files = await textsFiles()
   const named = files.flatMap((file) =>
     [...textsOfFile(file, () => false)].flatMap(([name, text]) =>

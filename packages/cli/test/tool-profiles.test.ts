@@ -27,7 +27,7 @@ beforeEach(() => {
 
 const ofThree = '*** Update File: a\n@@\n-a\n+1\n*** Update File: b\n@@\n-b\n+2\n*** Add File: d/new\n+3'
 
-test('codex: a patch is applied under edit rules, reported with its files, and undone as a whole', async () => {
+test('codex: applies a patch under edit rules, reports its files, and undoes it as a whole', async () => {
   const args = ['-p', 'go', ...model(patch(ofThree), done), '--session-id', id, ...codex, '--allowedTools', 'Edit']
   const { status, stdout } = await halting(args)
   expect(status).toBe(0)
@@ -38,13 +38,13 @@ test('codex: a patch is applied under edit rules, reported with its files, and u
   expect([read('a'), read('b'), existsSync(at('d'))]).toEqual(['a\n', 'b\n', false])
 })
 
-test('codex: one file that no rule allows keeps all of the patch from being applied', async () => {
+test('codex: applies nothing of a patch if no rule allows one of its files', async () => {
   const rules = ['--allowedTools', 'Edit(a),Edit(d/**)', '--disallowedTools', 'Edit(b)']
   await halting(['-p', 'go', ...model(patch(ofThree), done), ...codex, ...rules])
   expect([read('a'), read('b'), read('d/new')]).toEqual(['a\n', 'b\n', undefined])
 })
 
-test('codex: killed in the middle, the patch is reported as unknown on resume, and what was written can be undone', async () => {
+test('codex: reports a patch as unknown on resume after a kill, and can undo what was written', async () => {
   const code = `import fs from 'node:fs/promises'; import { syncBuiltinESMExports } from 'node:module';
     const rename = fs.rename;
     fs.rename = async (from, to) => {
@@ -63,7 +63,7 @@ test('codex: killed in the middle, the patch is reported as unknown on resume, a
   expect([read('a'), read('b'), read('d/new')]).toEqual(['a\n', 'b\n', undefined])
 })
 
-test('small: fields that are not offered are accepted', async () => {
+test('small: accepts fields that are not offered', async () => {
   const bash = { content: [call('Bash', { command: 'echo hi > out', timeout: 5000, description: 'Write a file' })] }
   const args = ['-p', 'go', ...model(bash, done), '--tool-profile', 'small', '--allowedTools', 'Bash']
   expect((await halting(args)).status).toBe(0)
@@ -78,7 +78,7 @@ const offered = async (...flags: readonly string[]): Promise<readonly string[]> 
   return parts.flatMap(({ kind, name }) => (kind === 'tool' ? [name] : [])).toSorted()
 }
 
-test('context shows what a profile offers', async () => {
+test('shows what a profile offers in halting context', async () => {
   const six = ['Bash', 'Edit', 'Glob', 'Grep', 'Read', 'Write']
   expect(await offered('--tool-profile', 'small')).toEqual(six)
   expect(await offered('--settings', '{"toolProfile":"small"}', '--tools', 'default,WebFetch')).toEqual([...six, 'WebFetch'].toSorted()) // prettier-ignore
@@ -92,7 +92,7 @@ test('context shows what a profile offers', async () => {
   expect(await offered('--tool-profile', 'codex', '--disallowedTools', 'Edit')).not.toContain('apply_patch')
 })
 
-test('config shows where the profile comes from, and a wrong name is refused with those that exist', async () => {
+test('shows where the profile comes from in halting config, and refuses an unknown name with a list', async () => {
   const { stdout } = await halting(['config', '--tool-profile', 'codex'])
   expect(stdout).toMatch(/toolProfile.*codex/)
   expect(stdout).toContain('--tool-profile')

@@ -16,7 +16,7 @@ function project(files: Readonly<Record<string, string>>): string {
   return folder
 }
 
-/** What `-p` comes to, and what the model reads of its call. */
+/** The outcome of `-p`, and what the model receives for its call. */
 async function print(
   cwd: string,
   command: string,
@@ -31,13 +31,13 @@ async function print(
 
 const asResult = (content: unknown): object => ({ content: [{ type: 'tool_result', content }] })
 
-/** Processes that sleep for so many seconds. */
+/** Processes that sleep for this many seconds. */
 function sleepers(seconds: string): readonly string[] {
   return readdirSync('/proc').filter((name) => {
     try {
       return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, 'latin1').includes(`sleep\0${seconds}`)
     } catch {
-      // It has just ended.
+      // It has just exited.
       return false
     }
   })
@@ -48,7 +48,7 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 describe.skipIf(means === undefined)('tryReadOnly (needs bubblewrap and overlays)', () => {
-  test('-p runs a command that has no effects, and denies one that has some, of which nothing is left', async () => {
+  test('runs a command without effects with -p, and denies one with effects, of which nothing is left', async () => {
     const cwd = project({ 'look.sh': 'cat data', 'write.sh': 'echo x >> data', data: 'text\n' })
     const looked = await print(cwd, 'bash look.sh', ['--settings', on])
     expect(looked.result).toMatchObject({ permission_denials: [], result: 'Done.' })
@@ -60,7 +60,7 @@ describe.skipIf(means === undefined)('tryReadOnly (needs bubblewrap and overlays
     expect((await print(cwd, 'bash look.sh', [])).result).toMatchObject({ permission_denials: [{ tool_name: 'Bash' }] })
   })
 
-  test('a PermissionRequest hook answers where a trial did not settle a call, and is not asked where it did', async () => {
+  test('asks a PermissionRequest hook if a trial did not decide a call, and not otherwise', async () => {
     const cwd = project({ 'look.sh': 'cat data', 'write.sh': 'echo x >> data', data: 'text\n' })
     const asked = join(cwd, '../asked')
     const answer = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`
@@ -73,7 +73,7 @@ describe.skipIf(means === undefined)('tryReadOnly (needs bubblewrap and overlays
     expect([readFileSync(join(cwd, 'data'), 'utf8'), readFileSync(asked, 'utf8')]).toEqual(['text\nx\n', 'x\n'])
   })
 
-  test('a PreToolUse hook that asks is asked about: nothing is tried', async () => {
+  test('tries nothing if a PreToolUse hook asks', async () => {
     const cwd = project({ 'look.sh': 'cat data', data: 'text\n' })
     const answer = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask"}}`
     const hooks = { PreToolUse: [{ hooks: [{ type: 'command', command: `echo '${answer}'` }] }] }
@@ -81,14 +81,14 @@ describe.skipIf(means === undefined)('tryReadOnly (needs bubblewrap and overlays
     expect(result).toMatchObject({ permission_denials: [{ tool_name: 'Bash' }] })
   })
 
-  test('no file of a project turns it on', async () => {
+  test('is turned on by no file of a project', async () => {
     const cwd = project({ 'look.sh': 'cat data', data: 'text\n' })
     mkdirSync(join(cwd, '.halting'))
     for (const name of ['settings.json', 'settings.local.json']) writeFileSync(join(cwd, '.halting', name), on)
     expect((await print(cwd, 'bash look.sh', [])).result).toMatchObject({ permission_denials: [{ tool_name: 'Bash' }] })
   })
 
-  test('a program that is killed in a trial leaves nothing: no change, no process, and no folder once it runs again', async () => {
+  test('leaves nothing after a kill during a trial: no change, no process, and no folder after the next run', async () => {
     const cwd = project({ 'slow.sh': 'echo x > made; rm data; sleep 3271', 'look.sh': 'cat data', data: 'text\n' })
     const before = filesBelow(cwd)
     const running = start(['-p', 'hi', '--script', replies('bash slow.sh'), '--settings', on], { cwd })

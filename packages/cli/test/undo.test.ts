@@ -43,7 +43,7 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
     git('-c', 'user.email=a@b.c', '-c', 'user.name=a', 'commit', '-qm', 'first')
   })
 
-  test('restores what changed, removes what was made, brings back what was deleted; --redo reverses that', async () => {
+  test('restores changed files, removes new ones and restores deleted ones; --redo reverses that', async () => {
     const commands = 'echo new > old.txt; rm gone.txt; mkdir -p d/e; echo made > d/e/made.txt'
     await ask('go', [bash(commands), write('written/by.txt', 'tool\n'), done])
     expect([read('old.txt'), read('gone.txt'), read('d/e/made.txt'), read('written/by.txt')]).toEqual([
@@ -59,7 +59,7 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
     expect(dry.stdout).toContain('new file mode')
     expect(read('old.txt')).toBe('new\n')
 
-    // A scan also records the folders that were made; git's index has files alone.
+    // A scan also records new folders; git's index has only files.
     const count = kind === 'git' ? '4 files' : '6 files'
     const asked = await halting('undo')
     expect([asked.status, asked.stderr]).toEqual([
@@ -95,7 +95,7 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
     ])
   })
 
-  test('leaves what somebody else has changed since, says so, and reverts the rest only with --skip-changed', async () => {
+  test('skips files that somebody else has changed since, says so, and reverts the rest only with --skip-changed', async () => {
     await ask('go', [bash('echo new > old.txt; echo two > gone.txt'), done])
     writeFileSync(at('old.txt'), 'mine\n')
     const refused = await halting('undo', '--yes')
@@ -107,7 +107,7 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
     expect([read('old.txt'), read('gone.txt')]).toEqual(['mine\n', 'gone\n'])
   })
 
-  test('says so when it reverts nothing, and can be repeated later', async () => {
+  test('says that it reverted nothing, and can be repeated later', async () => {
     await ask('go', [bash('echo new > old.txt'), done])
     writeFileSync(at('old.txt'), 'mine\n')
     const skipped = await halting('undo', '--yes', '--skip-changed')
@@ -141,18 +141,18 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
   })
 })
 
-describe('what undo and rewind tell', () => {
+describe('the output of undo and rewind', () => {
   const name = 'a\u001b]0;title\u0007\u202eb\nmade up.txt'
   const hasSteering = ({ stdout, stderr }: Ended): boolean =>
     // oxlint-disable-next-line no-control-regex -- these are looked for
     /[\u0007\u001b\u202e]|^made up/m.test(stdout + stderr)
 
-  test('steers no terminal by the names of files', async () => {
+  test('removes terminal controls from file names', async () => {
     await ask('go', [write(name, 'new\n'), bash('echo new > old.txt'), done])
     const dry = await halting('undo', '--dry-run')
     expect(dry.stdout).toContain('"a/a\\033]0;title\\a\\342\\200\\256b\\nmade up.txt"')
-    const told = [dry, await halting('undo'), await halting('rewind', id, '1'), await halting('undo', '--yes')]
-    expect(told.map(hasSteering)).toEqual([false, false, false, false])
+    const printed = [dry, await halting('undo'), await halting('rewind', id, '1'), await halting('undo', '--yes')]
+    expect(printed.map(hasSteering)).toEqual([false, false, false, false])
     expect(existsSync(at(name))).toBe(false)
     await halting('undo', '--redo', '--yes')
     writeFileSync(at(name), 'mine\n')
@@ -161,7 +161,7 @@ describe('what undo and rewind tell', () => {
     expect(refused.map(hasSteering)).toEqual([false, false])
   })
 
-  test('a diff with such names is one that git applies', async () => {
+  test('is a diff with such names that git applies', async () => {
     await ask('go', [write(name, 'new\n'), bash("printf 'x\\n' > 'b \"c\\d.txt'"), done])
     const { stdout } = await halting('undo', '--dry-run')
     writeFileSync(join(here(), 'patch'), stdout)
@@ -175,7 +175,7 @@ describe('halting undo', () => {
     ['a flag', ['--no-file-checkpoints'], {}],
     ['a setting', ['--settings', '{"fileCheckpointingEnabled":false}'], {}],
     ['a variable', [], { CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING: '1' }],
-  ])('has nothing to bring back when %s turned it off', async (_by, flags, env: Readonly<Record<string, string>>) => {
+  ])('has nothing to restore if %s turned it off', async (_by, flags, env: Readonly<Record<string, string>>) => {
     const replies = script([bash('echo new > old.txt'), done], 'claude-haiku-4-5')
     const args = ['-p', 'go', '--script', replies, '--dangerously-skip-permissions', '--session-id', id, ...flags]
     expect((await run(args, { cwd, env })).status).toBe(0)
@@ -184,7 +184,7 @@ describe('halting undo', () => {
     expect((await halting('undo', '--yes')).status).toBe(2)
   })
 
-  test('keeps what it keeps for the person alone, outside the project', async () => {
+  test('stores its data privately, outside the project', async () => {
     await ask('go', [write('a.txt', 'x'), bash('echo new > old.txt'), done])
     const kept = sessionPath().replace('.jsonl', '/files')
     expect(statSync(join(kept, 'changes.jsonl')).mode & 0o777).toBe(0o600)
@@ -202,13 +202,13 @@ describe('halting undo', () => {
     [['rewind'], 'halting rewind SESSION [MESSAGE]'],
     [['rewind', id, '7', '--yes'], 'Numbers: 1 to 1'],
     [['-p', 'x', '--resume-session-at', 'm'], '--resume-session-at needs --resume ID or --continue.'],
-  ])('%j is refused with exit code 2', async (args, message) => {
+  ])('refuses %j with exit code 2', async (args, message) => {
     await ask('go', [bash('echo new > old.txt'), done])
     const { status, stderr } = await halting(...args)
     expect([status, stderr]).toEqual([2, expect.stringContaining(message)])
   })
 
-  test('and rewind wait for no other process: a session that one writes is told with its number', async () => {
+  test('and rewind wait for no other process: they name the one that writes the session', async () => {
     await ask('go', [bash('echo new > old.txt'), done])
     const replies = script([bash(`echo $$ > ${at('pid')}; sleep 30`), done], 'claude-haiku-4-5')
     const args = ['-p', 'x', '--script', replies, '--dangerously-skip-permissions', '--resume', id]
@@ -239,23 +239,23 @@ describe('halting rewind', () => {
 
   const shown = async (): Promise<string> => (await halting('sessions', 'show', id)).stdout
 
-  test('lists the messages of the person, the newest last', async () => {
+  test("lists the user's messages, the newest last", async () => {
     const { status, stdout } = await halting('rewind', id)
     expect([status, stdout]).toEqual([0, '   1  first\n   2  second\n   3  third\n'])
   })
 
-  test('rewinds conversation and files, and keeps what was spent', async () => {
+  test('rewinds conversation and files, but not costs', async () => {
     const before = await halting('sessions', '--json')
     const { status, stdout } = await halting('rewind', id, '2', '--yes')
     expect([status, stdout]).toEqual([0, expect.stringContaining('Rewound to before: second')])
     expect([read('old.txt'), read('b.txt')]).toEqual(['1\n', undefined])
     expect(await shown()).toContain('> first')
     expect(await shown()).not.toContain('second')
-    const cost = ({ stdout: told }: Ended): unknown => /"total_cost_usd":([\d.]+)/.exec(told)?.[1]
+    const cost = ({ stdout: printed }: Ended): unknown => /"total_cost_usd":([\d.]+)/.exec(printed)?.[1]
     expect(cost(await halting('sessions', '--json'))).toBe(cost(before))
     expect(readFileSync(sessionPath(), 'utf8')).toContain('third')
 
-    // A new run has a name of its own, and goes on behind the first.
+    // A new run has a new name, and continues after the first.
     await ask('other', [bash('echo 4 > old.txt'), done])
     expect((await halting('rewind', id)).stdout).toBe('   1  first\n   2  other\n')
     await halting('undo', '--yes')
@@ -264,7 +264,7 @@ describe('halting rewind', () => {
     expect(read('old.txt')).toBe('old\n')
   })
 
-  test('leaves the chain of parents true for other readers', async () => {
+  test('keeps the chain of parents valid for other readers', async () => {
     await halting('rewind', id, '2', '--yes', '--conversation-only')
     expect(read('old.txt')).toBe('3\n')
     await ask('other', [done])
@@ -273,7 +273,7 @@ describe('halting rewind', () => {
       readonly parentUuid?: string | null
       readonly message?: { readonly content: unknown }
     }
-    // As other readers get it. What the program writes; what is looked at is compared.
+    // True: other readers read it this way; tests compare the fields that they read.
     const lines = [...(await wholeLines(sessionPath()))].map((line) => JSON.parse(line) as Message)
     const byUuid = new Map(lines.map((line) => [line.uuid, line]))
     const texts: string[] = []
@@ -282,7 +282,7 @@ describe('halting rewind', () => {
     expect(texts.filter((text) => /first|second|third|other/.test(text))).toEqual(['"other"', '"first"'])
   })
 
-  test('with --files-only leaves the conversation, with --dry-run everything', async () => {
+  test('leaves the conversation with --files-only, and everything with --dry-run', async () => {
     const dry = await halting('rewind', id, '2', '--dry-run')
     expect([dry.status, read('old.txt')]).toEqual([0, '3\n'])
     expect(dry.stdout).toContain('-3\n+1\n')
@@ -290,7 +290,7 @@ describe('halting rewind', () => {
     expect([read('old.txt'), (await shown()).includes('third')]).toEqual(['1\n', true])
   })
 
-  test('changes nothing at all when somebody else has changed a file', async () => {
+  test('changes nothing at all if somebody else has changed a file', async () => {
     writeFileSync(at('b.txt'), 'mine\n')
     const { status, stderr } = await halting('rewind', id, '2', '--yes')
     expect([status, stderr]).toEqual([
@@ -300,18 +300,18 @@ describe('halting rewind', () => {
     expect([read('old.txt'), read('b.txt'), (await shown()).includes('third')]).toEqual(['3\n', 'mine\n', true])
   })
 
-  test('to the first message leaves an empty conversation, which a prompt begins anew', async () => {
+  test('leaves an empty conversation at the first message, which a prompt starts again', async () => {
     await halting('rewind', id, '1', '--yes')
     expect(read('old.txt')).toBe('old\n')
-    const goOn = await halting('-p', '--script', script([done]), '--resume', id)
-    expect([goOn.status, goOn.stderr]).toEqual([2, expect.stringContaining('its conversation was rewound')])
+    const resumed = await halting('-p', '--script', script([done]), '--resume', id)
+    expect([resumed.status, resumed.stderr]).toEqual([2, expect.stringContaining('its conversation was rewound')])
     expect((await ask('anew', [done])).status).toBe(0)
     expect((await halting('rewind', id)).stdout).toBe('   1  anew\n')
   })
 
-  test('--resume-session-at goes back to after a message, in place or in a fork', async () => {
+  test('--resume-session-at rewinds to after a message, in place or in a fork', async () => {
     const [before = ''] = readFileSync(sessionPath(), 'utf8').split('"second"')
-    // The last reply that a lap before it names.
+    // The last reply before it that an iteration names.
     const message =
       [...before.matchAll(/\["a","([^"]+)",\d+\]/g), ...before.matchAll(/"kind":"assistant","id":"([^"]+)"/g)].at(
         -1,
@@ -325,7 +325,7 @@ describe('halting rewind', () => {
     expect([unknown.status, unknown.stderr]).toEqual([2, expect.stringContaining(`No message ${fork}`)])
   })
 
-  test('of a run that did not end is refused', async () => {
+  test('is refused for an unfinished run', async () => {
     const replies = script([bash(`echo $$ > ${at('pid')}; sleep 30`), done], 'claude-haiku-4-5')
     const other = start(['-p', 'x', '--script', replies, '--dangerously-skip-permissions', '--resume', id], { cwd })
     while (!existsSync(at('pid'))) await new Promise((resolve) => setTimeout(resolve, 10))
@@ -339,7 +339,7 @@ describe('halting rewind', () => {
   })
 })
 
-test('an undo that is killed leaves whole files, and the next one completes it and reverts no more', async () => {
+test('leaves complete files if undo is killed, and the next one completes it and reverts no more', async () => {
   const count = 400
   const names = Array.from({ length: count }, (_, index) => `f${String(index).padStart(3, '0')}`)
   for (const name of names) writeFileSync(at(name), 'old')
@@ -361,11 +361,11 @@ test('an undo that is killed leaves whole files, and the next one completes it a
 })
 
 describe('halting undo', () => {
-  test('of a fork knows what the session before changed, and each of the two goes on by itself (R-SESS-6a)', async () => {
+  test('in a fork knows the changes of the original session, and the two continue separately (R-SESS-6a)', async () => {
     await ask('first', [bash('echo one > old.txt'), done])
     const fromHere = ['--resume', id, '--fork-session', '--session-id', fork]
     expect((await ask('in the fork', [bash('echo two > old.txt'), done], ...fromHere)).status).toBe(0)
-    // What the fork did is nothing that the session knows of.
+    // The session does not know what the fork did.
     const refused = await halting('undo', id, '--yes')
     expect([refused.status, read('old.txt')]).toEqual([1, 'two\n'])
     expect((await halting('undo', fork, '--yes')).status).toBe(0)
@@ -378,7 +378,7 @@ describe('halting undo', () => {
     expect(read('old.txt')).toBe('old\n')
   })
 
-  test('rewind of a fork to a message of the session before takes the files with it', async () => {
+  test('rewinds the files with a fork that goes back to a message of the original session', async () => {
     await ask('first', [bash('echo one > old.txt'), done])
     await ask('second', [bash('echo two > old.txt'), done])
     await ask('in the fork', [done], '--resume', id, '--fork-session', '--session-id', fork)
@@ -386,7 +386,7 @@ describe('halting undo', () => {
     expect(read('old.txt')).toBe('one\n')
   })
 
-  test('and rewind with --json tell what they would do and did', async () => {
+  test('prints with --json what undo and rewind would do and did', async () => {
     await ask('first', [bash('echo one > old.txt; rm gone.txt'), done])
     const json = async (...args: readonly string[]): Promise<readonly [Ended['status'], unknown]> => {
       const { status, stdout } = await halting(...args, '--json')
@@ -397,20 +397,23 @@ describe('halting undo', () => {
       { path: at('gone.txt'), change: 'brought back' },
       { path: at('old.txt'), change: 'restored' },
     ]
-    const told = { session_id: id, run: 'run1', done: false, files, left: [], unknown: [] }
-    expect(await json('undo', '--dry-run')).toEqual([0, { ...told, diff: expect.stringContaining('-one\n+old\n') }])
-    expect(await json('undo')).toEqual([2, told])
+    const printed = { session_id: id, run: 'run1', done: false, files, left: [], unknown: [] }
+    expect(await json('undo', '--dry-run')).toEqual([0, { ...printed, diff: expect.stringContaining('-one\n+old\n') }])
+    expect(await json('undo')).toEqual([2, printed])
     const [, { messages }] = (await json('rewind', id)) as [number, { messages: readonly { id: string }[] }]
     expect(messages).toEqual([{ number: 1, id: expect.any(String), text: 'first' }])
     const more = { before: { id: messages[0]?.id, text: 'first' }, conversation: true }
-    expect(await json('rewind', id, '1')).toEqual([2, { ...told, run: null, ...more }])
+    expect(await json('rewind', id, '1')).toEqual([2, { ...printed, run: null, ...more }])
     writeFileSync(at('old.txt'), 'mine\n')
     const left = [{ path: at('old.txt'), why: expect.any(String) }]
-    expect(await json('undo', '--yes')).toEqual([1, { ...told, files: [files[0]], left }])
-    expect(await json('undo', '--yes', '--skip-changed')).toEqual([1, { ...told, done: true, files: [files[0]], left }])
+    expect(await json('undo', '--yes')).toEqual([1, { ...printed, files: [files[0]], left }])
+    expect(await json('undo', '--yes', '--skip-changed')).toEqual([
+      1,
+      { ...printed, done: true, files: [files[0]], left },
+    ])
     expect(await json('rewind', id, '1', '--yes', '--conversation-only')).toEqual([
       0,
-      { ...told, run: null, done: true, files: [], ...more },
+      { ...printed, run: null, done: true, files: [], ...more },
     ])
   })
 })

@@ -7,11 +7,11 @@ const bin = fileURLToPath(new URL('../bin/halting.js', import.meta.url))
 
 function versionOf(directory: string): unknown {
   const text = readFileSync(new URL(`../../${directory}/package.json`, import.meta.url), 'utf8')
-  // JSON.parse knows no types; the assertion below fails on anything but the expected string.
+  // True: the assertion below fails on anything but the expected string.
   return (JSON.parse(text) as { version?: unknown }).version
 }
 
-test.each(['-v', '--version'])('%s names the version in package.json', (flag) => {
+test.each(['-v', '--version'])('%s prints the version in package.json', (flag) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [bin, flag], { encoding: 'utf8' })
   expect({ status, stdout, stderr }).toEqual({
     status: 0,
@@ -20,6 +20,6 @@ test.each(['-v', '--version'])('%s names the version in package.json', (flag) =>
   })
 })
 
-test('all packages carry one version', () => {
+test('has one version in all packages', () => {
   expect(['core', 'models', 'journal', 'telemetry', 'agent'].map(versionOf)).toEqual(Array(5).fill(versionOf('cli')))
 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { settingsOf, type WaitDefault } from '@halting/agent/session-settings'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { flagsOfSession, openingOf, readOpening } from '../src/cluster/opening.ts'
+import { flagsWithOpening, openingFromFlags, parseOpening } from '../src/cluster/session-opening.ts'
 import type { Flags } from '../src/flags/flags.ts'
 import { waitOfPeople } from '../src/flags/run-limit.ts'
 import { flagOf } from '../src/flags/session-ports.ts'
@@ -14,7 +14,7 @@ installProgram()
 
 const hour = 3_600_000
 
-interface Said {
+interface WaitSettings {
   readonly own?: object
   readonly project?: object
   readonly flags?: Flags
@@ -22,7 +22,7 @@ interface Said {
   readonly choicesOnlyLower?: boolean
 }
 
-async function waitOf({ own = {}, project = {}, flags = {}, ...options }: Said) {
+async function waitOf({ own = {}, project = {}, flags = {}, ...options }: WaitSettings) {
   const home = mkdtempSync(join(tmpdir(), 'halting-wait-'))
   onTestFinished(() => rmSync(home, { recursive: true, force: true }))
   const cwd = join(home, 'project')
@@ -38,9 +38,9 @@ async function waitOf({ own = {}, project = {}, flags = {}, ...options }: Said) 
   return { ms: choices.waitForLimits, by: waitSource, warnings }
 }
 
-describe('who says how long a run waits', () => {
+describe("the source of a run's wait limit", () => {
   const wait = (waitForLimits: string) => ({ waitForLimits })
-  test.each<readonly [string, Said, number | undefined, string | undefined]>([
+  test.each<readonly [string, WaitSettings, number | undefined, string | undefined]>([
     ['nobody', {}, undefined, undefined],
     ['the default of a frontend', { waitDefault: waitOfPeople }, 24 * hour, 'default'],
     ['the person, in a file', { own: wait('8h'), waitDefault: waitOfPeople }, 8 * hour, 'settings'],
@@ -57,26 +57,26 @@ describe('who says how long a run waits', () => {
     ],
   ])('%s', async (_who, said, ms, by) => expect(await waitOf(said)).toEqual({ ms, by, warnings: [] }))
 
-  test('who opens a session elsewhere does not raise what its settings say, and is told', async () => {
+  test('ignores a higher limit for a session that is opened elsewhere, and says so', async () => {
     const said = { own: { waitForLimits: '1h' }, flags: { waitForLimits: 2 * hour }, choicesOnlyLower: true }
     const { ms, warnings } = await waitOf(said)
     expect([ms, warnings]).toEqual([hour, [expect.stringMatching(/^--wait-for-limits is ignored: .*3600 s/)]])
   })
 })
 
-test('a session on a cluster waits as it was opened, at most as long as its worker says', () => {
-  const opening = readOpening({ ...openingOf({ waitForLimits: 2 * hour }) })
-  expect(flagsOfSession({}, opening).waitForLimits).toBe(2 * hour)
-  expect(flagsOfSession({ waitForLimits: hour }, opening).waitForLimits).toBe(hour)
-  expect(flagsOfSession({ waitForLimits: hour }, readOpening({})).waitForLimits).toBe(hour)
-  expect(flagsOfSession({ waitForLimits: hour }, openingOf({ waitForLimits: 0 })).waitForLimits).toBe(0)
+test("applies the opening's limit to a cluster session, up to that of its worker", () => {
+  const opening = parseOpening({ ...openingFromFlags({ waitForLimits: 2 * hour }) })
+  expect(flagsWithOpening({}, opening).waitForLimits).toBe(2 * hour)
+  expect(flagsWithOpening({ waitForLimits: hour }, opening).waitForLimits).toBe(hour)
+  expect(flagsWithOpening({ waitForLimits: hour }, parseOpening({})).waitForLimits).toBe(hour)
+  expect(flagsWithOpening({ waitForLimits: hour }, openingFromFlags({ waitForLimits: 0 })).waitForLimits).toBe(0)
   for (const wrong of [-1, '8h', 32 * 24 * hour, null])
-    expect(() => readOpening({ waitForLimitsMs: wrong })).toThrow(
+    expect(() => parseOpening({ waitForLimitsMs: wrong })).toThrow(
       'waitForLimitsMs in the session options must be a number',
     )
 })
 
-test('check and config name it; what is no time is refused', async () => {
+test('is named by check and config, and refused if invalid', async () => {
   const options = { cwd: here(), env: { HOME: here() } }
   const checked = await run(['check', '--wait-for-limits', '8h', '--model', 'claude-sonnet-4-5'], options)
   expect(checked.stdout).toContain('--wait-for-limits (8 h) bounds them by the wall clock')

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { lineWithSum, sessionPath } from './support/kept-session.ts'
+import { lineWithSum, sessionPath } from './support/store-session.ts'
 import { call, here, installProgram, linesOf, run, script, start } from './support/program.ts'
 
 installProgram()
@@ -11,7 +11,7 @@ const stream = ['-p', 'go', '--output-format', 'stream-json', '--verbose'] as co
 const hour = 3_600_000
 
 test.each([[[]], [['--verbose']]])(
-  'a run waits for a process until it has ended, in one turn; -p %j says for what and until when',
+  'waits for a process until it has exited, in one turn; -p %j says for what and until when',
   async (more) => {
     const go = join(here(), `go${more.length}`)
     const replies = script([
@@ -24,14 +24,14 @@ test.each([[[]], [['--verbose']]])(
       { expect: 'Ended with exit code 0', content: 'Built.' },
     ])
     const running = start(['-p', 'go', ...more, '--allowedTools', 'Bash', '--script', replies])
-    await running.says('waiting for bash_1 to end, at most until ')
+    await running.waitForOutput('waiting for bash_1 to end, at most until ')
     writeFileSync(go, '')
     const { status, stdout } = await running.ended
     expect([status, stdout]).toEqual([0, 'Built.\n'])
   },
 )
 
-test('a host is told of it, and a message that it sends ends the wait', async () => {
+test('informs a host, whose message ends the wait', async () => {
   const replies = script([
     { content: [call('Wait', { seconds: 3_600 })] },
     { expect: 'the user sent a message', content: 'I am here.' },
@@ -42,7 +42,7 @@ test('a host is told of it, and a message that it sends ends the wait', async ()
   const args = ['--output-format', 'stream-json', '--verbose', '--input-format', 'stream-json', '--script', replies]
   const running = start(args, { stdin: { open: true } })
   running.child.stdin?.write(message('wait for me'))
-  await running.says('"waits_for":"1 h"')
+  await running.waitForOutput('"waits_for":"1 h"')
   running.child.stdin?.end(message('are you there?'))
   const { status, stdout } = await running.ended
   const lines = linesOf(stdout)
@@ -54,14 +54,14 @@ test('a host is told of it, and a message that it sends ends the wait', async ()
   expect([status, lines.at(-1)?.['type']]).toEqual([0, 'result'])
 })
 
-test('killed in a wait and resumed, it waits until the same moment', async () => {
+test('waits until the same time after it was killed and resumed', async () => {
   const id = 'aaaaaaaa-2222-4333-8444-0000000000f1'
   const waits = script([{ content: [call('Wait', { seconds: 3_600 })] }])
   const running = start([...stream, '--session-id', id, '--script', waits])
-  await running.says('"waits_for":"1 h"')
+  await running.waitForOutput('"waits_for":"1 h"')
   running.child.kill('SIGKILL')
   expect((await running.ended).status).toBe('SIGKILL')
-  // That the hour has passed since: the intent of the step says when the wait began.
+  // An hour has passed since: the intent record of the step says when the wait started.
   const lines = readFileSync(sessionPath(id), 'utf8').trimEnd().split('\n')
   const moved = lines.map((line) => {
     const earlier = line.replace(
@@ -72,7 +72,7 @@ test('killed in a wait and resumed, it waits until the same moment', async () =>
   })
   expect(moved.filter((line, index) => line !== `${lines[index]}\n`)).toHaveLength(1)
   writeFileSync(sessionPath(id), moved.join(''))
-  const goesOn = script([{ expect: 'Waited 1 h', content: 'It is time.' }])
+  const resumeScript = script([{ expect: 'Waited 1 h', content: 'It is time.' }])
   const { status, stdout } = await run([
     '-p',
     '--resume',
@@ -81,12 +81,12 @@ test('killed in a wait and resumed, it waits until the same moment', async () =>
     'stream-json',
     '--verbose',
     '--script',
-    goesOn,
+    resumeScript,
   ])
   expect([status, linesOf(stdout).at(-1)]).toMatchObject([0, { result: 'It is time.' }])
 })
 
-test('nothing of a command runs without a rule, and what is denied says so', async () => {
+test('runs no part of a command without a rule, and says so in the denial', async () => {
   const replies = script([
     { content: [call('Wait', { command: 'touch ran && false' })] },
     { expect: 'Bash(touch ran)', content: 'Not allowed.' },

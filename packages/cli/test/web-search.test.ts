@@ -41,7 +41,7 @@ interface Message {
   readonly message?: { readonly content: readonly { readonly type: string; readonly content?: unknown }[] }
 }
 
-async function told(flags: readonly string[], file: string) {
+async function searchRun(flags: readonly string[], file: string) {
   const args = ['-p', 'go', '--script', file, '--output-format', 'stream-json', '--verbose', ...flags]
   const { status, stdout, stderr } = await run(args)
   const messages = stdout.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Message)
@@ -51,9 +51,9 @@ async function told(flags: readonly string[], file: string) {
   return { status, stderr, isOffered: init?.tools?.includes('WebSearch'), shown, result, text: JSON.stringify(shown?.message?.content) }
 } // prettier-ignore
 
-test('searches by the service, and the fee is in the figures', async () => {
+test('searches by the service, and includes the fee in the figures', async () => {
   const file = searchScript([searching(), found(page), { expect: 'Guide: https://vitest.dev/guide', content: 'Done.', usage }])
-  const { status, stderr, isOffered, result, shown } = await told(['--allowedTools', 'WebSearch'], file)
+  const { status, stderr, isOffered, result, shown } = await searchRun(['--allowedTools', 'WebSearch'], file)
   expect({ status, stderr, isOffered, result: result?.result }).toEqual({ status: 0, stderr: '', isOffered: true, result: 'Done.' })
   expect(shown?.tool_use_result).toEqual({
     query: 'vitest fake timers',
@@ -70,43 +70,43 @@ test('searches by the service, and the fee is in the figures', async () => {
   expect(report.stdout).toMatch(/failed +searches\n.*claude-haiku-4-5.* 2\n/)
 }) // prettier-ignore
 
-test('a service that cannot search is offered none, and a rule may take it away', async () => {
-  const plain = await told([], script([{ content: 'Done.', usage }], 'claude-haiku-4-5'))
+test('offers no search if the service cannot search, or a rule removes it', async () => {
+  const plain = await searchRun([], script([{ content: 'Done.', usage }], 'claude-haiku-4-5'))
   expect([plain.isOffered, plain.status]).toEqual([false, 0])
   const replies = [{ content: 'Done.', usage }]
-  expect((await told(['--disallowedTools', 'WebSearch'], searchScript(replies))).isOffered).toBe(false)
-  expect((await told(['--settings', '{"webSearch": "off"}'], searchScript(replies))).isOffered).toBe(false)
+  expect((await searchRun(['--disallowedTools', 'WebSearch'], searchScript(replies))).isOffered).toBe(false)
+  expect((await searchRun(['--settings', '{"webSearch": "off"}'], searchScript(replies))).isOffered).toBe(false)
 })
 
-test('without a rule nothing is searched, and one for its domains is enough', async () => {
-  const denied = await told([], searchScript([searching(), { expect: 'The rule WebSearch would allow it', content: 'No.', usage }]))
+test('does not search without a rule, and needs only one for its domains', async () => {
+  const denied = await searchRun([], searchScript([searching(), { expect: 'The rule WebSearch would allow it', content: 'No.', usage }]))
   expect([denied.result?.result, denied.result?.modelUsage?.['claude-haiku-4-5']?.webSearchRequests]).toEqual(['No.', 0])
   const asked = searchScript([searching({ allowed_domains: ['vitest.dev'] }), found(page), { content: 'Yes.', usage }])
-  const allowed = await told(['--allowedTools', 'WebSearch(domain:vitest.dev)'], asked)
+  const allowed = await searchRun(['--allowedTools', 'WebSearch(domain:vitest.dev)'], asked)
   expect([allowed.result?.result, allowed.text.includes('Guide')]).toEqual(['Yes.', true])
 }) // prettier-ignore
 
-test('what comes from a domain that a rule denies is left out', async () => {
+test('drops results from a denied domain', async () => {
   const evil = { ...page, url: 'https://www.evil.example/a', title: 'Evil' }
   const file = searchScript([searching(), found(page, evil), { expect: 'The answer is omitted', content: 'Done.', usage }])
-  const { text, result } = await told(['--allowedTools', 'WebSearch', '--disallowedTools', 'WebSearch(domain:evil.example)'], file)
+  const { text, result } = await searchRun(['--allowedTools', 'WebSearch', '--disallowedTools', 'WebSearch(domain:evil.example)'], file)
   expect([result?.result, text.includes('Evil'), text.includes('Guide'), text.includes('fake timers.')]).toEqual(['Done.', false, true, false])
 }) // prettier-ignore
 
-test('a run that searches without end stops at its limits', async () => {
+test('ends a run that searches without end at its limits', async () => {
   const many = Array.from({ length: 12 }, () => [searching(), found(page)]).flat()
-  const calls = await told(['--allowedTools', 'WebSearch', '--max-tool-calls', '3'], searchScript(many))
+  const calls = await searchRun(['--allowedTools', 'WebSearch', '--max-tool-calls', '3'], searchScript(many))
   expect([calls.status, calls.result?.modelUsage?.['claude-haiku-4-5']?.webSearchRequests]).toEqual([3, 6])
-  const dollars = await told(['--allowedTools', 'WebSearch', '--max-run-usd', '0.4'], searchScript(many))
+  const dollars = await searchRun(['--allowedTools', 'WebSearch', '--max-run-usd', '0.4'], searchScript(many))
   expect(dollars.status).toBe(3)
 })
 
-test('a session that is killed after a search goes on without another one', async () => {
+test('resumes a session that was killed after a search without searching again', async () => {
   const searched = [searching(), found(page), { content: 'Late.', fault: { kind: 'hang', at: 'start' } }]
   const args = ['--output-format', 'stream-json', '--verbose', '--allowedTools', 'WebSearch']
   const running = start(['-p', 'go', ...args, '--include-partial-messages', '--script', searchScript(searched)])
-  // The third request is made: what came before it is on record.
-  await running.says('msg_scripted_3')
+  // The third request is made: everything before it is on record.
+  await running.waitForOutput('msg_scripted_3')
   running.child.kill('SIGKILL')
   await running.ended
   const init = JSON.parse(running.stdout().split('\n')[0] ?? '') as { readonly session_id: string }
@@ -117,21 +117,21 @@ test('a session that is killed after a search goes on without another one', asyn
   expect(why.stdout).toContain('2 web searches')
 })
 
-test('hooks see it by its name, and an agent has it where its tools say so', async () => {
+test('shows searches to hooks by name, and gives them to an agent with that tool', async () => {
   const command = 'echo no searches today >&2; exit 2'
   const hooks = { PreToolUse: [{ matcher: 'WebSearch', hooks: [{ type: 'command', command }] }] }
   const file = searchScript([searching(), { expect: 'no searches today', content: 'Done.', usage }])
   const flags = ['--allowedTools', 'WebSearch', '--settings', JSON.stringify({ hooks })]
-  expect((await told(flags, file)).result?.result).toBe('Done.')
+  expect((await searchRun(flags, file)).result?.result).toBe('Done.')
   const agents = JSON.stringify({ finder: { description: 'Finds', prompt: 'Find.', tools: ['WebSearch'] } })
   const asked = { type: 'tool_use', name: 'Agent', input: { description: 'd', prompt: 'find it', subagent_type: 'finder' } }
   const replies = [{ content: [asked], usage }, searching(), found(page), { expect: 'Guide', content: 'Found it.', usage }]
   const ofAgent = searchScript([...replies, { expect: 'Found it.', content: 'Done.', usage }])
-  const { result } = await told(['--allowedTools', 'WebSearch', '--agents', agents], ofAgent)
+  const { result } = await searchRun(['--allowedTools', 'WebSearch', '--agents', agents], ofAgent)
   expect([result?.result, result?.modelUsage?.['claude-haiku-4-5']?.webSearchRequests]).toEqual(['Done.', 2])
 }) // prettier-ignore
 
-test('an MCP server searches that settings of the person name, and never one of a project that nobody trusts', async () => {
+test('uses a search server from user settings, and never one of an untrusted project', async () => {
   const server = join(here(), 'search-server.mjs')
   writeFileSync(server, searchServer)
   const mcpServers = { find: { command: process.execPath, args: [server] } }
@@ -139,7 +139,7 @@ test('an MCP server searches that settings of the person name, and never one of 
   const config = JSON.stringify({ mcpServers })
   const replies = [searching({ blocked_domains: ['b.example'] }), { expect: 'Found by find', content: 'Done.', usage }]
   const file = script(replies, 'claude-haiku-4-5')
-  const { status, isOffered, text, result } = await told(
+  const { status, isOffered, text, result } = await searchRun(
     ['--settings', settings, '--mcp-config', config, '--allowedTools', 'WebSearch'],
     file,
   )

@@ -5,17 +5,24 @@ import type { WhatIf } from '@halting/analysis'
 import { beforeAll, expect, test } from 'vitest'
 import { isDeep } from '../../agent/test/support/deep.ts'
 import { here, installProgram, run, runHere } from './support/program.ts'
-import { asks, keep, keepLarge, lineWithSum, says, sessionPath } from './support/kept-session.ts'
+import {
+  toolReply,
+  storeSession,
+  storeLargeSessions,
+  lineWithSum,
+  textReply,
+  sessionPath,
+} from './support/store-session.ts'
 
 installProgram()
 
 const ids = ['aaaaaaaa-0000-4000-8000-00000000000', 'bbbbbbbb-0000-4000-8000-00000000000']
 
-/** Sessions whose lines were written at these moments: one of them for each reply, and the last one for what follows. */
+/** Sessions whose lines were written at these times: one for each reply, and the last one for what follows. */
 async function keepAt(folder: string, session: number, moments: readonly string[]): Promise<void> {
   const id = `${ids[session]}${moments.length}`
-  const edits = moments.slice(1).map(() => asks(['Edit', { file_path: 'a' }]))
-  await keep(id, [...edits, says('done')])
+  const edits = moments.slice(1).map(() => toolReply(['Edit', { file_path: 'a' }]))
+  await storeSession(id, [...edits, textReply('done')])
   mkdirSync(join(here(), folder), { recursive: true })
   let replies = -1
   const lines = readFileSync(sessionPath(id), 'utf8')
@@ -33,15 +40,15 @@ async function keepAt(folder: string, session: number, moments: readonly string[
   writeFileSync(join(here(), folder, `${id}.jsonl`), lines.join(''))
 }
 
-interface Told {
+interface BudgetAnswer {
   readonly answers: readonly { readonly session: string; readonly answer: WhatIf }[]
   readonly periods: readonly object[]
 }
 
-async function ask(folder: string, args: readonly string[], zone = 'UTC'): Promise<Told> {
+async function ask(folder: string, args: readonly string[], zone = 'UTC'): Promise<BudgetAnswer> {
   const { status, stdout, stderr } = await run(['what-if', folder, ...args, '--json'], { env: { TZ: zone } })
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  return JSON.parse(stdout) as Told
+  return JSON.parse(stdout) as BudgetAnswer
 }
 
 beforeAll(async () => {
@@ -50,7 +57,7 @@ beforeAll(async () => {
   await keepAt('days', 1, ['2026-10-24T21:00:30.000Z', '2026-10-24T23:30:30.000Z'])
 })
 
-test('requests of all sessions count on the day on which they began, also in the middle of a run that slept', async () => {
+test('counts requests of all sessions on the day on which they started, even in a run that slept', async () => {
   const { answers, periods } = await ask('days', ['--budget-per-day', '5'])
   expect(answers.map(({ answer }) => [answer.verdict, answer.kept.turns])).toEqual([
     ['same', 3],
@@ -67,7 +74,7 @@ test('requests of all sessions count on the day on which they began, also in the
   })
 })
 
-test('days are those of the local time zone, also where a clock is set back', async () => {
+test('uses days of the local time zone, even if a clock is set back', async () => {
   const { periods } = await ask('days', ['--budget-per-day', '20'], 'Europe/Berlin')
   expect(periods).toMatchObject([
     { period: '2026-10-24', recordedUsd: 3.3 },
@@ -80,7 +87,7 @@ test('days are those of the local time zone, also where a clock is set back', as
   ])
 })
 
-test('several budgets at once, of models by a pattern; in words', async () => {
+test('applies several budgets at once, with model patterns; in words', async () => {
   const args = ['what-if', 'days', '--budget-per-month', '5', '--budget-per-day', '1:claude-opus-*']
   const { stdout } = await run(args, { env: { TZ: 'UTC' } })
   expect(stdout.replaceAll(/\d+\s(?:ms)|\d+\.\d\ss|\d+ h \d+ min/g, 'TIME')).toMatchInlineSnapshot(`
@@ -113,23 +120,23 @@ test.each([
   [['--budget-per-month', '5:'], '--budget-per-month takes a number of US dollars above 0, optionally with a model'],
   [['--budget-per-day', '5', '--max-turns', '3'], 'cannot be combined with run limits or --suggest'],
   [['--budget-per-day', '5', '--suggest'], 'cannot be combined with run limits or --suggest'],
-])('%j is refused', async (args, message) => {
+])('refuses %j', async (args, message) => {
   const { status, stderr } = await runHere(['what-if', 'days', ...args])
   expect(status).toBe(2)
   expect(stderr).toContain(message)
 })
 
-test('runs know nothing of them', async () => {
+test('is unknown to runs', async () => {
   const { status, stderr } = await run(['-p', 'hello', '--budget-per-day', '5'])
   expect([status, stderr]).toEqual([2, expect.stringContaining('--budget-per-day belongs to halting what-if.')])
 })
 
-test('sessions of other programs count on their days, too', async () => {
+test('counts sessions of other programs on their days, too', async () => {
   const samples = join(import.meta.dirname, '../../analysis/test/foreign/samples')
   const { status, stdout } = await runHere(['what-if', samples, '--budget-per-day', '0.0001', '--json'], {
     env: { TZ: 'UTC' },
   })
-  const { answers, periods } = JSON.parse(stdout) as Told
+  const { answers, periods } = JSON.parse(stdout) as BudgetAnswer
   const stopped = answers.filter(({ answer }) => answer.verdict === 'stops')
   expect([status, stopped.length > 0, periods.length > 0]).toEqual([0, true, true])
   const days = new Set(periods.map((each) => ('period' in each ? each.period : '')))
@@ -137,14 +144,14 @@ test('sessions of other programs count on their days, too', async () => {
 })
 
 test.runIf(isDeep)(
-  'a folder of any size takes the memory of its largest session, and of each request a few numbers',
+  'needs the memory of the largest session for a folder of any size, and a few numbers per request',
   async () => {
     const folder = join(here(), 'many')
-    await keepLarge(folder, 25)
-    // A hundred megabytes of calls do not fit into this.
+    await storeLargeSessions(folder, 25)
+    // Too little for a hundred megabytes of calls.
     const env = { NODE_OPTIONS: '--max-old-space-size=64' }
     const { status, stdout } = await runHere(['what-if', folder, '--budget-per-day', '30', '--json'], { env })
-    const { runs, periods } = JSON.parse(stdout) as Told & { readonly runs: number }
+    const { runs, periods } = JSON.parse(stdout) as BudgetAnswer & { readonly runs: number }
     expect([status, runs]).toEqual([0, 25])
     expect(periods).toMatchObject([{ budget: '$30 a day', ended: 25 }])
   },

@@ -1,4 +1,4 @@
-// Holds R-LIM-73, R-LIM-74 and R-LIM-84 of docs/spec with real processes and a real ledger: what-if says of sessions without a budget what one makes of them.
+// Holds R-LIM-73, R-LIM-74 and R-LIM-84 of docs/spec with real processes and a real ledger: what-if predicts the effect of a budget on sessions without one.
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { WhatIf } from '@halting/analysis'
@@ -21,7 +21,7 @@ function person(settings: object): Halting {
 
 const runs = 3
 
-/** The exit codes of runs that follow each other. */
+/** The exit codes of consecutive runs. */
 async function statuses(halting: Halting): Promise<readonly Ended['status'][]> {
   const script = join(here(), 'hello.json')
   writeFileSync(script, JSON.stringify({ model: 'claude-sonnet-5-5', replies: [{ content: ['Hello.'] }] }))
@@ -30,7 +30,7 @@ async function statuses(halting: Halting): Promise<readonly Ended['status'][]> {
   return all
 }
 
-test('a budget ends the runs that what-if names, and why and report say so', async () => {
+test('ends the runs that what-if names, and why and report say so', async () => {
   const free = person({})
   expect(await statuses(free)).toEqual([0, 0, 0])
   const predicted = async (usd: number): Promise<readonly number[]> => {
@@ -39,7 +39,7 @@ test('a budget ends the runs that what-if names, and why and report say so', asy
     // The newest session comes first.
     return answers.map(({ answer }) => (answer.verdict === 'stops' ? 3 : 0)).toReversed()
   }
-  // The smallest of these that the first run has room in: all three have none then.
+  // The smallest of these that fits the first run; all three have nothing left then.
   let usd = 0.05
   let expected = await predicted(usd)
   for (let tries = 0; tries < 50 && expected[0] === 3; tries++) {

@@ -1,4 +1,4 @@
-// Holds R-IF-3 and R-IF-4 of docs/spec with the real program: what `halting what-if` says of a limit is what the same script does under it.
+// Holds R-IF-3 and R-IF-4 of docs/spec with the real program: what `halting what-if` says of a limit is the effect of that limit on the same script.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Account, WhatIf } from '@halting/analysis'
@@ -30,13 +30,13 @@ interface Ended {
   readonly account: Account
 }
 
-/** Plays the script in a session of its own. */
+/** Runs the script in a separate session. */
 async function played(name: string, flags: readonly string[]): Promise<Ended> {
   const [cwd, home] = [join(here(), 'work', name), join(here(), 'home', name)]
   mkdirSync(cwd, { recursive: true })
   mkdirSync(home, { recursive: true })
   writeFileSync(join(home, 'script.json'), JSON.stringify(script))
-  // What the model is told of a limit is no part of the question (R-LIM-79).
+  // Limit information for the model is not part of the question (R-LIM-79).
   writeFileSync(join(home, 'settings.json'), JSON.stringify({ limitReminders: false }))
   const environment = { cwd, env: { HALTING_CONFIG_DIR: home } }
   const asked = ['-p', 'go', '--script', join(home, 'script.json'), '--permission-mode', 'bypassPermissions']
@@ -56,8 +56,8 @@ const limits = [
   ...['4k', '9k', '18k', '40k', '60k', '200k'].map((tokens) => ['--max-tokens', tokens] as const),
 ] as const
 
-test('what a limit would have done is what it does', async () => {
-  // Names of one length: the folder is part of what the model is told.
+test('predicts the effect of a limit', async () => {
+  // Names of one length, since the folder is part of the request.
   const whole = await played('run-99', [])
   expect(whole.account.ending?.reason).toBe('completed')
   const reasons = new Set<string>()
@@ -69,7 +69,7 @@ test('what a limit would have done is what it does', async () => {
     const { totals, ending } = account
     reasons.add(`${ending?.reason} ${totals.turns}`)
     expect([flags, reason, kept.turns, isAtTheLatest]).toEqual([flags, ending?.reason, totals.turns, false])
-    // The cap of a reply is part of what is sent, and a shorter number may be a token less.
+    // The cap of a reply is part of the request, and a shorter number may be a token less.
     const tokens = totals.requests
     expect(Math.abs(kept.tokens - totals.tokens)).toBeLessThanOrEqual(tokens)
     expect(Math.abs(kept.costUsd - totals.costUsd)).toBeLessThanOrEqual(tokens * usdEach)

@@ -7,7 +7,7 @@ import type { SavedLimits } from '@halting/policy/settings'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { styleFor } from '../src/io/style.ts'
 import { calibrationText } from '../src/what-if/calibration-text.ts'
-import { asks, keep, lineWithSum, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, lineWithSum, textReply, sessionPath } from './support/store-session.ts'
 import { here, installProgram, run, script, type Ended } from './support/program.ts'
 
 installProgram()
@@ -16,7 +16,7 @@ const idOf = (number: number): string => `aaaaaaaa-0000-4000-8000-${String(numbe
 const project = (): string => join(here(), 'project')
 const settingsPath = (): string => join(project(), '.halting', 'settings.local.json')
 
-/** Sessions with the records of one run of so many turns: to run each of them would take long. */
+/** Sessions with the records of one run of this many turns, since running each of them would take long. */
 async function keepMany(
   numbers: readonly number[],
   turns: number,
@@ -25,10 +25,10 @@ async function keepMany(
 ): Promise<void> {
   const template = 'bbbbbbbb-0000-4000-8000-000000000000'
   const script = [
-    ...Array.from({ length: turns - 1 }, (_, index) => asks(['Edit', { file_path: `${index}` }])),
-    says('done'),
+    ...Array.from({ length: turns - 1 }, (_, index) => toolReply(['Edit', { file_path: `${index}` }])),
+    textReply('done'),
   ]
-  await keep(template, script, { maxTurns })
+  await storeSession(template, script, { maxTurns })
   const path = sessionPath(template)
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
   rmSync(path)
@@ -71,22 +71,22 @@ beforeEach(() => {
 const whatIf = (...args: readonly string[]): Promise<Ended> =>
   run(['what-if', '--suggest', '--may-lose', ...args], { cwd: project() })
 
-interface Told {
+interface CalibrationOutput {
   readonly runs: number
   readonly calibration: Calibration
   readonly saved?: SavedLimits
   readonly notes: readonly string[]
 }
 
-async function told(...args: readonly string[]): Promise<Told> {
+async function calibrationOutput(...args: readonly string[]): Promise<CalibrationOutput> {
   const { status, stdout, stderr } = await whatIf(...args, '--json')
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  return JSON.parse(stdout) as Told
+  return JSON.parse(stdout) as CalibrationOutput
 }
 
-describe('what is shown', () => {
-  test('the limits of the solved runs, what they lose and what they save', async () => {
-    const { runs, calibration } = await told('2%')
+describe('the output', () => {
+  test('shows the limits of the solved runs, what they lose and what they save', async () => {
+    const { runs, calibration } = await calibrationOutput('2%')
     expect(runs).toBe(60)
     expect(calibration).toMatchObject({ mayLose: 0.02, needed: 50 })
     expect(calibration.groups).toMatchObject([
@@ -96,7 +96,7 @@ describe('what is shown', () => {
         solved: { all: 56, byPerson: 0, byGoal: 0, guessed: 56 },
         ungraded: 0,
         limits: {
-          // Of 56 the 56th is what 2 % asks for.
+          // 2 % of 56 requires the 56th.
           turns: { kind: 'limit', rank: 56, limit: 12, lost: { runs: 0, of: 56 }, stops: 4, saved: { amount: 52 } },
           tokens: { kind: 'limit', stops: 4 },
           activeMs: { kind: 'limit', limit: 5_000, stops: 0 },
@@ -104,7 +104,7 @@ describe('what is shown', () => {
         },
       },
     ])
-    const loose = await told('0.1')
+    const loose = await calibrationOutput('0.1')
     expect(loose.calibration.groups[0]?.limits.turns).toMatchObject({
       rank: 52,
       limit: 6,
@@ -113,37 +113,37 @@ describe('what is shown', () => {
     })
   })
 
-  test('as a table that a person reads, with what the grades are worth', async () => {
+  test('is a readable table that says how reliable the grades are', async () => {
     const { stdout, status } = await whatIf('10%')
     expect(status).toBe(0)
     expect(stdout).toContain('Limits that each lose at most 10 % of solved runs. In parentheses: intervals at 95 %.')
     expect(stdout).toContain('56 of 60 runs solved: 56 guesses.')
-    expect(stdout).toMatch(/limit +loses +of those to come +saves\n/)
+    expect(stdout).toMatch(/limit +loses +of future runs +saves\n/)
     expect(stdout).toMatch(/--max-turns 6 +1 of 56, 1\.8 % +8\.8 % \(3–17 %\) +27 % \([\d.]+–\d+ %\): 76 turns, 4 runs/)
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('All of them together lose 1 of 56')
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('! All of these grades are guesses: the run completed')
     expect(stdout).toContain('Nothing was written. Add --save')
   })
 
-  test('on a narrow terminal, too', async () => {
-    const text = calibrationText({ ...(await told('10%')), skipped: [] }, 50, styleFor(false, {}))
+  test('also fits a narrow terminal', async () => {
+    const text = calibrationText({ ...(await calibrationOutput('10%')), skipped: [] }, 50, styleFor(false, {}))
     expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(50)
     expect(text).toContain(
-      '  --max-turns 6\n    loses 1 of 56, 1.8 % of solved runs, 8.8 %\n    (3–17 %) of those to come\n',
+      '  --max-turns 6\n    loses 1 of 56, 1.8 % of solved runs, 8.8 %\n    (3–17 %) of future runs\n',
     )
   })
 
-  test('what a person says of a run counts before the guess', async () => {
+  test("prefers a user's grade to the guess", async () => {
     const owner = { home: here(), cwd: here(), env: {} }
     for (const number of numbers(57, 60))
       await noteGrade(owner, { sessionId: idOf(number), runId: 'run1', grade: 'good' })
     await noteGrade(owner, { sessionId: idOf(1), runId: 'run1', grade: 'bad' })
-    const [group] = (await told('2%')).calibration.groups
+    const [group] = (await calibrationOutput('2%')).calibration.groups
     expect(group?.solved).toEqual({ all: 59, byPerson: 4, byGoal: 0, guessed: 55, sessions: 59 })
     expect(group?.limits.turns).toMatchObject({ limit: 25, stops: 0, lost: { runs: 0, of: 59 } })
   })
 
-  test('too few solved runs are told with how many it takes', async () => {
+  test('says how many solved runs are needed if there are too few', async () => {
     const few = numbers(1, 12).map((number) => sessionPath(idOf(number), project()))
     const { stdout, status } = await whatIf('2%', ...few)
     expect(status).toBe(0)
@@ -151,7 +151,7 @@ describe('what is shown', () => {
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
       '12 of 12 runs solved: 12 guesses; too few solved runs: 12 of 50 needed.',
     )
-    expect((await told('2%', ...few)).calibration.groups[0]?.limits.usd).toEqual({
+    expect((await calibrationOutput('2%', ...few)).calibration.groups[0]?.limits.usd).toEqual({
       kind: 'refused',
       why: 'few',
       solved: 12,
@@ -161,12 +161,12 @@ describe('what is shown', () => {
 })
 
 describe('--save', () => {
-  test('writes the limits for this project, and they are in force', async () => {
+  test('writes the limits for this project, and they are effective', async () => {
     mkdirSync(join(here(), '.halting'), { recursive: true })
     writeFileSync(join(here(), '.halting', 'settings.json'), '{"limits": {"maxRunUsd": 5}}')
     mkdirSync(dirname(settingsPath()))
     writeFileSync(settingsPath(), '{\n  "env": { "A": "b" },\n  "limits": { "maxTurns": 500 }\n}\n')
-    const { saved } = await told('10%', '--save')
+    const { saved } = await calibrationOutput('10%', '--save')
     expect(saved?.path).toBe(settingsPath())
     expect(saved?.limits).toMatchObject([
       {
@@ -187,12 +187,12 @@ describe('--save', () => {
     expect(settings).toContainEqual(expect.objectContaining({ setting: 'limits.maxTurns', value: 6 }))
   })
 
-  test('says what it wrote, and what stood there before', async () => {
+  test('says what it wrote, and the previous values', async () => {
     mkdirSync(dirname(settingsPath()))
     writeFileSync(settingsPath(), '{"limits": {"maxTurns": 500}}')
     const { stdout } = await whatIf('10%', '--save')
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
-      'They hold in this folder, for all models: limits.maxRunUsd: 7.7 (was not set) limits.maxTokens: 7700 (was not set)',
+      'They apply in this folder, for all models: limits.maxRunUsd: 7.7 (was not set) limits.maxTokens: 7700 (was not set)',
     )
     expect(stdout).toContain('  limits.maxTurns: 6 (was 500)\n')
     expect(stdout).toContain('  limits.maxDuration: 5s (was not set)\n')
@@ -201,7 +201,7 @@ describe('--save', () => {
   test.each([
     ['{ "limits": ', 'does not contain a JSON object'],
     ['// mine\n{}', 'comments are not allowed'],
-  ])('leaves %j alone', async (text, message) => {
+  ])('leaves %j unchanged', async (text, message) => {
     mkdirSync(dirname(settingsPath()))
     writeFileSync(settingsPath(), text)
     const { status, stderr } = await whatIf('10%', '--save')
@@ -210,7 +210,7 @@ describe('--save', () => {
     expect(readFileSync(settingsPath(), 'utf8')).toBe(text)
   })
 
-  test('refuses where there are too few solved runs, and in another folder', async () => {
+  test('refuses if there are too few solved runs, and in another folder', async () => {
     const few = numbers(1, 12).map((number) => sessionPath(idOf(number), project()))
     const { status, stderr } = await whatIf('2%', ...few, '--save')
     expect(status).toBe(2)
@@ -221,17 +221,17 @@ describe('--save', () => {
     const folder = dirname(sessionPath(idOf(1), project()))
     const other = await run(['what-if', folder, '--suggest', '--may-lose', '10%', '--save'], { cwd: elsewhere })
     expect(other.status).toBe(2)
-    expect(other.stderr).toContain(`none of these runs worked in it. They worked in ${project()}. Call it there.`)
+    expect(other.stderr).toContain(`none of these runs worked in it. They worked in ${project()}. Run it there.`)
   })
 
-  test('wants one model to be named where there are several', async () => {
+  test('requires the name of one model if there are several', async () => {
     await keepMany(numbers(100, 103), 3, 100, 'other')
     const { status, stderr } = await whatIf('10%', '--save')
     expect(status).toBe(2)
     expect(stderr).toContain(
       'these runs used several: scripted (60 runs), other (4 runs). Choose one with --model NAME.',
     )
-    const { saved } = await told('10%', '--save', '--model', 'scripted')
+    const { saved } = await calibrationOutput('10%', '--save', '--model', 'scripted')
     expect(saved?.limits.at(-1)).toMatchObject({ name: 'maxTurns', value: 6 })
     const unknown = await whatIf('10%', '--model', 'nobody')
     expect([unknown.status, unknown.stderr]).toEqual([
@@ -241,18 +241,18 @@ describe('--save', () => {
     for (const number of numbers(100, 103)) rmSync(sessionPath(idOf(number), project()))
   })
 
-  test('takes no notice of a run that asked no model', async () => {
+  test('ignores a run that asked no model', async () => {
     const empty = 'cccccccc-0000-4000-8000-000000000000'
     await run(['-p', 'go', '--max-tokens', '1', '--session-id', empty, '--script', script([{ content: 'done' }])], {
       cwd: project(),
     })
-    const { calibration, saved } = await told('10%', '--save')
+    const { calibration, saved } = await calibrationOutput('10%', '--save')
     expect(calibration.groups.map(({ model, runs }) => [model, runs])).toEqual([['scripted', 60]])
     expect(saved?.limits.at(-1)).toMatchObject({ name: 'maxTurns', value: 6 })
     rmSync(sessionPath(empty, project()))
   })
 
-  test('advises a larger share only where 5 % is one', async () => {
+  test('suggests a larger share only if 5 % would be larger', async () => {
     const few = sessionPath(idOf(1), project())
     const strict = await whatIf('2%', few, '--save')
     expect(strict.stderr).toContain('Grade more runs (halting grade SESSION good), or allow more: --may-lose 5%.')
@@ -268,7 +268,7 @@ test.each([
   [['few'], 'a share above 0% and below 100%'],
   [['2'], '2%'],
   [['2%', '--max-turns', '3'], '--may-lose belongs to --suggest, without limits'],
-])('%j is refused', async (args, message) => {
+])('refuses %j', async (args, message) => {
   const { status, stderr } = await whatIf(...args)
   expect(status).toBe(2)
   expect(stderr).toContain(message)
@@ -280,7 +280,7 @@ test.each([
   [['what-if', '--suggest', '--model', 'scripted'], '--model belongs to --may-lose'],
   [['what-if', '--max-turns', '3', '--model', 'scripted'], '--model belongs to --may-lose'],
   [['check', '--may-lose', '2%'], '--may-lose belongs to halting what-if.'],
-])('%j is refused', async (args, message) => {
+])('refuses %j', async (args, message) => {
   const { status, stderr } = await run(args, { cwd: project() })
   expect(status).toBe(2)
   expect(stderr).toContain(message)

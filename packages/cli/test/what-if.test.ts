@@ -5,23 +5,27 @@ import type { WhatIf } from '@halting/analysis'
 import { beforeAll, expect, test } from 'vitest'
 import { isDeep } from '../../agent/test/support/deep.ts'
 import { here, installProgram, run, runHere } from './support/program.ts'
-import { asks, keep, keepLarge, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, storeLargeSessions, textReply, sessionPath } from './support/store-session.ts'
 
 installProgram()
 
 const [good, circling] = ['aaaaaaaa-0000-4000-8000-000000000001', 'bbbbbbbb-0000-4000-8000-000000000002']
 
 beforeAll(async () => {
-  await keep(good, [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }]), says('done')])
-  const looks = Array.from({ length: 30 }, () => asks(['Read', { file_path: 'same' }]))
-  await keep(circling, [asks(['Edit', { file_path: 'b' }]), ...looks], { maxTurns: 25 })
+  await storeSession(good, [
+    toolReply(['Read', { file_path: 'a' }]),
+    toolReply(['Edit', { file_path: 'a' }]),
+    textReply('done'),
+  ])
+  const looks = Array.from({ length: 30 }, () => toolReply(['Read', { file_path: 'same' }]))
+  await storeSession(circling, [toolReply(['Edit', { file_path: 'b' }]), ...looks], { maxTurns: 25 })
 })
 
-/** Where a line breaks depends on how long the time is. */
+/** Line breaks depend on the length of the time. */
 const timeless = (text: string): string =>
   text.replaceAll(/\d+\s(?:ms)|\d+\.\d\ss/g, 'TIME').replaceAll(/\n(?=Loses|TIME)/g, ' ')
 
-test('it tells for each run where it would have stopped, and what they come to together', async () => {
+test('says for each run where it would have stopped, with totals', async () => {
   const { status, stdout, stderr } = await run(['what-if', good, circling, '--max-turns', '2'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(timeless(stdout)).toBe(
@@ -47,7 +51,7 @@ test('the same, and not known', async () => {
   expect(beyond.stdout).toContain('Unknown: the record ends after 25 turns; the run might have continued.')
 })
 
-test('of a folder of sessions it reads those, and not what lies beside them for undo', async () => {
+test('reads the sessions of a folder, and not the undo data next to them', async () => {
   const path = sessionPath(good)
   const folder = path.slice(0, -'.jsonl'.length)
   mkdirSync(join(folder, 'files'), { recursive: true })
@@ -57,12 +61,12 @@ test('of a folder of sessions it reads those, and not what lies beside them for 
   expect({ status, runs, skipped }).toEqual({ status: 0, runs: 2, skipped: [] })
 })
 
-test('going in circles is told with the turn after which the model would have heard of it', async () => {
+test('reports repetition with the turn after which the model would have been reminded', async () => {
   const { stdout } = await runHere(['what-if', circling, '--no-progress'])
   expect(stdout).toContain('Would have stopped after 6 turns: no_progress (5 of 5); the model is warned after')
 })
 
-test('a folder stands for all sessions in it; what cannot be read is counted', async () => {
+test('reads all sessions in a folder, and counts unreadable files', async () => {
   const folder = join(here(), 'kept')
   mkdirSync(join(folder, 'below'), { recursive: true })
   copyFileSync(sessionPath(good), join(folder, 'one.jsonl'))
@@ -79,7 +83,7 @@ test('a folder stands for all sessions in it; what cannot be read is counted', a
   expect((await runHere(['what-if', 'kept', '--max-turns', '1'])).stdout).toContain('Not read: 1 file.')
 })
 
-test('--suggest finds the limits that save most and lose nothing, over all sessions of the folder', async () => {
+test('finds with --suggest the limits that save most and lose nothing, over all sessions of the folder', async () => {
   const { stdout } = await runHere(['what-if', '--suggest'])
   expect(timeless(stdout)).toContain(
     [
@@ -99,25 +103,27 @@ test.each([
   [['what-if', 'zzzz', '--max-turns', '3'], 'No conversation found with session ID: zzzz.'],
   [['check', '--suggest'], '--suggest belongs to halting what-if.'],
   [['-p', 'hello', '--no-progress'], '--no-progress belongs to halting what-if.'],
-])('%j is refused', async (args, message) => {
+])('refuses %j', async (args, message) => {
   const { status, stderr } = await run(args)
   expect(status).toBe(2)
   expect(stderr).toContain(message)
 })
 
-test.runIf(isDeep)('a folder of any size takes the memory of its largest session', async () => {
+test.runIf(isDeep)('needs the memory of the largest session for a folder of any size', async () => {
   const folder = join(here(), 'many')
-  await keepLarge(folder, 25)
-  // A hundred megabytes of calls do not fit into this.
+  await storeLargeSessions(folder, 25)
+  // Too little for a hundred megabytes of calls.
   const env = { NODE_OPTIONS: '--max-old-space-size=64' }
   const { status, stdout } = await runHere(['what-if', folder, '--max-turns', '20', '--suggest', '--json'], { env })
   expect([status, JSON.parse(stdout)]).toMatchObject([0, { runs: 25, suggested: [] }])
 })
 
-test('a budget stops it where it stops a run that goes the same way; changes that would be lost are told by tool', async () => {
-  const script = [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }]), says('done')]
+test('predicts where a budget stops a run with the same course, and lists lost changes by tool', async () => {
+  const script = [toolReply(['Read', { file_path: 'a' }]), toolReply(['Edit', { file_path: 'a' }]), textReply('done')]
   for (const [index, maxBudgetUsd] of [2, 3, 5, 8].entries()) {
-    const { reason, summary } = await keep(`cccccccc-0000-4000-8000-00000000000${index}`, script, { maxBudgetUsd })
+    const { reason, summary } = await storeSession(`cccccccc-0000-4000-8000-00000000000${index}`, script, {
+      maxBudgetUsd,
+    })
     const { stdout } = await runHere(['what-if', good, '--max-budget-usd', `${maxBudgetUsd}`, '--json'])
     const { answers } = JSON.parse(stdout) as { readonly answers: readonly { readonly answer: WhatIf }[] }
     const { answer } = answers[0] ?? {}

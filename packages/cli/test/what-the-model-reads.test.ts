@@ -1,4 +1,4 @@
-// Holds R-READS-1 to R-READS-3 of docs/spec: docs/what-the-model-reads.md has all that models read. `HALTING_WRITE=1` writes it anew.
+// Holds R-READS-1 to R-READS-3 of docs/spec: docs/what-the-model-reads.md has everything that models read. `HALTING_WRITE=1` writes it.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { roughTokens } from '@halting/core/adapters'
 import { expect, test } from 'vitest'
@@ -17,7 +17,7 @@ installProgram()
 
 const page = new URL('../../../docs/what-the-model-reads.md', import.meta.url)
 
-/** Files elsewhere that have their prose for models in texts files alone. */
+/** Files elsewhere whose prose for models is only in texts files. */
 const rooms = [
   'packages/agent/src/coding-agent/system-prompt.ts',
   'packages/agent/src/memory/memory-text.ts',
@@ -32,7 +32,7 @@ function requestAfter(replies: readonly CannedReply[], ...flags: readonly string
   return requestOf(['-p', 'hi', ...flags], { replies })
 }
 
-/** Requests that are not the first one of a run. */
+/** Requests other than the first one of a run. */
 async function laterSections(usual: RecordedRequest): Promise<readonly string[]> {
   const input = { description: 'Find the parser', prompt: 'Find the parser.' }
   const glob = { name: 'Glob', input: { pattern: '*.none' } }
@@ -77,7 +77,7 @@ async function requestOfHost(): Promise<RecordedRequest> {
   return requestOf(['-p', ...format, '--permission-prompt-tool', 'stdio'], { stdin: `${JSON.stringify(message)}\n` })
 }
 
-test('the page has every text that models read', { timeout: 60_000 }, async () => {
+test('has every text that models read', { timeout: 60_000 }, async () => {
   const request = await requestWith()
   const files = await textsFiles()
   const text = `${[
@@ -100,7 +100,7 @@ test('the page has every text that models read', { timeout: 60_000 }, async () =
   expect(isToWrite ? text : readFileSync(page, 'utf8')).toBe(text)
 })
 
-/** Where somebody answers questions: what is not the same as in `-p`. */
+/** If somebody answers questions: what differs from `-p`. */
 async function answeredSections(usual: RecordedRequest): Promise<readonly string[]> {
   const answered = await requestOfHost()
   const linesOf = ({ system }: RecordedRequest): readonly string[] =>
@@ -123,7 +123,7 @@ async function planSections(): Promise<readonly string[]> {
   return ['## The messages of `halting -p --permission-mode plan hi`', `\`\`\`json\n${text}\n\`\`\``]
 }
 
-/** The profiles of `toolProfile`: what is not the same by default. */
+/** The profiles of `toolProfile`: what differs from the default. */
 async function profileSections(usual: RecordedRequest): Promise<readonly string[]> {
   const usualTools = new Set(usual.tools.map(renderTool))
   const [codex, small] = [await requestWith('--tool-profile', 'codex'), await requestWith('--tool-profile', 'small')]
@@ -142,18 +142,18 @@ function tokensOf({ system, tools }: RecordedRequest): number {
   return roughTokens.estimate(JSON.stringify(system)) + roughTokens.estimate(JSON.stringify(tools))
 }
 
-test('the request of the profile small has at most 1,100 tokens, that of codex fewer than 4,000', async () => {
+test('has at most 1,100 tokens in the request of the profile small, and fewer than 4,000 in that of codex', async () => {
   expect(tokensOf(await requestWith('--tool-profile', 'small'))).toBeLessThanOrEqual(1_100)
   expect(tokensOf(await requestWith('--tool-profile', 'codex'))).toBeLessThan(4_000)
 })
 
-test('the default request has fewer than 4,000 tokens', async () => {
+test('has fewer than 4,000 tokens in the default request', async () => {
   expect(tokensOf(await requestWith())).toBeLessThan(4_000)
 })
 
 const excepted = new Set(Object.values(exceptions).flat())
 
-test.each([...folders, ...rooms])('%s has prose for models in texts files alone', (path) => {
+test.each([...folders, ...rooms])('%s has prose for models only in texts files', (path) => {
   expect(proseOutsideTexts(path).filter((found) => !excepted.has(found.slice(0, found.indexOf(': '))))).toEqual([])
 })
 
@@ -168,11 +168,11 @@ test.each([
   ["const a = { description: 'the file was not found' }", 0],
   ["const a = flag('the file was not found')", 0],
   ["const a = ['--no-config', 'task_id', 'one two']", 0],
-])('in %s prose is found %i times', (source, count) => {
+])('%s has prose %i times', (source, count) => {
   expect(proseIn(source, 'a.ts')).toHaveLength(count)
 })
 
-/** The place where the test runs, the system, the day and marks of judges differ. */
+/** The location of the test, the system, the day and marks of judges differ. */
 function withoutPlace(text: string): string {
   return text
     .replaceAll(here(), '/home/you/project')

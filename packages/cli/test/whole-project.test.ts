@@ -5,7 +5,7 @@ import { installProgram, programPath } from './support/program.ts'
 
 installProgram()
 
-test('the example of a whole project: rules, a hook, a server, an agent, memory over two sessions, and why it stopped', () => {
+test('runs the example of a whole project: rules, a hook, a server, an agent, memory over two sessions, and why it stopped', () => {
   const example = fileURLToPath(new URL('../../../examples/whole-project/run.mjs', import.meta.url))
   const { status, stdout, stderr } = spawnSync(process.execPath, [example], {
     encoding: 'utf8',

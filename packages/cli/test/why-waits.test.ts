@@ -8,7 +8,7 @@ import { tool } from '@halting/core'
 import { createFakeClock } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { sources } from '../../../vitest.build.ts'
-import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from './support/store-session.ts'
 import { here, installProgram, run, runHere } from './support/program.ts'
 
 installProgram()
@@ -19,10 +19,10 @@ const limited = (retryAfterMs: number) =>
 
 const plain = (text: string): string => text.replaceAll(/\n(?=\S)/g, ' ')
 
-test('a run that waited says how long, for which model and why, and that it is no active time', async () => {
+test('says of a run that waited how long, for which model and why, and that it is not active time', async () => {
   const session = 'aaaaaaaa-1111-4000-8000-000000000001'
   const clock = createFakeClock({ start: Date.UTC(2026, 10, 28), autoAdvance: true })
-  await keep(session, [limited(hour), asks(['Read', {}]), limited(hour), says('done')], {
+  await storeSession(session, [limited(hour), toolReply(['Read', {}]), limited(hour), textReply('done')], {
     waitForLimitsMs: 8 * hour,
     clock,
   })
@@ -32,10 +32,10 @@ test('a run that waited says how long, for which model and why, and that it is n
     /Waited 2 h of at most 8 h for scripted \(429 rate_limit\), twice\. This does not count as active time\./,
   )
   const { stdout: json } = await runHere(['why', session, '--json'])
-  const told = JSON.parse(json) as {
+  const explained = JSON.parse(json) as {
     readonly runs: readonly { readonly serviceWaits: { readonly waits: number; readonly ms: number } }[]
   }
-  expect(told.runs[0]?.serviceWaits).toMatchObject({ waits: 2, causes: [{ kind: 'rate_limit', status: 429 }] })
+  expect(explained.runs[0]?.serviceWaits).toMatchObject({ waits: 2, causes: [{ kind: 'rate_limit', status: 429 }] })
   const replayed = await runHere(['replay', session])
   expect(replayed.stdout.match(/wait: Waited 1 h.* for the service/g)).toHaveLength(2)
   const exported = await runHere(['sessions', 'export', session])
@@ -47,17 +47,17 @@ test('a run that waited says how long, for which model and why, and that it is n
   expect(plain(text)).toContain('1 run waited 2 h')
 })
 
-test('the time of calls of Wait is told apart from that of other tools', async () => {
+test('separates the time of Wait calls from that of other tools', async () => {
   const session = 'aaaaaaaa-1111-4000-8000-000000000006'
   const tools = [tool({ name: 'Wait', description: '', readOnly: true, execute: () => 'over' })]
-  await keep(session, [asks(['Wait', {}], ['Wait', {}]), says('done')], { tools })
+  await storeSession(session, [toolReply(['Wait', {}], ['Wait', {}]), textReply('done')], { tools })
   const { stdout } = await runHere(['why', session])
   expect(plain(stdout)).toMatch(/2 calls of Wait took \d+ ms of the tool time\./)
 })
 
-test('a run that a service ended says when to come back, and how the run would have waited', async () => {
+test('says of a run that a service ended when to come back, and how the run would have waited', async () => {
   const session = 'aaaaaaaa-1111-4000-8000-000000000002'
-  await keep(session, [limited(10 * hour)], { maxRetries: 0 })
+  await storeSession(session, [limited(10 * hour)], { maxRetries: 0 })
   const { stdout } = await runHere(['why', session])
   expect(plain(stdout)).toMatch(
     /The service accepts requests again at \d{4}-\d\d-\d\d \d\d:\d\d, in (10 h|9 h 59 min)\./,
@@ -67,15 +67,15 @@ test('a run that a service ended says when to come back, and how the run would h
   )
 })
 
-test('where that time is past, it says so, and the command only goes on', async () => {
+test('says that this time has passed, and resumes without a wait', async () => {
   const session = 'aaaaaaaa-1111-4000-8000-000000000003'
-  await keep(session, [limited(1)], { maxRetries: 0 })
+  await storeSession(session, [limited(1)], { maxRetries: 0 })
   const { stdout } = await runHere(['why', session])
   expect(plain(stdout)).toMatch(/The service accepts requests again since \d{4}-\d\d-\d\d \d\d:\d\d\./)
   expect(stdout).toContain(`That time has passed. Continue with:\n  halting -p --resume ${session}\n`)
 })
 
-test('what-if says that a run would have waited, or would have ended at a wait on record', async () => {
+test('says in what-if that a run would have waited, or would have ended at a recorded wait', async () => {
   const [waited, ended] = ['aaaaaaaa-1111-4000-8000-000000000001', 'aaaaaaaa-1111-4000-8000-000000000002']
   const longer = await runHere(['what-if', ended, '--wait-for-limits', '12h'])
   expect(plain(longer.stdout)).toContain('Unknown: the record ends after 1 turn; the run might have continued.')
@@ -87,7 +87,7 @@ test('what-if says that a run would have waited, or would have ended at a wait o
   expect(plain(none.stdout)).toContain('Would have stopped in turn 1: model_error (0 ms of 0 ms).')
 })
 
-/** A process that waits in a session, and is killed once it tells this event. `run`: the replies and options of its run, as code. */
+/** A process that waits in a session, and is killed once it emits this event. `run`: the replies and options of its run, as code. */
 async function killedAt(event: string, sessionId: string, run: string): Promise<void> {
   const outfile = join(here(), 'waiting.mjs')
   const place = { path: sessionPath(sessionId), sessionId, cwd: here(), version: '0.1.0' }
@@ -117,7 +117,7 @@ async function killedAt(event: string, sessionId: string, run: string): Promise<
   await ended
 }
 
-test('a run that was killed in a wait says until when it waits, and the command goes on with the wait', async () => {
+test('says of a run that was killed during a wait until when it waits, and resumes the wait', async () => {
   const session = 'aaaaaaaa-1111-4000-8000-000000000004'
   const waiting = `model: scriptedModel([${JSON.stringify(limited(3 * hour))}]), waitForLimitsMs: ${8 * hour}`
   await killedAt('service_wait', session, waiting)
@@ -134,7 +134,7 @@ test('a run that was killed in a wait says until when it waits, and the command 
   expect(plain(report.stdout)).toMatch(/aaaaaaaa run1 waits until \d{4}-\d\d-\d\d \d\d:\d\d\./)
 })
 
-test('a run that was killed in a pause at a limit says so, and the command raises the limit', async () => {
+test('says of a run that was killed while paused at a limit that it is paused, and raises the limit', async () => {
   const session = 'aaaaaaaa-1111-4000-8000-000000000005'
   const pausing = `
     model: scriptedModel([{ toolCalls: [{ name: 'Read', input: {} }] }]),

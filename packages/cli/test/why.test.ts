@@ -12,13 +12,13 @@ import { styleFor } from '../src/io/style.ts'
 import { accountOf } from '@halting/analysis'
 import { openJournal, readJournal } from '@halting/journal'
 import { here, installProgram, run, runHere } from './support/program.ts'
-import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from './support/store-session.ts'
 
 installProgram()
 
 const [first, second] = ['aaaaaaaa-0000-4000-8000-000000000001', 'bbbbbbbb-0000-4000-8000-000000000002']
 
-test('without sessions it says so, with exit 2', async () => {
+test('says that there are no sessions, with exit code 2', async () => {
   const { status, stderr } = await run(['why'])
   expect({ status, stderr }).toEqual({
     status: 2,
@@ -26,8 +26,8 @@ test('without sessions it says so, with exit 2', async () => {
   })
 })
 
-test("an empty HOME makes nothing of a project the person's own: its sessions are not those that are kept", async () => {
-  await keep(first, [says('hello')])
+test("treats nothing of a project as the user's if HOME is empty: its sessions are not the stored ones", async () => {
+  await storeSession(first, [textReply('hello')])
   const { status, stdout, stderr } = await runHere(['why'], { env: { HOME: '' } })
   expect({ status, stdout, stderr: stderr.includes('This folder has no sessions.') }).toEqual({
     status: 2,
@@ -36,11 +36,14 @@ test("an empty HOME makes nothing of a project the person's own: its sessions ar
   })
 })
 
-test('it tells the newest session: the ending, the limits, where it went, and the command that goes on', async () => {
-  await keep(first, [says('hello')])
-  await keep(
+test('explains the newest session: the ending, the limits, the usage, and the resume command', async () => {
+  await storeSession(first, [textReply('hello')])
+  await storeSession(
     second,
-    [asks(['Read', { file_path: 'a.ts' }], ['Edit', { file_path: 'a.ts' }]), asks(['Read', { file_path: 'b.ts' }])],
+    [
+      toolReply(['Read', { file_path: 'a.ts' }], ['Edit', { file_path: 'a.ts' }]),
+      toolReply(['Read', { file_path: 'b.ts' }]),
+    ],
     {
       maxTurns: 2,
       maxBudgetUsd: 50,
@@ -68,7 +71,7 @@ test('it tells the newest session: the ending, the limits, where it went, and th
   expect([turns?.[2], dollars?.[1]?.length]).toEqual(['', 1])
 })
 
-test('a session is named by its id, the beginning of it, or its file', async () => {
+test('accepts an ID, the beginning of one, or a file', async () => {
   const copy = join(here(), 'copy.jsonl')
   writeFileSync(copy, readFileSync(sessionPath(first)))
   for (const name of [first, 'aaaa', copy, 'copy.jsonl']) {
@@ -86,15 +89,15 @@ test('a session is named by its id, the beginning of it, or its file', async () 
   })
 })
 
-test('two sessions with the same beginning are not guessed between', async () => {
-  await keep('aaaaaaaa-0000-4000-8000-000000000009', [says('hello')])
+test('does not guess between two sessions with the same beginning', async () => {
+  await storeSession('aaaaaaaa-0000-4000-8000-000000000009', [textReply('hello')])
   const { status, stderr } = await runHere(['why', 'aaaa'])
   expect(status).toBe(2)
   expect(stderr).toContain('2 sessions start with aaaa')
 })
 
-test('with --json it is one object with every run, and the way on', async () => {
-  await keep(second, [says('again')])
+test('prints one object with every run and how to resume with --json', async () => {
+  await storeSession(second, [textReply('again')])
   const { status, stdout } = await runHere(['why', second, '--json'])
   expect(status).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({
@@ -105,7 +108,7 @@ test('with --json it is one object with every run, and the way on', async () => 
   expect((await runHere(['why', second])).stdout).toContain('Earlier runs: run 1 max_turns.\n')
 })
 
-test('a run that did not end is told as far as it came', async () => {
+test('explains an unfinished run as far as it goes', async () => {
   const whole = readFileSync(sessionPath(first), 'utf8').split('\n')
   const cut = join(here(), 'cut.jsonl')
   const end = whole.findIndex((line) => line.includes('"type":"end"'))
@@ -119,9 +122,9 @@ test('a run that did not end is told as far as it came', async () => {
   expect(stdout).not.toContain('halting -p')
 })
 
-test('of a run that goes on it says which process writes it, and gives no command', async () => {
+test('names the process that writes an active run, and gives no command', async () => {
   const id = 'eeeeeeee-0000-4000-8000-000000000001'
-  await keep(id, [says('hello')])
+  await storeSession(id, [textReply('hello')])
   const lines = readFileSync(sessionPath(id), 'utf8').split('\n')
   const end = lines.findIndex((line) => line.includes('"type":"end"'))
   writeFileSync(sessionPath(id), `${lines.slice(0, end).join('\n')}\n`)
@@ -133,15 +136,15 @@ test('of a run that goes on it says which process writes it, and gives no comman
   expect((await runHere(['why', id])).stdout).toContain(`Continue with:\n  halting -p --resume ${id}\n`)
 })
 
-test('a budget that did not fit is told with the limit that would', async () => {
+test('names the limit that would have been enough for a budget that was too low', async () => {
   const id = 'dddddddd-0000-4000-8000-000000000001'
-  const terminal = await keep(id, [asks(['Read', {}]), says('done')], { maxBudgetUsd: 2 })
+  const terminal = await storeSession(id, [toolReply(['Read', {}]), textReply('done')], { maxBudgetUsd: 2 })
   expect(terminal.reason).toBe('max_budget_usd')
   const { stdout } = await runHere(['why', id])
   expect(stdout).toMatch(/halting -p --resume dddddddd\S+ --max-budget-usd 4\n/)
 })
 
-test('a damaged file is told by its line', async () => {
+test('reports a damaged file by its line', async () => {
   const broken = join(here(), 'broken.jsonl')
   const lines = readFileSync(sessionPath(first), 'utf8').split('\n')
   writeFileSync(broken, [lines[0], 'x', ...lines.slice(2)].join('\n'))
@@ -151,10 +154,10 @@ test('a damaged file is told by its line', async () => {
   expect(stderr).not.toContain('should not')
 })
 
-test.each([40, 60, 80])('in %d columns no line but the command is longer', async (width) => {
+test.each([40, 60, 80])('keeps every line but the command within %d columns', async (width) => {
   const { runs } = await readJournal(sessionPath(second))
   for (const records of runs) {
-    const goOn = { says: 'Raise --max-turns, or add --wrap-up for a final answer.' }
+    const resumeHint = { says: 'Raise --max-turns, or add --wrap-up for a final answer.' }
     const account = accountOf(records)
     const text = whyText(
       {
@@ -164,7 +167,7 @@ test.each([40, 60, 80])('in %d columns no line but the command is longer', async
         untold: unreportedUsageIn(records),
         notices: [],
         stages: [],
-        goOn,
+        goOn: resumeHint,
         before: [],
         about: [],
       },
@@ -183,7 +186,7 @@ test.each([40, 60, 80])('in %d columns no line but the command is longer', async
         untold: { attempts: 2, unreported: 1, tokens: 123_456_789, usd: 12.5, chargedTokens: 0 },
         notices: ['W '.repeat(150)],
         stages: [],
-        goOn,
+        goOn: resumeHint,
         before: [],
         about: [],
       },
@@ -195,7 +198,7 @@ test.each([40, 60, 80])('in %d columns no line but the command is longer', async
   }
 })
 
-test('bars: what is above nothing shows, and what is not full is not full', () => {
+test('draws no empty bar above zero, and no full bar below one', () => {
   const style = styleFor(false, {})
   const rows = [0, 0.001, 0.5, 0.999, 1, 7].map((share) => ({ label: 'x', share, value: '1' }))
   expect(barLines(rows, 18, style)).toEqual([
@@ -209,7 +212,7 @@ test('bars: what is above nothing shows, and what is not full is not full', () =
   expect(barLines([{ label: 'time', share: 1, value: '12 min 30 s' }], 20, style)).toEqual(['  time  12 min 30 s'])
 })
 
-test('a run that a standing budget ended says which, what was used of it, when it resets and how to go on', async () => {
+test('names the standing budget that ended a run, its usage, its reset and how to resume', async () => {
   const budget = { name: '$20 a day', limitUsd: 20, settledUsd: 19.8, unknownUsd: 0, reservedUsd: 0 }
   let asked = 0
   const standing: NonNullable<RunOptions['standing']> = {
@@ -223,7 +226,7 @@ test('a run that a standing budget ended says which, what was used of it, when i
     },
   }
   const session = 'dddddddd-0000-4000-8000-000000000001'
-  await keep(session, [asks(['Read', {}]), asks(['Read', {}])], { standing })
+  await storeSession(session, [toolReply(['Read', {}]), toolReply(['Read', {}])], { standing })
   const { stdout } = await runHere(['why', session])
   const plain = stdout
     .replaceAll(/\d+ ms/g, 'N ms')
@@ -242,26 +245,26 @@ test('a run that a standing budget ended says which, what was used of it, when i
 test.each([
   [{ maxToolCalls: 1 }, /tool calls +#  1 of 1/, '--max-tool-calls 2'],
   [{ maxRunUsd: 3 }, /dollars, run +#  \$1\.10 of \$3\.00/, '--max-run-usd'],
-])('a run that ended by %j names that limit, and the command raises it', async (options, bar, flag) => {
+])('names the limit of a run that ended by %j, and raises it in the command', async (options, bar, flag) => {
   const session = 'eeeeeeee-0000-4000-8000-000000000001'
   rmSync(sessionPath(session), { force: true })
-  await keep(session, [asks(['Read', {}]), asks(['Read', {}]), says('done')], options)
+  await storeSession(session, [toolReply(['Read', {}]), toolReply(['Read', {}]), textReply('done')], options)
   const { stdout } = await runHere(['why', session])
   expect(stdout.replaceAll(/[█░]+/g, '#')).toMatch(bar)
   expect(stdout).toMatch(new RegExp(`halting -p --resume ${session} ${flag}`))
 })
 
-test('what a model gave notice of is told by why, once, and by replay where it came', async () => {
+test("prints a model's announcement once in why, and in its place in replay", async () => {
   const own = 'cccccccc-0000-4000-8000-000000000003'
-  const scripted = scriptedModel([asks(['Read', { file_path: 'a.ts' }]), says('Done.')])
+  const scripted = scriptedModel([toolReply(['Read', { file_path: 'a.ts' }]), textReply('Done.')])
   const text = 'gpt-5 is not available through the Responses API.'
   const model: Model = {
     ...scripted,
     call: async (...asked) => ({ ...(await scripted.call(...asked)), warnings: [text] }),
   }
-  await keep(own, [], { model })
-  // A later run of the same process says it no more, and it holds all the same.
-  await keep(own, [says('Again.')])
+  await storeSession(own, [], { model })
+  // A later run of the same process does not repeat it, although it still applies.
+  await storeSession(own, [textReply('Again.')])
   const { stdout } = await runHere(['why', own])
   expect(stdout).toContain(', run2')
   expect(stdout).toContain(`\n\nNotices\n! ${text}\n\nLimits\n`)

@@ -1,17 +1,17 @@
-// Holds R-SESS-9c of docs/spec for signals: programs that write, and are ended in the middle.
+// Holds R-SESS-9c of docs/spec for signals: programs that are stopped while they write.
 import { existsSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { asks, keep, says } from './support/kept-session.ts'
+import { toolReply, storeSession, textReply } from './support/store-session.ts'
 import { here, installProgram, start } from './support/program.ts'
 
 installProgram()
 
 const id = 'aaaaaaaa-0000-4000-8000-000000000001'
 
-/** Resolves as soon as a draft is made in this folder. */
+/** Resolves as soon as a draft is created in this folder. */
 function drafted(): Promise<void> {
   return new Promise((resolve) => {
     const watcher = watch(here(), (_, name) => {
@@ -22,11 +22,13 @@ function drafted(): Promise<void> {
   })
 }
 
-describe('a signal in the middle of --output leaves what was there, and nothing else', () => {
-  // So much that it is not written when the signal comes.
+describe('leaves the previous content and nothing else after a signal during --output', () => {
+  // Too much to be written before the signal arrives.
   beforeAll(async () => {
-    const edits = Array.from({ length: 300 }, (_, turn) => asks(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]))
-    await keep(id, [...edits, says('Done.')])
+    const edits = Array.from({ length: 300 }, (_, turn) =>
+      toolReply(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]),
+    )
+    await storeSession(id, [...edits, textReply('Done.')])
   })
 
   test.each([

@@ -1,35 +1,35 @@
-// Holds R-SESS-9b and R-SESS-9c of docs/spec: a file of --output is there whole or not at all.
+// Holds R-SESS-9b and R-SESS-9c of docs/spec: a file of --output is written completely or not at all.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { writeNew } from '../src/export/write-new.ts'
+import { writeNewFile } from '../src/export/write-new.ts'
 
 let folder: string
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-write-'))))
 afterEach(() => rmSync(folder, { recursive: true }))
 
-const options = { shown: 'it.html', isForced: false }
+const options = { displayName: 'it.html', isForced: false }
 const isThere = 'it.html already exists. Name another file, or add --force to replace it.'
 
-test('a file that comes to be while ours is made stays, and ours leaves nothing', async () => {
+test('keeps a file that appears meanwhile, and leaves no draft', async () => {
   const path = join(folder, 'it.html')
   function* chunks(): Iterable<string> {
     yield 'ours'
     writeFileSync(path, 'theirs')
     yield ' too'
   }
-  await expect(writeNew(path, chunks(), options)).rejects.toThrow(isThere)
+  await expect(writeNewFile(path, chunks(), options)).rejects.toThrow(isThere)
   expect([readdirSync(folder), readFileSync(path, 'utf8')]).toEqual([['it.html'], 'theirs'])
 })
 
-test('of many who write one file one has it, whole, and the others are told', async () => {
+test('lets one of many writers win, with the whole file, and reports the others', async () => {
   const path = join(folder, 'it.html')
   const written = await Promise.allSettled(
-    Array.from({ length: 8 }, (_, each) => writeNew(path, [`${each}`, '-', `${each}`], options)),
+    Array.from({ length: 8 }, (_, each) => writeNewFile(path, [`${each}`, '-', `${each}`], options)),
   )
-  const told = written.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []))
-  expect(told).toEqual(Array.from({ length: 7 }, () => `UsageError: ${isThere}`))
+  const refusals = written.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []))
+  expect(refusals).toEqual(Array.from({ length: 7 }, () => `UsageError: ${isThere}`))
   expect(readFileSync(path, 'utf8')).toMatch(/^(\d)-\1$/)
   expect([readdirSync(folder), statSync(path).mode & 0o777]).toEqual([['it.html'], 0o600])
 })
@@ -37,24 +37,26 @@ test('of many who write one file one has it, whole, and the others are told', as
 test.each([
   { isForced: false, before: {} },
   { isForced: true, before: { 'it.html': 'before' } },
-])('what breaks in the middle leaves what was there, and nothing else: $before', async ({ isForced, before }) => {
+])('leaves the previous content and nothing else after a failure: $before', async ({ isForced, before }) => {
   for (const [name, text] of Object.entries(before)) writeFileSync(join(folder, name), text)
   function* chunks(): Iterable<string> {
     yield 'half'
     throw new Error('the session is gone')
   }
-  await expect(writeNew(join(folder, 'it.html'), chunks(), { ...options, isForced })).rejects.toThrow('is gone')
+  await expect(writeNewFile(join(folder, 'it.html'), chunks(), { ...options, isForced })).rejects.toThrow('is gone')
   const after = readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')])
   expect(Object.fromEntries(after)).toEqual(before)
 })
 
-test('a folder is not written over, and the message says what it is', async () => {
+test('does not overwrite a folder, and says what it is', async () => {
   for (const isForced of [false, true])
-    await expect(writeNew(folder, ['all'], { shown: '.', isForced })).rejects.toThrow('. is a folder. Name a file.')
+    await expect(writeNewFile(folder, ['all'], { displayName: '.', isForced })).rejects.toThrow(
+      '. is a folder. Name a file.',
+    )
 })
 
-test('a name as long as a system takes is one', async () => {
+test('accepts a name of the maximum length', async () => {
   const path = join(folder, 'x'.repeat(255))
-  await writeNew(path, ['all'], options)
+  await writeNewFile(path, ['all'], options)
   expect(readFileSync(path, 'utf8')).toBe('all')
 })

@@ -6,8 +6,8 @@ import { linesOfTold, oneLine, told } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 import type { Program } from '../program.ts'
 import { listedAliases, modelsWithKey } from '@halting/agent/session-settings'
-import { openLive } from '../flags/open-session.ts'
-import { missingKeyOf } from '../flags/missing-key.ts'
+import { openLiveSession } from '../flags/open-session.ts'
+import { findMissingKey } from '../flags/missing-key.ts'
 import { UsageError } from '../usage-error.ts'
 import { invalidParamsError } from './errors.ts'
 import type { SessionOpener, OpenSessionRequest, OpenedSession } from './session-opener.ts'
@@ -34,7 +34,8 @@ export async function openerOf(flags: Flags, program: Program): Promise<SessionO
   ] as const)
     if (flagValue !== undefined)
       throw new UsageError(`halting acp opens the sessions that the editor asks for. Remove ${flag}.`)
-  if (flags.cluster !== undefined) return (await import('../cluster/acp-sessions.ts')).openerOnCluster(flags, program)
+  if (flags.cluster !== undefined)
+    return (await import('../cluster/acp-sessions.ts')).clusterSessionOpener(flags, program)
   const absolute = (folders: readonly string[]): readonly string[] => folders.map((path) => resolve(program.cwd, path))
   // The editor chooses the folder of a session, so relative paths are resolved from the folder of the program.
   const sessionFlags: Flags = {
@@ -44,7 +45,7 @@ export async function openerOf(flags: Flags, program: Program): Promise<SessionO
   }
   return {
     open: (request) => openIn(request, sessionFlags, program),
-    missingKey: () => missingKeyOf(sessionFlags, program),
+    missingKey: () => findMissingKey(sessionFlags, program),
     async history(sessionId) {
       const file = await findSessionFile(sessionId, program)
       return file === undefined ? undefined : { entries: await readEntries(file) }
@@ -64,7 +65,7 @@ async function openIn(request: OpenSessionRequest, flags: Flags, program: Progra
   }
   const note = (text: string): void => notes.output.err(told(oneLine(text, 1_000)))
   const questions = new ServerQuestions({ client, capabilities, note })
-  const live = await openLive(
+  const live = await openLiveSession(
     sessionFlags,
     { ...program, cwd, output: notes.output },
     {

@@ -7,40 +7,40 @@ import type { Style } from '../io/style.ts'
 
 type BoundName = Exclude<keyof Certificate, 'halts' | 'notes' | 'standingBudgets'>
 
-/** A bound of the certificate, and whether its figure helps a person. */
+/** A bound of the certificate, and whether its figure is useful to a user. */
 export type HelpfulBound = Bound & {
-  /** False for a figure that no limit gives and that is thousands of times what a run comes to; true for others, absent where there is no figure. */
+  /** False if no limit sets the figure and it exceeds a likely run thousands of times. Absent if there is no figure. */
   readonly useful?: boolean
-  /** Flags, any of which gives a useful bound, where there is none. */
+  /** Flags that would give a useful bound; any of them is enough. */
   readonly add?: readonly string[]
-  /** It is a default of the program: nobody gave it. */
+  /** True if the limit is a default of the program. */
   readonly default?: true
 }
 
-/** The certificate with what is of use in it (spec R-LIM-66). */
+/** The bounds of the certificate, each with its usefulness (spec R-LIM-66). */
 export type HelpfulBounds = {
   readonly [Name in BoundName]: Name extends 'checks' ? HelpfulBound | undefined : HelpfulBound
 }
 
-/** A figure that is so many times the likely one says nothing about a run. */
-const mostTimesLikely = 1_000
+/** A bound that exceeds the likely figure by more than this factor says nothing about a run. */
+const maxLikelyFactor = 1_000
 
-/** What is known of a run beside its certificate. */
-interface Checked {
+/** What is known about the run in addition to its certificate. */
+interface CheckedRun {
   readonly options: Pick<RunOptions, 'maxTotalTokens' | 'maxBudgetUsd' | 'maxRunUsd' | 'tools' | 'maxSubagents'>
   readonly forecast: Forecast
-  /** Limits that are defaults of the program. */
+  /** Limits that have the default value of the program. */
   readonly defaults: readonly FlagLimit[]
 }
 
-/** Says of each bound whether its figure helps, and which flag gives one that does. */
-export function helpfulBounds(bounds: Certificate, checked: Checked): HelpfulBounds {
+/** Adds to each bound whether its figure is useful, and otherwise which flags would give a useful one. */
+export function helpfulBounds(bounds: Certificate, run: CheckedRun): HelpfulBounds {
   const of = (name: BoundName, bound: Bound): HelpfulBound => {
-    if (!bound.bounded) return { ...bound, ...addOf(name, bounds, checked) }
-    const likely = likelyOf(name, bounds, checked)
-    const useful = isGiven(name, bound.value, checked) || bound.value <= mostTimesLikely * likely
-    const isDefault = checked.defaults.some((limit) => bound.because.split(/\W/, 1)[0] === limit)
-    return { ...bound, useful, ...(!useful && addOf(name, bounds, checked)), ...(isDefault && { default: true }) }
+    if (!bound.bounded) return { ...bound, ...flagsToAdd(name, bounds, run) }
+    const likely = likelyFigure(name, bounds, run)
+    const useful = isDirectLimit(name, bound.value, run) || bound.value <= maxLikelyFactor * likely
+    const isDefault = run.defaults.some((limit) => bound.because.split(/\W/, 1)[0] === limit)
+    return { ...bound, useful, ...(!useful && flagsToAdd(name, bounds, run)), ...(isDefault && { default: true }) }
   }
   const { checks } = bounds
   return {
@@ -55,8 +55,8 @@ export function helpfulBounds(bounds: Certificate, checked: Checked): HelpfulBou
   }
 }
 
-/** Whether the figure is a limit of its own and no product of others. */
-function isGiven(name: BoundName, value: number, { options }: Checked): boolean {
+/** Whether the bound is a limit itself, not a product of several limits. */
+function isDirectLimit(name: BoundName, value: number, { options }: CheckedRun): boolean {
   switch (name) {
     case 'usd':
       return Math.min(options.maxBudgetUsd ?? Infinity, options.maxRunUsd ?? Infinity) !== Infinity
@@ -73,14 +73,18 @@ function isGiven(name: BoundName, value: number, { options }: Checked): boolean 
   }
 }
 
-/** What a long run comes to: as many requests as it has turns. Where none can begin, what its first request needs, and all turns that it may have. */
-function likelyOf(name: BoundName, { turns }: Certificate, { forecast: { canBegin, likely, first } }: Checked): number {
+/** The figure of a long run, with one request per turn. If no run can start: the needs of the first request, and the turn limit. */
+function likelyFigure(
+  name: BoundName,
+  { turns }: Certificate,
+  { forecast: { canBegin, likely, first } }: CheckedRun,
+): number {
   if (name === 'usd') return Math.max(likely.usd ?? 0, first.usd ?? 0)
   if (name === 'tokens') return Math.max(likely.tokens, first.tokens)
   return canBegin || !turns.bounded ? Math.max(likely.turns, 1) : turns.value
 }
 
-const flagsOf: { readonly [Name in BoundName]: readonly FlagLimit[] } = {
+const boundingLimits: { readonly [Name in BoundName]: readonly FlagLimit[] } = {
   usd: ['maxBudgetUsd'],
   turns: ['maxTurns'],
   toolCalls: ['maxToolCalls'],
@@ -91,10 +95,12 @@ const flagsOf: { readonly [Name in BoundName]: readonly FlagLimit[] } = {
   requests: [],
 }
 
-/** A budget can be kept where all models have a price; where there is one already, it left the tokens without a bound. */
-function addOf(name: BoundName, { usd }: Certificate, checked: Checked): Pick<HelpfulBound, 'add'> {
-  const canBudget = usd.bounded && !isGiven('usd', usd.value, checked)
-  const add = flagsOf[name].filter((limit) => limit !== 'maxBudgetUsd' || canBudget).map((limit) => flagOf(limit))
+/** Suggests a budget only if all models have a price and there is no budget yet. */
+function flagsToAdd(name: BoundName, { usd }: Certificate, run: CheckedRun): Pick<HelpfulBound, 'add'> {
+  const canBudget = usd.bounded && !isDirectLimit('usd', usd.value, run)
+  const add = boundingLimits[name]
+    .filter((limit) => limit !== 'maxBudgetUsd' || canBudget)
+    .map((limit) => flagOf(limit))
   return add.length === 0 ? {} : { add }
 }
 
@@ -109,12 +115,12 @@ const rows: readonly (readonly [BoundName, string, (value: number) => string])[]
   ['requests', 'requests', counted],
 ]
 
-/** What no run exceeds, a line each: the figure and its reason, or in words that there is none that helps (spec R-LIM-65, R-LIM-66). */
+/** One line per bound: the figure and its reason, or why there is no useful figure (spec R-LIM-65, R-LIM-66). */
 export function boundsText(bounds: HelpfulBounds, halts: boolean, style: Style): readonly string[] {
   const verdict = halts ? style.green('halts') : style.red('may never stop')
-  const cells = rows.flatMap(([name, label, shown]) => {
+  const cells = rows.flatMap(([name, label, format]) => {
     const bound = bounds[name]
-    return bound === undefined ? [] : [[label, figureOf(bound, shown), reasonOf(bound)] as const]
+    return bound === undefined ? [] : [[label, boundFigure(bound, format), boundReason(bound)] as const]
   })
   const width = Math.max(...cells.map(([, value]) => value.length))
   const labels = Math.max(...cells.map(([label]) => label.length)) + 2
@@ -127,20 +133,20 @@ export function boundsText(bounds: HelpfulBounds, halts: boolean, style: Style):
   ]
 }
 
-function figureOf(bound: HelpfulBound, shown: (value: number) => string): string {
-  return bound.bounded && bound.useful !== false ? shown(bound.value) : '-'
+function boundFigure(bound: HelpfulBound, format: (value: number) => string): string {
+  return bound.bounded && bound.useful !== false ? format(bound.value) : '-'
 }
 
-function reasonOf(bound: HelpfulBound): string {
-  const flags = inFlags(bound.because)
-  const because = bound.default === true ? `default of ${flags}${ofDefault(bound)}` : flags
+function boundReason(bound: HelpfulBound): string {
+  const flags = withFlagNames(bound.because)
+  const because = bound.default === true ? `default of ${flags}${defaultNote(bound)}` : flags
   if (bound.bounded && bound.useful !== false) return because
   if (bound.add !== undefined) return `no limit; add ${bound.add.join(' or ')}`
   return bound.bounded ? `far above any real run: ${because}` : `no limit: ${because}`
 }
 
-/** What is to be known of a default: that of dollars can be taken away, and one of turns stands in its place where it cannot be kept. */
-function ofDefault(bound: Bound): string {
+/** A note about a default: how to remove the dollar limit, or that the turn limit replaces it for a model without a price. */
+function defaultNote(bound: Bound): string {
   const runUsd: FlagLimit = 'maxRunUsd'
   if (bound.because.startsWith(`${runUsd},`)) return `; ${flagOf(runUsd)} none removes it`
   const isInPlace = bound.bounded && bound.because === 'maxTurns' && bound.value === turnsWithoutPrice
@@ -159,10 +165,10 @@ const optionNames = {
   laps: 'iterations',
 } as const
 
-/** A reason as somebody reads it who types flags: the library has names of its own. */
-function inFlags(because: string): string {
+/** Replaces the library's names of limits in a reason with the names of their flags. */
+function withFlagNames(because: string): string {
   return because.replaceAll(/\b\w+\b/g, (word) =>
-    // True: a key of its own.
+    // True: `hasOwn` has just checked that it is a key.
     Object.hasOwn(optionNames, word) ? optionNames[word as keyof typeof optionNames] : word,
   )
 }

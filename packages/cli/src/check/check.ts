@@ -18,17 +18,17 @@ import {
 } from '@halting/agent/open-session'
 import { describeModels, standingNames, whose } from '@halting/agent/session-settings'
 import { boundsText, helpfulBounds } from './bounds-text.ts'
-import { forecastText, type GivenLimits } from './forecast-text.ts'
+import { forecastText, type FlagLimits } from './forecast-text.ts'
 import { runLimitOfPrint } from '../flags/run-limit.ts'
-import { portsOf, settingsFor, type RunSettings } from '../flags/session-ports.ts'
+import { sessionPorts, settingsFor, type RunSettings } from '../flags/session-ports.ts'
 import { pageFor } from '../io/page.ts'
 
-/** `halting check`: what a run with these flags is likely to come to, and cannot exceed. Runs nothing, asks nobody, needs no key. */
-export async function check(given: Flags, program: Program): Promise<number> {
+/** `halting check`: prints the likely cost and the upper bounds of a run with these flags. Makes no request and needs no key. */
+export async function check(flags: Flags, program: Program): Promise<number> {
   const { output } = program
-  const run = await settingsFor(given, program, runLimitOfPrint)
+  const run = await settingsFor(flags, program, runLimitOfPrint)
   const { env, settings } = run
-  const ports = portsOf({ ...program, env }, given)
+  const ports = sessionPorts({ ...program, env }, flags)
   const toolbox = openToolbox(run, ports)
   const models = await describeModels(run, ports)
   for (const warning of models.warnings) output.err(told(warning))
@@ -39,21 +39,24 @@ export async function check(given: Flags, program: Program): Promise<number> {
   const options = {
     ...(await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)),
     ...goals,
-    ...pauseOf(run),
+    ...pauseOptions(run),
   }
   const standing = await standingNames(run, models, ports)
-  const bounds = { ...asFlagIsCalled(certificate(options)), ...(standing.length > 0 && { standingBudgets: standing }) }
+  const bounds = {
+    ...withTokenFlagName(certificate(options)),
+    ...(standing.length > 0 && { standingBudgets: standing }),
+  }
   const likely = forecast(options)
   const { model, smallModel = model } = models
   const notes = { owner: whose(ports), settings, model: smallModel }
   const after = await afterBounds(run.choices, notes)
-  const helpful = helpfulBounds(bounds, { options, forecast: likely, defaults: defaultsIn(run) })
+  const helpful = helpfulBounds(bounds, { options, forecast: likely, defaults: defaultLimits(run) })
   const { halts, standingBudgets = [], notes: remarks } = bounds
   const sections = [
-    forecastText({ ...likely, model: oneLine(models.model.id, 100) }, limitsOf(options)),
+    forecastText({ ...likely, model: oneLine(models.model.id, 100) }, flagLimits(options)),
     boundsText(helpful, halts, styleFor(output.isTerminal.stdout, env)),
     standingBudgets.length === 0 ? [] : [`Standing budgets also apply: ${standingBudgets.join(', ')}.`],
-    ...remarks.map((remark) => [asFlagsAreCalled(remark, options)]),
+    ...remarks.map((remark) => [withFlagNames(remark, options)]),
     goalsText(goals),
     after.map(afterText),
   ]
@@ -68,18 +71,18 @@ export async function check(given: Flags, program: Program): Promise<number> {
   return 0
 }
 
-/** The library calls the limit `maxTotalTokens`; `halting check` calls it `maxTokens`, as its flag and its JSON always have. */
-function asFlagIsCalled(bounds: Certificate): Certificate {
+/** The library calls the limit `maxTotalTokens`; `halting check` prints `maxTokens`, the name of the flag and of its JSON field. */
+function withTokenFlagName(bounds: Certificate): Certificate {
   const { tokens } = bounds
   return { ...bounds, tokens: { ...tokens, because: tokens.because.replace(/^maxTotalTokens\b/, 'maxTokens') } }
 }
 
-function limitsOf({ maxBudgetUsd, maxRunUsd, maxTotalTokens }: RunOptions): GivenLimits {
+function flagLimits({ maxBudgetUsd, maxRunUsd, maxTotalTokens }: RunOptions): FlagLimits {
   return { maxBudgetUsd, maxRunUsd, maxTokens: maxTotalTokens }
 }
 
-/** Limits that hold although nobody gave them. */
-function defaultsIn({ limitSources = {} }: RunSettings): readonly FlagLimit[] {
+/** Limits that apply by default. */
+function defaultLimits({ limitSources = {} }: RunSettings): readonly FlagLimit[] {
   const { maxTurns, maxRunUsd } = limitSources
   return [
     ...(maxTurns === undefined ? (['maxTurns'] as const) : []),
@@ -87,16 +90,16 @@ function defaultsIn({ limitSources = {} }: RunSettings): readonly FlagLimit[] {
   ]
 }
 
-/** The library calls them `waitForLimitsMs` and `pauseForMs` (spec R-SERV-13, R-PAUSE-11c). */
-function asFlagsAreCalled(remark: string, { waitForLimitsMs = 0, pauseForMs }: RunOptions): string {
+/** Replaces the option names `waitForLimitsMs` and `pauseForMs` with their flags (spec R-SERV-13, R-PAUSE-11c). */
+function withFlagNames(remark: string, { waitForLimitsMs = 0, pauseForMs }: RunOptions): string {
   const pause = pauseForMs === undefined ? '--pause-for' : `--pause-for (${elapsed(pauseForMs)})`
   return remark
     .replace('waitForLimitsMs', `--wait-for-limits (${elapsed(waitForLimitsMs)})`)
     .replace('pauseForMs', pause)
 }
 
-/** What these flags say of limits that are reached: the setting counts only where somebody answers. */
-function pauseOf({ choices, settings }: RunSettings): Pick<RunOptions, 'onLimit' | 'pauseForMs'> {
+/** What happens at a limit according to these flags. The setting `onLimit` applies only where somebody can answer. */
+function pauseOptions({ choices, settings }: RunSettings): Pick<RunOptions, 'onLimit' | 'pauseForMs'> {
   const { onLimit, pauseFor = settings.pauseFor === undefined ? undefined : durationMs(settings.pauseFor) } = choices
   return { ...(onLimit !== undefined && { onLimit }), ...(pauseFor !== undefined && { pauseForMs: pauseFor }) }
 }
@@ -107,7 +110,7 @@ function waitJson({ waitForLimitsMs = 0 }: RunOptions): object {
 
 type Goals = Awaited<ReturnType<typeof goalOptions>>
 
-/** What the run goes on until, a line each (spec R-GOAL-66). */
+/** The goals of the run, one line each (spec R-GOAL-66). */
 function goalsText({ until = [], maxGoalTries = usualGoalTries, stopWhenMet, skipIfMet }: Goals): readonly string[] {
   if (until.length === 0) return []
   const lines = until.map(({ name, judged, timeoutMs = usualCheckMs, stable = 1 }) => {
@@ -133,7 +136,7 @@ function goalsJson({ until = [], maxGoalTries = usualGoalTries }: Goals): object
   return { goals, maxGoalTries }
 }
 
-/** What may come after the run, each with its bounds. */
+/** The stages that can follow the run, each with its bounds. */
 async function afterBounds(flags: Flags, notes: MemoryStagesOptions): Promise<readonly AfterBounds[]> {
   const { settings, owner } = notes
   const wanted = wantedAfter(flags, settings, owner.env)

@@ -2,23 +2,23 @@ import type { Forecast, LikelyEnd, LikelyFigures } from '@halting/core/adapters'
 import { flagOf, usdFlag } from '../headless/limit-advice.ts'
 import { counted, many, money, moneyAtMost, rounded } from '../io/figures.ts'
 
-/** The limits that hold for the run, whoever gave them. */
-export interface GivenLimits {
+/** The limits of the run, from flags, settings or defaults. */
+export interface FlagLimits {
   readonly maxBudgetUsd?: number | undefined
   readonly maxRunUsd?: number | undefined
   readonly maxTokens?: number | undefined
 }
 
-/** What a run is likely to come to, in lines, by flag; and what is missing where none can begin (spec R-LIM-65). */
-export function forecastText(forecast: Forecast, given: GivenLimits): readonly string[] {
-  return forecast.canBegin ? likelyLines(forecast) : missingLines(forecast, given)
+/** The likely figures of a run; if no run can start, the limits that are too low (spec R-LIM-65). */
+export function forecastText(forecast: Forecast, limits: FlagLimits): readonly string[] {
+  return forecast.canBegin ? likelyLines(forecast) : missingLines(forecast, limits)
 }
 
-function missingLines({ model, first }: Forecast, given: GivenLimits): readonly string[] {
+function missingLines({ model, first }: Forecast, limits: FlagLimits): readonly string[] {
   const { usd, tokens } = first
   const lines: string[] = []
   for (const name of ['maxBudgetUsd', 'maxRunUsd'] as const) {
-    const limit = given[name]
+    const limit = limits[name]
     if (limit === undefined || usd === null || usd <= limit) continue
     const flag = flagOf(name)
     lines.push(
@@ -26,7 +26,7 @@ function missingLines({ model, first }: Forecast, given: GivenLimits): readonly 
       `Set ${flag} ${usdFlag(usd)} or more, or choose a cheaper model with --model.`,
     )
   }
-  const { maxTokens } = given
+  const { maxTokens } = limits
   if (maxTokens !== undefined && tokens > maxTokens) {
     lines.push(
       `${model} cannot start with --max-tokens ${maxTokens}: its first request needs ${counted(tokens)} tokens.`,
@@ -36,7 +36,7 @@ function missingLines({ model, first }: Forecast, given: GivenLimits): readonly 
   return lines
 }
 
-/** What ends a run, by the names that a forecast has for it. */
+/** Texts for the limits that a forecast names as the likely end of a run. */
 const ends = {
   maxBudgetUsd: `${flagOf('maxBudgetUsd')} ends it`,
   maxRunUsd: `${flagOf('maxRunUsd')} ends it`,
@@ -67,7 +67,7 @@ function likelyFigure({ usd, tokens }: LikelyFigures): string {
   return usd === null ? `${rounded(tokens)} tokens` : cents(usd)
 }
 
-/** An estimate of less than a cent is one of a cent. */
+/** Rounds an estimate below one cent up to one cent. */
 function cents(usd: number): string {
   if (usd >= 1) return money(usd)
   return usd === 0 ? '$0' : `$${Math.max(0.01, usd).toFixed(2)}`

@@ -7,24 +7,24 @@ import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { recordedTranscript } from '@halting/analysis/transcript'
 import { checkMode } from '../frontends/check-mode.ts'
-import { asked, clientOf } from './of-cluster.ts'
-import { knownOf, openRemote } from './open-remote.ts'
-import { returnCommand } from './return-command.ts'
-import { InvalidCursorError, pageOfCluster } from './session-pages.ts'
+import { clusterAnswer, clusterClient } from './cluster-client.ts'
+import { waitForSnapshot, openRemoteSession } from './remote-session.ts'
+import { clusterResumeCommand } from './resume-command.ts'
+import { InvalidCursorError, readSessionPage } from './session-pages.ts'
 
-/** What this face heeds beside what opens a session. */
-const heeded: readonly FlagName[] = ['verbose', 'permissionMode']
+/** Flags that this frontend supports in addition to those that open a session. */
+const supportedFlags: readonly FlagName[] = ['verbose', 'permissionMode']
 
 const pageSize = 50
 
-/** Opens sessions of the cluster that the flags name, for an editor (spec R-ACP-17). */
-export function openerOnCluster(flags: Flags, program: Program): SessionOpener {
-  /** Records of sessions whose conversation the editor was told last. */
-  const read = new Map<string, number>()
+/** Opens sessions on the cluster that the flags name, for an editor (spec R-ACP-17). */
+export function clusterSessionOpener(flags: Flags, program: Program): SessionOpener {
+  /** By session ID, the number of records whose conversation was last sent to the editor. */
+  const recordsSent = new Map<string, number>()
   const open = new Map<string, OpenedSession['session']>()
   return {
     async open(request) {
-      const opened = await openOnCluster(request, { flags, program, since: read.get(request.resume ?? '') })
+      const opened = await openOnCluster(request, { flags, program, since: recordsSent.get(request.resume ?? '') })
       const { session } = opened
       open.set(session.id, session)
       session.listen(({ type }) => {
@@ -35,17 +35,17 @@ export function openerOnCluster(flags: Flags, program: Program): SessionOpener {
     exitNotes: () =>
       [...open.values()]
         .filter(({ snapshot }) => snapshot.status !== 'idle')
-        .map(({ id }) => `a run continues on the cluster. Resume: ${returnCommand(id, flags.cluster ?? '')}`),
+        .map(({ id }) => `a run continues on the cluster. Resume: ${clusterResumeCommand(id, flags.cluster ?? '')}`),
     async history(sessionId) {
-      const records = await asked(flags, clientOf(flags, program).records(sessionId))
+      const records = await clusterAnswer(flags, clusterClient(flags, program).records(sessionId))
       if (records.length === 0) return undefined
-      read.set(sessionId, records.length)
-      // What the turn that goes on has on record is told as it goes on.
+      recordsSent.set(sessionId, records.length)
+      // Records of a turn that is still running are also sent as the turn continues.
       return { entries: [...recordedTranscript(foldSession(runsOf(records)))] }
     },
     async list({ cwd, cursor }) {
       const request = { limit: pageSize, ...(typeof cursor === 'string' && { cursor }) }
-      const page = await pageOfCluster(flags, request).catch((error: unknown) => {
+      const page = await readSessionPage(flags, request).catch((error: unknown) => {
         if (error instanceof InvalidCursorError) return undefined
         throw error
       })
@@ -64,7 +64,7 @@ export function openerOnCluster(flags: Flags, program: Program): SessionOpener {
   }
 }
 
-interface Around {
+interface OpenContext {
   readonly flags: Flags
   readonly program: Program
   readonly since: number | undefined
@@ -72,7 +72,7 @@ interface Around {
 
 async function openOnCluster(
   { cwd, additionalDirectories, servers, resume }: OpenSessionRequest,
-  { flags, program, since }: Around,
+  { flags, program, since }: OpenContext,
 ): Promise<OpenedSession> {
   if (servers.length > 0)
     throw invalidParamsError(
@@ -82,13 +82,13 @@ async function openOnCluster(
     throw invalidParamsError('A session on a cluster uses the folders of its worker. Remove additionalDirectories.')
   const notes = [`The session is on the cluster ${flags.cluster} and works in its own folder there, not in ${cwd}.`]
   const { permissionMode } = flags
-  const { session } = await openRemote({ ...flags, ...(resume !== undefined && { resume }) }, program, {
-    heeded,
+  const { session } = await openRemoteSession({ ...flags, ...(resume !== undefined && { resume }) }, program, {
+    supportedFlags,
     note: (text) => notes.push(text),
     ...(since !== undefined && { since }),
   })
   if (permissionMode !== undefined) session.set({ permissionMode: checkMode(permissionMode, session.snapshot) })
-  if (resume !== undefined) await knownOf(session)
+  if (resume !== undefined) await waitForSnapshot(session)
   for (const text of notes) program.output.err(told(text))
   return {
     session,

@@ -1,2 +1,2 @@
-/** What workers ask of everybody who calls them by the cluster, and what who asks proves to know. */
+/** The variable with the token that workers require from clients of the cluster. Clients prove that they know it. */
 export const clusterTokenVariable = 'HALTING_CLUSTER_TOKEN'

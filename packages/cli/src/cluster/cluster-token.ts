@@ -4,8 +4,8 @@ import { UsageError } from '../usage-error.ts'
 import { clusterTokenVariable } from './cluster-token-variable.ts'
 
 /**
- * The tokens of the cluster. Whoever asks uses the first; workers take each of them, so that one may take the place of another.
- * @throws UsageError for one that can be guessed. It does not say which.
+ * The tokens of the cluster. Clients use the first one; workers accept all of them, so that tokens can be rotated.
+ * @throws UsageError for a token that is too short; the message does not repeat it
  */
 export function clusterTokens(env: Program['env']): readonly string[] {
   const tokens = (env[clusterTokenVariable] ?? '').split(/[\s,]+/).filter((token) => token !== '')

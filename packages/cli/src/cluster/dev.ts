@@ -6,29 +6,30 @@ import type { Worker } from '@halting/restate'
 import type { RunResult } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { closingLine } from '../headless/ending.ts'
-import { type Interruption, watchInterruption } from '../headless/interruption.ts'
+import { watchInterruption, type Interruption } from '../headless/interruption.ts'
 import { runOnce } from '../headless/run.ts'
 import { oneLine, told } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { userFolder } from '../terminal/user-folder.ts'
 import { UsageError } from '../usage-error.ts'
-import { type EngineProcess, freePort, startEngine } from './engine-process.ts'
-import { watchFullDisk } from './full-disk.ts'
+import { freePort, startEngine, type EngineProcess } from './engine-process.ts'
 import { loadRestate } from './load-restate.ts'
-import { ownRun } from './own-run.ts'
-import { limitLine, questionLine } from './question-line.ts'
+import { requestedRun } from './requested-run.ts'
+import { limitQuestionLine, permissionRequestLine } from './request-lines.ts'
 import { serverBinary } from './server-binary.ts'
-import { beginWorker } from './serve.ts'
+import { startServingWorker } from './serve.ts'
+import { statfs } from 'node:fs/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 
 const graceMs = 5_000
 const workerPort = 9080
 const scripted = {
-  prompt: 'Read config.mjs and fix the bug on line 42. node check.mjs tells whether it works.',
+  prompt: 'Read config.mjs and fix the bug on line 42. Run node check.mjs to check it.',
   rules: ['Edit(./config.mjs)', 'Bash(node check.mjs)'],
 }
 
-/** `halting cluster`. `dev` is a cluster of one node on this machine, until Ctrl-C; `budget` is a command of its own (budget.ts). */
+/** `halting cluster dev`: runs a cluster of one node on this machine until Ctrl-C. `halting cluster budget` is in tenant-budget.ts. */
 export async function cluster(
   flags: Flags,
   [what, prompt, ...more]: readonly string[],
@@ -47,17 +48,17 @@ export async function cluster(
   let worker: Worker | undefined
   try {
     engine = await startEngine(binary, folder)
-    // One that does not come up again is gone, which is waited for below.
+    // If a restart fails, the engine is gone, which `engine.gone` reports below.
     void watchFullDisk({
       engine,
       folder,
       signal: interruption.signal,
-      say: (message) => program.output.err(told(message)),
+      report: (message) => program.output.err(told(message)),
     }).catch(() => undefined)
-    const played = withModel(flags, prompt, program)
-    worker = await beginWorker(
+    const devRun = chooseDevRun(flags, prompt, program)
+    worker = await startServingWorker(
       {
-        ...played.flags,
+        ...devRun.flags,
         restate: engine.ingress,
         admin: engine.admin,
         identityKey: [...(flags.identityKey ?? []), engine.identityKey],
@@ -70,8 +71,8 @@ export async function cluster(
     program.output.out(
       `Cluster with one node: requests at ${engine.ingress}, administration at ${engine.admin}, worker at ${worker.url}.\nData: ${folder}\n\n`,
     )
-    const sessionId = await play(played, engine, program, interruption)
-    tellNext({ ...played, sessionId, port: await freePort(workerPort) }, engine, program)
+    const sessionId = await runPrompt(devRun, engine, program, interruption)
+    printNextCommands({ ...devRun, sessionId, port: await freePort(workerPort) }, engine, program)
     await new Promise<void>((resolve) => {
       if (interruption.signal.aborted) resolve()
       interruption.signal.addEventListener('abort', () => resolve())
@@ -89,13 +90,13 @@ export async function cluster(
   throw new UsageError(`The server stopped unexpectedly. See ${join(folder, 'server.log')}.`)
 }
 
-interface Played {
+interface DevRun {
   readonly flags: Flags
   readonly prompt: string
 }
 
-/** The person's model and prompt where they name a model; else the example, whose model is scripted. */
-function withModel(flags: Flags, prompt: string | undefined, { home, output }: Program): Played {
+/** The user's model and prompt if the flags name a model; otherwise the example with its scripted model. */
+function chooseDevRun(flags: Flags, prompt: string | undefined, { home, output }: Program): DevRun {
   if (flags.model !== undefined || flags.script !== undefined)
     return { flags, prompt: prompt ?? 'Say in one sentence what you can do here.' }
   if (prompt !== undefined) throw new UsageError('A prompt needs a model: halting cluster dev "PROMPT" --model NAME.')
@@ -116,25 +117,25 @@ function withModel(flags: Flags, prompt: string | undefined, { home, output }: P
   }
 }
 
-async function play(
-  { prompt }: Played,
+async function runPrompt(
+  { prompt }: DevRun,
   engine: EngineProcess,
   program: Program,
   interruption: Interruption,
 ): Promise<string> {
   const { output } = program
   const flags = { cluster: engine.ingress }
-  const { openRemote } = await import('./open-remote.ts')
+  const { openRemoteSession } = await import('./remote-session.ts')
   const note = (text: string): void => output.err(told(text))
-  const { session } = await openRemote(flags, program, { heeded: [], note })
+  const { session } = await openRemoteSession(flags, program, { supportedFlags: [], note })
   const messageId = randomUUID()
   output.out(`> ${prompt}\n`)
   try {
     await runOnce({
-      session: ownRun(session, {
+      session: requestedRun(session, {
         messageId,
-        onQuestion: (question) => output.err(questionLine(session.id, question, engine.ingress)),
-        onLimit: (request) => output.err(limitLine(session.id, request, engine.ingress)),
+        onQuestion: (question) => output.err(permissionRequestLine(session.id, question, engine.ingress)),
+        onLimit: (request) => output.err(limitQuestionLine(session.id, request, engine.ingress)),
         onNote: note,
       }),
       ask: () => void session.prompt(prompt, { id: messageId }),
@@ -144,7 +145,7 @@ async function play(
         see(message) {
           if (message.type === 'result') output.out(`${message.result ?? message.last_answer ?? ''}\n`)
         },
-        end: (terminal) => output.out(`${endingOf(terminal)}\n`),
+        end: (terminal) => output.out(`${endingText(terminal)}\n`),
         after() {},
         release() {},
       },
@@ -156,14 +157,14 @@ async function play(
   return session.id
 }
 
-function endingOf(terminal: RunResult): string {
+function endingText(terminal: RunResult): string {
   return terminal.reason === 'completed'
     ? closingLine(terminal, '')
     : told(oneLine(terminal.signal.message, 300)).trim()
 }
 
-function tellNext(
-  { prompt, sessionId, port }: Played & { readonly sessionId: string; readonly port: number },
+function printNextCommands(
+  { prompt, sessionId, port }: DevRun & { readonly sessionId: string; readonly port: number },
   { ingress, identityKey }: EngineProcess,
   { output }: Program,
 ): void {
@@ -174,6 +175,63 @@ function tellNext(
     ['serve', '--restate', ingress, '--register', '--port', String(port), '--identity-key', identityKey],
   ]
   output.out(
-    `Try next, in another terminal:\n${commands.map((each) => `  halting ${shellQuoted(each)}\n`).join('')}\nCtrl-C stops the cluster; its data is kept.\n`,
+    `Try next, in another terminal:\n${commands.map((each) => `  halting ${shellQuoted(each)}\n`).join('')}\nCtrl-C stops the cluster; its data stays.\n`,
   )
+}
+
+const checkIntervalMs = 5_000
+/** The engine accepts writes again with 64 MiB free; its restart needs some more. */
+const restartBytes = 160_000_000
+
+/** Whether a node's metrics say that its log accepts no records until a restart, for example after the disk was full. */
+export function isLogDisabled(metrics: string): boolean {
+  return /^restate_log_server_store_records_total\{[^}]*status="disabled"[^}]*\} 0*[1-9]/m.test(metrics)
+}
+
+export interface FullDiskOptions {
+  readonly engine: Pick<EngineProcess, 'node' | 'restart'>
+  /** The folder with the data of the engine. */
+  readonly folder: string
+  readonly signal: AbortSignal
+  readonly report: (message: string) => void
+  /** Replaced in tests. */
+  readonly freeBytes?: (folder: string) => Promise<number>
+  readonly intervalMs?: number
+}
+
+/** Restarts the engine when its log accepts no more records and the disk has room again. Ends when `signal` is aborted. Rejects if a restart fails. */
+export async function watchFullDisk({
+  engine,
+  folder,
+  signal,
+  report,
+  freeBytes = freeBytesOf,
+  intervalMs: betweenMs = checkIntervalMs,
+}: FullDiskOptions): Promise<void> {
+  let isReported = false
+  while (!signal.aborted) {
+    await pause(betweenMs, undefined, { signal, ref: false }).catch(() => undefined)
+    if (signal.aborted || !isLogDisabled(await metricsOf(engine.node))) continue
+    if ((await freeBytes(folder)) < restartBytes) {
+      if (!isReported)
+        report(
+          `the server cannot write: the disk of ${folder} is full. It restarts when ${restartBytes / 1e6} MB are free.`,
+        )
+      isReported = true
+      continue
+    }
+    await engine.restart()
+    report('the server could not write and was restarted. Sessions continue.')
+    isReported = false
+  }
+}
+
+async function metricsOf(node: string): Promise<string> {
+  const response = await fetch(`${node}/metrics`, { signal: AbortSignal.timeout(3_000) }).catch(() => undefined)
+  return (await response?.text().catch(() => '')) ?? ''
+}
+
+async function freeBytesOf(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder)
+  return bavail * bsize
 }

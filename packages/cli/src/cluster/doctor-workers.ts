@@ -4,28 +4,31 @@ import type { Finding } from '../doctor/finding.ts'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
-import { adminOf } from './admin-address.ts'
-import { rowsOf } from './engine-query.ts'
+import { adminAddress } from './admin-address.ts'
+import { queryEngine } from './engine-query.ts'
 import { getJson } from './get-json.ts'
 
-const patienceMs = 5_000
-/** More workers are not asked one by one. */
-const mostAsked = 20
+const timeoutMs = 5_000
+/** Maximum number of workers that are contacted. */
+const maxChecked = 20
 
-interface Registered {
+interface RegisteredWorker {
   readonly id: string
   readonly uri: string
-  /** Sessions whose work is bound to it. */
+  /** Number of sessions whose work is pinned to this worker. */
   readonly bound: number
 }
 
-/** The workers that the engine knows: whether each answers, and which one new sessions go to. `isAnswered`: one has answered a call through the engine. */
+/**
+ * Findings about the registered workers: whether each responds, and which one receives new sessions. `isAnswered` says
+ * that one has answered a call through the engine.
+ */
 export async function workerFindings(
   flags: Pick<Flags, 'cluster' | 'admin'>,
   isAnswered: boolean,
 ): Promise<readonly Finding[]> {
-  const base = adminOf(flags)
-  const all = await registeredAt(flags, base)
+  const base = adminAddress(flags)
+  const all = await registeredWorkers(flags, base)
   if (all.length === 0)
     return [
       {
@@ -35,31 +38,34 @@ export async function workerFindings(
         todo: 'Start one: halting serve --restate URL --register.',
       },
     ]
-  const latest = await latestAt(base)
+  const latest = await latestWorker(base)
   const format = latest?.format
-  const asked = all.filter(({ id, bound }) => id === latest?.id || bound > 0).slice(0, mostAsked)
+  const checked = all.filter(({ id, bound }) => id === latest?.id || bound > 0).slice(0, maxChecked)
   const findings = await Promise.all(
-    asked.map(async (worker) => {
+    checked.map(async (worker) => {
       const isLatest = worker.id === latest?.id
-      const own = isLatest ? format : await formatOf(base, worker.id)
+      const own = isLatest ? format : await storageFormat(base, worker.id)
       return workerFinding(worker, { isLatest, format: own, newest: format, isAnswered })
     }),
   )
-  const others = all.length - asked.length
+  const others = all.length - checked.length
   return others === 0 ? findings : [...findings, ...unusedFinding(others)]
 }
 
-/** Nothing is bound to them, and nothing new goes there. */
+/** A finding about workers that have no sessions and receive no new ones. */
 function unusedFinding(count: number): readonly Finding[] {
-  const says = `${count} more registered, without sessions: they stand by, or have ended`
+  const says = `${count} more registered, without sessions: idle, or no longer running`
   return [{ what: 'workers', state: 'good', says }]
 }
 
-async function registeredAt(flags: Pick<Flags, 'cluster' | 'admin'>, base: string): Promise<readonly Registered[]> {
-  const answer = await getJson(base, '/deployments', patienceMs)
+async function registeredWorkers(
+  flags: Pick<Flags, 'cluster' | 'admin'>,
+  base: string,
+): Promise<readonly RegisteredWorker[]> {
+  const answer = await getJson(base, '/deployments', timeoutMs)
   const deployments = isJsonObject(answer) ? answer['deployments'] : undefined
   if (!Array.isArray(deployments)) throw new UsageError(`${base} does not list its workers.`)
-  const rows = await rowsOf(
+  const rows = await queryEngine(
     flags,
     "select pinned_deployment_id as id, count(*) as count from sys_invocation where target_service_name = 'halting_session' and target_handler_name = 'work' and status <> 'completed' group by pinned_deployment_id",
   )
@@ -71,44 +77,44 @@ async function registeredAt(flags: Pick<Flags, 'cluster' | 'admin'>, base: strin
   })
 }
 
-interface Latest {
+interface LatestWorker {
   readonly id: string
-  /** Of what it stores. */
+  /** The version of its storage format. */
   readonly format: string | undefined
 }
 
-async function latestAt(base: string): Promise<Latest | undefined> {
-  const service = await getJson(base, '/services/halting_session', patienceMs).catch(() => undefined)
+async function latestWorker(base: string): Promise<LatestWorker | undefined> {
+  const service = await getJson(base, '/services/halting_session', timeoutMs).catch(() => undefined)
   if (!isJsonObject(service) || typeof service['deployment_id'] !== 'string') return undefined
-  return { id: service['deployment_id'], format: formatIn(service) }
+  return { id: service['deployment_id'], format: parseFormat(service) }
 }
 
-/** What a worker that new sessions do not go to says of what it stores. */
-async function formatOf(base: string, id: string): Promise<string | undefined> {
-  const deployment = await getJson(base, `/deployments/${id}`, patienceMs).catch(() => undefined)
+/** The storage format of a worker that does not receive new sessions. */
+async function storageFormat(base: string, id: string): Promise<string | undefined> {
+  const deployment = await getJson(base, `/deployments/${id}`, timeoutMs).catch(() => undefined)
   const services = isJsonObject(deployment) ? deployment['services'] : undefined
   const all = Array.isArray(services) ? services.filter(isJsonObject) : []
   const service = all.find(({ name }) => name === 'halting_session')
-  return service && formatIn(service)
+  return service && parseFormat(service)
 }
 
-function formatIn({ metadata }: JsonObject): string | undefined {
+function parseFormat({ metadata }: JsonObject): string | undefined {
   const format = isJsonObject(metadata) ? metadata['halting.format'] : undefined
   return typeof format === 'string' ? format : undefined
 }
 
-interface Worker {
+interface WorkerState {
   readonly isLatest: boolean
-  /** Of what it stores. */
+  /** The version of its storage format. */
   readonly format: string | undefined
-  /** The same of the worker that new sessions go to. */
+  /** The storage format of the worker that receives new sessions. */
   readonly newest: string | undefined
   readonly isAnswered: boolean
 }
 
 async function workerFinding(
-  { uri, bound }: Registered,
-  { isLatest, format, newest, isAnswered }: Worker,
+  { uri, bound }: RegisteredWorker,
+  { isLatest, format, newest, isAnswered }: WorkerState,
 ): Promise<Finding> {
   const what = 'worker'
   const address = oneLine(uri.replace(/\/+$/, ''), 200)
@@ -117,18 +123,18 @@ async function workerFinding(
     ...(bound > 0 ? [`has the work of ${bound}`] : []),
   ].join(', ')
   try {
-    await getJson(uri, '/ready', patienceMs)
+    await getJson(uri, '/ready', timeoutMs)
     if (!isLatest && bound > 0 && Number(format) < Number(newest))
       return {
         what,
         state: 'note',
-        says: `${address} is ready; ${role}, and stores format ${oneLine(format ?? '', 10)}, which is older than that of new sessions`,
-        todo: 'Its sessions may stay there until they are done, also beside a worker with --take-over. To move them now, end this worker with SIGTERM.',
+        says: `${address} is ready; ${role}, and stores format ${oneLine(format ?? '', 10)}, which is older than the format of new sessions`,
+        todo: 'Its sessions can finish there, even while a worker with --take-over is running. To move them now, stop this worker with SIGTERM.',
       }
     return { what, state: 'good', says: `${address} is ready; ${role}` }
   } catch (thrown) {
     const says = `${address} (${role}): ${oneLine(messageOf(thrown), 300)}`
-    // It answered a call of the engine a moment ago.
+    // It has just answered a call through the engine.
     if (isLatest && isAnswered)
       return {
         what,
@@ -138,7 +144,7 @@ async function workerFinding(
       }
     const todo = isLatest
       ? 'Start it again at this address, or register another one: halting serve --restate URL --register.'
-      : 'If it is gone, a worker that has their folders takes its sessions; else start it again at this address.'
+      : 'If it is gone for good, a worker that has their folders takes over its sessions. Otherwise, start it again at this address.'
     return { what, state: isLatest ? 'broken' : 'note', says, todo }
   }
 }

@@ -5,29 +5,29 @@ import type { Flags } from '../flags/flags.ts'
 import { counted, many, oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { adminOf } from './admin-address.ts'
+import { adminAddress } from './admin-address.ts'
 import { clusterTokens } from './cluster-token.ts'
-import { rowsOf, type EngineRow } from './engine-query.ts'
+import { queryEngine, type EngineRow } from './engine-query.ts'
 import { engineHint } from './engine-hint.ts'
-import { askEngine, TokenRefusedError } from './engine-request.ts'
+import { requestEngine, TokenRefusedError } from './engine-request.ts'
 import { workerFindings } from './doctor-workers.ts'
 import { getJson } from './get-json.ts'
-import { testedEngine } from './server-binary.ts'
+import { testedEngineVersion } from './server-binary.ts'
 
-const patienceMs = 10_000
-/** A request that is read by no session: its name is that of none. */
-const nobody = 'halting-doctor'
+const timeoutMs = 10_000
+/** A session ID that no session has; calls with it change nothing. */
+const unusedSessionId = 'halting-doctor'
 
-/** `halting doctor --cluster URL`: what sessions of a cluster need, as far as it can be seen from here. */
+/** `halting doctor --cluster URL`: checks what sessions of a cluster need, as far as this machine can see it. */
 export async function clusterFindings(
   flags: Pick<Flags, 'cluster' | 'admin'>,
   program: Program,
 ): Promise<readonly Finding[]> {
   const { cluster = '' } = flags
-  const requests = await requestFinding(cluster)
-  const version = await versionFinding(flags)
+  const requests = await engineFinding(cluster)
+  const version = await adminFinding(flags)
   const isAdministered = version.state !== 'broken'
-  const call = requests.state === 'good' ? await callOf(cluster, program) : undefined
+  const call = requests.state === 'good' ? await checkCalls(cluster, program) : undefined
   return [
     requests,
     version,
@@ -37,27 +37,27 @@ export async function clusterFindings(
   ]
 }
 
-async function requestFinding(cluster: string): Promise<Finding> {
+async function engineFinding(cluster: string): Promise<Finding> {
   const what = 'engine'
   try {
-    await getJson(cluster, '/restate/health', patienceMs)
-    return { what, state: 'good', says: `takes requests at ${cluster}` }
+    await getJson(cluster, '/restate/health', timeoutMs)
+    return { what, state: 'good', says: `accepts requests at ${cluster}` }
   } catch (thrown) {
     const todo = engineHint
     return { what, state: 'broken', says: messageOf(thrown), todo }
   }
 }
 
-async function versionFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<Finding> {
+async function adminFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<Finding> {
   const what = 'administration'
-  const base = adminOf(flags)
+  const base = adminAddress(flags)
   try {
-    const answer = await getJson(base, '/version', patienceMs)
+    const answer = await getJson(base, '/version', timeoutMs)
     const version = isJsonObject(answer) ? answer['version'] : undefined
-    if (typeof version !== 'string') throw new UsageError(`${base} does not say which version it is.`)
+    if (typeof version !== 'string') throw new UsageError(`${base} does not report its version.`)
     const says = `${base}, version ${oneLine(version, 40)}`
-    if (version === testedEngine) return { what, state: 'good', says }
-    return { what, state: 'note', says, todo: `halting is tested with version ${testedEngine}.` }
+    if (version === testedEngineVersion) return { what, state: 'good', says }
+    return { what, state: 'note', says, todo: `halting is tested with version ${testedEngineVersion}.` }
   } catch (thrown) {
     const todo =
       'Set --admin to the admin address, usually port 9070. It may be reachable from inside its network only.'
@@ -65,17 +65,17 @@ async function versionFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<
   }
 }
 
-/** A call of a session, which a worker has to answer, with the token where there is one. */
-async function callOf(
+/** Calls a session method, which only a worker can answer, with the cluster token if there is one. */
+async function checkCalls(
   cluster: string,
   { env }: Pick<Program, 'env'>,
 ): Promise<{ readonly finding: Finding; readonly isAnswered: boolean }> {
   const what = 'calls'
   const [token] = clusterTokens(env)
   const withWhat = token === undefined ? 'without a token' : 'with the token of HALTING_CLUSTER_TOKEN'
-  const path = `/halting_session/${nobody}/status`
+  const path = `/halting_session/${unusedSessionId}/status`
   try {
-    await askEngine({ base: cluster, path, headers: proofHeaders(token, path), patienceMs })
+    await requestEngine({ base: cluster, path, headers: proofHeaders(token, path), timeoutMs })
     return { finding: { what, state: 'good', says: `a worker answers ${withWhat}` }, isAnswered: true }
   } catch (thrown) {
     if (!(thrown instanceof UsageError)) throw thrown
@@ -88,64 +88,65 @@ async function callOf(
   }
 }
 
-/** Work that waits for somebody, and how much is stored. */
+/** Work that needs somebody's attention, and how much is stored. */
 async function sessionsFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<Finding> {
   const what = 'sessions'
-  const [stored] = await rowsOf(
+  const [stored] = await queryEngine(
     flags,
     "select count(distinct service_key) as sessions, sum(value_length) as bytes from state where service_name = 'halting_session'",
   )
-  const work = await rowsOf(
+  const work = await queryEngine(
     flags,
     "select status, count(*) as count from sys_invocation where target_service_name = 'halting_session' and target_handler_name = 'work' and status <> 'completed' group by status",
   )
   const inState = (...states: readonly string[]): number =>
-    work.reduce((sum, row) => sum + (states.includes(String(row['status'])) ? numberIn(row, 'count') : 0), 0)
-  const all = work.reduce((sum, row) => sum + numberIn(row, 'count'), 0)
-  const mib = Math.ceil(numberIn(stored, 'bytes') / 1_048_576)
-  const says = `${many(numberIn(stored, 'sessions'), 'session')} with ${counted(mib)} MiB of records, ${all} with work`
+    work.reduce((sum, row) => sum + (states.includes(String(row['status'])) ? numberOf(row, 'count') : 0), 0)
+  const all = work.reduce((sum, row) => sum + numberOf(row, 'count'), 0)
+  const mib = Math.ceil(numberOf(stored, 'bytes') / 1_048_576)
+  const says = `${many(numberOf(stored, 'sessions'), 'session')} with ${counted(mib)} MiB of records, ${all} with work`
   const [paused, failing] = [inState('paused'), inState('backing-off')]
   if (paused > 0)
     return {
       what,
       state: 'note',
       says: `${says}, ${paused} paused`,
-      todo: 'halting sessions --cluster URL --state paused says what continues each of them.',
+      todo: 'halting sessions --cluster URL --state paused shows how to continue each of them.',
     }
   if (failing > 0)
     return {
       what,
       state: 'note',
-      says: `${says}, ${failing} tried again after a failure`,
+      says: `${says}, ${failing} being retried after a failure`,
       todo: 'Their worker may be gone: see the workers above. The engine keeps trying.',
     }
   return { what, state: 'good', says }
 }
 
-/** Leases and waits are times of several machines: they are to say the same. */
-const mostSkewMs = 5_000
+/** Leases and waits compare times of several machines, so their clocks must agree. */
+const maxSkewMs = 5_000
 
 async function clockFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<Finding> {
   const what = 'clock'
   const asked = Date.now()
-  const [row] = await rowsOf(
+  const [row] = await queryEngine(
     flags,
     "select arrow_cast(arrow_cast(now(), 'Timestamp(Millisecond, None)'), 'Int64') as now_ms",
   )
   const answered = Date.now()
-  // As if its answer came from the middle of the time that it took.
-  const skewMs = Math.round(numberIn(row, 'now_ms') - (asked + answered) / 2)
+  // Assumes that the engine read its clock halfway between request and answer.
+  const skewMs = Math.round(numberOf(row, 'now_ms') - (asked + answered) / 2)
   const seconds = (Math.abs(skewMs) / 1_000).toFixed(1)
-  if (Math.abs(skewMs) <= mostSkewMs) return { what, state: 'good', says: `that of the engine differs by ${seconds} s` }
+  if (Math.abs(skewMs) <= maxSkewMs)
+    return { what, state: 'good', says: `the clock of the engine differs by ${seconds} s` }
   return {
     what,
     state: 'note',
-    says: `that of the engine is ${seconds} s ${skewMs > 0 ? 'ahead' : 'behind'}`,
-    todo: 'Have both machines take their time from the network (NTP): ages and limits of time are wrong by as much.',
+    says: `the clock of the engine is ${seconds} s ${skewMs > 0 ? 'ahead' : 'behind'}`,
+    todo: 'Synchronize the clocks of both machines (NTP): ages and time limits are wrong by this much.',
   }
 }
 
-function numberIn(row: EngineRow | undefined, column: string): number {
+function numberOf(row: EngineRow | undefined, column: string): number {
   const value = row?.[column]
   return typeof value === 'number' ? value : 0
 }

@@ -1,2 +1,3 @@
-/** What helps where nothing at the address of `--cluster` takes requests for sessions. */
-export const engineHint = '--cluster is the address where the engine takes requests, usually port 8080. Is it running?'
+/** A hint for an address of `--cluster` at which no engine accepts requests. */
+export const engineHint =
+  '--cluster is the address where the engine accepts requests, usually port 8080. Is it running?'

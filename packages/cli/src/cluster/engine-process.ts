@@ -1,56 +1,57 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { chmodSync, mkdirSync, openSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { UsageError } from '../usage-error.ts'
-import { identityIn } from './engine-identity.ts'
-import { endLeftEngine, noteRunning } from './left-engine.ts'
+import { stopOrphanedEngine, recordRunningEngine } from './orphaned-engine.ts'
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
 
-/** An engine of one node, started by this program and ended with it. */
+/** An engine with one node that this program starts and stops. */
 export interface EngineProcess {
-  /** Where it takes requests. */
+  /** The address that accepts requests. */
   readonly ingress: string
   readonly admin: string
-  /** What its requests to workers are signed with, as workers are told of it. */
+  /** The public key that verifies its requests to workers, in the form of `--identity-key`. */
   readonly identityKey: string
-  /** The file that it writes what it does to. */
+  /** The log file of the engine. */
   readonly log: string
-  /** Where a node tells its metrics. */
+  /** The address at which the node serves its metrics. */
   readonly node: string
-  /** Resolves when it has ended, and nobody starts it again. */
+  /** Resolves when it has exited and will not be restarted. */
   readonly gone: Promise<void>
-  /** Ends it and starts it anew, at the same addresses. @throws UsageError where it does not come up. */
+  /** Stops it and starts it again at the same addresses. @throws UsageError if it does not start */
   restart(): Promise<void>
   end(): Promise<void>
 }
 
 const host = '127.0.0.1'
-const usual = { ingress: 8080, admin: 9070, node: 5122 }
-const readyMs = 60_000
-const endMs = 15_000
+const defaultPorts = { ingress: 8080, admin: 9070, node: 5122 }
+const startTimeoutMs = 60_000
+const stopTimeoutMs = 15_000
 
-/** Starts the engine with its data in this folder. @throws UsageError where it does not come up, or another program has started one there. */
+/** Starts the engine with its data in this folder. @throws UsageError if it does not start, or another program already runs one there */
 export async function startEngine(binary: string, folder: string): Promise<EngineProcess> {
-  await endLeftEngine(folder)
+  await stopOrphanedEngine(folder)
   const [ingress, admin, node] = [
-    await freePort(usual.ingress),
-    await freePort(usual.admin),
-    await freePort(usual.node),
+    await freePort(defaultPorts.ingress),
+    await freePort(defaultPorts.admin),
+    await freePort(defaultPorts.node),
   ]
-  // It holds all that was said.
+  // The folder contains all conversations.
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   chmodSync(folder, 0o700)
-  const identity = await identityIn(folder)
+  const identity = await engineIdentity(folder)
   const log = join(folder, 'server.log')
   const file = openSync(log, 'a', 0o600)
   const start = (): ChildProcess =>
     spawn(binary, ['--base-dir', folder, '--node-name', 'dev'], {
       stdio: ['ignore', file, file],
-      // A Ctrl-C of the terminal is for this program, which ends it once the worker is done.
+      // In its own process group, so that Ctrl-C reaches only this program, which stops the engine after the worker.
       detached: true,
       env: {
-        ...ownEnvironment(process.env),
+        ...engineEnvironment(process.env),
         RESTATE_CLUSTER_NAME: 'halting-dev',
         RESTATE_WORKER__INVOKER__REQUEST_IDENTITY_PRIVATE_KEY_PEM_FILE: identity.pemFile,
         RESTATE_DISABLE_TELEMETRY: 'true',
@@ -88,11 +89,11 @@ class StartedEngine implements EngineProcess {
   readonly #folder: string
   readonly #start: () => ChildProcess
   #child: ChildProcess
-  /** Another one follows the one that ends. */
+  /** True while a restart replaces the process. */
   #isRestarting = false
   #isEnding = false
   #onGone: () => void = () => {}
-  /** However this program ends, but for a kill: the next one ends it then. */
+  /** Kills the engine when this program exits. If this program itself is killed, the next start stops the engine. */
   readonly #kill = (): void => void this.#child.kill('SIGKILL')
 
   constructor(folder: string, start: () => ChildProcess, addresses: Addresses) {
@@ -110,7 +111,7 @@ class StartedEngine implements EngineProcess {
 
   #begin(): ChildProcess {
     const child = this.#start()
-    if (child.pid !== undefined) noteRunning(this.#folder, { program: process.pid, server: child.pid })
+    if (child.pid !== undefined) recordRunningEngine(this.#folder, { program: process.pid, server: child.pid })
     const onGone = (): void => {
       if (!this.#isRestarting) this.#onGone()
     }
@@ -122,7 +123,7 @@ class StartedEngine implements EngineProcess {
   async restart(): Promise<void> {
     this.#isRestarting = true
     await this.#endChild()
-    // The program has ended it meanwhile.
+    // `end` was called during the restart.
     if (this.#isEnding) return
     this.#child = this.#begin()
     this.#isRestarting = false
@@ -132,25 +133,25 @@ class StartedEngine implements EngineProcess {
   async end(): Promise<void> {
     this.#isEnding = true
     await this.#endChild()
-    // It may have ended before a restart was over.
+    // The process may have exited during a restart, which does not report it.
     this.#onGone()
   }
 
   async #endChild(): Promise<void> {
     const child = this.#child
-    if (isOver(child)) return
+    if (hasExited(child)) return
     const over = new Promise<void>((resolve) => child.once('exit', () => resolve()))
     child.kill('SIGTERM')
-    const timer = setTimeout(this.#kill, endMs)
+    const timer = setTimeout(this.#kill, stopTimeoutMs)
     await over
     clearTimeout(timer)
   }
 
   async ready(): Promise<void> {
-    const until = performance.now() + readyMs
+    const deadline = performance.now() + startTimeoutMs
     for (const url of [`${this.admin}/health`, `${this.ingress}/restate/health`]) {
-      while (!(await answers(url))) {
-        if (!isOver(this.#child) && performance.now() < until) await pause(200)
+      while (!(await isHealthy(url))) {
+        if (!hasExited(this.#child) && performance.now() < deadline) await pause(200)
         else {
           await this.end()
           throw new UsageError(`The server did not start. See ${this.log}.`)
@@ -160,23 +161,23 @@ class StartedEngine implements EngineProcess {
   }
 }
 
-function isOver(child: ChildProcess): boolean {
+function hasExited(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null || child.pid === undefined
 }
 
-/** Keys of models are no affair of the server. */
-function ownEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+/** The environment without API keys of models, which the server does not need. */
+function engineEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const own = /^(?:PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|XDG_\w+|RUST_\w+|RESTATE_\w+|LD_LIBRARY_PATH)$/
   return Object.fromEntries(Object.entries(env).filter(([name]) => own.test(name)))
 }
 
-async function answers(url: string): Promise<boolean> {
+async function isHealthy(url: string): Promise<boolean> {
   const response = await fetch(url).catch(() => undefined)
   await response?.arrayBuffer()
   return response?.ok === true
 }
 
-/** The usual port, or any that is free where somebody else has that. */
+/** Returns the wanted port if it is free, otherwise any free port. */
 export async function freePort(wanted: number): Promise<number> {
   const server = createServer()
   const isFree = await new Promise<boolean>((resolve) => {
@@ -186,6 +187,43 @@ export async function freePort(wanted: number): Promise<number> {
   if (!isFree) return freePort(0)
   const address = server.address()
   await new Promise((resolve) => server.close(resolve))
-  // It listens at a port, so its address has one.
+  // True: it listens on a port, so its address has one.
   return typeof address === 'object' && address !== null ? address.port : wanted
+}
+
+/** The key pair with which an engine signs its requests to workers. */
+interface EngineIdentity {
+  /** The file with the private key. */
+  readonly pemFile: string
+  /** The public key, in the form of `--identity-key`. */
+  readonly publicKey: string
+}
+
+/** The identity of the engine whose data is in this folder; creates it once. */
+async function engineIdentity(folder: string): Promise<EngineIdentity> {
+  const pemFile = join(folder, 'identity.pem')
+  const { privateKey } = generateKeyPairSync('ed25519')
+  try {
+    await writeFile(pemFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { flag: 'wx', mode: 0o600 })
+  } catch {
+    // The file exists already, or reading it reports the problem.
+  }
+  return { pemFile, publicKey: publicKeyOf(await readFile(pemFile, 'utf8')) }
+}
+
+function publicKeyOf(pem: string): string {
+  const der = createPublicKey(createPrivateKey(pem)).export({ type: 'spki', format: 'der' })
+  // The last 32 bytes are the raw key.
+  return `publickeyv1_${base58(der.subarray(-32))}`
+}
+
+const digits = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+
+function base58(bytes: Uint8Array): string {
+  let text = ''
+  for (let left = BigInt(`0x${Buffer.from(bytes).toString('hex')}`); left > 0n; left /= 58n)
+    text = (digits[Number(left % 58n)] ?? '') + text
+  // Base58 writes each leading zero byte as one digit.
+  const zeros = bytes.findIndex((byte) => byte !== 0)
+  return (digits[0] ?? '').repeat(zeros === -1 ? bytes.length : zeros) + text
 }

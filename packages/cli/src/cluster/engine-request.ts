@@ -3,31 +3,31 @@ import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
 import { engineHint } from './engine-hint.ts'
 
-const usualPatienceMs = 30_000
+const defaultTimeoutMs = 30_000
 
-/** The workers refuse calls with this token, or without one. */
+/** The workers refuse calls with this token, or without a token. */
 export class TokenRefusedError extends UsageError {}
 
 export interface EngineRequest {
-  /** Of the engine; it may have a path, that of a proxy before it. */
+  /** The address of the engine; it can contain the path of a proxy in front of it. */
   readonly base: string
   readonly path: string
   readonly headers?: { readonly [name: string]: string }
   readonly body?: unknown
-  /** So long it may take; 30 s. */
-  readonly patienceMs?: number
+  /** Default: 30 s. */
+  readonly timeoutMs?: number
   /** Default: POST. */
   readonly method?: 'POST' | 'PATCH'
 }
 
-/** Asks something of the engine that is no session. @throws UsageError that says what is the matter, and where. */
-export async function askEngine({
+/** Sends a request to the engine or to an object other than a session. @throws UsageError that names the problem and the address */
+export async function requestEngine({
   base,
   path,
   headers,
   body,
   method = 'POST',
-  patienceMs = usualPatienceMs,
+  timeoutMs = defaultTimeoutMs,
 }: EngineRequest): Promise<unknown> {
   const url = new URL(base.replace(/\/+$/, '') + path)
   let response
@@ -35,9 +35,9 @@ export async function askEngine({
   try {
     response = await fetch(url, {
       method,
-      // What it is asked is for it alone.
+      // The request must not be forwarded to another host.
       redirect: 'manual',
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(timeoutMs),
       headers: {
         ...headers,
         accept: 'application/json',
@@ -45,22 +45,22 @@ export async function askEngine({
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    text = await boundedText(response, mostBytes)
+    text = await readBoundedText(response, maxBytes)
   } catch (error) {
-    throw new UsageError(`The cluster at ${url.origin} does not answer: ${whyNoAnswer(error)}.`)
+    throw new UsageError(`The cluster at ${url.origin} does not answer: ${connectionProblem(error)}.`)
   }
-  if (response.ok) return text === '' ? undefined : valueOf(text, url)
+  if (response.ok) return text === '' ? undefined : parseJson(text, url)
   const { status } = response
-  // A worker has put it in words.
-  const sentence = sentenceOf(text)
+  // A worker has sent a message for the user.
+  const sentence = errorMessage(text)
   if ((status === 401 || status === 403) && sentence !== undefined) throw new TokenRefusedError(oneLine(sentence, 300))
   throw new UsageError(
-    `The cluster at ${url.origin} answered with status ${status}: ${oneLine(text.trim(), 300)}${hintOf(status, text)}`,
+    `The cluster at ${url.origin} answered with status ${status}: ${oneLine(text.trim(), 300)}${errorHint(status, text)}`,
   )
 }
 
-/** What the engine, or a handler, says. */
-function sentenceOf(text: string): string | undefined {
+/** The message in an error of the engine or of a handler. */
+function errorMessage(text: string): string | undefined {
   try {
     const body: unknown = JSON.parse(text)
     return isJsonObject(body) && typeof body['message'] === 'string' ? body['message'] : undefined
@@ -69,28 +69,28 @@ function sentenceOf(text: string): string | undefined {
   }
 }
 
-/** `fetch` hides the reason behind its error. */
-export function whyNoAnswer(error: unknown): string {
+/** The cause of a failed `fetch`, whose own message does not name it. */
+export function connectionProblem(error: unknown): string {
   return oneLine(messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error), 300)
 }
 
-/** More than an engine has to tell. */
-const mostBytes = 256 * 1_024 * 1_024
+/** More than any answer of an engine. */
+const maxBytes = 256 * 1_024 * 1_024
 
-/** The text of an answer. @throws Error for one that is larger than so many bytes. */
-export async function boundedText({ body }: Response, most: number): Promise<string> {
+/** Reads the body of a response. @throws Error if it is larger than `maxSize` bytes */
+export async function readBoundedText({ body }: Response, maxSize: number): Promise<string> {
   const pieces: Uint8Array[] = []
   let size = 0
-  // Leaving the loop ends the answer.
+  // Leaving the loop early closes the connection.
   for await (const piece of body ?? []) {
     size += piece.length
-    if (size > most) throw new Error(`its answer is larger than ${most / 1_048_576} MiB`)
+    if (size > maxSize) throw new Error(`its answer is larger than ${maxSize / 1_048_576} MiB`)
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString('utf8')
 }
 
-function valueOf(text: string, url: URL): unknown {
+function parseJson(text: string, url: URL): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -98,11 +98,11 @@ function valueOf(text: string, url: URL): unknown {
   }
 }
 
-function hintOf(status: number, text: string): string {
-  // The engine answers in JSON, the ports beside that for requests do not.
-  if ((status === 404 || status === 405) && sentenceOf(text) === undefined) return ` ${engineHint}`
+function errorHint(status: number, text: string): string {
+  // The request port answers in JSON; the engine's other ports do not.
+  if ((status === 404 || status === 405) && errorMessage(text) === undefined) return ` ${engineHint}`
   if (status === 404) return ' No worker is registered there. Use halting serve --register.'
-  // So answers the port for requests where its administration is asked.
+  // The request port gives this answer to an admin request.
   return text.includes('"bad path: /query"')
     ? ' That is the address for requests. Set --admin to the admin address, such as http://127.0.0.1:9070.'
     : ''

@@ -4,26 +4,26 @@ import { type Model, ModelError } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { ModelAccount } from '@halting/agent/session-settings'
 
-interface GateMakers {
+interface GateFactories {
   readonly ProviderGate: typeof Gate
   readonly gatedModel: typeof GatedModel
 }
 
-/** The gates that requests of this worker's sessions pass: one for each key of a provider, for all workers of the cluster. */
+/** Rate limits of requests to models: one gate per provider key, shared by all workers of the cluster. */
 export class Gates {
-  readonly #makers: GateMakers
+  readonly #makers: GateFactories
   readonly #ingress: IngressOptions
   readonly #limits: GateLimits
   readonly #gates = new Map<string, Gate>()
 
-  constructor(makers: GateMakers, ingress: IngressOptions, limits: GateLimits) {
+  constructor(makers: GateFactories, ingress: IngressOptions, limits: GateLimits) {
     this.#makers = makers
     this.#ingress = ingress
     this.#limits = limits
   }
 
-  /** The same model, whose requests for this session wait for their turn. */
-  through(model: Model, account: ModelAccount, sessionId: string): Model {
+  /** Wraps a model so that its requests for this session wait for the gate of its key. */
+  throughGate(model: Model, account: ModelAccount, sessionId: string): Model {
     const name = gateName(account)
     const { ProviderGate, gatedModel } = this.#makers
     const gate =
@@ -34,7 +34,7 @@ export class Gates {
   }
 }
 
-/** Undefined where no flag limits requests. */
+/** Limits from the flags; undefined if no flag limits requests. */
 export function gateLimits({
   maxConcurrentRequests,
   requestsPerMinute,
@@ -48,7 +48,7 @@ export function gateLimits({
   return Object.values(limits).every((limit) => limit === null) ? undefined : limits
 }
 
-/** Workers with the same key come to the same gate. Nothing of the key can be told from its name. */
+/** Workers with the same key use the same gate. The name is a hash, so it reveals nothing about the key. */
 export function gateName({ service, secret }: ModelAccount): string {
   const hash = createHash('sha256').update(`halting gate\n${service}\n${secret}`).digest('hex')
   return `${service}-${hash.slice(0, 16)}`

@@ -1,14 +1,17 @@
 import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
-import { boundedText, whyNoAnswer } from './engine-request.ts'
+import { readBoundedText, connectionProblem } from './engine-request.ts'
 
-/** More than what is looked at has to tell. */
-const mostBytes = 16 * 1_024 * 1_024
+/** More than any answer that is read here. */
+const maxBytes = 16 * 1_024 * 1_024
 
-/** What is at an address of the engine or of a worker; undefined where it answers with no JSON. @throws UsageError where it does not answer, or refuses. */
-export async function getJson(base: string, path: string, patienceMs: number): Promise<unknown> {
+/**
+ * Fetches JSON from the engine or from a worker; undefined if the answer is not JSON.
+ * @throws UsageError if it does not answer, or answers with an error
+ */
+export async function getJson(base: string, path: string, timeoutMs: number): Promise<unknown> {
   const url = new URL(base.replace(/\/+$/, '') + path)
-  const { status, text } = await answerOf(url, patienceMs)
+  const { status, text } = await fetchText(url, timeoutMs)
   if (status < 200 || status > 299)
     throw new UsageError(`${url.href} answered with status ${status}: ${oneLine(text, 300)}`)
   try {
@@ -18,11 +21,11 @@ export async function getJson(base: string, path: string, patienceMs: number): P
   }
 }
 
-async function answerOf(url: URL, patienceMs: number): Promise<{ readonly status: number; readonly text: string }> {
+async function fetchText(url: URL, timeoutMs: number): Promise<{ readonly status: number; readonly text: string }> {
   try {
-    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(patienceMs) })
-    return { status: response.status, text: await boundedText(response, mostBytes) }
+    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) })
+    return { status: response.status, text: await readBoundedText(response, maxBytes) }
   } catch (error) {
-    throw new UsageError(`${url.origin} does not answer: ${whyNoAnswer(error)}.`)
+    throw new UsageError(`${url.origin} does not answer: ${connectionProblem(error)}.`)
   }
 }

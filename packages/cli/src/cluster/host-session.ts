@@ -12,13 +12,13 @@ import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { checkMode } from '../frontends/check-mode.ts'
 import { UsageError } from '../usage-error.ts'
-import { openRemote } from './open-remote.ts'
-import { withPartial } from './partial.ts'
-import { questionLine } from './question-line.ts'
-import { returnCommand } from './return-command.ts'
+import { openRemoteSession } from './remote-session.ts'
+import { withPartialMessages } from './partial-messages.ts'
+import { permissionRequestLine } from './request-lines.ts'
+import { clusterResumeCommand } from './resume-command.ts'
 
-/** What this face heeds beside what opens a session. */
-const heeded: readonly FlagName[] = [
+/** Flags that this frontend supports in addition to those that open a session. */
+const supportedFlags: readonly FlagName[] = [
   'print',
   'inputFormat',
   'outputFormat',
@@ -33,13 +33,13 @@ const heeded: readonly FlagName[] = [
   'permissionMode',
 ]
 
-/** Opens the session of a cluster that a host asked for (spec R-HOST-17). @throws UsageError for what only a session of this machine has. */
-export async function openForHostOnCluster(
+/** Opens the cluster session that a host asked for (spec R-HOST-17). @throws UsageError for options that only local sessions support */
+export async function openClusterSessionForHost(
   given: InitializeRequest,
   control: Control,
   program: Program,
 ): Promise<HostSession> {
-  refuseGiven(given)
+  refuseUnsupportedFields(given)
   const { output } = program
   const note = (text: string): void => output.err(told(text))
   const flags = withoutSdkDefaults(given.flags, note)
@@ -49,13 +49,13 @@ export async function openForHostOnCluster(
     throw new UsageError(
       `--permission-prompt-tool ${asks} cannot be combined with --cluster, whose sessions use the MCP servers of the worker. Use stdio to ask the host.`,
     )
-  const { session } = await openRemote(flags, program, { heeded, note })
+  const { session } = await openRemoteSession(flags, program, { supportedFlags, note })
   if (permissionMode !== undefined) session.set({ permissionMode: checkMode(permissionMode, session.snapshot) })
-  answerLimitsByHost(session, whileItIsThere(control))
-  if (asks === 'stdio') answerByHost(session, whileItIsThere(control))
+  answerLimitsByHost(session, withdrawWhenHostIsGone(control))
+  if (asks === 'stdio') answerByHost(session, withdrawWhenHostIsGone(control))
   else
     session.listen((event) => {
-      if (event.type === 'question') output.err(questionLine(session.id, event.question, cluster))
+      if (event.type === 'question') output.err(permissionRequestLine(session.id, event.question, cluster))
     })
   return {
     session,
@@ -68,9 +68,9 @@ export async function openForHostOnCluster(
       skills: [],
       plugins: [],
       apiKeySource: 'none',
-      claude_code_version: about['claude_code_version'] ?? null,
+      claude_code_version: initializeResponse['claude_code_version'] ?? null,
     }),
-    initializeResponse: about,
+    initializeResponse,
     prepare: (content) => ({ content }),
     servers: undefined,
     hostServers: new HostServers(control),
@@ -83,23 +83,23 @@ export async function openForHostOnCluster(
     hasFileCheckpoints: false,
     memoryFiles: () => [],
     agentTokens: () => [],
-    unsupported: notHere,
-    interceptEvents: (next) => partialOf(session.id, flags.includePartialMessages === true, next),
+    unsupported: unavailableRequests,
+    interceptEvents: (next) => withPartialEvents(session.id, flags.includePartialMessages === true, next),
     detached: {
       isWaiting: () => session.snapshot.status === 'requires_action',
       message: `the session stays on the cluster, and waits for an answer: halting sessions --cluster ${cluster}`,
       leaveMessage: () =>
         session.snapshot.status === 'idle'
           ? undefined
-          : `the run continues on the cluster. Resume: ${returnCommand(session.id, cluster)}`,
+          : `the run continues on the cluster. Resume: ${clusterResumeCommand(session.id, cluster)}`,
     },
-    // What was handed in is with the cluster before it tells of it.
+    // The cluster stores a prompt before it reports anything about it.
     flush: undefined,
     close: () => session.close(),
   }
 }
 
-const about: JsonObject = {
+const initializeResponse: JsonObject = {
   commands: withStatusCommands([]),
   agents: [],
   output_style: 'default',
@@ -109,12 +109,12 @@ const about: JsonObject = {
   claude_code_version: '2.1.0',
 }
 
-const ofWorker = 'permissions and servers are set where the worker starts (halting serve).'
+const setByWorker = 'permissions and servers are set where the worker starts (halting serve).'
 
-/** Requests that only a session of this machine can serve, and why. */
-const notHere: NonNullable<HostSession['unsupported']> = {
+/** Requests that only local sessions support, with the message for the host. */
+const unavailableRequests: NonNullable<HostSession['unsupported']> = {
   mcp_status: `mcp_status is not available with --cluster. system/init of each run names the servers of the worker.`,
-  mcp_set_servers: `mcp_set_servers is not available with --cluster: ${ofWorker}`,
+  mcp_set_servers: `mcp_set_servers is not available with --cluster: ${setByWorker}`,
   mcp_reconnect: `mcp_reconnect is not available with --cluster: the servers are those of the worker.`,
   mcp_toggle: `mcp_toggle is not available with --cluster: the servers are those of the worker.`,
   mcp_message: `mcp_message is not available with --cluster: a worker cannot reach a server in the host's process.`,
@@ -123,8 +123,8 @@ const notHere: NonNullable<HostSession['unsupported']> = {
   reload_plugins: `reload_plugins is not available with --cluster: the worker reads them when it opens the session.`,
 }
 
-/** @throws UsageError for fields of `initialize` that a worker does not heed. Those that are flags are refused as flags. */
-function refuseGiven(given: InitializeRequest): void {
+/** @throws UsageError for fields of `initialize` that a worker does not support. Fields that are also flags are refused as flags. */
+function refuseUnsupportedFields(given: InitializeRequest): void {
   const { hooks, sdkServers, skills, toolAliases, planInstructions, title, summarizesAgents } = given
   const names = Object.entries({
     hooks: hooks !== undefined && Object.keys(hooks).length > 0,
@@ -136,10 +136,10 @@ function refuseGiven(given: InitializeRequest): void {
     agentProgressSummaries: summarizesAgents,
   }).flatMap(([name, isGiven]) => (isGiven ? [name] : []))
   if (names.length > 0)
-    throw new UsageError(`initialize: ${names.join(', ')} cannot be used with --cluster: ${ofWorker}`)
+    throw new UsageError(`initialize: ${names.join(', ')} cannot be used with --cluster: ${setByWorker}`)
 }
 
-/** SDKs say with each session that there is no system prompt and no file of settings. On a cluster both are the worker's, so this asks for nothing. */
+/** SDKs always send an empty system prompt and no settings files. On a cluster both come from the worker, so these defaults are ignored. */
 function withoutSdkDefaults(flags: Flags, note: (text: string) => void): Flags {
   const { systemPrompt, settingSources, ...others } = flags
   if (systemPrompt === '') note('the system prompt of the worker applies: an empty one cannot be used with --cluster.')
@@ -150,8 +150,8 @@ function withoutSdkDefaults(flags: Flags, note: (text: string) => void): Flags {
   }
 }
 
-/** A host that is gone says nothing: the question waits on the cluster for who answers it. */
-function whileItIsThere(control: Control): Pick<Control, 'request'> {
+/** If the host is gone, its question is withdrawn instead of denied, and stays open on the cluster for others. */
+function withdrawWhenHostIsGone(control: Control): Pick<Control, 'request'> {
   return {
     async request(...asked) {
       try {
@@ -165,14 +165,14 @@ function whileItIsThere(control: Control): Pick<Control, 'request'> {
   }
 }
 
-/** The pieces of messages are told as the host asked for them, and not as the worker was started. */
-function partialOf(
+/** Emits partial messages if the host asked for them, regardless of the flags of the worker. */
+function withPartialEvents(
   sessionId: string,
   isWanted: boolean,
   next: (event: SessionEvent) => void,
 ): (event: SessionEvent) => void {
   const nothing = (): void => undefined
-  const watcher = withPartial(
+  const watcher = withPartialMessages(
     {
       onEvent: (event) => next({ type: 'loop', event }),
       see: (message) => next({ type: 'message', message }),

@@ -3,23 +3,27 @@ import { isRaisableLimit } from '@halting/core/adapters'
 import { columnsOf } from '../io/columns.ts'
 import { many, money, oneLine } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
-import { awaitedRemedy, awaitedWords } from './awaited-worker.ts'
+import { unreachableWorkerRemedy, unreachableWorkerText } from './unreachable-worker.ts'
 import { releaseCommand } from './release.ts'
-import { figuresOf, listedState, type ListedSession } from './session-pages.ts'
+import { totalsOf, listedState, type ListedSession } from './session-pages.ts'
 
 const titles = ['SESSION', 'AGE', 'TENANT', 'STATE', 'TURNS', 'COST'] as const
 
-/** What was asked of it first, and what it waits for. */
-function linesBelow(session: ListedSession, now: number): readonly string[] {
-  return [...(session.title === undefined ? [] : [session.title]), ...waitsFor(session, now)]
+/** The first prompt of a session, and what it waits for. */
+function detailLines(session: ListedSession, now: number): readonly string[] {
+  return [...(session.title === undefined ? [] : [session.title]), ...waitLines(session, now)]
 }
 
-/** A table with a row for each session, and under it what was asked first and what it waits for. An id is to be copied, and is never cut. */
+/** A table with one row per session; below each row its first prompt and what it waits for. IDs are never cut, so that they can be copied. */
 export function sessionTable(sessions: readonly ListedSession[], now: number, width: number): string {
   const hasTenants = sessions.some(({ tenant }) => tenant !== undefined)
-  const shown = (cells: readonly string[]): readonly string[] => (hasTenants ? cells : cells.toSpliced(2, 1))
-  const rows = sessions.map((session) => ({ cells: shown(cellsOf(session, now)), lines: linesBelow(session, now) }))
-  const heads = shown(titles)
+  const withoutEmptyColumns = (cells: readonly string[]): readonly string[] =>
+    hasTenants ? cells : cells.toSpliced(2, 1)
+  const rows = sessions.map((session) => ({
+    cells: withoutEmptyColumns(sessionCells(session, now)),
+    lines: detailLines(session, now),
+  }))
+  const heads = withoutEmptyColumns(titles)
   const widths = heads.map((head, at) =>
     Math.max(...[head, ...rows.map(({ cells }) => cells[at] ?? '')].map(columnsOf)),
   )
@@ -32,55 +36,56 @@ export function sessionTable(sessions: readonly ListedSession[], now: number, wi
   return line(heads) + rows.map(({ cells, lines }) => line(cells) + lines.map(below).join('')).join('')
 }
 
-function cellsOf(session: ListedSession, now: number): readonly string[] {
+function sessionCells(session: ListedSession, now: number): readonly string[] {
   const { sessionId, changedMs, tenant } = session
-  const { turns, usd } = figuresOf(session)
+  const { turns, usd } = totalsOf(session)
   return [
     oneLine(sessionId, 200),
     ageText(changedMs, now),
     tenant === undefined ? '-' : oneLine(tenant, 40),
-    stateWord(session),
+    stateText(session),
     String(turns),
     usd > 0 ? money(usd) : '-',
   ]
 }
 
-/** The same in one line, for a list to choose from. */
-export function factsOf(session: ListedSession, now: number): string {
+/** The same facts in one line, for a list to choose from. */
+export function sessionFacts(session: ListedSession, now: number): string {
   const { changedMs, tenant, title } = session
-  const { turns, usd } = figuresOf(session)
+  const { turns, usd } = totalsOf(session)
   return [
     ...(title === undefined ? [] : [oneLine(title, 60)]),
     ageText(changedMs, now),
     ...(tenant === undefined ? [] : [oneLine(tenant, 40)]),
     many(turns, 'turn'),
     ...(usd > 0 ? [money(usd)] : []),
-    stateWord(session),
-    ...waitsFor(session, now).map((line) => everyCharacterInLine(line, 100)),
+    stateText(session),
+    ...waitLines(session, now).map((line) => everyCharacterInLine(line, 100)),
   ].join(', ')
 }
 
-/** How its last run ended, where nothing goes on. */
-function stateWord(session: ListedSession): string {
+/** The state of the session; if it is idle, how its last run ended. */
+function stateText(session: ListedSession): string {
   const state = listedState(session)
   if (state !== 'idle' || session.state !== 'idle') return state
-  return session.reason === undefined ? 'nothing was run' : oneLine(session.reason, 40)
+  return session.reason === undefined ? 'no runs' : oneLine(session.reason, 40)
 }
 
-/** What an operator or a person has to do for it, a line for each. */
-function waitsFor(session: ListedSession, now: number): readonly string[] {
+/** What an operator or a user has to do for the session, one line each. */
+function waitLines(session: ListedSession, now: number): readonly string[] {
   const { sessionId, state, reason, questions, limitQuestion: limit, pausedInvocation, setAside } = session
   if (setAside !== undefined) return [`is set aside: ${setAside}`, `release it with: ${releaseCommand(sessionId)}`]
   if (state === 'paused') return [`is paused: restate invocations resume ${pausedInvocation}`]
-  if (session.awaited !== undefined) return [`${awaitedWords(session.awaited, now)}: ${awaitedRemedy}`]
+  if (session.awaited !== undefined)
+    return [`${unreachableWorkerText(session.awaited, now)}: ${unreachableWorkerRemedy}`]
   if (listedState(session) !== 'waiting') return []
-  const asked = questions.map(
+  const questionLines = questions.map(
     ({ callId, toolName, about }) =>
       `asks ${callId}${toolName === undefined ? '' : `: ${toolName} ${about ?? ''}`.trimEnd()}`,
   )
-  if (asked.length > 0) return asked
+  if (questionLines.length > 0) return questionLines
   if (isRaisableLimit(limit?.limit)) return [`asks: ${limitQuestion(limit)}`]
-  return reason === 'needs_approval' ? ['ended with a question: halting approve, or deny, answers it'] : []
+  return reason === 'needs_approval' ? ['ended with a permission request: answer it with halting approve or deny'] : []
 }
 
 const second = 1_000
@@ -91,7 +96,7 @@ const units = [
   ['s', second],
 ] as const
 
-/** `45s`, `12m`, `3h`, `12d`: since when nothing has changed. */
+/** Time since the last change: `45s`, `12m`, `3h`, `12d`. */
 function ageText(changedMs: number | undefined, now: number): string {
   if (changedMs === undefined) return '-'
   const age = Math.max(0, now - changedMs)

@@ -2,16 +2,16 @@ import { UsageError } from '../usage-error.ts'
 
 type Restate = typeof import('@halting/restate')
 
-const leastNode = 22
+const minNodeVersion = 22
 
 /**
- * What only a worker of a cluster needs: a package of its own, which is there where somebody installed it.
- * @throws UsageError where it is not, and on a Node that it does not run on.
+ * Loads the package that workers need, which is installed separately.
+ * @throws UsageError if it is not installed, or does not support this version of Node
  */
 export async function loadRestate(command: string): Promise<Restate> {
-  if (Number.parseInt(process.versions.node, 10) < leastNode)
+  if (Number.parseInt(process.versions.node, 10) < minNodeVersion)
     throw new UsageError(
-      `halting ${command} needs Node ${leastNode} or later (this is Node ${process.versions.node}). All other commands work.`,
+      `halting ${command} needs Node ${minNodeVersion} or later (this is Node ${process.versions.node}). All other commands work.`,
     )
   try {
     return await import('@halting/restate')
@@ -23,7 +23,7 @@ export async function loadRestate(command: string): Promise<Restate> {
   }
 }
 
-/** The package itself, and not something that it needs. */
+/** Whether the package itself is missing, and not one of its dependencies. */
 function isMissing(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
   return error.code === 'ERR_MODULE_NOT_FOUND' && error.message.includes("'@halting/restate'")

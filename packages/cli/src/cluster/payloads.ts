@@ -8,31 +8,31 @@ import type {
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 
-interface PayloadMakers {
+interface PayloadFactories {
   readonly filePayloads: typeof FilePayloads
   readonly s3Payloads: typeof S3Payloads
 }
 
-/** What `--payloads` names: a folder, or a place in a bucket. @throws UsageError */
-export function payloadsAt(
+/** The store that `--payloads` names: a folder, or a prefix in a bucket. @throws UsageError */
+export function payloadStores(
   place: string,
   { cwd, env }: Pick<Program, 'cwd' | 'env'>,
-  { filePayloads, s3Payloads }: PayloadMakers,
+  { filePayloads, s3Payloads }: PayloadFactories,
 ): PayloadStores {
-  if (place.startsWith('s3://')) return s3Payloads(bucketAt(place, env))
+  if (place.startsWith('s3://')) return s3Payloads(bucketOptions(place, env))
   if (/^[a-z][\w+.-]*:\/\//i.test(place))
     throw new UsageError(`--payloads takes a folder or s3://BUCKET/PREFIX, not "${place}".`)
   return filePayloads({ folder: resolve(cwd, place) })
 }
 
-/** Variables that hold what a bucket is asked with. Tools of sessions are not given them. */
+/** Variables with the credentials of a bucket. Tools of sessions do not receive them. */
 export const bucketKeyVariables = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const
 
 const bucketName = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 const prefixPart = /^[\w!*'()=+@-][\w!.*'()=+@-]*$/
 
-/** As the tools of Amazon read the environment. @throws UsageError for what is no place in a bucket, and without keys */
-export function bucketAt(place: string, env: Program['env']): S3PayloadsOptions {
+/** Reads the variables that Amazon's tools read. @throws UsageError for an invalid bucket or prefix, and for missing keys */
+export function bucketOptions(place: string, env: Program['env']): S3PayloadsOptions {
   const [bucket = '', ...parts] = place.slice('s3://'.length).replace(/\/+$/, '').split('/')
   if (!bucketName.test(bucket) || !parts.every((part) => prefixPart.test(part)))
     throw new UsageError(
@@ -60,7 +60,7 @@ export function bucketAt(place: string, env: Program['env']): S3PayloadsOptions 
   }
 }
 
-/** A name with a dot in it fits no certificate as that of a host. */
+/** A bucket name with a dot does not match a TLS certificate as a host name, so it becomes part of the path. */
 function bucketUrl(bucket: string, region: string, endpoint: string | undefined): string {
   if (endpoint !== undefined) return `${endpoint}/${bucket}`
   const host = `s3.${region}.amazonaws.com`

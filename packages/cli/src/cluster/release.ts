@@ -5,26 +5,26 @@ import { oneLine } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { adminOf } from './admin-address.ts'
+import { adminAddress } from './admin-address.ts'
 import { clusterTokens } from './cluster-token.ts'
-import { literal, rowsOf } from './engine-query.ts'
-import { askEngine } from './engine-request.ts'
-import { asked, clientOf, unknownSession } from './of-cluster.ts'
+import { sqlLiteral, queryEngine } from './engine-query.ts'
+import { requestEngine } from './engine-request.ts'
+import { clusterAnswer, clusterClient, unknownSessionError } from './cluster-client.ts'
 
-const setAside = `select service_key, value_utf8 from state where service_name = 'halting_attempts' and key = 'set_aside'`
+const setAsideQuery = `select service_key, value_utf8 from state where service_name = 'halting_attempts' and key = 'set_aside'`
 
-/** Sessions that are set aside because their work has ended several workers, and why. @throws UsageError that says what is the matter, and where. */
-export async function sessionsSetAside(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<ReadonlyMap<string, string>> {
+/** Sessions that were set aside because their work ended several workers, with the reason. @throws UsageError that names the problem and the address */
+export async function reasonsSetAside(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
-  for (const { service_key: key, value_utf8: text } of await rowsOf(flags, setAside)) {
-    const because = typeof text === 'string' ? becauseIn(text) : undefined
+  for (const { service_key: key, value_utf8: text } of await queryEngine(flags, setAsideQuery)) {
+    const because = typeof text === 'string' ? parseReason(text) : undefined
     if (typeof key === 'string' && because !== undefined) found.set(key, because)
   }
   return found
 }
 
-/** A worker wrote it. */
-function becauseIn(text: string): string | undefined {
+/** A worker wrote this value. */
+function parseReason(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text)
     if (isJsonObject(value) && typeof value['because'] === 'string') return oneLine(value['because'], 300)
@@ -34,14 +34,14 @@ function becauseIn(text: string): string | undefined {
   return undefined
 }
 
-/** How a session that is set aside is tried again. Whoever began it chose its id: what is pasted into a shell runs nothing else. */
+/** The command that retries a session that was set aside. Session IDs come from clients, so they are quoted for the shell. */
 export function releaseCommand(sessionId: string, cluster = 'URL'): string {
   if (sessionId.startsWith('-'))
     return `halting ${shellQuoted(['sessions', 'release', '--cluster', cluster, '--', sessionId])}`
   return `halting ${shellQuoted(['sessions', 'release', sessionId, '--cluster', cluster])}`
 }
 
-/** `halting sessions release ID --cluster URL`: a session that is set aside is tried again. */
+/** `halting sessions release ID --cluster URL`: retries a session that was set aside. */
 export async function releaseOnCluster(
   flags: Flags,
   [sessionId, ...more]: readonly string[],
@@ -49,32 +49,32 @@ export async function releaseOnCluster(
 ): Promise<number> {
   if (sessionId === undefined || sessionId.trim() === '' || more.length > 0)
     throw new UsageError(`Usage: ${releaseCommand('ID')}. halting sessions --cluster URL lists them.`)
-  const { stalled, records, isWorking } = await asked(flags, clientOf(flags, program).status(sessionId))
+  const { stalled, records, isWorking } = await clusterAnswer(flags, clusterClient(flags, program).status(sessionId))
   const path = `/halting_attempts/${encodeURIComponent(sessionId)}/release`
   const [token] = clusterTokens(program.env)
-  const isReleased = await askEngine({ base: flags.cluster ?? '', path, headers: proofHeaders(token, path) })
-  // It may have been released before, and its work not been resumed.
+  const isReleased = await requestEngine({ base: flags.cluster ?? '', path, headers: proofHeaders(token, path) })
+  // It may have been released before without being resumed.
   if (isReleased !== true && stalled?.kind !== 'set_aside') {
-    if (records === 0 && !isWorking) throw unknownSession(flags, sessionId)
+    if (records === 0 && !isWorking) throw unknownSessionError(flags, sessionId)
     const name = oneLine(sessionId, 100)
     throw new UsageError(
       `The session ${name} is not set aside. ${stalled === undefined ? `halting why ${name} --cluster ${flags.cluster} shows its state.` : oneLine(stalled.message, 500)}`,
     )
   }
-  for (const invocation of await workThatRests(flags, sessionId))
-    await askEngine({ base: adminOf(flags), path: `/invocations/${invocation}/resume`, method: 'PATCH' })
+  for (const invocation of await stoppedInvocations(flags, sessionId))
+    await requestEngine({ base: adminAddress(flags), path: `/invocations/${invocation}/resume`, method: 'PATCH' })
   program.output.out(`Released: ${oneLine(sessionId, 100)}. Its work continues.\n`)
   return 0
 }
 
-/** Ends work that does not go on, as it is: nothing of it is run again. What it left is for who removes the session. */
-export async function killRestingWork(flags: Flags, sessionId: string): Promise<void> {
-  for (const invocation of await workThatRests(flags, sessionId))
-    await askEngine({ base: adminOf(flags), path: `/invocations/${invocation}/kill`, method: 'PATCH' })
+/** Kills the stalled work of a session, so that the session can be removed. Nothing is run again. */
+export async function killStoppedWork(flags: Flags, sessionId: string): Promise<void> {
+  for (const invocation of await stoppedInvocations(flags, sessionId))
+    await requestEngine({ base: adminAddress(flags), path: `/invocations/${invocation}/kill`, method: 'PATCH' })
 }
 
-/** The work at the session that the engine does not do at this moment. */
-async function workThatRests(flags: Flags, sessionId: string): Promise<readonly string[]> {
-  const query = `select id from sys_invocation where target_service_name = 'halting_session' and target_service_key = ${literal(sessionId)} and target_handler_name = 'work' and status in ('paused', 'backing-off')`
-  return (await rowsOf(flags, query)).flatMap(({ id }) => (typeof id === 'string' ? [id] : []))
+/** IDs of the session's invocations that are paused or waiting for a retry. */
+async function stoppedInvocations(flags: Flags, sessionId: string): Promise<readonly string[]> {
+  const query = `select id from sys_invocation where target_service_name = 'halting_session' and target_service_key = ${sqlLiteral(sessionId)} and target_handler_name = 'work' and status in ('paused', 'backing-off')`
+  return (await queryEngine(flags, query)).flatMap(({ id }) => (typeof id === 'string' ? [id] : []))
 }

@@ -1,36 +1,35 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { IngressOptions, Worker } from '@halting/restate'
+import type { IngressOptions, Worker, Opening } from '@halting/restate'
 import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
-import { missingKeyOf } from '../flags/missing-key.ts'
+import { findMissingKey } from '../flags/missing-key.ts'
 import { signalExitCodes } from '../io/exit-codes.ts'
-import { elapsed, many } from '../io/figures.ts'
+import { elapsed, many, oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { adminOf } from './admin-address.ts'
+import { adminAddress } from './admin-address.ts'
 import { clusterTokens } from './cluster-token.ts'
 import { Gates, gateLimits } from './gates.ts'
 import { loadRestate } from './load-restate.ts'
 import { openMetrics } from './metrics/metrics.ts'
-import { payloadsAt } from './payloads.ts'
-import { tenantFor } from './tenants.ts'
+import { payloadStores } from './payloads.ts'
 import { openWorkerSession } from './worker-sessions.ts'
-import { type WorkerLog, workerLog } from './worker-log.ts'
+import { workerLog, type WorkerLog } from './worker-log.ts'
 import { workerToken, workerTokenVariable } from './worker-token.ts'
 import { Workspaces } from './workspaces.ts'
 
 const defaults = { host: '127.0.0.1', port: 9080, concurrency: 16, graceMs: 30_000 }
 
-/** `halting serve`: works at sessions of a cluster until it is ended. */
+/** `halting serve`: runs sessions of a cluster until it is stopped. */
 export async function serve(given: Flags, program: Program): Promise<number> {
   if (given.restate === undefined)
     throw new UsageError('halting serve needs the address of the cluster: --restate http://127.0.0.1:8080.')
-  const flags = checked(given, program)
-  const worker = await beginWorker(flags, program)
-  const ending = new Ending(worker, flags.grace ?? defaults.graceMs)
+  const flags = validatedFlags(given, program)
+  const worker = await startServingWorker(flags, program)
+  const shutdown = new Shutdown(worker, flags.grace ?? defaults.graceMs)
   try {
-    if (flags.register !== undefined) await worker.register(ending.signal)
+    if (flags.register !== undefined) await worker.register(shutdown.signal)
     const concurrency = flags.concurrency ?? defaults.concurrency
     worker.log.say(
       `serving at ${worker.url}, up to ${many(concurrency, 'session')} at once. SIGTERM stops it without losing work.`,
@@ -39,32 +38,32 @@ export async function serve(given: Flags, program: Program): Promise<number> {
       worker.log.say(
         'the port changes with each start (--port 0). Sessions that this worker leaves wait some 10 s until it, or another worker, takes them over. Use a fixed --port.',
       )
-    const missing = await missingKeyOf(flags, program)
+    const missing = await findMissingKey(flags, program)
     if (missing !== undefined)
       worker.log.say(`${missing.message} Sessions of this worker are refused until it starts with a key.`)
     const why = await worker.whyNotReady()
-    if (why !== undefined && flags.register === undefined && !ending.signal.aborted)
+    if (why !== undefined && flags.register === undefined && !shutdown.signal.aborted)
       worker.log.say(`this worker may not be registered: use --register, or restate deployments register ${worker.url}`)
   } catch (error) {
-    if (!ending.signal.aborted) {
+    if (!shutdown.signal.aborted) {
       await worker.close()
       throw new UsageError(messageOf(error))
     }
   }
-  return ending.over
+  return shutdown.over
 }
 
 function isLoopback(host: string): boolean {
   return /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host)
 }
 
-/** A worker, and what it writes. */
+/** A worker and its log. */
 export interface ServingWorker extends Worker {
   readonly log: WorkerLog
 }
 
-/** A worker with the flags of the program. It is not registered yet. */
-export async function beginWorker(flags: Flags, program: Program): Promise<ServingWorker> {
+/** Starts a worker with the flags of the program. It is not registered yet. */
+export async function startServingWorker(flags: Flags, program: Program): Promise<ServingWorker> {
   const restate = await loadRestate('serve')
   const { createLiveEvents, startWorker, SessionRefusedError } = restate
   const { output, cwd, env } = program
@@ -80,35 +79,35 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Servi
     allowed: folder(flags.folders),
   })
   const refusal = (message: string): Error => new SessionRefusedError(message)
-  const payloads = flags.payloads === undefined ? undefined : payloadsAt(flags.payloads, program, restate)
-  const ingress = ingressOf(flags.restate, clusterToken)
+  const payloads = flags.payloads === undefined ? undefined : payloadStores(flags.payloads, program, restate)
+  const ingress = ingressOptions(flags.restate, clusterToken)
   const limits = gateLimits(flags)
   const gates = ingress && limits && new Gates(restate, ingress, limits)
-  const own = withPaths(flags, cwd)
+  const own = withAbsolutePaths(flags, cwd)
   const host = flags.host ?? defaults.host
   const token = workerToken(env)
-  const tellsLive = isLoopback(host) || token !== undefined
-  if (!tellsLive)
+  const hasLiveEvents = isLoopback(host) || token !== undefined
+  if (!hasLiveEvents)
     log.say(
       `no live events: ${host} is reachable by others. Set ${workerTokenVariable} to the token that clients must send.`,
     )
-  const live = tellsLive ? await createLiveEvents({ host, ...(token !== undefined && { token }) }) : undefined
+  const live = hasLiveEvents ? await createLiveEvents({ host, ...(token !== undefined && { token }) }) : undefined
   try {
     const worker = await startWorker({
       host,
       ...(live !== undefined && { listener: live }),
       ...(payloads !== undefined && { payloads }),
       port: flags.port ?? defaults.port,
-      admin: adminOf(flags),
+      admin: adminAddress(flags),
       tokens,
       ...(flags.identityKey !== undefined && { identityKeys: flags.identityKey }),
       ...(ingress !== undefined && { ingress }),
       ...(flags.takeOver === true && { takesOver: true }),
-      tenantOf: (opening) => tenantFor(flags, opening),
+      tenantOf: (opening) => tenantOfOpening(flags, opening),
       ...((flags.register ?? '') !== '' && { advertise: flags.register }),
       open: (asked) => openWorkerSession({ flags: own, program, log, metrics, workspaces, gates, refusal }, asked),
       canOpen: ({ sessionId, isNew, opening: { folder, forkedFrom } }) =>
-        workspaces.has({ sessionId, isNew, folder: textIn(folder), forkedFrom: textIn(forkedFrom) }),
+        workspaces.has({ sessionId, isNew, folder: asText(folder), forkedFrom: asText(forkedFrom) }),
       onRemove: (sessionId) => workspaces.remove(sessionId),
       concurrency: flags.concurrency ?? defaults.concurrency,
       ...(flags.retain !== undefined && { retainMs: flags.retain }),
@@ -116,7 +115,7 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Servi
         log.event(event)
         metrics.onEvent(event)
       },
-      // What others can reach is told to who has the token alone.
+      // If others can reach the worker, its metrics require the token.
       metrics: { read: (figures) => metrics.text(figures), ...(!isLoopback(host) && { token: token ?? null }) },
     })
     url = worker.url
@@ -134,17 +133,17 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Servi
   }
 }
 
-/** What else an opening may say there is refused when the session is opened. */
-function textIn(given: unknown): string | undefined {
+/** Other values are refused when the session is opened. */
+function asText(given: unknown): string | undefined {
   return typeof given === 'string' ? given : undefined
 }
 
-function ingressOf(url: string | undefined, token: string | undefined): IngressOptions | undefined {
+function ingressOptions(url: string | undefined, token: string | undefined): IngressOptions | undefined {
   return url === undefined ? undefined : { url, ...(token !== undefined && { token }) }
 }
 
-/** @throws UsageError for what is not of a worker, and for folders that are not there. */
-function checked(flags: Flags, { cwd }: Program): Flags {
+/** @throws UsageError for flags that a worker does not support, and for folders that do not exist */
+function validatedFlags(flags: Flags, { cwd }: Program): Flags {
   for (const [flag, given] of [
     ['--resume', flags.resume],
     ['--continue', flags.continue],
@@ -171,8 +170,8 @@ function checked(flags: Flags, { cwd }: Program): Flags {
   return flags
 }
 
-/** Sessions are in folders of their own: what lies beside the worker is named in full. */
-function withPaths(flags: Flags, cwd: string): Flags {
+/** Sessions work in their own folders, so paths relative to the worker become absolute. */
+function withAbsolutePaths(flags: Flags, cwd: string): Flags {
   const full = (path: string): string => (existsSync(resolve(cwd, path)) ? resolve(cwd, path) : path)
   const one = (['script', 'settings', 'systemPromptFile', 'appendSystemPromptFile', 'jsonSchema'] as const).flatMap(
     (name) => (flags[name] === undefined ? [] : [[name, full(flags[name])] as const]),
@@ -183,8 +182,8 @@ function withPaths(flags: Flags, cwd: string): Flags {
   return { ...flags, ...Object.fromEntries([...one, ...lists]) }
 }
 
-/** E1: the first signal drains the worker, which then ends with 0. E2: the second leaves at once. */
-class Ending {
+/** E1: the first signal drains the worker, which then exits with 0. E2: the second one exits at once. */
+class Shutdown {
   readonly #controller = new AbortController()
   readonly over: Promise<number>
 
@@ -207,8 +206,28 @@ class Ending {
     })
   }
 
-  /** Aborted from the first signal on. */
+  /** Aborted at the first signal. */
   get signal(): AbortSignal {
     return this.#controller.signal
   }
+}
+
+/** The tenant of a session: that of the worker, or the one that the opening names among the allowed tenants. @throws UsageError */
+export function tenantOfOpening(
+  { tenant, allowedTenants = [] }: Flags,
+  { tenant: wanted }: Opening,
+): string | undefined {
+  if (wanted === undefined) {
+    if (tenant === undefined && allowedTenants.length > 0)
+      throw new UsageError(
+        'Sessions of this worker must name a tenant when they start (it has --allowed-tenants and no --tenant).',
+      )
+    return tenant
+  }
+  if (typeof wanted !== 'string' || wanted === '')
+    throw new UsageError('tenant in the session options must be a string.')
+  if (wanted === tenant || allowedTenants.includes(wanted)) return wanted
+  throw new UsageError(
+    `Sessions of this worker cannot use the tenant ${oneLine(wanted, 60)}: it is not among its --allowed-tenants.`,
+  )
 }

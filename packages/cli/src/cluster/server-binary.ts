@@ -12,13 +12,14 @@ import { userFolder } from '../terminal/user-folder.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** The version of the engine that halting is tested with. */
-export const testedEngine = '1.7.12'
+export const testedEngineVersion = '1.7.12'
 const platforms: ReadonlySet<string> = new Set(['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'])
-const patienceMs = 600_000
+const installTimeoutMs = 600_000
 
 /**
- * The engine's program: the one that is named, the one that is there, or one from npm once a person has said yes.
- * @throws UsageError where it cannot be had.
+ * The path of the engine's program: the one of `--server`, the one already installed, or one from npm after the user
+ * agrees.
+ * @throws UsageError if it cannot be provided
  */
 export async function serverBinary({ server, yes }: Flags, program: Program): Promise<string> {
   if (server !== undefined) {
@@ -30,23 +31,27 @@ export async function serverBinary({ server, yes }: Flags, program: Program): Pr
   if (!platforms.has(platform))
     throw new UsageError(`npm has no restate-server for ${platform}. Run one elsewhere: halting serve --restate URL.`)
   const name = `@restatedev/restate-server-${platform}`
-  const folder = join(userFolder(program), 'restate', testedEngine)
+  const folder = join(userFolder(program), 'restate', testedEngineVersion)
   const path = join(folder, 'node_modules', name, 'bin', 'restate-server')
   if (existsSync(path)) return path
-  await agreed(`${name} ${testedEngine} is required and available from npm. Its license is BSL 1.1.`, folder, {
-    yes,
-    program,
-  })
-  await install(`${name}@${testedEngine}`, folder, program)
+  await requireConsent(
+    `${name} ${testedEngineVersion} is required and available from npm. Its license is BSL 1.1.`,
+    folder,
+    {
+      yes,
+      program,
+    },
+  )
+  await install(`${name}@${testedEngineVersion}`, folder, program)
   return path
 }
 
-interface Asked {
+interface ConsentContext {
   readonly yes: boolean | undefined
   readonly program: Program
 }
 
-async function agreed(what: string, folder: string, { yes, program }: Asked): Promise<void> {
+async function requireConsent(what: string, folder: string, { yes, program }: ConsentContext): Promise<void> {
   if (yes === true) return
   const { stdin, output } = program
   const isAsked = stdin.isTTY && output.isTerminal.stderr
@@ -62,11 +67,11 @@ async function install(wanted: string, folder: string, { output, env }: Program)
   await writeFile(join(folder, 'package.json'), '{ "private": true }\n')
   const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
   try {
-    // On Windows npm is a script of the shell; there is no server for it.
+    // On Windows, npm is a shell script; but there is no server for Windows.
     await promisify(execFile)('npm', ['install', ...options, wanted], {
       cwd: folder,
       env: { ...env },
-      timeout: patienceMs,
+      timeout: installTimeoutMs,
     })
   } catch (error) {
     throw new UsageError(`npm could not install ${wanted}: ${messageOf(error).split('\n').slice(0, 3).join(' ')}`)

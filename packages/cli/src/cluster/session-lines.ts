@@ -6,8 +6,8 @@ import { openNewJournal, wholeLines } from '@halting/journal'
 import type { Program } from '../program.ts'
 import { versionOf } from '../version.ts'
 
-/** The lines of a session of a cluster as a file of a session has them, so that it can be read as one. */
-export async function linesOfRecords(
+/** The records of a cluster session as the lines of a session file, so that they can be read like one. */
+export async function sessionFileLines(
   { sessionId, cwd, runs }: Pick<AnySession, 'sessionId' | 'cwd' | 'runs'>,
   program: Program,
 ): Promise<Iterable<string>> {
@@ -18,7 +18,7 @@ export async function linesOfRecords(
     for (const record of runs.flat()) journal.log.append(record)
     await journal.log.flush()
     await journal.close()
-    // They are read from its bytes, but for long texts, which are in files beside it.
+    // The lines are read from the file, except for long texts, which are in separate files.
     return [...(await wholeLines(path))]
   } finally {
     await rm(folder, { recursive: true, force: true })

@@ -3,43 +3,43 @@ import type { SessionStatus } from '@halting/restate'
 import type { Flags, ListedState } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
-import { adminOf } from './admin-address.ts'
-import { troubleOf, type AwaitedWorker } from './awaited-worker.ts'
-import { literal, rowsOf, type EngineRow } from './engine-query.ts'
-import { sessionsSetAside } from './release.ts'
+import { adminAddress } from './admin-address.ts'
+import { readSessionTrouble, type UnreachableWorker } from './unreachable-worker.ts'
+import { sqlLiteral, queryEngine, type EngineRow } from './engine-query.ts'
+import { reasonsSetAside } from './release.ts'
 
-/** A row of the list of sessions. */
+/** A row of the session list. */
 export interface ListedSession extends SessionStatus {
   readonly sessionId: string
-  /** The engine has paused the work at it, which goes on when this invocation is resumed. */
+  /** Set if the engine has paused the work; resuming this invocation continues it. */
   readonly pausedInvocation?: string
-  /** The worker that it waits for, which the engine does not reach. */
-  readonly awaited?: AwaitedWorker
-  /** Why it is set aside, as a clause; absent where it is not. */
+  /** The worker that the session waits for because the engine cannot reach it. */
+  readonly awaited?: UnreachableWorker
+  /** Why the session is set aside, as a clause; absent if it is not. */
   readonly setAside?: string
 }
 
-/** Which sessions are wanted. */
+/** Filters and position of a page. */
 export interface PageRequest {
-  /** At most so many. */
+  /** Maximum number of sessions. */
   readonly limit: number
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   readonly cursor?: string
   readonly state?: ListedState
   readonly tenant?: string
-  /** Only those whose last record was stored before, in milliseconds since 1970. */
+  /** Only sessions whose last record was stored before this time, in milliseconds since 1970. */
   readonly changedBefore?: number
   /** Only these sessions. */
   readonly ids?: readonly string[]
-  /** The partition of the engine that has them: nothing else is looked through. */
+  /** Searches only this partition of the engine. */
   readonly partition?: string
 }
 
 export interface SessionPage {
   readonly sessions: readonly ListedSession[]
-  /** By session, the partition of the engine that has what is stored of it. */
+  /** By session, the engine partition that stores it. */
   readonly partitions: ReadonlyMap<string, string>
-  /** How many sessions all pages have together. */
+  /** Number of sessions on all pages. */
   readonly total: number
   /** Absent on the last page. */
   readonly nextCursor?: string
@@ -47,32 +47,32 @@ export interface SessionPage {
 
 type Admin = Pick<Flags, 'cluster' | 'admin'>
 
-/** Of a session of which nothing is on record yet. */
-const nothingYet: SessionStatus = { state: 'idle', turns: 0, usd: 0, tokens: 0, questions: [], records: 0 }
+/** The status of a session without records. */
+const emptyStatus: SessionStatus = { state: 'idle', turns: 0, usd: 0, tokens: 0, questions: [], records: 0 }
 
-/** The order of a list: what needs an operator, then what needs an answer, then the rest. */
+/** Sort order of the list: what needs an operator, then what needs an answer, then the rest. */
 const ranks: { readonly [state in ListedState]: number } = { paused: 0, waiting: 1, running: 2, idle: 2 }
 
 /**
- * A page of the sessions of a cluster: those that are paused first, then those that wait for a person, then the others; of each the one that changed last first. The engine
- * sorts and cuts, so that a page is all that is sent.
- * @throws UsageError that says what is the matter, and where.
+ * Reads one page of a cluster's sessions: paused ones first, then those that wait for a user, then the rest; within each
+ * group the latest change first. The engine sorts and cuts, so only one page is transferred.
+ * @throws UsageError that names the problem and the address
  */
-export async function pageOfCluster(flags: Admin, request: PageRequest): Promise<SessionPage> {
-  const { origin } = new URL(adminOf(flags))
-  const rows = (await rowsOf(flags, queryOf(request))).map((row) => listedIn(row, origin))
-  const shown = rows.slice(0, request.limit)
-  const last = rows.length > request.limit ? shown.at(-1) : undefined
-  const sessions = shown.map(({ session }) => session)
-  // Their work is paused.
+export async function readSessionPage(flags: Admin, request: PageRequest): Promise<SessionPage> {
+  const { origin } = new URL(adminAddress(flags))
+  const rows = (await queryEngine(flags, pageQuery(request))).map((row) => parseRow(row, origin))
+  const pageRows = rows.slice(0, request.limit)
+  const last = rows.length > request.limit ? pageRows.at(-1) : undefined
+  const sessions = pageRows.map(({ session }) => session)
+  // Sessions that are set aside have paused work.
   const isAnyPaused = sessions.some(({ state }) => state === 'paused')
-  const setAside = isAnyPaused ? await sessionsSetAside(flags) : new Map<string, string>()
-  const tried = shown.filter(({ isTried }) => isTried).map(({ session }) => session.sessionId)
-  const trouble = await troubleOf(flags, tried)
+  const setAside = isAnyPaused ? await reasonsSetAside(flags) : new Map<string, string>()
+  const retrying = pageRows.filter(({ isRetrying: isTried }) => isTried).map(({ session }) => session.sessionId)
+  const trouble = await readSessionTrouble(flags, retrying)
   return {
     sessions: sessions.map((session) => {
       const because = session.state === 'paused' ? setAside.get(session.sessionId) : undefined
-      const awaited = trouble.get(session.sessionId)?.awaited
+      const awaited = trouble.get(session.sessionId)?.unreachable
       return {
         ...session,
         ...(because !== undefined && { setAside: because }),
@@ -80,28 +80,28 @@ export async function pageOfCluster(flags: Admin, request: PageRequest): Promise
       }
     }),
     partitions: new Map(
-      shown.flatMap(({ session, partition }) => (partition === null ? [] : [[session.sessionId, partition]])),
+      pageRows.flatMap(({ session, partition }) => (partition === null ? [] : [[session.sessionId, partition]])),
     ),
     total: rows[0]?.total ?? 0,
-    ...(last !== undefined && { nextCursor: cursorOf(last) }),
+    ...(last !== undefined && { nextCursor: cursorAfter(last) }),
   }
 }
 
-/** So many are asked for at once where all are wanted. */
-const largePage = 1_000
+/** Page size for reading all sessions. */
+const largePageSize = 1_000
 
-/** Every session of a cluster, page by page. @throws UsageError */
-export async function* everySessionOf(flags: Admin): AsyncGenerator<ListedSession, void, undefined> {
+/** Reads all sessions of a cluster, page by page. @throws UsageError */
+export async function* readAllSessions(flags: Admin): AsyncGenerator<ListedSession, void, undefined> {
   let cursor: string | undefined
   do {
-    const page = await pageOfCluster(flags, { limit: largePage, ...(cursor !== undefined && { cursor }) })
+    const page = await readSessionPage(flags, { limit: largePageSize, ...(cursor !== undefined && { cursor }) })
     yield* page.sessions
     cursor = page.nextCursor
   } while (cursor !== undefined)
 }
 
-/** What all runs of a session came to; those of earlier versions tell of the last run alone. */
-export function figuresOf({ turns, usd, tokens, earlier }: SessionStatus): {
+/** Totals of all runs of a session. Sessions of earlier versions report only the last run. */
+export function totalsOf({ turns, usd, tokens, earlier }: SessionStatus): {
   readonly turns: number
   readonly usd: number
   readonly tokens: number
@@ -110,18 +110,18 @@ export function figuresOf({ turns, usd, tokens, earlier }: SessionStatus): {
   return { turns: earlier.turns + turns, usd: earlier.usd + usd, tokens: earlier.tokens + tokens }
 }
 
-/** In which state a list shows a session. */
+/** The state that the list shows. */
 export function listedState({ state, reason }: SessionStatus): ListedState {
   if (state === 'paused' || state === 'running') return state
   return state === 'requires_action' || reason === 'needs_approval' ? 'waiting' : 'idle'
 }
 
-/** One query: what the objects of sessions have written, with the work that the engine has for them. Its own functions take what is sorted by out of the JSON. */
-function queryOf({ limit, cursor, ids, partition, ...filters }: PageRequest): string {
+/** One query joins the status of sessions with the engine's work for them. The engine's JSON functions extract the sort columns. */
+function pageQuery({ limit, cursor, ids, partition, ...filters }: PageRequest): string {
   const inPartition = partition === undefined ? '' : ` and partition_key = ${partition}`
   const onlyIds = (column: string): string =>
-    ids === undefined ? '' : ` and ${column} in (${[...ids, ''].map(literal).join(', ')})`
-  const conditions = [...conditionsOf(filters), ...(cursor === undefined ? [] : [afterCursor(cursor)])]
+    ids === undefined ? '' : ` and ${column} in (${[...ids, ''].map(sqlLiteral).join(', ')})`
+  const conditions = [...filterConditions(filters), ...(cursor === undefined ? [] : [cursorCondition(cursor)])]
   return `with kept as (
   select service_key, value_utf8, cast(partition_key as varchar) as partition, json_get_str(value_utf8, 'state') as status_state, json_get_str(value_utf8, 'reason') as reason,
     json_get_str(value_utf8, 'tenant') as tenant, json_get_int(value_utf8, 'changedMs') as changed_ms
@@ -141,25 +141,25 @@ function queryOf({ limit, cursor, ids, partition, ...filters }: PageRequest): st
 ), ranked as (
   select *, case state when 'paused' then ${ranks.paused} when 'waiting' then ${ranks.waiting} else ${ranks.idle} end as rank from session
 ), found as (
-  select *, count(*) over () as total from ranked${whereOf(conditionsOf(filters))}
+  select *, count(*) over () as total from ranked${whereClause(filterConditions(filters))}
 )
-select service_key, value_utf8, partition, invocation, work, changed, rank, total from found${whereOf(conditions)}
+select service_key, value_utf8, partition, invocation, work, changed, rank, total from found${whereClause(conditions)}
 order by rank, changed desc, service_key limit ${limit + 1}`
 }
 
-function whereOf(conditions: readonly string[]): string {
+function whereClause(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`
 }
 
-/** A session that does not say when it changed is of an earlier version: how old it is nobody knows. */
-function conditionsOf({
+/** A session without a time of its last change comes from an earlier version; its age is unknown. */
+function filterConditions({
   state,
   tenant,
   changedBefore,
 }: Pick<PageRequest, 'state' | 'tenant' | 'changedBefore'>): readonly string[] {
   return [
-    ...(state === undefined ? [] : [`state = ${literal(state)}`]),
-    ...(tenant === undefined ? [] : [`tenant = ${literal(tenant)}`]),
+    ...(state === undefined ? [] : [`state = ${sqlLiteral(state)}`]),
+    ...(tenant === undefined ? [] : [`tenant = ${sqlLiteral(tenant)}`]),
     ...(changedBefore === undefined ? [] : [`changed > 0 and changed < ${Math.floor(changedBefore)}`]),
   ]
 }
@@ -170,66 +170,66 @@ interface ListedRow {
   readonly rank: number
   readonly changed: number
   readonly total: number
-  /** The engine tries its work again. */
-  readonly isTried: boolean
+  /** The engine is retrying its work. */
+  readonly isRetrying: boolean
 }
 
-/** Where the next page begins: behind this row. What changes meanwhile moves to the front, and none of the others is left out or comes twice. */
-function cursorOf({ session, rank, changed }: ListedRow): string {
+/** Encodes the position after this row. Sessions that change meanwhile move to the front; no other is skipped or repeated. */
+function cursorAfter({ session, rank, changed }: ListedRow): string {
   return Buffer.from(JSON.stringify([rank, changed, session.sessionId])).toString('base64url')
 }
 
-function afterCursor(cursor: string): string {
-  const [rank, changed, key] = cursorIn(cursor)
-  const sameRank = `changed < ${changed} or (changed = ${changed} and service_key > ${literal(key)})`
+function cursorCondition(cursor: string): string {
+  const [rank, changed, key] = parseCursor(cursor)
+  const sameRank = `changed < ${changed} or (changed = ${changed} and service_key > ${sqlLiteral(key)})`
   return `(rank > ${rank} or (rank = ${rank} and (${sameRank})))`
 }
 
-function cursorIn(cursor: string): readonly [rank: number, changed: number, key: string] {
+function parseCursor(cursor: string): readonly [rank: number, changed: number, key: string] {
   try {
-    const given: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
-    if (Array.isArray(given)) {
-      const [rank, changed, key]: readonly unknown[] = given
+    const position: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    if (Array.isArray(position)) {
+      const [rank, changed, key]: readonly unknown[] = position
       if (isInteger(rank) && isInteger(changed) && typeof key === 'string') return [rank, changed, key]
     }
   } catch {
-    // No JSON.
+    // Not JSON.
   }
-  throw new InvalidCursorError('--cursor takes the value that the page before it has printed.')
+  throw new InvalidCursorError('--cursor takes the value that the previous page printed.')
 }
 
-/** What was given as a cursor was given out by no page. */
+/** The value of `--cursor` did not come from a page. */
 export class InvalidCursorError extends UsageError {}
 
 function isInteger(value: unknown): value is number {
   return Number.isSafeInteger(value)
 }
 
-/** Its number goes into queries. */
+/** The number is inserted into queries, so its form is checked. */
 function isPartition(value: unknown): value is string | null {
   return value === null || (typeof value === 'string' && /^\d{1,20}$/.test(value))
 }
 
-/** Whatever answers at the address of a cluster is asked for it. */
-function listedIn(row: EngineRow, origin: string): ListedRow {
+/** Validates a row, since anything could answer at this address. */
+function parseRow(row: EngineRow, origin: string): ListedRow {
   const { service_key: sessionId, value_utf8: text = null, partition = null, invocation = null, work = null } = row
   const isText = (value: unknown): value is string | null => value === null || typeof value === 'string'
   if (typeof sessionId !== 'string' || !isText(text) || !isPartition(partition) || !isText(invocation) || !isText(work))
     throw new UsageError(`The cluster at ${origin} does not return a list of sessions.`)
-  const status = text === null ? nothingYet : statusIn(text, sessionId, origin)
-  const session = { sessionId, ...status, ...workAt(status, invocation, work) }
+  const status = text === null ? emptyStatus : parseStatus(text, sessionId, origin)
+  const session = { sessionId, ...status, ...stateOfWork(status, invocation, work) }
   return {
     session,
     partition,
     rank: isInteger(row['rank']) ? row['rank'] : ranks[listedState(session)],
     changed: isInteger(row['changed']) ? row['changed'] : (status.changedMs ?? 0),
     total: isInteger(row['total']) ? row['total'] : 0,
-    isTried: work === 'backing-off',
+    isRetrying: work === 'backing-off',
   }
 }
 
-/** What the engine has to do for the session says more than what was written last. */
-function workAt(
+/** The engine's work is more recent than the stored status. */
+function stateOfWork(
   { state }: SessionStatus,
   invocation: string | null,
   work: string | null,
@@ -239,13 +239,13 @@ function workAt(
   return state === 'requires_action' ? {} : { state: 'running' }
 }
 
-/** What the object of a session has written. */
-function statusIn(text: string, sessionId: string, origin: string): SessionStatus {
+/** The status that the session's object has stored. */
+function parseStatus(text: string, sessionId: string, origin: string): SessionStatus {
   try {
     const status: unknown = JSON.parse(text)
     if (isStatus(status)) return status
   } catch {
-    // No JSON.
+    // Not JSON.
   }
   throw new UsageError(`The cluster at ${origin} has no status of the session ${oneLine(sessionId, 100)}.`)
 }

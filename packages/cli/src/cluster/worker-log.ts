@@ -4,22 +4,22 @@ import type { logFormats } from '../flags/flags.ts'
 import { linesOfTold, many, money, oneLine, told } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 
-const mostOfId = 80
-const mostOfWords = 1_000
+const maxIdColumns = 80
+const maxMessageLength = 1_000
 
-/** What a worker writes to stderr, one line for each thing that happens. */
+/** The log of a worker on stderr, one line per event. */
 export interface WorkerLog {
   readonly event: (event: WorkerEvent) => void
-  /** Something about the worker that is no event. */
+  /** Logs a message about the worker that is not an event. */
   readonly say: (message: string) => void
-  /** For what a session itself writes: its lines begin with its id. */
+  /** For the output of a session: its lines begin with the session ID. */
   readonly ofSession: (session: string) => (text: string) => void
 }
 
 interface WorkerLogOptions {
   readonly format: (typeof logFormats)[number]
   readonly output: Pick<Output, 'err'>
-  /** The address of this worker; undefined before it listens. */
+  /** The address of this worker; undefined until it listens. */
   readonly worker: () => string | undefined
   /** Milliseconds since 1970. */
   readonly now?: () => number
@@ -28,32 +28,34 @@ interface WorkerLogOptions {
 export function workerLog({ format, output, worker, now = Date.now }: WorkerLogOptions): WorkerLog {
   if (format === 'text')
     return {
-      event: (event) => output.err(told(workerEventWords(event))),
+      event: (event) => output.err(told(eventText(event))),
       say: (message) => output.err(told(redactSecrets(message))),
       ofSession: (session) => (text) =>
         output.err(redactSecrets(text).replaceAll(/^halting: /gm, () => `halting: ${oneLine(session, 40)}: `)),
     }
   const write = (level: string, event: string, fields: object): void => {
     const line = { time: new Date(now()).toISOString(), level, event, worker: worker(), ...fields }
-    output.err(`${escaped(JSON.stringify(line))}\n`)
+    output.err(`${escapeControls(JSON.stringify(line))}\n`)
   }
   const messages = (text: string, fields: object): void => {
-    for (const line of linesOfTold(text)) write('info', 'message', { ...fields, message: words(line) })
+    for (const line of linesOfTold(text)) write('info', 'message', { ...fields, message: messageText(line) })
   }
   return {
     event(event) {
       const fields = Object.entries(event).flatMap(([name, value]: [string, unknown]) =>
-        ['type', 'level', 'message'].includes(name) ? [] : [[name, typeof value === 'string' ? words(value) : value]],
+        ['type', 'level', 'message'].includes(name)
+          ? []
+          : [[name, typeof value === 'string' ? messageText(value) : value]],
       )
-      write(levelOf(event), event.type, { ...Object.fromEntries(fields), message: words(predicateOf(event)) })
+      write(levelOf(event), event.type, { ...Object.fromEntries(fields), message: messageText(eventPredicate(event)) })
     },
     say: (message) => messages(message, {}),
-    ofSession: (session) => (text) => messages(text, { session: words(session) }),
+    ofSession: (session) => (text) => messages(text, { session: messageText(session) }),
   }
 }
 
-/** What steers terminals, turns lines around or ends them for some readers stands in JSON as an escape. */
-function escaped(json: string): string {
+/** Escapes characters that control terminals, reverse text direction or end lines for some readers. */
+function escapeControls(json: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what is escaped
   return json.replaceAll(/[\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g, (character) => {
     const code = character.codePointAt(0) ?? 0
@@ -61,9 +63,9 @@ function escaped(json: string): string {
   })
 }
 
-function words(text: string): string {
+function messageText(text: string): string {
   const clean = redactSecrets(text)
-  return clean.length <= mostOfWords ? clean : `${clean.slice(0, mostOfWords - 1)}…`
+  return clean.length <= maxMessageLength ? clean : `${clean.slice(0, maxMessageLength - 1)}…`
 }
 
 function levelOf(event: WorkerEvent): 'info' | 'warn' | 'error' {
@@ -80,21 +82,21 @@ function levelOf(event: WorkerEvent): 'info' | 'warn' | 'error' {
   }
 }
 
-/** What changed with a worker, in one line for people: what it is about comes first. */
-function workerEventWords(event: WorkerEvent): string {
-  if (!('session' in event) || event.session === undefined) return predicateOf(event)
-  const whose = 'tenant' in event && event.tenant !== undefined ? ` (${oneLine(event.tenant, mostOfId)})` : ''
-  return `${oneLine(event.session, mostOfId)}${whose}: ${predicateOf(event)}`
+/** One line about an event, beginning with the session. */
+function eventText(event: WorkerEvent): string {
+  if (!('session' in event) || event.session === undefined) return eventPredicate(event)
+  const tenant = 'tenant' in event && event.tenant !== undefined ? ` (${oneLine(event.tenant, maxIdColumns)})` : ''
+  return `${oneLine(event.session, maxIdColumns)}${tenant}: ${eventPredicate(event)}`
 }
 
-function predicateOf(event: WorkerEvent): string {
+function eventPredicate(event: WorkerEvent): string {
   switch (event.type) {
     case 'session_waiting':
-      return 'waits for a place (--concurrency)'
+      return 'waiting for a free slot (--concurrency)'
     case 'session_started':
       return 'started here'
     case 'session_resting':
-      return 'rests until something happens'
+      return 'idle until the next event'
     case 'run_ended': {
       const { reason, usd, requests, toolCalls } = event
       return `run ended, ${reason}: ${many(requests, 'request')}, ${many(toolCalls, 'tool call')}, ${money(usd)}`
@@ -104,19 +106,19 @@ function predicateOf(event: WorkerEvent): string {
     case 'session_left':
       return `left, ${clause(event.because)}`
     case 'session_moved':
-      return `moved${placeIn('from', event.from)}${placeIn('to', event.to)}`
+      return `moved${addressPhrase('from', event.from)}${addressPhrase('to', event.to)}`
     case 'session_set_aside':
       return `set aside, ${clause(event.because)}`
     case 'session_released':
       return 'released'
     case 'sessions_removed':
-      return `removed ${many(event.count, 'session')} that nobody has used for longer than --retain`
+      return `removed ${many(event.count, 'session')} not used for longer than --retain`
     case 'worker_lost':
-      return `the worker ${oneLine(event.address, mostOfId)} does not answer any more`
+      return `the worker ${oneLine(event.address, maxIdColumns)} no longer answers`
     case 'worker_back':
-      return `the worker ${oneLine(event.address, mostOfId)} answers again`
+      return `the worker ${oneLine(event.address, maxIdColumns)} answers again`
     case 'giving_way':
-      return `${oneLine(event.address, mostOfId)} takes over the sessions of this worker`
+      return `${oneLine(event.address, maxIdColumns)} takes over the sessions of this worker`
     case 'staying':
       return 'no other worker takes over: this worker runs sessions again'
     case 'ready':
@@ -126,11 +128,11 @@ function predicateOf(event: WorkerEvent): string {
   }
 }
 
-/** What went wrong may have a key in it. It is taken out before anything is cut: a half of it would not be known as one. */
+/** An error message may contain a key. It is redacted before the text is cut, since half a key would not be recognized. */
 function clause(text: string): string {
-  return oneLine(redactSecrets(text), mostOfWords)
+  return oneLine(redactSecrets(text), maxMessageLength)
 }
 
-function placeIn(word: string, address: string | undefined): string {
-  return address === undefined ? '' : ` ${word} ${oneLine(address, mostOfId)}`
+function addressPhrase(word: string, address: string | undefined): string {
+  return address === undefined ? '' : ` ${word} ${oneLine(address, maxIdColumns)}`
 }

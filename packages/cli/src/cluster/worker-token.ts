@@ -1,6 +1,6 @@
 import type { Program } from '../program.ts'
 
-/** What readers of live events have to give, where others than the machine of the worker can reach it. */
+/** The token that readers of live events must send if other machines can reach the worker. */
 export const workerTokenVariable = 'HALTING_WORKER_TOKEN'
 
 export function workerToken(env: Program['env']): string | undefined {

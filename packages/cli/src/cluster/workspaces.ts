@@ -5,25 +5,25 @@ import { join, relative, resolve, sep } from 'node:path'
 import { UsageError } from '../usage-error.ts'
 
 export interface WorkspacesOptions {
-  /** Where each session has its folder. Workers of one cluster share it, or a session goes on where its folder is. */
+  /** The folder that contains one folder per session. Workers share it; otherwise a session can continue only on the machine with its folder. */
   readonly base: string
-  /** What a new folder is a copy of; it is empty without one. */
+  /** New folders are copies of this one (default: empty). */
   readonly template?: string | undefined
-  /** Below which a session may name a folder of its own choice. */
+  /** Sessions may name a folder below this one. */
   readonly allowed?: string | undefined
 }
 
-export interface WantedWorkspace {
+export interface WorkspaceRequest {
   readonly sessionId: string
-  /** Nothing is on record of it yet. */
+  /** Whether the session has no records yet. */
   readonly isNew: boolean
-  /** The session that it is a copy of. */
+  /** The session of which it is a copy. */
   readonly forkedFrom?: string | undefined
-  /** What its opening names. */
+  /** The folder that its opening names. */
   readonly folder?: string | undefined
 }
 
-/** The folders that sessions of a cluster work in. */
+/** The folders in which sessions of a cluster work. */
 export class Workspaces {
   readonly #options: WorkspacesOptions
 
@@ -32,25 +32,27 @@ export class Workspaces {
   }
 
   /**
-   * The folder of a session; one that begins gets it now, whole or not at all. That of a copy is a copy of the other one's as it is by then.
-   * @throws UsageError for a folder that it may not have. @throws Error where the folder of a session that goes on is not on this machine.
+   * Returns the folder of a session. For a new session, creates it atomically; for a copy, copies the folder of the
+   * original as it is now.
+   * @throws UsageError for a folder that is not allowed.
+   * @throws Error if the folder of an existing session is not on this machine
    */
-  async folderFor({ sessionId, isNew, forkedFrom, folder }: WantedWorkspace): Promise<string> {
+  async folderFor({ sessionId, isNew, forkedFrom, folder }: WorkspaceRequest): Promise<string> {
     if (folder !== undefined) return this.#named(folder)
-    const own = join(this.#options.base, nameFor(sessionId))
-    if (await isFolder(own)) return own
-    const other = forkedFrom === undefined ? undefined : join(this.#options.base, nameFor(forkedFrom))
+    const folderOfSession = join(this.#options.base, folderName(sessionId))
+    if (await isFolder(folderOfSession)) return folderOfSession
+    const other = forkedFrom === undefined ? undefined : join(this.#options.base, folderName(forkedFrom))
     const source = isNew ? this.#options.template : other
     if (!isNew && (source === undefined || !(await isFolder(source))))
       throw new Error(
-        `The folder of session ${sessionId} is not on this machine: ${own}. Workers on several machines need a shared folder for --workspaces.`,
+        `The folder of session ${sessionId} is not on this machine: ${folderOfSession}. Workers on several machines need a shared folder for --workspaces.`,
       )
-    await this.#make(own, source)
-    return own
+    await this.#make(folderOfSession, source)
+    return folderOfSession
   }
 
-  /** Whether a session can continue on this machine: its folder is here, or `folderFor` makes it. */
-  async has({ sessionId, isNew, forkedFrom, folder }: WantedWorkspace): Promise<boolean> {
+  /** Whether a session can run on this machine: its folder exists here, or `folderFor` can create it. */
+  async has({ sessionId, isNew, forkedFrom, folder }: WorkspaceRequest): Promise<boolean> {
     if (folder !== undefined)
       return this.#named(folder).then(
         () => true,
@@ -59,27 +61,27 @@ export class Workspaces {
     if (isNew) return true
     const { base } = this.#options
     const sources = [sessionId, ...(forkedFrom === undefined ? [] : [forkedFrom])]
-    return (await Promise.all(sources.map((id) => isFolder(join(base, nameFor(id)))))).includes(true)
+    return (await Promise.all(sources.map((id) => isFolder(join(base, folderName(id)))))).includes(true)
   }
 
-  /** The folder of a session that is no more. One that its opening named is not the session's. */
+  /** Removes the folder of a deleted session. A folder that its opening named stays. */
   async remove(sessionId: string): Promise<void> {
-    await rm(join(this.#options.base, nameFor(sessionId)), { recursive: true, force: true })
+    await rm(join(this.#options.base, folderName(sessionId)), { recursive: true, force: true })
   }
 
-  async #make(own: string, source: string | undefined): Promise<void> {
+  async #make(folderOfSession: string, source: string | undefined): Promise<void> {
     const { base } = this.#options
-    const half = join(base, `.${randomUUID()}`)
+    const draft = join(base, `.${randomUUID()}`)
     await mkdir(base, { recursive: true })
     try {
-      if (source === undefined) await mkdir(half)
-      // Where the file system can, a copy shares what it holds with what it is of.
-      else await cp(source, half, { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE })
-      await rename(half, own)
+      if (source === undefined) await mkdir(draft)
+      // Copy-on-write if the file system supports it.
+      else await cp(source, draft, { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE })
+      await rename(draft, folderOfSession)
     } catch (error) {
-      await rm(half, { recursive: true, force: true })
-      // Another attempt at the same session was first.
-      if (!(await isFolder(own))) throw error
+      await rm(draft, { recursive: true, force: true })
+      // Another attempt for the same session has created it.
+      if (!(await isFolder(folderOfSession))) throw error
     }
   }
 
@@ -88,15 +90,15 @@ export class Workspaces {
     if (allowed === undefined)
       throw new UsageError('Sessions of this worker cannot name a folder: it was started without --folders.')
     const root = await realpath(allowed)
-    const wanted = await realpath(resolve(root, folder)).catch(() => undefined)
-    if (wanted === undefined || !isBelow(root, wanted) || !(await isFolder(wanted)))
+    const path = await realpath(resolve(root, folder)).catch(() => undefined)
+    if (path === undefined || !isBelow(root, path) || !(await isFolder(path)))
       throw new UsageError('The folder of the session is not below the one that this worker allows (--folders).')
-    return wanted
+    return path
   }
 }
 
-/** Ids that make no good name, or that a file system could take for another one, are hashed. No id is the name of such a hash. */
-function nameFor(sessionId: string): string {
+/** Hashes IDs that are not valid folder names, or that a case-insensitive file system could confuse. Hashed names cannot collide with IDs. */
+function folderName(sessionId: string): string {
   if (/^[\da-z][\da-z_-]{0,99}$/.test(sessionId)) return sessionId
   return `named.${createHash('sha256').update(sessionId).digest('hex').slice(0, 32)}`
 }

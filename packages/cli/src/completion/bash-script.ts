@@ -1,8 +1,8 @@
 import { type CompletionModel, flagValues } from './completion-model.ts'
 import { assignment, branches, listSessions, ownFlags, placeNames, quoted } from './shell-text.ts'
-import { valueFunction } from './value-function.ts'
+import { valueFunction } from './shell-text.ts'
 
-/** What depends on no table. */
+/** The functions that are the same for all flags and commands. */
 const bashFunctions = `__halting_sessions() {
   ${listSessions}
 }
@@ -80,7 +80,7 @@ _halting() {
 complete -F _halting halting
 `
 
-/** The script for bash, 3.2 and later. */
+/** Generates the completion script for bash, 3.2 and later. */
 export function bashScript(model: CompletionModel): string {
   const [runs] = model.commands
   const namesOf = (flags: readonly { readonly names: readonly string[] }[]): string =>

@@ -2,46 +2,46 @@ import { knownModels, modelAliases } from '@halting/models'
 import { commandHelp, partHelp } from '../flags/command-help.ts'
 import { type Command, commandTable } from '../flags/command-table.ts'
 import { commandNames } from '../flags/commands.ts'
-import { flagsForRuns, flagsOf } from '../flags/flag-commands.ts'
+import { flagsForRuns, commandFlags } from '../flags/flag-commands.ts'
 import type { AnyFlag } from '../flags/flag-kinds.ts'
 import { flagTopics } from '../flags/help.ts'
 import { flagTable } from '../flags/table.ts'
 import { choicesOf } from '../flags/values.ts'
 
-/** What can stand at one place of a call. */
+/** The candidates for one word of a command line. */
 export type Candidates =
-  /** Anything: nothing is offered. */
+  /** For `text`, nothing is suggested. */
   | { readonly kind: 'text' | 'files' | 'folders' | 'sessions' | 'sessions or files' }
   | { readonly kind: 'words'; readonly words: readonly string[] }
 
-/** A flag as a shell completes it. */
+/** A flag in the form that completion scripts need. */
 export interface CompletedFlag {
   readonly names: readonly string[]
   readonly meaning: string
   /** Absent for a switch. */
   readonly value?: Candidates
-  /** The value may be left out. */
+  /** Whether the value is optional. */
   readonly isOptional: boolean
 }
 
-/** One place at which flags and words are completed: the program alone (''), a command, or a part of one (`sessions show`). */
+/** The flags and words after one prefix: the program alone (''), a command, or a subcommand (`sessions show`). */
 export interface CompletedCommand {
   readonly name: string
   readonly meaning: string
   readonly flags: readonly CompletedFlag[]
-  /** The words after it. */
+  /** Candidates for the words after it. */
   readonly words: Candidates
 }
 
-/** All that is completed. Every name and every word in it is safe to print into a script of a shell without quotes. */
+/** Everything that is completed. All names and words are safe in a shell script without quotes. */
 export interface CompletionModel {
   readonly commands: readonly CompletedCommand[]
 }
 
-const anything: Candidates = { kind: 'text' }
+const anyText: Candidates = { kind: 'text' }
 const wordsOf = (words: readonly string[]): Candidates => ({ kind: 'words', words })
 
-/** What the words of commands are, by command or part; anything for those that are missing. */
+/** Candidates for the arguments of commands and subcommands; others accept any text. */
 const operands: Readonly<Record<string, Candidates>> = {
   acp: wordsOf(['setup']),
   approve: { kind: 'sessions' },
@@ -65,12 +65,12 @@ const operands: Readonly<Record<string, Candidates>> = {
   why: { kind: 'sessions or files' },
 }
 
-/** Reads the tables of commands and flags. */
+/** Builds the model from the tables of commands and flags. */
 export function completionModel(): CompletionModel {
   const parts = [...Object.keys(partHelp), 'help flags']
   return {
     commands: [
-      { name: '', meaning: '', flags: flagsForRuns().map(completed), words: wordsOf(commandNames) },
+      { name: '', meaning: '', flags: flagsForRuns().map(completedFlag), words: wordsOf(commandNames) },
       ...commandNames.map((name) => ({
         name,
         meaning: commandHelp[name].summary,
@@ -81,7 +81,7 @@ export function completionModel(): CompletionModel {
         name,
         meaning: partHelp[name]?.about.split(/[.,;(]/)[0]?.trim() ?? 'Flags of runs, by topic',
         flags: flagsOfPart(name),
-        words: operands[name] ?? anything,
+        words: operands[name] ?? anyText,
       })),
     ],
   }
@@ -89,43 +89,49 @@ export function completionModel(): CompletionModel {
 
 function wordsOfCommand(name: Command, parts: readonly string[]): Candidates {
   const own = parts.filter((part) => part.startsWith(`${name} `)).map((part) => part.slice(name.length + 1))
-  return operands[name] ?? (own.length === 0 ? anything : wordsOf(own))
+  return operands[name] ?? (own.length === 0 ? anyText : wordsOf(own))
 }
 
 function flagsOfCommand(name: Command): readonly CompletedFlag[] {
   const ofRuns = commandTable[name].takes === 'flags of runs' ? flagsForRuns() : []
   const named = (commandHelp[name].flags ?? []).map((flag) => flagTable[flag])
-  const rows = name === 'mcp' ? [flagTable.help] : [...new Set([...flagsOf(name), ...named, ...ofRuns])]
-  return [...(commandHelp[name].ownFlags ?? []).map(ownFlag), ...rows.map((row) => completed(meantFor(name, row)))]
+  const rows = name === 'mcp' ? [flagTable.help] : [...new Set([...commandFlags(name), ...named, ...ofRuns])]
+  return [
+    ...(commandHelp[name].ownFlags ?? []).map(commandOwnFlag),
+    ...rows.map((row) => completedFlag(withMeaningFor(name, row))),
+  ]
 }
 
 function flagsOfPart(name: string): readonly CompletedFlag[] {
   const help = partHelp[name]
-  if (help === undefined) return [completed(flagTable.help)]
+  if (help === undefined) return [completedFlag(flagTable.help)]
   const rows = [...help.flags, 'help' as const].map((flag) => flagTable[flag])
-  // The only part that takes flags of runs.
+  // The only subcommand that accepts the flags of runs.
   const ofRuns = name === 'cluster dev' ? flagsForRuns() : []
-  return [...(help.ownFlags ?? []).map(ownFlag), ...[...new Set<AnyFlag>([...rows, ...ofRuns])].map(completed)]
+  return [
+    ...(help.ownFlags ?? []).map(commandOwnFlag),
+    ...[...new Set<AnyFlag>([...rows, ...ofRuns])].map(completedFlag),
+  ]
 }
 
-function meantFor(command: Command, row: AnyFlag): AnyFlag {
+function withMeaningFor(command: Command, row: AnyFlag): AnyFlag {
   const meaning = row.meaningFor?.[command]
   return meaning === undefined ? row : { ...row, meaning }
 }
 
-function completed(row: AnyFlag): CompletedFlag {
+function completedFlag(row: AnyFlag): CompletedFlag {
   const { names, meaning } = row
   if (row.kind === 'switch') return { names, meaning: firstClause(meaning), isOptional: false }
   return {
     names,
     meaning: firstClause(meaning),
-    value: valueOf(row.names, row.value, choicesOf(row.read)),
+    value: valueCandidates(row.names, row.value, choicesOf(row.read)),
     isOptional: row.kind === 'value' && row.without !== undefined,
   }
 }
 
-/** A flag that a command reads by itself: `-s, --scope SCOPE`. */
-function ownFlag({ name, meaning }: { readonly name: string; readonly meaning: string }): CompletedFlag {
+/** A flag that its command parses itself: `-s, --scope SCOPE`. */
+function commandOwnFlag({ name, meaning }: { readonly name: string; readonly meaning: string }): CompletedFlag {
   const names = name.split(', ').map((each) => each.split(' ')[0] ?? '')
   const takesValue = / \S/.test(name.split(', ').at(-1) ?? '')
   const listed = /^([a-z]+), ([a-z]+) or ([a-z]+) \(default/.exec(meaning)?.slice(1)
@@ -133,7 +139,7 @@ function ownFlag({ name, meaning }: { readonly name: string; readonly meaning: s
   return {
     names,
     meaning: firstClause(meaning),
-    ...(takesValue && { value: scopes === undefined ? anything : wordsOf(scopes) }),
+    ...(takesValue && { value: scopes === undefined ? anyText : wordsOf(scopes) }),
     isOptional: false,
   }
 }
@@ -141,32 +147,32 @@ function ownFlag({ name, meaning }: { readonly name: string; readonly meaning: s
 const namesOfModels: ReadonlySet<string> = new Set(['--model', '--fallback-model', '--small-model', '--compact-model'])
 const namesOfSessions: ReadonlySet<string> = new Set(['--resume'])
 
-function valueOf(names: readonly string[], value: string, choices: readonly string[] | undefined): Candidates {
+function valueCandidates(names: readonly string[], value: string, choices: readonly string[] | undefined): Candidates {
   if (choices !== undefined) return wordsOf(choices)
   if (names.some((name) => namesOfModels.has(name))) return wordsOf(models())
   if (names.some((name) => namesOfSessions.has(name))) return { kind: 'sessions' }
   if (/DIRECTORY|FOLDER/.test(value)) return { kind: 'folders' }
-  return /FILE|JSON|SCHEMA|PLACE/.test(value) ? { kind: 'files' } : anything
+  return /FILE|JSON|SCHEMA|PLACE/.test(value) ? { kind: 'files' } : anyText
 }
 
 function models(): readonly string[] {
   return [...Object.keys(modelAliases()), ...knownModels().map(({ name }) => name)].filter(isPlain)
 }
 
-/** What no shell reads anything into, and what bash does not part. */
+/** Whether no shell expands anything in the word, and bash does not split it. */
 export function isPlain(word: string): boolean {
   return /^[\w./-]+$/.test(word)
 }
 
-/** The beginning of a meaning, as it fits beside a name. */
+/** The first clause of a flag's meaning, as a short description. */
 function firstClause(meaning: string): string {
   const [clause = ''] = meaning.split(/[;:(]|\. /)
   return clause.trim().replace(/[.,]$/, '')
 }
 
-/** Flags that take a value, by what that is: for scripts that ask `COMMAND FLAG`. A spelling whose value depends on the command is listed by both. */
+/** Flags that take a value, for scripts that look up `COMMAND FLAG`. If the value depends on the command, each combination is listed. */
 export function flagValues({ commands }: CompletionModel): readonly {
-  /** `--flag`, or `command --flag` where the command decides. */
+  /** `--flag`, or `command --flag` if the value depends on the command. */
   readonly of: string
   readonly value: Candidates
   readonly isOptional: boolean

@@ -12,7 +12,7 @@ const scripts: { readonly [shell: string]: (model: CompletionModel) => string } 
 }
 
 // Spec R-HELP-5.
-/** `halting completion SHELL`: prints the script that completes calls of the program in this shell. */
+/** `halting completion SHELL`: prints the completion script for this shell. */
 export function completion([shell, ...others]: readonly string[], { output }: Program): number {
   const script = shell === undefined || others.length > 0 ? undefined : scripts[shell]
   if (script === undefined || shell === undefined || !Object.hasOwn(scripts, shell))

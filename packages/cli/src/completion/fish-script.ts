@@ -1,7 +1,7 @@
 import { type Candidates, type CompletedFlag, type CompletionModel, flagValues } from './completion-model.ts'
 import { listSessions, ownFlags, placeNames } from './shell-text.ts'
 
-/** Finds the place of a call: depends on no table but those that are variables. */
+/** Functions that find the current command. They read the tables from variables of the script. */
 const fishFunctions = `# Prints the place of the call, such as 'sessions show', and how many words follow it; '--' where only a prompt can follow.
 function __halting_place
     set -l tokens (commandline -opc)
@@ -53,7 +53,7 @@ end
 
 `
 
-/** The script for fish, 3 and later. */
+/** Generates the completion script for fish, 3 and later. */
 export function fishScript(model: CompletionModel): string {
   const [runs] = model.commands
   const values = flagValues(model)
@@ -91,18 +91,18 @@ ${[...runLines, ...lines].join('\n')}
 `
 }
 
-/** A text in single quotes, for fish: nothing in it is expanded. */
+/** Quotes a text for fish with single quotes, so that nothing is expanded. */
 function quoted(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }
 
 function flagLine({ names, meaning, value }: CompletedFlag, condition: string): string {
   const spelled = names.map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`))
-  const taken = value === undefined ? '' : ` ${valueOf(value)}`
-  return `complete -c halting -n ${quoted(condition)} ${spelled.join(' ')} -d ${quoted(meaning)}${taken}`
+  const valueText = value === undefined ? '' : ` ${valueArguments(value)}`
+  return `complete -c halting -n ${quoted(condition)} ${spelled.join(' ')} -d ${quoted(meaning)}${valueText}`
 }
 
-function valueOf(value: Candidates): string {
+function valueArguments(value: Candidates): string {
   switch (value.kind) {
     case 'text':
       return '-x'

@@ -1,8 +1,8 @@
 import { type CompletedFlag, type CompletionModel, flagValues } from './completion-model.ts'
 import { assignment, branches, listSessions, ownFlags, placeNames, quoted } from './shell-text.ts'
-import { valueFunction } from './value-function.ts'
+import { valueFunction } from './shell-text.ts'
 
-/** What depends on no table. */
+/** The functions that are the same for all flags and commands. */
 const zshFunctions = `__halting_sessions() {
   ${listSessions}
 }
@@ -77,12 +77,12 @@ elif (( \${+functions[compdef]} )); then
 fi
 `
 
-/** The script for zsh. */
+/** Generates the completion script for zsh. */
 export function zshScript(model: CompletionModel): string {
   const [runs] = model.commands
   const places = model.commands.map((command) => {
     const { own, hasRuns } = ownFlags(command, model)
-    const flags = command.name === '' ? '$__halting_runs' : `${described(own)}${hasRuns ? ' $__halting_runs' : ''}`
+    const flags = command.name === '' ? '$__halting_runs' : `${quotedFlags(own)}${hasRuns ? ' $__halting_runs' : ''}`
     return [command.name, `__halting_flags=(${flags}); ${assignment(command.words)}`] as const
   })
   const meanings = model.commands
@@ -93,7 +93,7 @@ export function zshScript(model: CompletionModel): string {
 
 typeset -ga __halting_runs __halting_places __halting_flags
 typeset -g __halting_kind __halting_words __halting_optional
-__halting_runs=(${described(runs?.flags ?? [])})
+__halting_runs=(${quotedFlags(runs?.flags ?? [])})
 __halting_places=(${meanings.join(' ')})
 
 ${valueFunction(flagValues(model))}
@@ -116,6 +116,6 @@ ${branches(
 ${zshFunctions}`
 }
 
-function described(flags: readonly CompletedFlag[]): string {
+function quotedFlags(flags: readonly CompletedFlag[]): string {
   return flags.flatMap(({ names, meaning }) => names.map((name) => quoted(`${name}:${meaning}`))).join(' ')
 }

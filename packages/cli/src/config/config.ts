@@ -12,20 +12,20 @@ import { wallOf } from '@halting/agent/open-session'
 import { pageFor } from '../io/page.ts'
 import { type ConfinementLines, confinementLines } from '../frontends/confinement-words.ts'
 
-/** `halting config`: which settings are in force, where each comes from, what does not count and why. Returns 2 when no run can begin. */
+/** `halting config`: prints the effective settings, their sources, and what is ignored and why. Returns 2 if no run can start. */
 export async function config(flags: Flags, program: Program): Promise<number> {
   const { output, env } = program
   try {
     const run = await settingsFor(flags, program, runLimitOfPrint)
-    const report = reportOf(withStore(run, program), confinementOf(flags, run, program))
+    const report = configReport(withSessionStore(run, program), confinementOf(flags, run, program))
     const style = styleFor(output.isTerminal.stdout, env)
-    output.out(wantsJson(flags) ? `${JSON.stringify(report)}\n` : pageFor(output, textOf(report, style)))
+    output.out(wantsJson(flags) ? `${JSON.stringify(report)}\n` : pageFor(output, reportText(report, style)))
     return 0
   } catch (thrown) {
-    // What is no JSON, or cannot be read, is a problem too.
+    // Invalid JSON and unreadable files are reported as problems, too.
     if (!(thrown instanceof ConfigurationError)) throw thrown
-    const given = thrown instanceof SettingsError ? thrown.problems : [thrown.message]
-    const problems = given.map((problem) => oneLine(problem, Infinity))
+    const messages = thrown instanceof SettingsError ? thrown.problems : [thrown.message]
+    const problems = messages.map((problem) => oneLine(problem, Infinity))
     output.out(
       wantsJson(flags)
         ? `${JSON.stringify({ problems })}\n`
@@ -41,7 +41,7 @@ interface Report {
     readonly setting: string
     readonly value: unknown
     readonly from: string
-    /** That an allow rule lets any program run, and how. */
+    /** How this allow rule lets any program run, if it does. */
     readonly runsAnything?: string
   }[]
   readonly ignored: readonly {
@@ -52,12 +52,12 @@ interface Report {
   }[]
   readonly trust: { readonly folder: string; readonly trusted: boolean; readonly because: string } | null
   readonly warnings: readonly string[]
-  /** What confines commands that run because they only read. */
+  /** How commands are confined that run because they only read. */
   readonly confinement: string
   // Spec R-EFRONT-3.
-  /** What confines commands that no rule covers, in `acceptEdits`. */
+  /** How commands without a rule are confined in `acceptEdits`. */
   readonly editConfinement: string
-  /** What tries commands before they ask; absent without `tryReadOnly`. */
+  /** How commands are tried before a permission request; absent without `tryReadOnly`. */
   readonly trials?: string
 }
 
@@ -66,17 +66,17 @@ function confinementOf(flags: Flags, { settings }: RunSettings, { cwd, env }: Pr
   return confinementLines(wallOf({ cwd, env, home: homeFolder(env) }, settings), settings, isSandboxed)
 }
 
-function reportOf(run: RunSettings, { read, edit, trial }: ConfinementLines): Report {
+function configReport(run: RunSettings, { read, edit, trial }: ConfinementLines): Report {
   const { files, origins, ignored, trust, warnings } = run
   return {
     files: files.map(({ level, name }) => ({ level, name })),
     settings: [...origins, ...defaultLimits(run)].map(({ setting, value, from }) => ({
       setting,
-      value: shown(setting, value),
+      value: displayValue(setting, value),
       from,
-      ...freedomOf(setting, value),
+      ...unrestrictedRule(setting, value),
     })),
-    ignored: ignored.map(({ setting, text, from, why }) => ({ setting, text: shownOffer(setting, text), from, why })),
+    ignored: ignored.map(({ setting, text, from, why }) => ({ setting, text: displayOffer(setting, text), from, why })),
     trust: trust === undefined ? null : { folder: trust.folder, trusted: trust.trusted, because: trust.because },
     warnings,
     confinement: read,
@@ -85,15 +85,15 @@ function reportOf(run: RunSettings, { read, edit, trial }: ConfinementLines): Re
   }
 }
 
-/** Where sessions are, by whoever says so: a flag or a variable goes before the settings. */
-function withStore(run: RunSettings, { sessionStore }: Program): RunSettings {
+/** Adds the session store with its source: a flag or a variable overrides the settings. */
+function withSessionStore(run: RunSettings, { sessionStore }: Program): RunSettings {
   const others = run.origins.filter(({ setting }) => setting !== 'sessionStore')
   if (sessionStore === undefined) return { ...run, origins: others }
   const { name: value, from } = sessionStore
   return { ...run, origins: [...others, { setting: 'sessionStore', value, from }] }
 }
 
-/** The limit of dollars that runs have where nobody says one, and how long they wait for services. */
+/** The default dollar limit of runs, and the default wait for services. */
 function defaultLimits({ choices, limitSources, waitSource }: RunSettings): RunSettings['origins'] {
   const { written, from } = waitOfPeople
   return [
@@ -112,13 +112,13 @@ function defaultLimits({ choices, limitSources, waitSource }: RunSettings): RunS
   ]
 }
 
-function freedomOf(setting: string, value: unknown): { readonly runsAnything?: string } {
+function unrestrictedRule(setting: string, value: unknown): { readonly runsAnything?: string } {
   const found = setting === 'permissions.allow' && typeof value === 'string' ? runsAnything(value) : undefined
   return found === undefined ? {} : { runsAnything: found }
 }
 
-/** Values of variables may be secrets, and so may headers. */
-function shown(setting: string, value: unknown): unknown {
+/** Hides values of variables and headers, which may be secrets. */
+function displayValue(setting: string, value: unknown): unknown {
   if (setting.startsWith('env.')) return '(set)'
   if (!/^(?:hooks|mcpServers)\./.test(setting)) return value
   const text = JSON.stringify(value, (name, inner: unknown) =>
@@ -129,14 +129,14 @@ function shown(setting: string, value: unknown): unknown {
   return JSON.parse(text) as unknown
 }
 
-function shownOffer(setting: string, text: string): string {
+function displayOffer(setting: string, text: string): string {
   if (setting === 'aiSdk' || setting === 'sessionStore') return '(set)'
   if (setting === 'mcpServers') return text.replace(/ \{".*$/s, ' {…}')
   if (setting === 'hooks') return text.replace(/"headers":\{.*$/s, '"headers":(set)')
   return setting === 'env' ? text.replace(/=.*$/s, '=(set)') : text
 }
 
-function textOf(
+function reportText(
   { files, settings, ignored, trust, warnings, confinement, editConfinement, trials }: Report,
   style: Style,
 ): string {

@@ -5,15 +5,15 @@ import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { agentsOf, briefingOf, queryOptionsOf, openToolbox } from '@halting/agent/open-session'
 import { describeModels } from '@halting/agent/session-settings'
-import { portsOf, settingsFor } from '../flags/session-ports.ts'
+import { sessionPorts, settingsFor } from '../flags/session-ports.ts'
 import { usageText } from './usage-text.ts'
 
-/** `halting context [PROMPT]`: what fills the window with the next request in this folder, with these flags. Asks nobody, needs no key. */
-export async function context(given: Flags, [prompt]: readonly string[], program: Program): Promise<number> {
+/** `halting context [PROMPT]`: prints what the next request in this folder puts into the context window. Makes no request and needs no key. */
+export async function context(flags: Flags, [prompt]: readonly string[], program: Program): Promise<number> {
   const { output } = program
-  const run = await settingsFor(given, program)
+  const run = await settingsFor(flags, program)
   const { env } = run
-  const ports = portsOf({ ...program, env }, given)
+  const ports = sessionPorts({ ...program, env }, flags)
   const toolbox = openToolbox(run, ports)
   const models = await describeModels(run, ports)
   for (const warning of models.warnings) output.err(told(warning))

@@ -4,7 +4,7 @@ import { counted, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { contextKindLabels } from '../frontends/context-labels.ts'
 
-/** What fills the window, a line for each kind and each name, and what happens when it is full. */
+/** The content of the context window, one line per kind and name, and what happens when it is full. */
 export function usageText(usage: ContextUsage, width: number, style: Style): string {
   const { model, figures, isCounted } = usage
   const { usedTokens, windowTokens } = figures
@@ -13,7 +13,7 @@ export function usageText(usage: ContextUsage, width: number, style: Style): str
     ? ` of ${counted(windowTokens)} tokens (${percent(usedTokens / windowTokens)})`
     : ' tokens'
   const head = `The next request to ${oneLine(model, 100)} uses about ${counted(usedTokens)}${room}, ${how}.`
-  const rows = rowsOf(usage)
+  const rows = usageRows(usage)
   const labelled = Math.min(Math.max(...rows.map(({ label }) => columnsOf(label))), Math.max(20, width - 24))
   const table = rows.map(({ label, tokens, isWithin }) => {
     const name = fitted(label, labelled)
@@ -21,19 +21,19 @@ export function usageText(usage: ContextUsage, width: number, style: Style): str
     const share = Number.isFinite(windowTokens) ? `  ${percent(tokens / windowTokens).padStart(7)}` : ''
     return `  ${isWithin ? style.dim(line) : line + share}`
   })
-  const notes = notesOf(usage).map((note) => wrapped(note, width))
+  const notes = usageNotes(usage).map((note) => wrapped(note, width))
   return [wrapped(head, width), '', ...table, '', ...notes, ''].join('\n')
 }
 
 interface Row {
   readonly label: string
   readonly tokens: number
-  /** Part of the row before. */
+  /** The row is a part of the row above. */
   readonly isWithin: boolean
 }
 
-/** Names of one kind in a line each, where there is more to say than the kind. */
-function rowsOf({ parts, figures }: ContextUsage): readonly Row[] {
+/** One row per kind; kinds with named parts also have a row per part. */
+function usageRows({ parts, figures }: ContextUsage): readonly Row[] {
   const rows: Row[] = []
   // True: `labels` has no other keys.
   for (const kind of Object.keys(contextKindLabels) as ContextKind[]) {
@@ -55,7 +55,7 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(1)} %`
 }
 
-function notesOf({ model, inputUsd, autoCompact, figures, compactionFreesTokens }: ContextUsage): readonly string[] {
+function usageNotes({ model, inputUsd, autoCompact, figures, compactionFreesTokens }: ContextUsage): readonly string[] {
   const { blocking } = figures.thresholds
   const cost =
     inputUsd === null

@@ -1,30 +1,30 @@
 import { createSession } from '@halting/core/session'
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, rmSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { endings, type RunResult } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
-import { portsOf } from '../flags/session-ports.ts'
+import { sessionPorts } from '../flags/session-ports.ts'
 import { exitCodeOf, figuresOf, tokensOf } from '../headless/ending.ts'
-import { type Interruption, watchInterruption } from '../headless/interruption.ts'
+import { watchInterruption, type Interruption } from '../headless/interruption.ts'
 import { runOnce } from '../headless/run.ts'
 import { createStepPrinter } from '../headless/step-printer.ts'
 import { counted, elapsed, many, money } from '../io/figures.ts'
-import { type Style, styleFor } from '../io/style.ts'
+import { styleFor, type Style } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { queryOptionsOf, openToolbox } from '@halting/agent/open-session'
 import { openModels, noPlugins, noSettings } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
-import { changesBetween } from './changes.ts'
 import { pageFor } from '../io/page.ts'
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 
-const prompt = 'Read config.mjs and fix the bug on line 42. node check.mjs tells whether it works.'
+const prompt = 'Read config.mjs and fix the bug on line 42. Run node check.mjs to check it.'
 const rules = ['Edit(./config.mjs)', 'Bash(node check.mjs)']
 
 /**
- * `halting demo`: the main job on a copy of an example. The model is scripted; loop, tools, permissions and HTTP are real.
- * Returns the exit code of the run.
+ * `halting demo`: fixes a bug in a copy of an example. The model is scripted; the loop, tools, permissions and HTTP are
+ * real. Returns the exit code of the run.
  */
 export async function demo({ keep = false }: Flags, program: Program): Promise<number> {
   const { output } = program
@@ -35,12 +35,12 @@ export async function demo({ keep = false }: Flags, program: Program): Promise<n
   const remove = (): void => {
     if (!keep) rmSync(folder, { recursive: true, force: true })
   }
-  // Also when a second Ctrl-C leaves at once.
+  // Also removed when a second Ctrl-C exits at once.
   process.once('exit', remove)
   const interruption = watchInterruption(output)
   try {
     cpSync(example, folder, { recursive: true, filter: (path) => !path.endsWith('script.json') })
-    return await play({ example, folder, keep }, program, interruption)
+    return await runDemo({ example, folder, keep }, program, interruption)
   } finally {
     interruption.release()
     process.off('exit', remove)
@@ -48,31 +48,35 @@ export async function demo({ keep = false }: Flags, program: Program): Promise<n
   }
 }
 
-interface Stage {
+interface DemoRun {
   readonly example: string
   readonly folder: string
   readonly keep: boolean
 }
 
-async function play({ example, folder, keep }: Stage, program: Program, interruption: Interruption): Promise<number> {
+async function runDemo(
+  { example, folder, keep }: DemoRun,
+  program: Program,
+  interruption: Interruption,
+): Promise<number> {
   const { output } = program
   const style = styleFor(output.isTerminal.stdout, program.env)
   const say = (line: string): void => output.out(`${line}\n`)
-  const tell = (line: string): void => say(pageFor(output, line))
+  const sayWrapped = (line: string): void => say(pageFor(output, line))
   const flags: Flags = { script: join(example, 'script.json'), allowedTools: rules, maxTurns: 10, maxBudgetUsd: 5 }
-  // It shows the same to everybody: no settings.
+  // Ignores settings, so that everybody sees the same.
   const run = { ...noSettings, choices: flags, env: program.env, plugins: noPlugins }
-  const ports = portsOf({ ...program, cwd: folder }, flags)
+  const ports = sessionPorts({ ...program, cwd: folder }, flags)
   const toolbox = openToolbox(run, { ...ports, env: withNode(program.env) })
   const models = await openModels(run, ports)
   try {
-    tell(
+    sayWrapped(
       style.bold(
         'The model is scripted: its answers come from a file, over HTTP on this machine. No key, no network, no cost.',
       ),
     )
-    tell(style.dim(`Folder: ${folder} (a copy). Allowed: reading, ${rules.join(', ')}.`))
-    tell(`\n${style.bold('>')} ${prompt}\n`)
+    sayWrapped(style.dim(`Folder: ${folder} (a copy). Allowed: reading, ${rules.join(', ')}.`))
+    sayWrapped(`\n${style.bold('>')} ${prompt}\n`)
     const options = await queryOptionsOf(flags, ports, toolbox, models)
     const steps = createStepPrinter(
       (text) => output.out(text),
@@ -82,7 +86,7 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
     )
     const end = (terminal: RunResult): void => {
       say(`\n${style.bold('What changed')}\n`)
-      say(coloured(changesBetween(example, folder), style))
+      say(coloredPatch(diffOfFolders(example, folder), style))
       say(endingText(terminal, models.model.id, interruption, style))
       if (keep) say(`\nFolder: ${folder}`)
     }
@@ -111,12 +115,12 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
   }
 }
 
-/** The check is run with the node that runs this program, also where PATH knows none. */
+/** Appends the directory of this Node to PATH, so that the check can run it. */
 function withNode(env: Program['env']): Program['env'] {
   return { ...env, PATH: `${env['PATH'] ?? ''}${delimiter}${dirname(process.execPath)}` }
 }
 
-function coloured(patch: string, style: Style): string {
+function coloredPatch(patch: string, style: Style): string {
   if (patch === '') return 'Nothing.'
   const paint = (line: string): string => {
     if (line.startsWith('@@') || line.startsWith('---') || line.startsWith('+++')) return style.dim(line)
@@ -145,4 +149,33 @@ function endingText(terminal: RunResult, model: string, interruption: Interrupti
   ]
   const lines = rows.map(([label = '', value = '']) => `  ${label.padEnd(11)}${value}`)
   return [style.bold(`Why it stopped (${figuresOf(terminal)})`), '', ...lines].join('\n')
+}
+
+/** A unified diff of the files of two folders; '' if they are equal. Files that exist only in `before` are ignored. */
+function diffOfFolders(before: string, after: string): string {
+  return fileNamesIn(after)
+    .map((name) => [name, readIfPresent(join(before, name)), readIfPresent(join(after, name))] as const)
+    .filter(([, old, now]) => old !== now)
+    .map(([name, old, now]) =>
+      createTwoFilesPatch(`a/${name}`, `b/${name}`, old, now, undefined, undefined, {
+        context: 3,
+        headerOptions: FILE_HEADERS_ONLY,
+      }),
+    )
+    .join('\n')
+}
+
+function fileNamesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
+    .toSorted()
+}
+
+function readIfPresent(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
 }

@@ -1,18 +1,18 @@
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 
-/** One thing that was looked at. `broken`: no run can begin as it is. `note`: something works otherwise than it might. */
+/** The result of one check. `broken`: no run can start. `note`: something works differently than it could. */
 export interface Finding {
   readonly what: string
   readonly state: 'good' | 'note' | 'broken'
   readonly says: string
-  /** What to do about it. */
+  /** How to fix it. */
   readonly todo?: string
 }
 
-/** What is looked at. */
-export interface Patient extends Pick<Program, 'env' | 'cwd'> {
+/** What is checked. */
+export interface DoctorContext extends Pick<Program, 'env' | 'cwd'> {
   readonly flags: Flags
-  /** The person's own folder. */
+  /** The user's home directory. */
   readonly home: string
 }

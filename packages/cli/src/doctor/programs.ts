@@ -5,33 +5,33 @@ import { wallOf } from '@halting/agent/open-session'
 import { explicitAutoAllow, sandboxSettingsOf } from '@halting/policy'
 import type { RunSettings } from '../flags/session-ports.ts'
 import { confinementLines } from '../frontends/confinement-words.ts'
-import type { Finding, Patient } from './finding.ts'
+import type { Finding, DoctorContext } from './finding.ts'
 
 /** Node and the programs that tools use. */
 export async function programFindings(
-  patient: Patient,
+  context: DoctorContext,
   settings: RunSettings['settings'],
 ): Promise<readonly Finding[]> {
-  const isSandboxed = patient.flags.sandbox === true || sandboxSettingsOf(settings.sandbox ?? []).enabled
-  const wall = wallOf(patient, settings)
+  const isSandboxed = context.flags.sandbox === true || sandboxSettingsOf(settings.sandbox ?? []).enabled
+  const wall = wallOf(context, settings)
   return [
-    node(),
-    await ripgrep(),
-    git(patient),
-    confinement(wall),
-    ...(isSandboxed ? [] : [editConfinement(wall, settings), ...trials(wall, settings)]),
-    sandbox(patient),
+    nodeFinding(),
+    await ripgrepFinding(),
+    gitFinding(context),
+    confinementFinding(wall),
+    ...(isSandboxed ? [] : [editConfinementFinding(wall, settings), ...trialFindings(wall, settings)]),
+    sandboxFinding(context),
   ]
 }
 
-function node(): Finding {
+function nodeFinding(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   const isEnough = major > 20 || (major === 20 && minor >= 19)
   if (isEnough) return { what: 'node', state: 'good', says: process.version }
   return { what: 'node', state: 'broken', says: process.version, todo: 'Install Node 20.19 or later.' }
 }
 
-async function ripgrep(): Promise<Finding> {
+async function ripgrepFinding(): Promise<Finding> {
   const path = await ripgrepPath()
   const version = path === undefined ? undefined : versionOf(path, process.cwd())
   if (version !== undefined) return { what: 'ripgrep', state: 'good', says: version }
@@ -43,7 +43,7 @@ async function ripgrep(): Promise<Finding> {
   }
 }
 
-function git({ cwd }: Patient): Finding {
+function gitFinding({ cwd }: DoctorContext): Finding {
   const version = versionOf('git', cwd)
   if (version === undefined) {
     return {
@@ -63,8 +63,8 @@ function git({ cwd }: Patient): Finding {
   }
 }
 
-/** What confines commands that run because they only read. */
-function confinement(wall: SessionWall): Finding {
+/** How commands are confined that run because they only read. */
+function confinementFinding(wall: SessionWall): Finding {
   const means = wall.means()
   const says = wallSummary(means)
   if (means.kind !== 'none') return { what: 'confinement', state: 'good', says }
@@ -77,8 +77,8 @@ function confinement(wall: SessionWall): Finding {
 }
 
 // Spec R-EFRONT-3.
-/** What confines commands that no rule covers, in `acceptEdits`. What settings turn off is as the person wants it. */
-function editConfinement(wall: SessionWall, settings: RunSettings['settings']): Finding {
+/** How commands without a rule are confined in `acceptEdits`. Confinement that settings turn off is not a problem. */
+function editConfinementFinding(wall: SessionWall, settings: RunSettings['settings']): Finding {
   const means = wall.edits()
   const { edit: says } = confinementLines(wall, settings, false)
   const isChosen =
@@ -88,8 +88,8 @@ function editConfinement(wall: SessionWall, settings: RunSettings['settings']): 
   return { what: 'acceptEdits', state: 'note', says, todo }
 }
 
-/** What tries commands before they ask, where a person wants that. */
-function trials(wall: SessionWall, settings: RunSettings['settings']): readonly Finding[] {
+/** How commands are tried before a permission request, if the settings turn that on. */
+function trialFindings(wall: SessionWall, settings: RunSettings['settings']): readonly Finding[] {
   const { trial: says } = confinementLines(wall, settings, false)
   if (says === undefined) return []
   if (wall.trials().kind === 'overlay') return [{ what: 'tryReadOnly', state: 'good', says }]
@@ -98,8 +98,8 @@ function trials(wall: SessionWall, settings: RunSettings['settings']): readonly 
   return [{ what: 'tryReadOnly', state: 'note', says, todo }]
 }
 
-/** Whether there is what `--sandbox` needs. */
-function sandbox({ cwd }: Patient): Finding {
+/** Whether the program that `--sandbox` needs is installed. */
+function sandboxFinding({ cwd }: DoctorContext): Finding {
   const program = platform() === 'darwin' ? 'sandbox-exec' : 'bwrap'
   const isThere = platform() === 'darwin' || versionOf(program, cwd) !== undefined
   return {

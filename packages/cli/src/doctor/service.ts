@@ -26,16 +26,16 @@ import {
 } from '@halting/agent/session-settings'
 import { answersToAnyName, isListed } from '../setup/listed-models.ts'
 import { priceOfModel } from '../setup/model-prices.ts'
-import type { Finding, Patient } from './finding.ts'
+import type { Finding, DoctorContext } from './finding.ts'
 
-/** How long the service has for its list of models. */
-const patienceMs = 10_000
+/** Time limit of the service for its list of models. */
+const timeoutMs = 10_000
 
-/** The model, its key, its service and the way to it. */
-export async function serviceFindings(patient: Patient, settings: Settings): Promise<readonly Finding[]> {
-  const { flags, env } = patient
+/** Findings about the model, its key, its service and the proxy. */
+export async function serviceFindings(context: DoctorContext, settings: Settings): Promise<readonly Finding[]> {
+  const { flags, env } = context
   if (flags.script !== undefined) {
-    return [await scriptFinding(flags.script, patient)]
+    return [await scriptFinding(flags.script, context)]
   }
   const name = withoutAlias(
     flags.model ?? (env['ANTHROPIC_MODEL']?.trim() || modelOf(settings, env) || defaultModelName),
@@ -43,25 +43,25 @@ export async function serviceFindings(patient: Patient, settings: Settings): Pro
   let service: ModelService
   try {
     checkModelName(name, env, settings)
-    if (isBehindPackage(name, settings)) return await packageFindings(name, patient, settings)
+    if (isBehindPackage(name, settings)) return await packageFindings(name, context, settings)
     const credentials = helperOf(settings, env)
     service = serviceFromEnvironment(name, env, { anthropic: { credentials } })
-    // A key may be missing: that is told by itself.
+    // A missing key is a finding of its own.
     modelFromEnvironment(name, env, { apiKey: 'not-needed', ...modelSettingsOf({ settings, env }) })
   } catch (thrown) {
     return [{ what: 'model', state: 'broken', says: messageOf(thrown) }]
   }
-  const key = keyFinding(name, service, patient, settings)
-  const found = [modelFinding(name, patient, settings), key, ...proxyFindings(service)]
+  const key = keyFinding(name, service, context, settings)
+  const found = [modelFinding(name, context, settings), key, ...proxyFindings(service)]
   return [...found, ...(await answerFindings(name, service, key))]
 }
 
-/** A model behind a provider package: the package is loaded, and its service is not asked. */
-async function packageFindings(name: string, patient: Patient, settings: Settings): Promise<readonly Finding[]> {
-  const { env, cwd } = patient
+/** For a model of a provider package, loads the package but does not contact its service. */
+async function packageFindings(name: string, context: DoctorContext, settings: Settings): Promise<readonly Finding[]> {
+  const { env, cwd } = context
   const model = await new AiSdkModels({ settings, env, cwd }).load(name)
   const behind = listedAliases(settings).find((alias) => alias.name === name)?.model
-  const found = modelFinding(name, patient, settings, model.contextWindow)
+  const found = modelFinding(name, context, settings, model.contextWindow)
   const says = behind === undefined ? found.says : `${found.says}; alias of ${behind}`
   return [
     { ...found, says },
@@ -74,9 +74,9 @@ async function packageFindings(name: string, patient: Patient, settings: Setting
   ]
 }
 
-async function scriptFinding(path: string, patient: Patient): Promise<Finding> {
+async function scriptFinding(path: string, context: DoctorContext): Promise<Finding> {
   try {
-    await scriptGiven(path, { cwd: patient.cwd, nameOf: flagOf })
+    await scriptGiven(path, { cwd: context.cwd, nameOf: flagOf })
     return { what: 'model', state: 'good', says: `script ${path}: needs no key and no network` }
   } catch (thrown) {
     return { what: 'model', state: 'broken', says: messageOf(thrown) }
@@ -85,7 +85,7 @@ async function scriptFinding(path: string, patient: Patient): Promise<Finding> {
 
 function modelFinding(
   name: string,
-  { flags, env }: Patient,
+  { flags, env }: DoctorContext,
   settings: Settings,
   window: number | undefined = contextWindowOf(name),
 ): Finding {
@@ -109,7 +109,7 @@ function modelFinding(
   }
 }
 
-function keyFinding(name: string, service: ModelService, { env }: Patient, settings: Settings): Finding {
+function keyFinding(name: string, service: ModelService, { env }: DoctorContext, settings: Settings): Finding {
   const source = keySourceOf(name, env)
   if (source !== 'none') return { what: 'key', state: 'good', says: `from ${source}` }
   if (settings.apiKeyHelper !== undefined && isOfMessagesApi(name, env)) {
@@ -136,7 +136,7 @@ async function answerFindings(name: string, service: ModelService, key: Finding)
   if (key.state === 'broken') {
     return [{ what: 'service', state: 'note', says: `${origin} was not contacted because there is no key` }]
   }
-  const answer = await service.ask(patienceMs)
+  const answer = await service.ask(timeoutMs)
   switch (answer.kind) {
     case 'failed':
       return [

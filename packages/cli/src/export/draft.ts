@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** The name of a file while it is written, beside its place. What stands there is gone when a signal ends the program. */
-export class Draft {
+/** A temporary file next to its target. It is removed if a signal ends the program. */
+export class DraftFile {
   readonly path: string
   readonly #target: string
 
@@ -17,11 +17,11 @@ export class Draft {
 
   readonly #end = (signal: NodeJS.Signals): void => {
     this.remove()
-    // Nobody else heard of it: it does what it does to any program.
+    // No other listener handles the signal, so it has its default effect.
     if (process.listenerCount(signal) === 0) process.kill(process.pid, signal)
   }
 
-  /** Puts it in its place; false where something is there. No signal comes in the middle. */
+  /** Renames the draft to the target; false if the target exists. Synchronous, so that no signal interrupts it. */
   place(): boolean {
     try {
       linkSync(this.path, this.#target)
@@ -32,18 +32,18 @@ export class Draft {
     return true
   }
 
-  /** Puts it in the place of what is there. */
+  /** Replaces the target. */
   replace(): void {
     renameSync(this.path, this.#target)
   }
 
-  /** It is written no more. */
+  /** Removes the draft, if it still exists. */
   remove(): void {
     for (const signal of signals) process.off(signal, this.#end)
     rmSync(this.path, { force: true })
   }
 
-  /** Some file systems have no second name for a file: it takes the place of an empty one that this program made. */
+  /** Some file systems have no hard links: the draft then replaces an empty file that this method creates. */
   #placeWithoutLink(): boolean {
     try {
       closeSync(openSync(this.#target, 'wx', 0o600))

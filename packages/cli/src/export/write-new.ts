@@ -3,40 +3,40 @@ import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { FailedError } from '../failed-error.ts'
 import { UsageError } from '../usage-error.ts'
-import { Draft } from './draft.ts'
+import { DraftFile } from './draft.ts'
 
 interface WriteOptions {
-  /** The file as the person named it. */
-  readonly shown: string
+  /** The file name as the user typed it. */
+  readonly displayName: string
   readonly isForced: boolean
-  /** Sessions that it is told from, none of which is written over. */
+  /** Session files that the content comes from; none of them is overwritten. */
   readonly sources?: readonly string[]
 }
 
 /**
- * A file that is there whole or not at all, for the person alone, also where a signal ends the program. What is there already stays, unless it is told
- * to go.
- * @throws UsageError for a file that is not to be written there, and FailedError for what breaks in the middle.
+ * Writes a file atomically, readable only by the user; a signal leaves no partial file. An existing file is replaced
+ * only with `isForced`.
+ * @throws UsageError if the file must not be written there, and FailedError if writing fails
  */
-export async function writeNew(
+export async function writeNewFile(
   path: string,
   chunks: Iterable<string> | AsyncIterable<string>,
-  { shown, isForced, sources = [] }: WriteOptions,
+  { displayName, isForced, sources = [] }: WriteOptions,
 ): Promise<void> {
-  const there = await realpath(path).catch(() => undefined)
-  const from = await Promise.all(sources.map((source) => realpath(source).catch(() => undefined)))
-  if (there !== undefined && from.includes(there))
-    throw new UsageError(`${shown} is the session itself. Name another file.`)
+  const existingPath = await realpath(path).catch(() => undefined)
+  const sourcePaths = await Promise.all(sources.map((source) => realpath(source).catch(() => undefined)))
+  if (existingPath !== undefined && sourcePaths.includes(existingPath))
+    throw new UsageError(`${displayName} is the session itself. Name another file.`)
   const kind = await stat(path).catch(() => undefined)
-  if (kind?.isDirectory() === true) throw new UsageError(`${shown} is a folder. Name a file.`)
-  // A device or a pipe would be replaced by a file of that name.
-  if (kind?.isFile() === false) throw new UsageError(`${shown} is not a regular file. Name another file.`)
-  const isThere = `${shown} already exists. Name another file, or add --force to replace it.`
-  if (there !== undefined && !isForced) throw new UsageError(isThere)
-  const draft = new Draft(path)
+  if (kind?.isDirectory() === true) throw new UsageError(`${displayName} is a folder. Name a file.`)
+  // A rename would replace a device or a pipe.
+  if (kind?.isFile() === false) throw new UsageError(`${displayName} is not a regular file. Name another file.`)
+  const isThere = `${displayName} already exists. Name another file, or add --force to replace it.`
+  if (existingPath !== undefined && !isForced) throw new UsageError(isThere)
+  const draft = new DraftFile(path)
   try {
     const handle = await open(draft.path, 'wx', 0o600).catch((thrown: unknown) => {
-      throw new UsageError(`${shown} cannot be written: ${messageOf(thrown)}`)
+      throw new UsageError(`${displayName} cannot be written: ${messageOf(thrown)}`)
     })
     try {
       for await (const chunk of chunks) await handle.appendFile(chunk)
@@ -47,13 +47,13 @@ export async function writeNew(
     if (isForced) draft.replace()
     else if (!draft.place()) throw new UsageError(isThere)
   } catch (thrown) {
-    throw isTold(thrown) ? new FailedError(`${shown} was not written: ${messageOf(thrown)}`) : thrown
+    throw isExpectedError(thrown) ? new FailedError(`${displayName} was not written: ${messageOf(thrown)}`) : thrown
   } finally {
     draft.remove()
   }
 }
 
-/** What a session that is read and the file system have to say. */
-function isTold(thrown: unknown): boolean {
+/** Errors of reading sessions and of the file system. */
+function isExpectedError(thrown: unknown): boolean {
   return thrown instanceof HaltingError || (thrown instanceof Error && 'syscall' in thrown)
 }

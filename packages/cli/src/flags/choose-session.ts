@@ -5,18 +5,18 @@ import { newUuid } from '@halting/journal/files'
 import type { Flags } from './flags.ts'
 import type { Program } from '../program.ts'
 
-// What only a session that continues needs is loaded for that.
+// Code that only resumed sessions need is loaded on demand.
 
-/** The session that flags name. @throws UsageError for a session that is not there, or is there although it should be new. */
+/** Finds the session that the flags name. @throws UsageError if it does not exist, or its ID is already in use */
 export async function chooseSession(flags: Flags, program: Program): Promise<ChosenSession> {
   const { resume, sessionId, forkSession: forks, noSessionPersistence } = flags
   const plain = { readableFolders: [], isNamed: sessionId !== undefined }
   if (noSessionPersistence === true) return { ...plain, sessionId: sessionId ?? newUuid(), kind: 'unkept' }
-  const goesOn = resume !== undefined || flags.continue === true
-  if (!goesOn && sessionId === undefined) return { ...plain, sessionId: newUuid(), kind: 'new' }
-  const { newestSession, ownSession, refuseTaken } = await import('../stored-sessions/find-session.ts')
-  if (sessionId !== undefined) await refuseTaken(sessionId, program)
-  if (!goesOn) return { ...plain, sessionId: sessionId ?? newUuid(), kind: 'new' }
+  const isContinuing = resume !== undefined || flags.continue === true
+  if (!isContinuing && sessionId === undefined) return { ...plain, sessionId: newUuid(), kind: 'new' }
+  const { newestSession, sessionOfThisFolder, refuseUsedId } = await import('../stored-sessions/find-session.ts')
+  if (sessionId !== undefined) await refuseUsedId(sessionId, program)
+  if (!isContinuing) return { ...plain, sessionId: sessionId ?? newUuid(), kind: 'new' }
   const { resumeSessionAt: resumeAt, resumeDropsTurn: dropsTurn } = flags
   const at = { ...(resumeAt !== undefined && { resumeAt }), ...(dropsTurn !== undefined && { dropsTurn }) }
   if (resume !== undefined) {
@@ -33,7 +33,7 @@ export async function chooseSession(flags: Flags, program: Program): Promise<Cho
       return { sessionId: own, kind: 'kept', isNamed: true, takenFrom, readableFolders: [], ...at }
     }
   }
-  const file = resume === undefined ? await newestSession(program) : await ownSession(resume, program)
+  const file = resume === undefined ? await newestSession(program) : await sessionOfThisFolder(resume, program)
   if (forks !== true) return { sessionId: file.sessionId, kind: 'kept', isNamed: true, readableFolders: [], ...at }
   return {
     sessionId: sessionId ?? newUuid(),

@@ -2,31 +2,31 @@ import type { Command } from './command-table.ts'
 import type { FlagTopic } from './flag-kinds.ts'
 import type { FlagName } from './flags.ts'
 
-/** A flag that is not in the table of flags, because its command reads its arguments itself. */
+/** A flag that is not in the flag table, because its command parses its arguments itself. */
 interface OwnFlag {
   readonly name: string
   readonly meaning: string
 }
 
-/** What the help of one command shows. */
+/** The help of one command. */
 export interface CommandHelp {
-  /** What it does, for lists of commands: an imperative of at most 42 characters. */
+  /** Summary for lists of commands: an imperative of at most 42 characters. */
   readonly summary: string
-  /** How it is called, after `halting`. */
+  /** Command lines, without `halting`. */
   readonly usage: readonly string[]
-  /** What it does and what a person should know before calling it. */
+  /** What it does, and what a user should know before calling it. */
   readonly about: string
   readonly examples: readonly string[]
   readonly ownFlags?: readonly OwnFlag[]
-  /** Flags of runs that have an effect on it, described. */
+  /** Flags of runs that affect it; they are described. */
   readonly flags?: readonly FlagName[]
-  /** Topics whose flags of runs have an effect on it, named. */
+  /** Topics whose flags affect it; these flags are only named. */
   readonly topics?: readonly FlagTopic[]
 }
 
-/** Help of a part of a command, such as `sessions show`. */
+/** Help of a subcommand, such as `sessions show`. */
 export interface PartHelp extends Omit<CommandHelp, 'summary' | 'topics'> {
-  /** Which of its command's flags it takes. */
+  /** The flags of its command that it accepts. */
   readonly flags: readonly FlagName[]
 }
 
@@ -298,7 +298,7 @@ export const commandHelp: { readonly [name in Command]: CommandHelp } = {
   },
 }
 
-/** Help of parts of commands that are called by a second word. */
+/** Help of subcommands. */
 export const partHelp: { readonly [name: string]: PartHelp } = {
   'budget settle': {
     usage: ['budget settle ID --usd X'],
@@ -343,7 +343,7 @@ export const partHelp: { readonly [name: string]: PartHelp } = {
   },
   'mcp add-json': {
     usage: ['mcp add-json [--scope SCOPE] NAME JSON'],
-    about: 'Adds an MCP server as JSON, as it is written in .mcp.json.',
+    about: 'Adds an MCP server as JSON, in the form of .mcp.json.',
     flags: [],
     ownFlags: [scope],
     examples: [`halting mcp add-json files '{"command": "npx", "args": ["-y", "a-server"]}'`],

@@ -1,7 +1,7 @@
 interface CommandRow {
-  /** Whether it takes the flags of runs too, or only its own. */
+  /** Whether the command accepts the flags of runs, or only its own. */
   readonly takes: 'own flags' | 'flags of runs'
-  /** It reads what was recorded and starts no run: limits of runs are refused. */
+  /** It reads records and starts no run: limits of runs are refused. */
   readonly readsRecords?: boolean
 }
 
@@ -22,7 +22,7 @@ const rows = {
   init: { takes: 'own flags' },
   inspect: { takes: 'own flags', readsRecords: true },
   loop: { takes: 'flags of runs' },
-  // It has flags of its own, which `mcp/arguments.ts` reads.
+  // `mcp/arguments.ts` parses its flags.
   mcp: { takes: 'own flags' },
   memory: { takes: 'flags of runs' },
   models: { takes: 'own flags' },
@@ -39,8 +39,8 @@ const rows = {
   why: { takes: 'own flags', readsRecords: true },
 } as const
 
-/** What the program does beside answering a prompt, each in a word. */
+/** The commands of the program. */
 export type Command = keyof typeof rows
 
-/** One row for each command. Its help is in `command-help.ts`, which only help loads. */
+/** One row per command. Its help is in `command-help.ts`, which is loaded only for help. */
 export const commandTable: { readonly [name in Command]: CommandRow } = rows

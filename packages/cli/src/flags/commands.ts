@@ -7,14 +7,14 @@ export type { Command } from './command-table.ts'
 // The keys of the table are the names of all commands.
 const commands = (Object.keys(commandTable) as readonly Command[]).toSorted((one, other) => (one < other ? -1 : 1))
 
-/** All of them, for help and messages. */
+/** The names of all commands, sorted. */
 export const commandNames: readonly Command[] = commands
 
 export function isCommand(word: string | undefined): word is Command {
   return commands.some((command) => command === word)
 }
 
-/** Words that later versions will have as commands: a script that sends one as a prompt would change its meaning then. */
+/** Reserved for commands of later versions. A script that sends one of them as a prompt would change its meaning then. */
 const reserved: ReadonlySet<string> = new Set([
   'attach',
   'eval',
@@ -27,11 +27,11 @@ const reserved: ReadonlySet<string> = new Set([
   'worktrees',
 ])
 
-/** No word that is a prompt is longer; a key that was pasted in the wrong place is. */
-const longestWord = 24
+/** A single word that is longer may be a key that was pasted in the wrong place. */
+const maxWordLength = 24
 
-/** Words that other programs of this kind have as commands, and what serves here in their place. */
-const elsewhere: Readonly<Record<string, string>> = {
+/** Commands of other coding agents, and what to use instead. */
+const commandsElsewhere: Readonly<Record<string, string>> = {
   version: 'halting --version',
   login: 'set ANTHROPIC_API_KEY; halting setup shows which keys it finds',
   auth: 'set ANTHROPIC_API_KEY; halting setup shows which keys it finds',
@@ -59,26 +59,28 @@ const elsewhere: Readonly<Record<string, string>> = {
 }
 
 /**
- * What a single word means that is not a command: a prompt, or most likely the command that it is a slip of.
- * @throws UsageError for a word that is reserved, that other programs have as a command, or that may be a key: nothing runs.
+ * Interprets a single word that is not a command: a prompt, or probably a misspelled command.
+ * @throws UsageError for a word that is reserved, that is a command of another program, or that may be a key
  */
-export function readWord(word: string): { readonly kind: 'prompt' } | { readonly kind: 'slip'; readonly of: Command } {
-  if (word.length > longestWord)
+export function interpretWord(
+  word: string,
+): { readonly kind: 'prompt' } | { readonly kind: 'slip'; readonly of: Command } {
+  if (word.length > maxWordLength)
     throw new UsageError(
       'A single word this long may be an API key: nothing ran, and nothing was sent. To send it as a prompt, put it after -p.',
     )
   const name = word.toLowerCase()
   if (reserved.has(name)) throw new UsageError(`"${word}" is reserved for a later command. ${asPrompt(word)}`)
-  const instead = elsewhere[name]
+  const instead = commandsElsewhere[name]
   if (instead !== undefined)
     throw new UsageError(`There is no command "${word}". Instead: ${instead}. ${asPrompt(word)}`)
-  // Of a short word one letter is much.
+  // For a short word, one different letter is a large difference.
   const of = nearest(word, commands, word.length < 5 ? 1 : 2)
   return of === undefined ? { kind: 'prompt' } : { kind: 'slip', of: commandNamed(of) }
 }
 
-/** @throws UsageError that names both that a word may mean. */
-export function refuseSlip(word: string, of: Command): never {
+/** @throws UsageError that names both interpretations */
+export function refuseMisspelledCommand(word: string, of: Command): never {
   throw new UsageError(`There is no command "${word}". Did you mean halting ${of}? ${asPrompt(word)}`)
 }
 

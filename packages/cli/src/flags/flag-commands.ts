@@ -7,33 +7,33 @@ import { flagTable } from './table.ts'
 // The keys of the table are the names of all flags.
 const rows = Object.entries(flagTable) as readonly (readonly [FlagName, AnyFlag])[]
 
-/** Whether a flag that only some commands take is one of this command. */
-export function isOwned(command: Command | undefined, owners: readonly FlagOwner[]): boolean {
+/** Whether a flag with these owners belongs to this command. */
+export function isFlagOf(command: Command | undefined, owners: readonly FlagOwner[]): boolean {
   return owners.some((owner) => owner === command || owner.startsWith(`${command} `))
 }
 
-/** The flags that a command has in addition to those of runs, in the order of the table. */
-export function flagsOf(command: Command): readonly AnyFlag[] {
+/** The flags of a command in addition to those of runs, in the order of the table. */
+export function commandFlags(command: Command): readonly AnyFlag[] {
   return rows
-    .filter(([name, row]) => name === 'help' || row.alsoOf?.includes(command) || isOwned(command, row.commands ?? []))
+    .filter(([name, row]) => name === 'help' || row.alsoOf?.includes(command) || isFlagOf(command, row.commands ?? []))
     .map(([, row]) => row)
 }
 
-/** The flags that a run takes, and each command that takes those of runs. */
+/** The flags of runs, which some commands accept too. */
 export function flagsForRuns(): readonly AnyFlag[] {
   return rows.filter(([, { commands }]) => commands === undefined).map(([, row]) => row)
 }
 
-/** @throws UsageError for a flag that is of other commands. */
+/** @throws UsageError for a flag that belongs to other commands */
 export function refuseFlagsOfOthers(flags: Flags, command: Command | undefined): void {
   for (const [name, { names, commands, insteadForRuns }] of rows) {
-    if (flags[name] === undefined || commands === undefined || isOwned(command, commands)) continue
+    if (flags[name] === undefined || commands === undefined || isFlagOf(command, commands)) continue
     const instead = insteadForRuns === undefined ? '' : ` ${insteadForRuns}`
-    throw new UsageError(`${names[0]} belongs to halting ${inWords(commands)}.${instead}`)
+    throw new UsageError(`${names[0]} belongs to halting ${wordList(commands)}.${instead}`)
   }
 }
 
-/** @throws UsageError for a limit or a goal of runs where no run starts: a person would think that it had an effect. */
+/** @throws UsageError for a limit or a goal of runs where no run starts, so that nobody relies on it */
 export function refuseLimits(flags: Flags, command: Command | undefined): void {
   if (command === undefined || commandTable[command].takes !== 'own flags') return
   const { readsRecords } = commandTable[command]
@@ -49,10 +49,10 @@ export function refuseLimits(flags: Flags, command: Command | undefined): void {
   }
 }
 
-/** @throws UsageError for a flag that has an effect only with a host, or only in a stream of messages. */
+/** @throws UsageError for a flag that needs a host, or a stream of messages */
 export function refuseFlagsThatNeed(needed: 'host' | 'stream', flags: Flags): void {
   for (const [name, { names, needs }] of rows) {
-    // A switch that is off asks for nothing; hosts are refused it all the same.
+    // A switch that is off is accepted without a stream, but not without a host.
     if (needs !== needed || flags[name] === undefined || (needed === 'stream' && flags[name] === false)) continue
     const flag = names.find((each) => each.startsWith('--'))
     throw new UsageError(
@@ -63,7 +63,7 @@ export function refuseFlagsThatNeed(needed: 'host' | 'stream', flags: Flags): vo
   }
 }
 
-function inWords(names: readonly string[]): string {
+function wordList(names: readonly string[]): string {
   const last = names.at(-1) ?? ''
   return names.length < 2 ? last : `${names.slice(0, -1).join(', ')} and ${last}`
 }

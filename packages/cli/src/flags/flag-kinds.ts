@@ -1,7 +1,7 @@
 import type { Command } from './command-table.ts'
 import type { Reading } from './values.ts'
 
-/** What a flag is about: the help of all flags has one section for each. */
+/** The topic of a flag; help has one section per topic. */
 export type FlagTopic =
   | 'output'
   | 'model'
@@ -15,24 +15,24 @@ export type FlagTopic =
   | 'commands'
   | 'program'
 
-/** A command, or a part of it that alone takes a flag: `cluster dev`. */
+/** A command, or a subcommand that alone accepts a flag: `cluster dev`. */
 export type FlagOwner = Command | `${Command} ${string}`
 
 interface Common {
-  /** Every spelling, the one that help shows first. */
+  /** All spellings; help shows the first one first. */
   readonly names: readonly string[]
   readonly topic: FlagTopic
-  /** The only commands that take it, in the order in which a refusal names them; runs and all commands when absent. */
+  /** The only commands that accept it, in the order of error messages; runs and all commands if absent. */
   readonly commands?: readonly FlagOwner[]
-  /** Commands that take it although they take no flags of runs. */
+  /** Commands that accept it although they do not accept the flags of runs. */
   readonly alsoOf?: readonly Command[]
-  /** It has an effect only with a host, or only in a stream of messages. */
+  /** Whether it needs a host, or a stream of messages. */
   readonly needs?: 'host' | 'stream'
-  /** What a run takes in its place. */
+  /** What to use for a run instead. */
   readonly insteadForRuns?: string
-  /** What it does, for help: an imperative, with the default in parentheses. */
+  /** Help text: an imperative, with the default in parentheses. */
   readonly meaning: string
-  /** What it does for a command where that differs. */
+  /** Help text for commands where it means something else. */
   readonly meaningFor?: { readonly [name in Command]?: string }
 }
 
@@ -42,19 +42,19 @@ interface SwitchFlag extends Common {
 
 export interface ValueFlag<Value> extends Common {
   readonly kind: 'value'
-  /** How help calls the value. */
+  /** Placeholder of the value in help. */
   readonly value: string
   read(given: string): Reading<Value>
-  /** What stands for it where none is given: it may be left out then, and what has a space in it is the prompt. */
+  /** The value if none is given, which makes it optional. An argument with a space is then the prompt. */
   readonly without?: Value
 }
 
-/** Given several times, its values add up. */
+/** A flag whose values accumulate. */
 export interface ListFlag extends Common {
   readonly kind: 'list'
   readonly value: string
   read(given: string): Reading<readonly string[]>
-  /** Whether an argument after its value is one more value, and not the prompt. */
+  /** Whether the next argument is another value of this flag, and not the prompt. */
   takesMore?(argument: string): boolean
 }
 

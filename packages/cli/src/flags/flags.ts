@@ -26,8 +26,8 @@ type FileFormat = (typeof fileFormats)[number]
 
 export const breakdowns = ['day', 'model', 'folder'] as const
 
-/** A moment as a person names it: so long ago, a day, or a moment in milliseconds since 1970. */
-/** How a list of a cluster's sessions calls what they do. */
+/** A point in time: an age, a day, or milliseconds since 1970. */
+/** The states of sessions in a cluster's list. */
 export const listedStates = ['running', 'waiting', 'paused', 'idle'] as const
 export type ListedState = (typeof listedStates)[number]
 
@@ -38,7 +38,7 @@ export type NamedMoment =
 
 export const themes = ['dark', 'light', 'none'] as const
 
-/** What a worker writes its log as. */
+/** Formats of a worker's log. */
 export const logFormats = ['text', 'json'] as const
 
 export const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
@@ -48,42 +48,42 @@ export const thinkings = ['adaptive', 'enabled', 'disabled'] as const
 export const permissionPrompts = ['host', 'none'] as const
 type WhoIsAsked = (typeof permissionPrompts)[number]
 
-/** Whether a command prints JSON: it has one thing to say, so both formats of a run mean the same. */
+/** Whether a command prints JSON. `json` and `stream-json` mean the same for commands. */
 export function wantsJson({ outputFormat, json }: Pick<Flags, 'outputFormat' | 'json'>): boolean {
   return json === true || outputFormat === 'json' || outputFormat === 'stream-json'
 }
 
-/** Every flag that this version serves, by the name that the code knows it by. What was not given is absent. */
+/** All flags, by their names in the code. A flag that is not given is absent. */
 export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly print?: boolean
-  /** What an entry of the ledger of standing budgets came to, in US dollars. */
+  /** The real cost of an entry in the ledger of standing budgets, in US dollars. */
   readonly usd?: number
   readonly outputFormat?: OutputFormat
   readonly inputFormat?: InputFormat
   readonly replayUserMessages?: boolean
   readonly awaitInitialize?: boolean
-  /** What is told; '' for all. */
+  /** What is logged; '' for everything. */
   readonly debug?: string
   readonly quiet?: boolean
   readonly theme?: (typeof themes)[number]
   readonly noAnimation?: boolean
   readonly includeAllMessages?: boolean
 
-  /** The id of a session, or the beginning of one; '' for none said. */
+  /** A session ID or the beginning of one; '' if no ID is given. */
   readonly resume?: string
   readonly continue?: boolean
   readonly forkSession?: boolean
-  /** `sqlite:PATH`, an address of Postgres, or `files`. */
+  /** `sqlite:PATH`, a Postgres address, or `files`. */
   readonly sessionStore?: string
-  /** The uuid of a message. */
+  /** The UUID of a message. */
   readonly resumeSessionAt?: string
-  /** The uuid of the prompt whose turn alone may be taken back by that. */
+  /** The UUID of the prompt whose turn `resumeSessionAt` may drop. */
   readonly resumeDropsTurn?: string
 
-  /** `stdio`, or a tool of a server: `mcp__server__tool`. */
+  /** `stdio`, or a tool of an MCP server: `mcp__server__tool`. */
   readonly permissionPromptTool?: string
   readonly permissionPrompts?: WhoIsAsked
-  /** The folder is trusted for this run. */
+  /** Trusts the folder for this run. */
   readonly trust?: boolean
 
   /** The address of a cluster. */
@@ -101,7 +101,7 @@ export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly identityKey?: readonly string[]
   readonly concurrency?: number
   readonly tenant?: string
-  /** Of a list of a cluster: how many sessions, behind which, and which ones. */
+  /** Filters of a cluster's session list. */
   readonly limit?: number
   readonly cursor?: string
   readonly state?: ListedState
@@ -118,10 +118,10 @@ export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly logFormat?: (typeof logFormats)[number]
   readonly server?: string
 
-  /** Milliseconds from the start of a round of a loop to that of the next. */
+  /** Milliseconds from the start of one round of a loop to the start of the next. */
   readonly every?: number
   readonly rounds?: number
-  /** `--for`: milliseconds for all of a loop. */
+  /** `--for`: maximum duration of a loop in milliseconds. */
   readonly loopTime?: number
 
   readonly json?: boolean
@@ -130,7 +130,7 @@ export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly format?: FileFormat
   readonly output?: string
   readonly force?: boolean
-  /** Where sessions are copied: as `sessionStore`. */
+  /** The target of a copy, in the form of `sessionStore`. */
   readonly to?: string
   readonly message?: string
   readonly dryRun?: boolean
@@ -142,11 +142,11 @@ export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly list?: boolean
   readonly revoke?: boolean
   readonly noProgress?: boolean
-  /** Of what-if: dollars, and after a colon the model or a pattern of models: `20`, `5:claude-opus-*`. */
+  /** For what-if: dollars, and optionally a model or a pattern of models: `20`, `5:claude-opus-*`. */
   readonly budgetPerDay?: readonly string[]
   readonly budgetPerMonth?: readonly string[]
   readonly suggest?: boolean
-  /** Which run of a session, from 1. */
+  /** Number of a run in its session, counted from 1. */
   readonly run?: number
   /** The share of solved runs that a suggested limit may lose. */
   readonly mayLose?: number
@@ -154,7 +154,7 @@ export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly claudeCode?: boolean
   readonly codex?: boolean
   readonly since?: NamedMoment
-  /** `--until` of a report. */
+  /** `--until` of `halting report`. */
   readonly untilDate?: NamedMoment
   readonly by?: Breakdown
   readonly open?: boolean

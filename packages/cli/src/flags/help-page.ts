@@ -7,7 +7,7 @@ import { flagTopics, type HelpPage } from './help.ts'
 import { nearest } from './nearest.ts'
 import { flagTable } from './table.ts'
 
-/** The page that `--help` asks for: of the command and its part, of `-p`, or of the program. @throws UsageError for a word that looks like a misspelled command. */
+/** The page for `--help`: of the command and subcommand, of `-p`, or of the program. @throws UsageError for a word that looks like a misspelled command */
 export function pageForCall(command: Command | undefined, { print }: Flags, words: readonly string[]): HelpPage {
   if (command === 'help') return pageNamed(words)
   if (command !== undefined) return pageOfCommand(command, words)
@@ -17,7 +17,7 @@ export function pageForCall(command: Command | undefined, { print }: Flags, word
   return { kind: 'program' }
 }
 
-/** The page that `halting help …` asks for. @throws UsageError that names the nearest command or topic. */
+/** The page for `halting help …`. @throws UsageError that suggests the nearest command or topic */
 export function pageNamed(argv: readonly string[]): HelpPage {
   const [first, second, ...more] = argv.filter((word) => word !== '--help' && word !== '-h' && word !== '--')
   if (first === undefined) return argv.length === 0 ? { kind: 'program' } : { kind: 'command', command: 'help' }
@@ -30,7 +30,7 @@ export function pageNamed(argv: readonly string[]): HelpPage {
   throw first === 'flags' ? unknownTopic(name) : unknownPage(name)
 }
 
-/** `halting help -p`, and `halting help --max-turns`: the topic of a flag has it. */
+/** The page for `halting help -p`, or the topic that contains a flag. */
 function pageOfFlag(given: string): HelpPage {
   if (flagTable.print.names.includes(given)) return { kind: 'prompt' }
   const flag = Object.values(flagTable).find(({ names }) => names.includes(given))

@@ -1,11 +1,11 @@
 import { type CommandHelp, commandHelp, partHelp, type PartHelp, promptHelp } from './command-help.ts'
 import type { Command } from './command-table.ts'
-import { flagsForRuns, flagsOf } from './flag-commands.ts'
+import { flagsForRuns, commandFlags } from './flag-commands.ts'
 import type { AnyFlag, FlagTopic } from './flag-kinds.ts'
 import { flagTable } from './table.ts'
 import { wrapped } from '../io/columns.ts'
 
-/** What help is asked for: the program, `-p`, all flags, the flags of one topic, a command, or a part of one (`sessions show`). */
+/** A help page: the program, `-p`, all flags, the flags of a topic, a command, or a subcommand (`sessions show`). */
 export type HelpPage =
   | { readonly kind: 'program' }
   | { readonly kind: 'prompt' }
@@ -30,7 +30,7 @@ const titles: Readonly<Record<FlagTopic, string>> = {
 /** The topics of flags, in the order of help. */
 export const flagTopics = Object.keys(titles) as readonly FlagTopic[]
 
-/** The text of a page of help, no line wider than `width`. */
+/** The text of a help page, with lines of at most `width` columns. */
 export function helpText(page: HelpPage, width: number): string {
   switch (page.kind) {
     case 'program':
@@ -46,7 +46,7 @@ export function helpText(page: HelpPage, width: number): string {
   }
 }
 
-/** Commands by what a person wants to do. Those that share a line share a summary. */
+/** Commands by task. Commands on the same line share a summary. */
 const tasks: readonly (readonly [
   title: string,
   rows: readonly (readonly [names: readonly Command[], summary?: string])[],
@@ -74,16 +74,18 @@ const starts = [
   ['halting -c, -r [ID]', 'Continue the newest or a given one'],
 ] as const
 
-/** At most 40 lines, also 60 columns wide. */
+/** At most 40 lines, even at a width of 60 columns. */
 function firstScreen(width: number): string {
   const lines = tasks.flatMap(([title, rows]) => [
     `${title}:`,
-    ...rows.map(([names, summary]) => listed(names.join(', '), summary ?? commandHelp[names[0] ?? 'help'].summary, 18)),
+    ...rows.map(([names, summary]) =>
+      summaryLine(names.join(', '), summary ?? commandHelp[names[0] ?? 'help'].summary, 18),
+    ),
   ])
   return [
     'halting: a coding agent that always stops, and reports why',
     '',
-    ...starts.map(([call, summary]) => listed(call, summary, 23)),
+    ...starts.map(([call, summary]) => summaryLine(call, summary, 23)),
     '',
     ...lines,
     '',
@@ -95,21 +97,21 @@ function firstScreen(width: number): string {
     .join('\n')
 }
 
-function listed(name: string, summary: string, column: number): string {
+function summaryLine(name: string, summary: string, column: number): string {
   return `  ${name.padEnd(column - 2)}${summary}`
 }
 
 function promptPage(width: number): string {
-  return `${headOf(promptHelp, width)}\n${topicsOf(flagsForRuns(), width)}\n${exits(width)}`
+  return `${pageHead(promptHelp, width)}\n${topicSections(flagsForRuns(), width)}\n${exitCodesText(width)}`
 }
 
 function flagsPage(topic: FlagTopic | undefined, width: number): string {
   const flags = Object.values(flagTable).filter((flag) => topic === undefined || flag.topic === topic)
-  return `${topicsOf(flags, width)}${topic === undefined ? `\n${exits(width)}` : ''}`
+  return `${topicSections(flags, width)}${topic === undefined ? `\n${exitCodesText(width)}` : ''}`
 }
 
-/** Flags under the titles of their topics. */
-function topicsOf(flags: readonly AnyFlag[], width: number): string {
+/** Flags below the titles of their topics. */
+function topicSections(flags: readonly AnyFlag[], width: number): string {
   return flagTopics
     .map((topic) => {
       const rows = flags.filter((flag) => flag.topic === topic)
@@ -122,16 +124,16 @@ function topicsOf(flags: readonly AnyFlag[], width: number): string {
 function commandPage(command: Command, width: number): string {
   const help = commandHelp[command]
   const own = (help.ownFlags ?? []).map(({ name, meaning }) => row(name, meaning, width))
-  const rows = describedFlags(command).map((flag) => flagRow(meantFor(command, flag), width, false))
-  return `${headOf(help, width)}\nFlags:\n${[...own, ...rows].join('')}${namedFlags(command, width)}${partsOf(command, width)}`
+  const rows = describedFlags(command).map((flag) => flagRow(withMeaningFor(command, flag), width, false))
+  return `${pageHead(help, width)}\nFlags:\n${[...own, ...rows].join('')}${namedFlags(command, width)}${partsLine(command, width)}`
 }
 
-/** The flags that the help of a command describes: its own, and single ones of runs. */
+/** The flags that a command's help describes: its own, and some flags of runs. */
 function describedFlags(command: Command): readonly AnyFlag[] {
-  // `mcp` reads its arguments itself.
+  // `mcp` parses its own flags.
   if (command === 'mcp') return [flagTable.help]
   const { flags = [] } = commandHelp[command]
-  const described = new Set([...flagsOf(command), ...flags.map((name) => flagTable[name])])
+  const described = new Set([...commandFlags(command), ...flags.map((name) => flagTable[name])])
   return Object.values(flagTable).filter((flag) => described.has(flag))
 }
 
@@ -139,22 +141,32 @@ function partPage(command: Command, name: string, width: number): string {
   const help: PartHelp | undefined = partHelp[name]
   if (help === undefined) return commandPage(command, width)
   const own = (help.ownFlags ?? []).map(({ name: flag, meaning }) => row(flag, meaning, width))
-  const rows = [...help.flags, 'help' as const].map((flag) => flagRow(meantFor(command, flagTable[flag]), width, false))
-  return `${headOf(help, width)}\nFlags:\n${[...own, ...rows].join('')}`
+  const rows = [...help.flags, 'help' as const].map((flag) =>
+    flagRow(withMeaningFor(command, flagTable[flag]), width, false),
+  )
+  return `${pageHead(help, width)}\nFlags:\n${[...own, ...rows].join('')}`
 }
 
-function headOf({ usage, about, examples }: Omit<CommandHelp, 'summary'>, width: number): string {
+function pageHead({ usage, about, examples }: Omit<CommandHelp, 'summary'>, width: number): string {
   const calls = usage.flatMap((call, at) => {
-    // A flag and its value stay on one line.
+    // Keeps a flag and its value on one line.
     const joined = call.replaceAll(/(--[\w-]+) (?=[A-Z])/g, '$1\u00A0')
     const lines = hanging(`${at === 0 ? 'Usage: ' : '       '}halting ${joined}`, 11, width)
     return lines.map((line) => line.replaceAll('\u00A0', ' '))
   })
-  const shown = examples.flatMap((example) => hanging(`  ${example}`, 6, width))
-  return [...calls, '', wrapped(about, width), '', `Example${shown.length > 1 ? 's' : ''}:`, ...shown, ''].join('\n')
+  const exampleLines = examples.flatMap((example) => hanging(`  ${example}`, 6, width))
+  return [
+    ...calls,
+    '',
+    wrapped(about, width),
+    '',
+    `Example${exampleLines.length > 1 ? 's' : ''}:`,
+    ...exampleLines,
+    '',
+  ].join('\n')
 }
 
-/** The flags of runs that have an effect on a command, by their names: `halting help flags` describes them. */
+/** Names of the flags of runs that affect a command; `halting help flags` describes them. */
 function namedFlags(command: Command, width: number): string {
   const { topics = [] } = commandHelp[command]
   if (topics.length === 0) return ''
@@ -168,7 +180,7 @@ function namedFlags(command: Command, width: number): string {
   return `\n${[title, ...lines, ''].join('\n')}`
 }
 
-function partsOf(command: Command, width: number): string {
+function partsLine(command: Command, width: number): string {
   const names = Object.keys(partHelp).filter((name) => name.startsWith(`${command} `))
   if (names.length === 0) return ''
   const parts = names.map((name) => name.slice(command.length + 1))
@@ -179,16 +191,16 @@ function partsOf(command: Command, width: number): string {
   return `\n${hanging(line, 6, width).join('\n')}\n`
 }
 
-function meantFor(command: Command, flag: AnyFlag): AnyFlag {
+function withMeaningFor(command: Command, flag: AnyFlag): AnyFlag {
   const meaning = flag.meaningFor?.[command]
   return meaning === undefined ? flag : { ...flag, meaning, meaningFor: {} }
 }
 
-/** With the commands that alone take it, where `namesCommands` is set. */
+/** One flag; with `namesCommands`, also the commands that alone accept it. */
 function flagRow(flag: AnyFlag, width: number, namesCommands: boolean): string {
   const name = `${flag.names.join(', ')}${flag.kind === 'switch' ? '' : ` ${flag.value}`}`
   if (!namesCommands) return row(name, flag.meaning, width)
-  // Where a flag of runs means another thing to a command, the help of that command has it.
+  // If a flag of runs means something else for a command, that command's help says so.
   const others = Object.entries(flag.commands === undefined ? {} : (flag.meaningFor ?? {})).map(
     ([command, meaning]) => ` With ${command}: ${meaning.charAt(0).toLowerCase()}${meaning.slice(1)}.`,
   )
@@ -196,10 +208,10 @@ function flagRow(flag: AnyFlag, width: number, namesCommands: boolean): string {
   return row(name, `${flag.meaning}${only}${others.length === 0 ? '' : `.${others.join('')}`}`, width)
 }
 
-/** Where a description begins, if the terminal is wide enough. */
+/** The column of descriptions on a wide terminal. */
 const column = 34
 
-/** Under a long name, and everywhere on a narrow terminal, the description has lines of its own. */
+/** Puts the description on its own lines below a long name, and on a narrow terminal. */
 function row(name: string, meaning: string, width: number): string {
   const indent = width < 76 ? 8 : column
   const lines = wrapped(meaning, width - indent).split('\n')
@@ -214,11 +226,11 @@ const notes = [
   'Environment: ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL. Other services: halting models.',
 ]
 
-function exits(width: number): string {
+function exitCodesText(width: number): string {
   return `${notes.flatMap((note) => hanging(note, 2, width)).join('\n')}\n`
 }
 
-/** Lines of at most `width` columns; further lines begin with `indent` blanks. */
+/** Wraps a text to `width` columns; further lines are indented. */
 function hanging(text: string, indent: number, width: number): readonly string[] {
   if (text.length <= width) return [text]
   const [start = ''] = /^ */.exec(text) ?? []

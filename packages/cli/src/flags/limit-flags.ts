@@ -3,7 +3,7 @@ import type { Flags } from './flags.ts'
 
 type LimitName = keyof LimitsChange
 
-/** Limits as a session sets them, and the flags that name them. */
+/** The flag of each limit of a session. */
 export const limitFlags: {
   readonly [name in LimitName]-?:
     | 'maxTurns'
@@ -23,11 +23,11 @@ export const limitFlags: {
   maxGoalTries: 'untilTries',
 }
 
-// The names of a record over the limits are those of the limits.
+// True: the keys of the record are the names of limits.
 export const limitNames = Object.keys(limitFlags) as readonly LimitName[]
 
-/** The limits that flags name, as a session sets them. */
-export function limitsIn(flags: Flags): { readonly [name in LimitName]?: number } {
+/** The limits that the flags set, by the names of a session's limits. */
+export function limitsFromFlags(flags: Flags): { readonly [name in LimitName]?: number } {
   const { maxTurns, maxBudgetUsd, maxRunUsd, maxTokens, maxDuration, maxToolCalls, untilTries } = flags
   return {
     ...(maxTurns !== undefined && { maxTurns }),

@@ -3,9 +3,9 @@ import type { Program } from '../program.ts'
 import type { Flags } from './flags.ts'
 import { settingsFor } from './session-ports.ts'
 
-/** No model can be made because a key is missing. */
+/** The error of the models package for a missing API key. */
 export interface MissingKeyError extends Error {
-  /** Where it is looked for. */
+  /** The variables that were searched. */
   readonly keyVariables: readonly string[]
 }
 
@@ -13,13 +13,13 @@ export function isMissingKey(thrown: unknown): thrown is MissingKeyError {
   return thrown instanceof Error && 'keyVariables' in thrown && Array.isArray(thrown.keyVariables)
 }
 
-/** Settings of a project may name a key of their own: they are read when a session is opened there. */
-export async function missingKeyOf(flags: Flags, program: Program): Promise<MissingKeyError | undefined> {
+/** Checks only user settings. Settings of a project may name another key, and are read when a session is opened there. */
+export async function findMissingKey(flags: Flags, program: Program): Promise<MissingKeyError | undefined> {
   try {
     checkModel(await settingsFor({ ...flags, settingSources: ['user'] }, program), program)
     return undefined
   } catch (thrown) {
-    // Whatever else is wrong is reported where a session is opened.
+    // Other problems are reported when a session is opened.
     return isMissingKey(thrown) ? thrown : undefined
   }
 }

@@ -1,131 +1,131 @@
 import { UsageError } from '../usage-error.ts'
 import type { Command } from './command-table.ts'
-import { isOwned } from './flag-commands.ts'
+import { isFlagOf } from './flag-commands.ts'
 import type { FlagName, Flags } from './flags.ts'
 import { nearest } from './nearest.ts'
 import type { AnyFlag, ListFlag, ValueFlag } from './flag-kinds.ts'
 import { flagTable } from './table.ts'
 
-export interface Parsed {
+export interface ParsedArguments {
   readonly flags: Flags
-  /** What is no flag: the prompt. */
+  /** Arguments that are not flags: the prompt. */
   readonly words: readonly string[]
 }
 
 /** How arguments are read. */
 export interface ParseOptions {
-  /** The command that they are for: a spelling may mean one flag of this command, and another one elsewhere. */
+  /** The command. A spelling can mean one flag for this command and another elsewhere. */
   readonly command?: Command | undefined
-  /** Receives flags that are not in the table, which are then skipped with their value. Without it they are refused. */
+  /** Receives unknown flags, which are skipped with their values. Without it, they are errors. */
   readonly onUnknown?: (flag: string) => void
 }
 
 type Values = { [name in FlagName]?: unknown }
 
 /**
- * Reads arguments by the table: `--flag value`, `--flag=value`, and everything after `--` as words.
- * @throws UsageError for what cannot be read; the message says what is right.
+ * Parses arguments according to the flag table: `--flag value`, `--flag=value`; everything after `--` is a word.
+ * @throws UsageError that says what is valid
  */
-export function parseFlags(argv: readonly string[], { command, onUnknown }: ParseOptions = {}): Parsed {
+export function parseFlags(argv: readonly string[], { command, onUnknown }: ParseOptions = {}): ParsedArguments {
   const values: Values = {}
   const words: string[] = []
-  const left = [...argv]
-  for (let argument = left.shift(); argument !== undefined; argument = left.shift()) {
-    if (argument === '--') words.push(...left.splice(0))
+  const rest = [...argv]
+  for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
+    if (argument === '--') words.push(...rest.splice(0))
     else if (isWord(argument)) words.push(argument)
     else if (onUnknown !== undefined && findRow(nameIn(argument)) === undefined) {
       onUnknown(nameIn(argument))
-      // A word behind it is its value: hosts give their prompts on stdin.
-      if (!argument.includes('=') && left[0] !== undefined && isWord(left[0])) left.shift()
-    } else takeFlag(rowFor(argument, command), left, values)
+      // The word after it is its value, since hosts send their prompts on stdin.
+      if (!argument.includes('=') && rest[0] !== undefined && isWord(rest[0])) rest.shift()
+    } else takeFlag(rowFor(argument, command), rest, values)
   }
-  // Every value was made by the reader of its row, and a row reads what `Flags` says.
+  // True: the reader in each row returns the type that `Flags` declares.
   return { flags: values as Flags, words }
 }
 
-/** A flag with its values, or a word; after `--` every argument is a word. */
+/** A flag with its values, or a word. After `--`, every argument is a word. */
 export interface ArgumentGroup {
-  /** Undefined for a word, and for `--`. */
+  /** Undefined for a word and for `--`. */
   readonly flag: FlagName | undefined
-  /** The arguments as they were given. */
+  /** The original arguments. */
   readonly tokens: readonly string[]
 }
 
-/** The arguments of a call that `parseFlags` reads for a run, in groups. @throws UsageError as `parseFlags` does. */
+/** Groups the arguments of a run as `parseFlags` reads them. @throws UsageError like `parseFlags` */
 export function argumentGroups(argv: readonly string[]): readonly ArgumentGroup[] {
   const groups: ArgumentGroup[] = []
-  const left = [...argv]
-  for (let argument = left.shift(); argument !== undefined; argument = left.shift()) {
+  const rest = [...argv]
+  for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
     if (argument === '--') {
-      groups.push(...['--', ...left.splice(0)].map((token) => ({ flag: undefined, tokens: [token] })))
+      groups.push(...['--', ...rest.splice(0)].map((token) => ({ flag: undefined, tokens: [token] })))
     } else if (isWord(argument)) groups.push({ flag: undefined, tokens: [argument] })
     else {
-      const start = argv.length - left.length - 1
+      const start = argv.length - rest.length - 1
       const row = rowFor(argument)
-      takeFlag(row, left, {})
-      groups.push({ flag: row.name, tokens: argv.slice(start, argv.length - left.length) })
+      takeFlag(row, rest, {})
+      groups.push({ flag: row.name, tokens: argv.slice(start, argv.length - rest.length) })
     }
   }
   return groups
 }
 
-/** A list of points begins with a dash as well: no flag has a space behind it. */
+/** A Markdown list also begins with a dash; a flag is never followed by a space in the same argument. */
 function isWord(argument: string): boolean {
   return argument === '-' || !argument.startsWith('-') || /^-\s/.test(argument)
 }
 
-/** A flag as it was given. */
-interface GivenFlag {
+/** A flag on the command line. */
+interface FlagArgument {
   readonly given: string
-  /** What stands behind `=`. */
+  /** The text after `=`. */
   readonly inline: string | undefined
   readonly name: FlagName
   readonly flag: AnyFlag
 }
 
-function takeFlag({ given, inline, name, flag }: GivenFlag, left: string[], values: Values): void {
+function takeFlag({ given: spelling, inline, name, flag }: FlagArgument, rest: string[], values: Values): void {
   switch (flag.kind) {
     case 'switch':
-      values[name] = switchValue(given, inline)
+      values[name] = switchValue(spelling, inline)
       return
     case 'value': {
-      const isLeftOut = flag.without !== undefined && inline === undefined && !isOptionalValue(left[0])
-      values[name] = isLeftOut ? flag.without : read(flag, given, inline ?? nextValue(flag, given, left))
+      const isLeftOut = flag.without !== undefined && inline === undefined && !isOptionalValue(rest[0])
+      values[name] = isLeftOut ? flag.without : readValue(flag, spelling, inline ?? nextValue(flag, spelling, rest))
       return
     }
     case 'list': {
       // True: only this line writes the values of a list.
       const before = (values[name] ?? []) as readonly string[]
-      const taken = read(flag, given, inline ?? nextValue(flag, given, left))
-      values[name] = [...before, ...taken, ...moreValues(flag, given, left)]
+      const taken = readValue(flag, spelling, inline ?? nextValue(flag, spelling, rest))
+      values[name] = [...before, ...taken, ...moreValues(flag, spelling, rest)]
     }
   }
 }
 
-function rowFor(argument: string, command?: Command): GivenFlag {
-  const [, given = argument, inline] = /^(--?[^=]*)=(.*)$/s.exec(argument) ?? []
-  const row = findRow(given, command)
-  if (row !== undefined) return { given, inline, name: row[0], flag: row[1] }
-  const meant = nearestFlag(given)
+function rowFor(argument: string, command?: Command): FlagArgument {
+  const [, spelling = argument, inline] = /^(--?[^=]*)=(.*)$/s.exec(argument) ?? []
+  const row = findRow(spelling, command)
+  if (row !== undefined) return { given: spelling, inline, name: row[0], flag: row[1] }
+  const meant = nearestFlag(spelling)
   throw new UsageError(
-    `There is no flag ${given}. ${meant === undefined ? 'halting help flags lists all flags.' : `Did you mean ${meant}?`}`,
+    `There is no flag ${spelling}. ${meant === undefined ? 'halting help flags lists all flags.' : `Did you mean ${meant}?`}`,
   )
 }
 
-/** A flag that begins like this one, the shortest first: `--max-budget` for `--max-budget-usd`. Else the nearest by letters. */
-function nearestFlag(given: string): string | undefined {
+/** The shortest flag that begins with this text, such as `--max-budget-usd` for `--max-budget`; otherwise the flag with the most similar spelling. */
+function nearestFlag(spelling: string): string | undefined {
   const names = Object.values(flagTable).flatMap((row) => row.names.filter((name) => name.startsWith('--')))
-  const longer = given.length < 5 ? [] : names.filter((name) => name.startsWith(given))
-  return longer.toSorted((one, other) => one.length - other.length)[0] ?? nearest(given, names)
+  const longer = spelling.length < 5 ? [] : names.filter((name) => name.startsWith(spelling))
+  return longer.toSorted((one, other) => one.length - other.length)[0] ?? nearest(spelling, names)
 }
 
-/** Where a spelling has several rows: that of the command, else that of runs. */
-function findRow(given: string, command?: Command): readonly [FlagName, AnyFlag] | undefined {
-  // True: the keys of the table are the names.
+/** If a spelling has several rows: the row of the command, otherwise that of runs. */
+function findRow(spelling: string, command?: Command): readonly [FlagName, AnyFlag] | undefined {
+  // True: the keys of the table are the names of flags.
   const rows = Object.entries(flagTable) as (readonly [FlagName, AnyFlag])[]
-  const spelled = rows.filter(([, { names }]) => names.includes(given))
+  const spelled = rows.filter(([, { names }]) => names.includes(spelling))
   return (
-    spelled.find(([, { commands = [] }]) => isOwned(command, commands)) ??
+    spelled.find(([, { commands = [] }]) => isFlagOf(command, commands)) ??
     spelled.find(([, { commands }]) => commands === undefined) ??
     spelled[0]
   )
@@ -135,41 +135,41 @@ function nameIn(argument: string): string {
   return argument.split('=', 1)[0] ?? argument
 }
 
-function switchValue(given: string, inline: string | undefined): boolean {
+function switchValue(spelling: string, inline: string | undefined): boolean {
   if (inline === undefined || inline === 'true') return true
   if (inline === 'false') return false
-  throw new UsageError(`${given} takes no value (received "${inline}").`)
+  throw new UsageError(`${spelling} takes no value (received "${inline}").`)
 }
 
-function nextValue(flag: ValueFlag<unknown> | ListFlag, given: string, left: string[]): string {
-  const [next] = left
-  if (next === undefined || isFlag(next)) throw new UsageError(`${given} needs a value: ${given} ${flag.value}.`)
-  left.shift()
+function nextValue(flag: ValueFlag<unknown> | ListFlag, spelling: string, rest: string[]): string {
+  const [next] = rest
+  if (next === undefined || isFlag(next)) throw new UsageError(`${spelling} needs a value: ${spelling} ${flag.value}.`)
+  rest.shift()
   return next
 }
 
-function moreValues(flag: ListFlag, given: string, left: string[]): readonly string[] {
+function moreValues(flag: ListFlag, spelling: string, rest: string[]): readonly string[] {
   const more: string[] = []
-  for (let [next] = left; next !== undefined && flag.takesMore?.(next) === true; [next] = left) {
-    left.shift()
-    more.push(...read(flag, given, next))
+  for (let [next] = rest; next !== undefined && flag.takesMore?.(next) === true; [next] = rest) {
+    rest.shift()
+    more.push(...readValue(flag, spelling, next))
   }
   return more
 }
 
-/** An id is one word: what is more than that is the prompt. */
+/** An optional value is a single word; anything else is the prompt. */
 function isOptionalValue(next: string | undefined): boolean {
   return next !== undefined && !isFlag(next) && /^\S+$/.test(next)
 }
 
-/** Other words that begin with a dash may be values: a system prompt may be a list. */
+/** Other arguments that begin with a dash can be values, such as a system prompt that is a list. */
 function isFlag(argument: string): boolean {
   return argument === '--' || findRow(nameIn(argument)) !== undefined
 }
 
-function read<Value>(flag: Pick<ValueFlag<Value>, 'read'>, given: string, value: string): Value {
+function readValue<Value>(flag: Pick<ValueFlag<Value>, 'read'>, spelling: string, value: string): Value {
   const reading = flag.read(value)
   if ('value' in reading) return reading.value
   const hint = reading.meant === undefined ? '' : ` Did you mean ${reading.meant}?`
-  throw new UsageError(`${given} takes ${reading.expected}, not "${value}".${hint}`)
+  throw new UsageError(`${spelling} takes ${reading.expected}, not "${value}".${hint}`)
 }

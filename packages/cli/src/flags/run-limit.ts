@@ -1,17 +1,17 @@
 import type { RunLimitDefault, WaitDefault } from '@halting/agent/session-settings'
 
 /**
- * US dollars of one run that nobody limited. A task that a person waits for costs some cents to a few dollars, and a run that goes in circles costs more
- * with each turn: this ends the second kind before anybody is hurt, and few of the first kind.
+ * Default limit of one run in US dollars. A typical task costs cents to a few dollars, and a run that repeats itself
+ * costs more with each turn. The limit ends the latter, and few of the former.
  */
-const usualRunUsd = 10
+const defaultRunUsd = 10
 
-/** Of `halting -p`. Programs that drive a session say their own limits. */
-export const runLimitOfPrint: RunLimitDefault = { maxRunUsd: usualRunUsd, from: 'the default of -p' }
-/** Of the interactive program. */
-export const runLimitOfTerminal: RunLimitDefault = { maxRunUsd: usualRunUsd, from: 'the default of halting' }
+/** Default of `halting -p`. Programs that drive a session set their own limits. */
+export const runLimitOfPrint: RunLimitDefault = { maxRunUsd: defaultRunUsd, from: 'the default of -p' }
+/** Default of the interactive program. */
+export const runLimitOfTerminal: RunLimitDefault = { maxRunUsd: defaultRunUsd, from: 'the default of halting' }
 
-/** Where a person sees the wait and can end it, it may be as long as a service asks for, up to a day. Programs say their own. */
+/** Default wait for services where a user sees the wait and can cancel it: as long as a service asks for, up to a day. */
 export const waitOfPeople: WaitDefault = {
   ms: 86_400_000,
   written: '24h',

@@ -12,16 +12,16 @@ import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { versionOf } from '../version.ts'
 import type { Flags } from './flags.ts'
-import { wordNotice } from './notice-words.ts'
+import { noticeText } from './notice-text.ts'
 
-/** The settings of a run, and what they make of its flags and its environment. */
+/** The settings of a run, with the flags and the environment that result from them. */
 export type RunSettings = SessionSettings<Flags>
 
-/** They hold keys of collectors. */
+/** Variables that contain keys of collectors. */
 const headerVariables = ['', 'TRACES_', 'METRICS_', 'LOGS_'].map((signal) => `OTEL_EXPORTER_OTLP_${signal}HEADERS`)
 
-/** What a session needs of the program: notices go to stderr, and options are called by their flags. */
-export function portsOf(
+/** What a session needs from the program: notices go to stderr, and options are named by their flags. */
+export function sessionPorts(
   program: Pick<Program, 'cwd' | 'env' | 'output' | 'home'>,
   flags: Pick<Flags, 'trust' | 'settingSources'>,
 ): SessionPorts {
@@ -30,22 +30,22 @@ export function portsOf(
     cwd,
     env,
     version: () => versionOf(program),
-    trustedBy: trustedBy(flags, env),
+    trustedBy: trustSource(flags, env),
     hiddenVariables: [clusterTokenVariable, workerTokenVariable, sessionStoreVariable, ...headerVariables],
     nameOf: flagOf,
-    wordNotice,
+    wordNotice: noticeText,
     note: (text) => output.err(told(text)),
     redactWith: (redact) => output.redactWith(redact),
   }
 }
 
-/** Choices have the names of their flags. */
+/** The flag of a session option. */
 export function flagOf(choice: string): string {
   return `--${choice.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
-/** What trusts the folder for this run. */
-export function trustedBy(
+/** What trusts the folder for this run: a flag, a variable, or undefined. */
+export function trustSource(
   { trust, settingSources: sources }: Pick<Flags, 'trust' | 'settingSources'>,
   env: Program['env'],
 ): string | undefined {
@@ -54,17 +54,17 @@ export function trustedBy(
   return sources?.includes('project') === true ? '--setting-sources' : undefined
 }
 
-/** @throws ConfigurationError for settings that are not right. */
+/** Loads the settings of a run. @throws ConfigurationError for invalid settings */
 export async function settingsFor(
   flags: Flags,
   { cwd, env }: Pick<Program, 'cwd' | 'env'>,
   runLimit?: RunLimitDefault,
 ): Promise<RunSettings> {
-  const ports = { cwd, env, trustedBy: trustedBy(flags, env), nameOf: flagOf, wordNotice }
+  const ports = { cwd, env, trustedBy: trustSource(flags, env), nameOf: flagOf, wordNotice: noticeText }
   return settingsOf(flags, ports, { runLimit })
 }
 
-/** What is read from the process itself, such as a proxy, is the same for the run. */
+/** Sets variables of the settings in the process, where libraries read them, such as the proxy. */
 export function applyEnvironment({ settings }: Pick<RunSettings, 'settings'>): void {
   for (const [name, value] of Object.entries(settings.env ?? {}))
     if (!decidedBefore.has(name)) process.env[name] = value

@@ -6,13 +6,12 @@ import { sessionsFlags } from './rows/sessions.ts'
 import { limitsFlags } from './rows/limits.ts'
 import { goalsFlags } from './rows/goals.ts'
 import { toolsFlags } from './rows/tools.ts'
-import { loopFlags } from './rows/loop.ts'
 import { clusterFlags } from './rows/cluster.ts'
 import { programFlags } from './rows/program.ts'
 
 /**
- * The one table of flags, with a row for each: parsing, help, which commands take it, and what is said of a typing error follow from it. A flag without a row does not
- * compile.
+ * The single table of flags. Parsing, help, error messages and the commands that accept a flag follow from its rows. A
+ * flag without a row does not compile.
  */
 export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Flags[Name]>> } = {
   ...outputFlags,
@@ -20,7 +19,6 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
   ...sessionsFlags,
   ...limitsFlags,
   ...goalsFlags,
-  ...loopFlags,
   ...toolsFlags,
   ...clusterFlags,
   ...programFlags,

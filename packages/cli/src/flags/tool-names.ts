@@ -1,20 +1,20 @@
 import { nearest } from './nearest.ts'
 
-/** Names of tools that coding agents have; those that people know from elsewhere, and our own. */
+/** Tool names of halting and of other coding agents. */
 const toolNames: readonly string[] = (
   'Read Write Edit Bash Glob Grep Agent TaskCreate TaskUpdate TaskList TaskGet TodoWrite WebFetch WebSearch TaskOutput TaskStop Wait Skill AskUserQuestion ' +
   'EnterPlanMode ExitPlanMode NotebookEdit apply_patch Task MultiEdit LS ToolSearch ListMcpResources ReadMcpResource'
 ).split(' ')
 
-/** Whether a text reads like `Tool`, `Tool(spec)` or `mcp__server__tool`: several of them, parted by commas, too. */
-export function isToolName(given: string): boolean {
-  return given.split(/,(?![^(]*\))/).every((rule) => {
+/** Whether a text looks like `Tool`, `Tool(spec)` or `mcp__server__tool`, or a comma-separated list of these. */
+export function isToolName(text: string): boolean {
+  return text.split(/,(?![^(]*\))/).every((rule) => {
     const [, name = ''] = /^([A-Za-z]\w*)(?:\(.*\))?$/s.exec(rule.trim()) ?? []
     return isKnown(name)
   })
 }
 
-/** A word of warning about a rule for a tool that nobody knows: a typing error there allows or denies nothing. */
+/** A warning about a rule for an unknown tool, since a misspelled name allows or denies nothing. */
 export function unknownToolWarning(flag: string, rule: string): string | undefined {
   const name = /^[^(]*/.exec(rule)?.[0] ?? ''
   if (isKnown(name)) return undefined

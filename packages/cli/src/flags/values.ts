@@ -10,7 +10,7 @@ import {
 import { type AutoCompact, isShare, leastWindowTokens } from '@halting/agent/session-settings'
 import { nearest } from './nearest.ts'
 
-/** A value as it was read, or what would have been right. */
+/** A parsed value, or what would be valid. */
 export type Reading<Value> =
   | { readonly value: Value }
   | { readonly expected: string; readonly meant?: string | undefined }
@@ -30,17 +30,17 @@ export function wholeNumber(given: string): Reading<number> {
     : { expected: 'a whole number of at least 1' }
 }
 
-/** How many sessions are asked of a cluster at once. */
+/** Number of sessions on a page of a cluster. */
 export function pageSize(given: string): Reading<number> {
   return wholeNumberUpTo(1_000, given)
 }
 
-/** How often an answer may be sent back: without a bound a run would not halt by construction. */
+/** How often an answer may be sent back. The bound guarantees that runs stop. */
 export function goalTries(given: string): Reading<number> {
   return wholeNumberUpTo(mostGoalTries, given)
 }
 
-/** How often in a row a check must pass. */
+/** Number of consecutive passes that a check needs. */
 export function passes(given: string): Reading<number> {
   return wholeNumberUpTo(mostStablePasses, given)
 }
@@ -50,7 +50,7 @@ function wholeNumberUpTo(most: number, given: string): Reading<number> {
   return 'value' in read && read.value <= most ? read : { expected: `a whole number from 1 to ${most}` }
 }
 
-/** One command: commas and spaces are parts of it. */
+/** One command; it can contain commas and spaces. */
 export function command(given: string): Reading<readonly string[]> {
   return given.trim() === '' ? { expected: 'a command in quotes, such as "npm test"' } : { value: [given] }
 }
@@ -60,8 +60,8 @@ export function portNumber(given: string): Reading<number> {
   return /^\d+$/.test(given) && value <= 65_535 ? { value } : { expected: 'a port from 0 (any that is free) to 65535' }
 }
 
-/** Of a service, without a slash at its end. */
-export function address(given: string): Reading<string> {
+/** The address of a service, without a trailing slash. */
+export function urlAddress(given: string): Reading<string> {
   const url = URL.canParse(given) ? new URL(given) : undefined
   return url !== undefined && /^https?:$/.test(url.protocol)
     ? { value: given.replace(/\/+$/, '') }
@@ -70,7 +70,7 @@ export function address(given: string): Reading<string> {
 
 const multiples: Readonly<Record<string, number>> = { '': 1, k: 1_000, m: 1_000_000 }
 
-/** `200000`, `200k` or `1.5m`. */
+/** Parses `200000`, `200k` or `1.5m`. */
 export function tokens(given: string): Reading<number> {
   const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)([km]?)$/i.exec(given) ?? []
   const value = Math.round(Number(digits) * (multiples[unit.toLowerCase()] ?? Number.NaN))
@@ -86,7 +86,7 @@ export function windowTokens(given: string): Reading<number> {
     : { expected: `a number of tokens of at least ${leastWindowTokens}, such as 200000 or 200k` }
 }
 
-/** `auto`, `off`, `80%`, `150000`, `150k` or `150ktokens`. */
+/** Parses `auto`, `off`, `80%`, `150000`, `150k` or `150ktokens`. */
 export function autoCompact(given: string): Reading<AutoCompact> {
   if (given === 'auto' || given === 'off') return { value: given }
   const [, share] = /^(\d+(?:\.\d+)?)%$/.exec(given) ?? []
@@ -98,7 +98,7 @@ export function autoCompact(given: string): Reading<AutoCompact> {
   return { expected, meant }
 }
 
-/** The API wants at least 1,024 where there are any. */
+/** The API requires at least 1,024 unless thinking is off. */
 export function thinkingTokens(given: string): Reading<number> {
   const value = Number(given)
   return /^\d+$/.test(given) && (value === 0 || value >= 1_024) && Number.isSafeInteger(value)
@@ -113,7 +113,7 @@ export function dollars(given: string): Reading<number> {
     : { expected: 'a number of US dollars above 0, such as 0.50' }
 }
 
-/** `2%` or `0.02`: a share of all, above nothing and below everything. */
+/** Parses `2%` or `0.02`: a share above 0 and below 1. */
 export function lossShare(given: string): Reading<number> {
   const [, digits = '', percent] = /^(\d*\.?\d+) ?(%?)$/.exec(given) ?? []
   const value = percent === '%' ? Number(digits) / 100 : Number(digits)
@@ -125,7 +125,7 @@ export function lossShare(given: string): Reading<number> {
   }
 }
 
-/** What was spent: nothing, too. */
+/** Parses an amount that was spent; 0 is valid. */
 export function spentDollars(given: string): Reading<number> {
   const value = Number(given)
   return /^\d*\.?\d+$/.test(given) && value <= mostBudgetUsd
@@ -133,7 +133,7 @@ export function spentDollars(given: string): Reading<number> {
     : { expected: `a number of US dollars from 0 to ${mostBudgetUsd}, such as 0.50` }
 }
 
-/** `20`, or `5:claude-opus-*` for models of this name. */
+/** Parses `20`, or `5:claude-opus-*` for matching models. */
 export function standingBudget(given: string): Reading<readonly string[]> {
   const [usd = '', ...model] = given.split(':')
   const isModel = model.length === 0 || /^\S+$/.test(model.join(':'))
@@ -142,7 +142,7 @@ export function standingBudget(given: string): Reading<readonly string[]> {
     : { expected: 'a number of US dollars above 0, optionally with a model: 20 or 5:claude-opus-*' }
 }
 
-/** `90s`, `10m`, `1h30m`; in milliseconds. */
+/** Parses `90s`, `10m` or `1h30m` into milliseconds. */
 export function duration(given: string): Reading<number> {
   const value = durationMs(given) ?? 0
   return value >= 1 && value <= longestDurationMs
@@ -152,14 +152,14 @@ export function duration(given: string): Reading<number> {
 
 const shortestRetentionMs = 3_600_000
 
-/** `30d`, `2w`, `12h`; in milliseconds, at least an hour. */
+/** Parses `30d`, `2w` or `12h` into milliseconds; at least one hour. */
 export function retention(given: string): Reading<number> {
   const [, count = '', unit] = /^(\d{1,5})([hdw])$/.exec(given.trim()) ?? []
   const value = Number(count) * shortestRetentionMs * (unit === 'w' ? 168 : unit === 'd' ? 24 : 1)
   return value >= shortestRetentionMs ? { value } : { expected: 'hours, days or weeks, at least 1h, such as 30d' }
 }
 
-/** The same, or no time at all: `0`, `0s`. */
+/** Like `duration`, but also accepts `0` and `0s`. */
 export function durationOrNone(given: string): Reading<number> {
   if (given.trim() === '0' || durationMs(given) === 0) return { value: 0 }
   const read = duration(given)
@@ -168,15 +168,15 @@ export function durationOrNone(given: string): Reading<number> {
     : { expected: 'a duration with a unit, such as 90s, 10m or 1h30m (at most 24 days), or 0' }
 }
 
-/** How often a loop may repeat its prompt. */
-export const mostRounds = 1_000_000
+/** Maximum number of rounds of a loop. */
+export const maxRounds = 1_000_000
 
-/** How often a prompt may be repeated. */
+/** Parses the number of rounds of a loop. */
 export function loopRounds(given: string): Reading<number> {
-  return wholeNumberUpTo(mostRounds, given)
+  return wholeNumberUpTo(maxRounds, given)
 }
 
-/** How long a run waits for services; in milliseconds, 0 for `none`. */
+/** Parses the maximum wait for services into milliseconds; `none` is 0. */
 export function waitTime(given: string): Reading<number> {
   const value = waitMs(given)
   return value === undefined
@@ -190,7 +190,7 @@ export function uuid(given: string): Reading<string> {
     : { expected: 'a UUID, such as 3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93' }
 }
 
-/** A reader of one of several words, which it has as `choices`. */
+/** Creates a reader that accepts these words, and exposes them as `choices`. */
 export function choice<Choice extends string>(
   choices: readonly Choice[],
 ): ((given: string) => Reading<Choice>) & { readonly choices: readonly Choice[] } {
@@ -202,13 +202,13 @@ export function choice<Choice extends string>(
   return Object.assign(read, { choices })
 }
 
-/** The words that a reader takes; undefined for one that takes others. */
+/** The words that a reader accepts; undefined if it is not limited to words. */
 export function choicesOf(read: (given: string) => Reading<unknown>): readonly string[] | undefined {
   if (!('choices' in read) || !Array.isArray(read.choices)) return undefined
   return read.choices.filter((each) => typeof each === 'string')
 }
 
-/** Values parted by commas or spaces; those within parentheses part nothing: `Bash(git log *),Read`. */
+/** Splits values at commas or spaces, except within parentheses: `Bash(git log *),Read`. */
 export function list(given: string): Reading<readonly string[]> {
   const values: string[] = []
   let depth = 0
@@ -226,12 +226,12 @@ export function list(given: string): Reading<readonly string[]> {
   return depth === 0 ? { value: values } : { expected: 'a list with balanced parentheses' }
 }
 
-/** One value, whatever is in it: paths have commas and spaces. */
+/** Accepts the argument as one value, since paths can contain commas and spaces. */
 export function single(given: string): Reading<readonly string[]> {
   return given === '' ? { expected: 'a value that is not empty' } : { value: [given] }
 }
 
-/** A public key of an engine, as its server tells it. */
+/** A public key of an engine, as its server prints it. */
 export function identityKey(given: string): Reading<readonly string[]> {
   return /^publickeyv1_[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(given)
     ? { value: [given] }

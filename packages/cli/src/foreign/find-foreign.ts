@@ -15,8 +15,8 @@ import type { Program } from '../program.ts'
 import { whose } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
 
-/** The session of another program, or of this one of them, with this id, or the only one whose id begins so. @throws UsageError for several. */
-export async function foreignNamed(
+/** Finds a session of another program by its ID or the unique beginning of one; `only` limits the program. @throws UsageError if several match */
+export async function findForeignSession(
   id: string,
   program: Program,
   only?: ForeignFile['program'],
@@ -31,26 +31,26 @@ export async function foreignNamed(
   )
 }
 
-/** The folders that flags stand for. @throws UsageError for one that is not there. */
+/** The session folders of the programs that the flags name. @throws UsageError for a folder that does not exist */
 export function foreignFolders({ claudeCode, codex }: Flags, program: Program): readonly string[] {
   return (['claude-code', 'codex'] as const)
     .filter((name) => (name === 'codex' ? codex : claudeCode) === true)
     .map((name) => {
       const folder = foreignFolder(name, whose(program))
       if (existsSync(folder)) return folder
-      throw new UsageError(`No sessions of ${programNames[name]} are kept in ${folder}.`)
+      throw new UsageError(`No sessions of ${programNames[name]} found in ${folder}.`)
     })
 }
 
 /**
- * The session of another program that `--resume ID` means where none of ours is meant.
- * @throws UsageError for one of another folder, and for one that cannot be read.
+ * Finds the session of another program that `--resume ID` means, if no session of halting matches.
+ * @throws UsageError if it belongs to another folder, or cannot be read
  */
 export async function foreignToResume(id: string, program: Program): Promise<ForeignSession | undefined> {
-  const given = id.toLowerCase()
+  const lowerCaseId = id.toLowerCase()
   const own = await storedSessions(whose(program), 'all', 'to choose from')
-  if (own.some(({ sessionId }) => sessionId.toLowerCase().startsWith(given))) return undefined
-  const file = await foreignNamed(id, program)
+  if (own.some(({ sessionId }) => sessionId.toLowerCase().startsWith(lowerCaseId))) return undefined
+  const file = await findForeignSession(id, program)
   if (file === undefined) return undefined
   const session = await readForeignSession(file.path, 'newest_branch').catch((thrown: unknown) => {
     throw new UsageError(messageOf(thrown))

@@ -4,10 +4,10 @@ import { createPrices } from '@halting/models'
 import type { Prices } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
-import { usable } from '../stored-sessions/usable.ts'
+import { asUsageError } from '../stored-sessions/as-usage-error.ts'
 import { readAnySession, type AnySession, type PricesFor } from '@halting/analysis/sessions'
 
-/** The flags that say where these prices are from. Settings that were written out may hold secrets: their prices alone are written out again. */
+/** The flags that select these prices, for another command. Inline settings may contain secrets, so only their prices are repeated. */
 export function priceFlags(
   { settings, settingSources }: Pick<Flags, 'settings' | 'settingSources'>,
   { cwd }: Pick<Program, 'cwd'>,
@@ -15,11 +15,11 @@ export function priceFlags(
   const sources = settingSources === undefined ? [] : ['--setting-sources', settingSources.join(',')]
   if (settings === undefined) return sources
   if (!settings.trimStart().startsWith('{')) return [...sources, '--settings', resolve(cwd, settings)]
-  const modelPrices = pricesIn(settings)
+  const modelPrices = modelPricesIn(settings)
   return modelPrices === undefined ? sources : [...sources, '--settings', JSON.stringify({ modelPrices })]
 }
 
-function pricesIn(settings: string): unknown {
+function modelPricesIn(settings: string): unknown {
   try {
     const read: unknown = JSON.parse(settings)
     if (!isJsonObject(read)) return undefined
@@ -28,7 +28,7 @@ function pricesIn(settings: string): unknown {
     if (aliases.length === 0) return modelPrices
     return { ...Object.fromEntries(aliases), ...(isJsonObject(modelPrices) && modelPrices) }
   } catch {
-    // Whoever asks for prices is told what is wrong with it.
+    // Reading the prices reports the problem.
     return undefined
   }
 }
@@ -40,20 +40,20 @@ function pricesOfAliases(aiSdk: unknown): readonly (readonly [name: string, pric
   )
 }
 
-/** The table of prices with what the settings say of them. */
+/** Reads the known prices, overridden by those of the settings; once, on first use. */
 export function pricesFor(flags: Pick<Flags, 'settings'>, program: Program): PricesFor {
   let prices: Promise<Prices> | undefined
   return () => (prices ??= readPrices(flags, program))
 }
 
 async function readPrices(flags: Pick<Flags, 'settings'>, program: Program): Promise<Prices> {
-  // Settings hold permission rules, and with them the shell analysis: a session that has its prices on record loads none of it.
+  // Settings load the permission rules and the shell analysis, which sessions with recorded prices do not need.
   const { settingsFor } = await import('../flags/session-ports.ts')
   const { priceOverridesOf } = await import('@halting/agent/session-settings')
   return createPrices(priceOverridesOf((await settingsFor(flags, program)).settings))
 }
 
-/** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */
+/** Reads a session file. @throws UsageError that says what is wrong with the file, and where */
 export function readNamedSession(path: string, prices: PricesFor): Promise<AnySession> {
-  return usable(readAnySession(path, prices))
+  return asUsageError(readAnySession(path, prices))
 }

@@ -11,7 +11,7 @@ import {
 import { type EndedRun, promptIdOf, type StepRecord } from '@halting/core/steps'
 import type { SessionPlace } from '@halting/journal'
 import { boundedFile, makeDurableFolder, removeWhole, writeWhole } from '@halting/journal/files'
-import { mostRounds } from '../flags/values.ts'
+import { maxRounds } from '../flags/values.ts'
 import { UsageError } from '../usage-error.ts'
 import { type LoopRound, roundOf } from './loop-end.ts'
 import { loopFile } from './loop-file.ts'
@@ -159,7 +159,7 @@ const bounds: ReadonlyMap<string, readonly [least: number, most: number]> = new 
   keyof LoopTerms,
   readonly [number, number]
 >([
-  ['rounds', [1, mostRounds]],
+  ['rounds', [1, maxRounds]],
   ['forMs', [1, longestDurationMs]],
   ['untilTries', [1, mostGoalTries]],
   ['untilTimeout', [1, longestDurationMs]],

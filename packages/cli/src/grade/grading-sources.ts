@@ -9,13 +9,13 @@ import { findRepository } from '@halting/policy/git'
 import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 
-/** The grades of the person, and the repositories of folders of this machine. @throws ConfigurationError for grades that cannot be read. */
+/** The user's grades, and a lookup of repositories. @throws ConfigurationError if the grades cannot be read */
 export function gradingSources(program: Program): GradingSources {
   return { grades: readGrades(whose(program)), repositoryOf: repositoryFinder() }
 }
 
-/** The same for what only shows grades: where they cannot be read, that is printed, and nobody graded a run. */
-export function shownGradingSources(program: Program): GradingSources {
+/** Like `gradingSources`, but if the grades cannot be read, prints the problem and continues without them. */
+export function gradingSourcesForDisplay(program: Program): GradingSources {
   try {
     return gradingSources(program)
   } catch (error) {
@@ -24,17 +24,17 @@ export function shownGradingSources(program: Program): GradingSources {
   }
 }
 
-/** The same for a program that reads sessions for as long as it runs: grades are read again after the file has changed, and a problem is printed once. */
+/** Like `gradingSourcesForDisplay`, for long-running programs: reads the grades again after the file has changed, and prints a problem once. */
 export function watchedGradingSources(program: Program): () => GradingSources {
-  let shown: { readonly state: string; readonly sources: GradingSources } | undefined
+  let current: { readonly state: string; readonly sources: GradingSources } | undefined
   return () => {
     const state = fileState(gradesFile(whose(program)))
-    if (shown?.state !== state) shown = { state, sources: shownGradingSources(program) }
-    return shown.sources
+    if (current?.state !== state) current = { state, sources: gradingSourcesForDisplay(program) }
+    return current.sources
   }
 }
 
-/** Differs where the file is another one or was changed. */
+/** Changes when the file is replaced or modified. */
 function fileState(path: string): string {
   try {
     const { ino, size, mtimeMs, ctimeMs } = lstatSync(path)
@@ -44,7 +44,7 @@ function fileState(path: string): string {
   }
 }
 
-/** Sessions of one folder are many. */
+/** Caches the repository of each folder, since many sessions share one. */
 function repositoryFinder(): GradingSources['repositoryOf'] {
   const known = new Map<string, string>()
   return (folder) => {
@@ -54,7 +54,7 @@ function repositoryFinder(): GradingSources['repositoryOf'] {
   }
 }
 
-/** The top folder of the main worktree, so that the sessions of all worktrees count together; the folder itself where it is in no repository. */
+/** The top folder of the main worktree, so that sessions of all worktrees count together. Outside a repository, the folder itself. */
 function repositoryOf(folder: string): string {
   const real = realPath(folder)
   const found = findRepository(real)

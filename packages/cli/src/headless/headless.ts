@@ -1,6 +1,6 @@
 import type { RunResult, SdkMessage } from '@halting/core'
 import { compactCommand, messageOf } from '@halting/core/adapters'
-import { refusePause } from '../flags/agreement.ts'
+import { refusePause } from '../flags/flag-conflicts.ts'
 import type { Flags } from '../flags/flags.ts'
 import { runLimitOfPrint } from '../flags/run-limit.ts'
 import { flagTable } from '../flags/table.ts'
@@ -10,7 +10,7 @@ import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { wantedAfter } from '@halting/agent/open-session'
 import type { SessionRequest } from './continue-session.ts'
-import { type LiveSession, openLive } from '../flags/open-session.ts'
+import { type LiveSession, openLiveSession } from '../flags/open-session.ts'
 import { UsageError } from '../usage-error.ts'
 import { followChanges } from './file-changes.ts'
 import { uncheckedLine } from './unchecked.ts'
@@ -34,7 +34,7 @@ export async function headless(flags: Flags, words: readonly string[], program: 
   let prompt = typed
   let interruption: Interruption | undefined
   try {
-    const live = await openLive(flags, program, {
+    const live = await openLiveSession(flags, program, {
       answersQuestions: false,
       confinesEdits: true,
       isOneShot: true,

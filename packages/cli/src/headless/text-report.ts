@@ -11,7 +11,7 @@ import type { Output } from '../io/output.ts'
 import type { Style } from '../io/style.ts'
 import { pendingOf } from '@halting/analysis/transcript'
 import { followActivity, showActivity } from './activity.ts'
-import { goOn } from '../why/go-on.ts'
+import { resumeCommand } from '../why/resume-command.ts'
 import { type AnswerStream, noStream, streamAnswer } from './answer-stream.ts'
 import { followDenials, type Remedies } from './denials.ts'
 import { closingLine, endingLine } from './ending.ts'
@@ -188,7 +188,7 @@ function resumeLine(terminal: RunResult, sessionId: string, flags: Flags): strin
     ...(goal === undefined ? [] : [{ name: goal, judged: true } as const]),
   ]
   const where = { sessionId, sessionCwd: '', cwd: '', goals, ...(cluster !== undefined && { cluster }) }
-  const { command } = goOn(terminal, where)
+  const { command } = resumeCommand(terminal, where)
   if (command === undefined) return ''
   const goalFlags = goalArguments(flags, command)
   const when = sharedBudgetOf(terminal.signal)?.kind === 'standing' ? 'After the reset' : 'Resume'

@@ -1,4 +1,4 @@
-import { checkAgreement, warningsOf } from '../flags/agreement.ts'
+import { checkFlagConflicts, flagWarnings } from '../flags/flag-conflicts.ts'
 import type { Flags } from '../flags/flags.ts'
 import { parseFlags } from '../flags/parse.ts'
 import { oneLine, told } from '../io/figures.ts'
@@ -23,14 +23,14 @@ export function readHostProgram({ argv: originalArgv }: Pick<Program, 'argv'>): 
     onUnknown: (flag) => warnings.push(`ignored the unknown flag ${oneLine(flag, 100)}.`),
   })
   const serve = async (program: Program): Promise<number> => {
-    for (const line of [...warnings, ...warningsOf(flags)]) program.output.err(told(line))
+    for (const line of [...warnings, ...flagWarnings(flags)]) program.output.err(told(line))
     const { serveHost } = await import('./host.ts')
     if (flags.cluster === undefined) return serveHost(flags, program)
-    const { openForHostOnCluster } = await import('../cluster/host-session.ts')
-    return serveHost(flags, program, openForHostOnCluster)
+    const { openClusterSessionForHost } = await import('../cluster/host-session.ts')
+    return serveHost(flags, program, openClusterSessionForHost)
   }
   if (flags.help === true || flags.version === true) return { flags, serve }
-  checkAgreement(flags)
+  checkFlagConflicts(flags)
   if (words.length > 0)
     throw new UsageError('With --input-format stream-json, send prompts on stdin, one JSON message per line.')
   return { flags, serve }

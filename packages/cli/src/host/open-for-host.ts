@@ -3,7 +3,7 @@ import type { JsonObject, MessageContent } from '@halting/core'
 import { modelAliases } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
-import { type Face, type LiveSession, openLive } from '../flags/open-session.ts'
+import { type Frontend, type LiveSession, openLiveSession } from '../flags/open-session.ts'
 import type { Prepared } from '@halting/agent/open-session'
 import { listedAliases, modelsWithKey } from '@halting/agent/session-settings'
 import type { Control } from './control.ts'
@@ -16,7 +16,7 @@ import { HostServers, rulesOfServers } from './host-servers.ts'
 /** Opens the session that a host asked for. @throws UsageError and others if it cannot be opened. */
 export async function openForHost(given: InitializeRequest, control: Control, program: Program): Promise<HostSession> {
   const hostFrontend = await createHostFrontend(given, control, program)
-  const live = await openLive(flagsWithoutAfterRunSettings(given.flags), program, {
+  const live = await openLiveSession(flagsWithoutAfterRunSettings(given.flags), program, {
     ...hostFrontend.frontend,
     ...frontendOptions(given, program),
   })
@@ -64,7 +64,7 @@ const capabilities = ['interrupt_receipt_v1', 'interrupt_cancel_queued_v1']
 function frontendOptions(
   { skills, title, toolAliases, planInstructions, summarizesAgents }: InitializeRequest,
   { env }: Pick<Program, 'env'>,
-): Partial<Face> {
+): Partial<Frontend> {
   const isOff = env['CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES'] === '1'
   const everyMs = Number(env['HALTING_AGENT_SUMMARY_MS'] ?? 30_000)
   return {
@@ -142,7 +142,7 @@ const mayNameSomething = /^\s*\/|@/
 
 /** What a host provides to a session: answers, hooks, MCP servers. */
 interface HostFrontend {
-  readonly frontend: Face
+  readonly frontend: Frontend
   readonly servers: HostServers
   /** Called when the session is open, before its first request. */
   onSessionOpened(live: LiveSession): Promise<void>
@@ -183,7 +183,11 @@ async function createHostFrontend(given: InitializeRequest, control: Control, pr
   }
 }
 
-async function readHooks({ hooks }: InitializeRequest, control: Control, { output }: Program): Promise<Face['hooks']> {
+async function readHooks(
+  { hooks }: InitializeRequest,
+  control: Control,
+  { output }: Program,
+): Promise<Frontend['hooks']> {
   if (hooks === undefined) return undefined
   const { hooksOfHost } = await import('./callbacks.ts')
   const { hooks: read, warnings } = hooksOfHost(hooks, control)

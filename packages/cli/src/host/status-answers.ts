@@ -2,7 +2,7 @@ import type { LimitsChange } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { captureOutput } from '../io/capture-output.ts'
 import type { Program } from '../program.ts'
-import { limitNames, limitsIn } from '../flags/limit-flags.ts'
+import { limitNames, limitsFromFlags } from '../flags/limit-flags.ts'
 import { parseGoalArgument } from '../frontends/goal-argument.ts'
 import { goalRows } from '../frontends/goal-words.ts'
 import { limitsToSet, parseLimitsArgument } from '../frontends/limits-argument.ts'
@@ -101,7 +101,7 @@ function checkGoalsOfStart({ snapshot }: HostSession['session'], { goal }: Flags
  * @throws UsageError
  */
 function checkCeilings(change: LimitsChange, flags: Flags): void {
-  const ceilings = limitsIn(flags)
+  const ceilings = limitsFromFlags(flags)
   for (const name of limitNames) {
     const [wanted, ceiling] = [change[name], ceilings[name]]
     if (wanted === undefined || ceiling === undefined || ceiling === Infinity || (wanted !== null && wanted <= ceiling))

@@ -6,12 +6,12 @@ import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 
-/** `halting init`: an AGENTS.md for this folder, made from what lies in it. Never over one that is there; asks no model. */
+/** `halting init`: writes an AGENTS.md based on the files of this folder. Never overwrites an existing one; makes no request. */
 export async function init({ cwd, output }: Program): Promise<number> {
   const path = join(cwd, 'AGENTS.md')
   const text = await agentsFileFor(cwd, basename(cwd))
   try {
-    // Also a link that leads nowhere is there.
+    // `wx` also refuses a dangling link.
     await writeFile(path, text, { flag: 'wx' })
   } catch (thrown) {
     if (thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST')

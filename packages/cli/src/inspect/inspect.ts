@@ -3,22 +3,25 @@ import { fileURLToPath } from 'node:url'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { exportedPage, readPageFiles, startInspector } from '@halting/inspector'
-import { writeNew } from '../export/write-new.ts'
+import { writeNewFile } from '../export/write-new.ts'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { findFile } from '../stored-sessions/find-session.ts'
-import { usable } from '../stored-sessions/usable.ts'
+import { findSessionFile } from '../stored-sessions/find-session.ts'
+import { asUsageError } from '../stored-sessions/as-usage-error.ts'
 import { UsageError } from '../usage-error.ts'
-import { openBrowser } from './open-browser.ts'
 import { ShelfSource, type OpenShelf } from '@halting/analysis/view'
+import { spawn } from 'node:child_process'
 
-/** `halting inspect [SESSION|FOLDER|FILE …]`: a page over sessions, for this machine alone, until Ctrl-C; with `--output FILE` one session as a file. Changes nothing. */
+/**
+ * `halting inspect [SESSION|FOLDER|FILE …]`: serves a page about sessions to this machine until Ctrl-C; with `--output
+ * FILE`, writes one session as a page.
+ */
 export async function inspect(flags: Flags, words: readonly string[], program: Program): Promise<number> {
-  checked(flags, words)
+  refuseConflicts(flags, words)
   if (flags.output !== undefined) return exportOne(flags.output, flags, words, program)
-  const source = await shelfFor(flags, words, program)
-  const address = await addressIn(source, words)
+  const source = await openCatalog(flags, words, program)
+  const address = await addressOfSession(source, words)
   const { output } = program
   const inspector = await startInspector({
     source,
@@ -35,13 +38,13 @@ export async function inspect(flags: Flags, words: readonly string[], program: P
     await openBrowser(url, program.env).catch((error: unknown) => {
       output.err(told(`cannot open a browser: ${oneLine(messageOf(error), 200)}.`))
     })
-  await ended()
+  await waitForSignal()
   await inspector.close()
   return 0
 }
 
-/** @throws UsageError for flags that do not go together. */
-function checked(flags: Flags, [word]: readonly string[]): void {
+/** @throws UsageError for flags that cannot be combined */
+function refuseConflicts(flags: Flags, [word]: readonly string[]): void {
   if (flags.force === true && flags.output === undefined) throw new UsageError('--force requires --output FILE.')
   for (const [flag, given] of [
     ['--all', flags.all],
@@ -64,25 +67,25 @@ function checked(flags: Flags, [word]: readonly string[]): void {
     throw new UsageError('--output writes a file and starts no server: leave out --open and --port.')
 }
 
-/** Shelves name what is wrong with what a person asked for by usage errors. */
+/** Catalogs report problems of the user's request as usage errors. */
 function isUsageError(error: unknown): boolean {
   return error instanceof UsageError
 }
 
-async function shelfFor(flags: Flags, words: readonly string[], program: Program): Promise<OpenShelf> {
+async function openCatalog(flags: Flags, words: readonly string[], program: Program): Promise<OpenShelf> {
   if (flags.cluster !== undefined) {
-    const { ClusterShelf } = await import('./cluster-shelf.ts')
-    return new ShelfSource(await ClusterShelf.open(flags, words, program), isUsageError)
+    const { ClusterCatalog } = await import('./cluster-catalog.ts')
+    return new ShelfSource(await ClusterCatalog.open(flags, words, program), isUsageError)
   }
-  const { openFileShelf } = await import('./file-shelf.ts')
-  return new ShelfSource(await openFileShelf(flags, words, program), isUsageError)
+  const { openFileCatalog } = await import('./file-catalog.ts')
+  return new ShelfSource(await openFileCatalog(flags, words, program), isUsageError)
 }
 
-/** Where a session stands that is named alone: its newest run. '' for many. @throws UsageError for one that cannot be read. */
-async function addressIn(source: OpenShelf, words: readonly string[]): Promise<string> {
+/** The page address of the newest run if a single session is named; '' for several. @throws UsageError if the session cannot be read */
+async function addressOfSession(source: OpenShelf, words: readonly string[]): Promise<string> {
   const key = words.length === 1 ? await source.onlyKey() : undefined
   if (key === undefined) return ''
-  const view = await usable(source.session(key, 'beginning'))
+  const view = await asUsageError(source.session(key, 'beginning'))
   return `#/session/${encodeURIComponent(key)}/${Math.max(1, view?.row.runs ?? 1)}/timeline`
 }
 
@@ -93,17 +96,18 @@ async function exportOne(
   program: Program,
 ): Promise<number> {
   if (more.length > 0) throw new UsageError('--output writes one session. Name one: --output FILE SESSION.')
-  const path = flags.cluster === undefined ? await findFile(word, 'inspect --output it.html', program) : undefined
+  const path =
+    flags.cluster === undefined ? await findSessionFile(word, 'inspect --output it.html', program) : undefined
   const name = path ?? word
   if (name === undefined)
     throw new UsageError(`Name the session; halting sessions --cluster ${flags.cluster} lists those of the cluster.`)
-  const source = await shelfFor(flags, [name], program)
+  const source = await openCatalog(flags, [name], program)
   const key = await source.onlyKey()
-  const view = key === undefined ? undefined : await usable(source.session(key))
+  const view = key === undefined ? undefined : await asUsageError(source.session(key))
   if (view === undefined) throw new UsageError(`The session ${oneLine(name, 100)} is gone.`)
   const page = await readPageFiles(pageFolder(program))
-  await writeNew(resolve(program.cwd, file), exportedPage({ page, view, source }), {
-    shown: file,
+  await writeNewFile(resolve(program.cwd, file), exportedPage({ page, view, source }), {
+    displayName: file,
     isForced: flags.force === true,
     sources: path === undefined ? [] : [path],
   })
@@ -116,12 +120,12 @@ function pageFolder({ home }: Program): string {
 }
 
 function problemText(error: unknown): string {
-  const said = oneLine(messageOf(error), 500)
-  return error instanceof HaltingError ? said : `internal error: ${said}`
+  const message = oneLine(messageOf(error), 500)
+  return error instanceof HaltingError ? message : `internal error: ${message}`
 }
 
-/** Resolves when the person, or the system, ends the program; at a second signal it is gone at once. */
-function ended(): Promise<void> {
+/** Resolves at the first signal. The second one ends the program at once. */
+function waitForSignal(): Promise<void> {
   const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   return new Promise((resolve) => {
     const end = (): void => {
@@ -129,5 +133,24 @@ function ended(): Promise<void> {
       resolve()
     }
     for (const name of names) process.on(name, end)
+  })
+}
+
+/** The command that opens an address in the browser. */
+function openerFor(platform: NodeJS.Platform): readonly [command: string, ...args: string[]] {
+  if (platform === 'darwin') return ['open']
+  // `start` takes the first quoted argument as a window title.
+  return platform === 'win32' ? ['cmd', '/c', 'start', ''] : ['xdg-open']
+}
+
+/** Opens the address in a browser. Rejects if the command cannot be started; later failures are not reported. */
+function openBrowser(url: string, env: Readonly<Record<string, string | undefined>>): Promise<void> {
+  const [command, ...args] = openerFor(process.platform)
+  return new Promise((resolve, reject) => {
+    const opener = spawn(command, [...args, url], { env, detached: true, stdio: 'ignore' })
+    opener.once('error', reject)
+    opener.once('spawn', resolve)
+    // The browser continues when the program exits.
+    opener.unref()
   })
 }

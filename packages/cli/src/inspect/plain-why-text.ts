@@ -4,7 +4,7 @@ import { whyText } from '../why/why-text.ts'
 
 const columns = 80
 
-/** What `halting why` prints of a run, without colors. */
+/** The output of `halting why` for a run, without colors. */
 export function plainWhyText(explanation: RunExplanation): string {
   return whyText(explanation, columns, styleFor(false, {}))
 }

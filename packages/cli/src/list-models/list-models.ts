@@ -10,28 +10,30 @@ import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { pageFor } from '../io/page.ts'
 
-/** `halting models [PART]`: the models that are known, with sizes, prices and where a key is found. Asks nobody. */
+/** `halting models [PART]`: lists known models with sizes, prices and where a key was found. Makes no request. */
 export async function listModels(flags: Flags, [part]: readonly string[], program: Program): Promise<number> {
   const { output, env } = program
-  const run = await reachedBy(flags, program)
+  const run = await readModelSources(flags, program)
   const all = askableModels(run)
   const known = part === undefined ? all : all.filter(({ name }) => name.includes(part.toLowerCase()))
   const aliases = aliasesOf(run).filter(({ name, model }) => matches(part, name, model))
   if (part !== undefined && known.length + aliases.length === 0) {
     const hidden = knownModels().filter(({ name }) => name.includes(part.toLowerCase()))
-    if (hidden.length > 0) throw new UsageError(hiddenText(hidden))
+    if (hidden.length > 0) throw new UsageError(hiddenModelsText(hidden))
     const meant = nearestModel(part)
     throw new UsageError(
       `No known model matches "${part}".${meant === undefined ? '' : ` Did you mean ${meant}?`} halting models lists all models.`,
     )
   }
   const style = styleFor(output.isTerminal.stdout, env)
-  output.out(wantsJson(flags) ? jsonOf(known, aliases, env) : pageFor(output, textOf(known, aliases, env, style)))
+  output.out(
+    wantsJson(flags) ? modelsJson(known, aliases, env) : pageFor(output, modelsText(known, aliases, env, style)),
+  )
   return 0
 }
 
-/** Models that the API in force does not have. */
-function hiddenText(hidden: readonly KnownModel[]): string {
+/** Says why models are hidden that the configured API does not serve. */
+function hiddenModelsText(hidden: readonly KnownModel[]): string {
   const names = hidden.map(({ name }) => name).join(', ')
   return (
     `Only the Responses API serves ${names}, but chat completions are configured. ` +
@@ -43,10 +45,10 @@ function matches(part: string | undefined, ...names: readonly string[]): boolean
   return part === undefined || names.some((name) => name.toLowerCase().includes(part.toLowerCase()))
 }
 
-type ReachedBy = Pick<RunSettings, 'settings' | 'env'>
+type ModelSources = Pick<RunSettings, 'settings' | 'env'>
 
-/** What says which models there are. Settings that are not right take nothing from the list. */
-async function reachedBy(flags: Flags, program: Program): Promise<ReachedBy> {
+/** Reads the settings that define models. Invalid settings are reported, and only built-in models are listed. */
+async function readModelSources(flags: Flags, program: Program): Promise<ModelSources> {
   try {
     return await settingsFor(flags, program)
   } catch (thrown) {
@@ -56,15 +58,15 @@ async function reachedBy(flags: Flags, program: Program): Promise<ReachedBy> {
   }
 }
 
-/** Models that settings name behind provider packages. */
-function aliasesOf({ settings }: ReachedBy): readonly PricedAlias[] {
+/** Models of provider packages that the settings name. */
+function aliasesOf({ settings }: ModelSources): readonly PricedAlias[] {
   return listedAliases(settings).map((alias) => ({ ...alias, price: priceOfModel(alias.name, settings) }))
 }
 
 type PricedAlias = Omit<ListedAlias, 'price'> & { readonly price: ModelPrice | undefined }
 
-function jsonOf(models: readonly KnownModel[], aliases: readonly PricedAlias[], env: Program['env']): string {
-  const told = models.map(({ name, contextWindow, maxOutputTokens, price, keyVariables }) => ({
+function modelsJson(models: readonly KnownModel[], aliases: readonly PricedAlias[], env: Program['env']): string {
+  const listedModels = models.map(({ name, contextWindow, maxOutputTokens, price, keyVariables }) => ({
     name,
     contextWindow,
     maxOutputTokens,
@@ -79,10 +81,10 @@ function jsonOf(models: readonly KnownModel[], aliases: readonly PricedAlias[], 
     usdPerMillionTokens: price ?? null,
     from,
   }))
-  return `${JSON.stringify({ models: told, aliases: modelAliases(), ...(ofSettings.length > 0 && { aiSdk: ofSettings }) })}\n`
+  return `${JSON.stringify({ models: listedModels, aliases: modelAliases(), ...(ofSettings.length > 0 && { aiSdk: ofSettings }) })}\n`
 }
 
-function textOf(
+function modelsText(
   models: readonly KnownModel[],
   ofSettings: readonly PricedAlias[],
   env: Program['env'],

@@ -12,11 +12,11 @@ import { wrapped } from '../io/columns.ts'
 import { clockText } from '../io/figures.ts'
 import { jsonText } from '../io/json-text.ts'
 
-/** Presents a loop in the format that the flags ask for. */
+/** Reports a loop in the format that the flags select. */
 export interface LoopReport {
   onSession(event: SessionEvent): void
   onLoop(event: LoopEvent, loop: PromptLoop): void
-  /** Nothing more comes. `continueWith`: the command that continues the loop; '' for none. */
+  /** Called last. `continueWith` is the command that continues the loop; '' if it cannot continue. */
   end(end: LoopEnd, rounds: readonly LoopRound[], continueWith: string): void
   release(): void
 }
@@ -34,12 +34,12 @@ export function createLoopReport(context: LoopReportContext): LoopReport {
   return outputFormat === 'text' ? new TextLoopReport(context) : new JsonLoopReport(context)
 }
 
-/** Follows the runs of the session, each with a watcher of its own. */
+/** Passes the events of each run to the watcher of that run. */
 class RunFollower {
   readonly #context: LoopReportContext
   #watcher: Watcher | undefined
   #isOver = false
-  /** The result of the last run of this process. */
+  /** The result of the last run in this process. */
   last: SdkResult | undefined
 
   constructor(context: LoopReportContext) {
@@ -79,7 +79,7 @@ class RunFollower {
 
 const tickMs = 1_000
 
-/** The answers on stdout; on stderr a line a round, and at the end a summary (spec R-EVERY-12). */
+/** Prints answers to stdout; one line per round and a final summary to stderr (spec R-EVERY-12). */
 class TextLoopReport implements LoopReport {
   readonly #context: LoopReportContext
   readonly #runs: RunFollower
@@ -123,7 +123,7 @@ class TextLoopReport implements LoopReport {
     this.#round = undefined
   }
 
-  /** One line for each second on a terminal, and no timer elsewhere. */
+  /** Updates a countdown every second on a terminal; does nothing elsewhere. */
   #countDown(loop: PromptLoop): void {
     const { output, flags } = this.#context.report
     this.#stopCountdown()
@@ -141,13 +141,13 @@ class TextLoopReport implements LoopReport {
   #print(text: string): void {
     const { output, flags, style } = this.#context.report
     if (flags.quiet === true) return
-    const shown = output.isTerminal.stderr ? wrapped(text, output.width) : text
-    output.err(`${style.dim(shown)}\n`)
+    const line = output.isTerminal.stderr ? wrapped(text, output.width) : text
+    output.err(`${style.dim(line)}\n`)
   }
 
   end(end: LoopEnd, rounds: readonly LoopRound[], continueWith: string): void {
     const { output, flags } = this.#context.report
-    // With --quiet what is no success is reported all the same.
+    // With --quiet, failures are still reported.
     if (flags.quiet !== true || end.exitCode !== 0) output.err(`halting: ${endLine(end, rounds)}\n`)
     if (continueWith !== '') output.err(`Continue the loop: ${continueWith}\n`)
   }
@@ -158,7 +158,10 @@ class TextLoopReport implements LoopReport {
   }
 }
 
-/** `json`: one result of the whole loop. `stream-json`: every message, a `system/loop_wait` before each pause, and that result as the last line (spec R-EVERY-13). */
+/**
+ * `json`: prints one result for the loop. `stream-json`: prints every message, a `system/loop_wait` before each pause,
+ * and the result as the last line (spec R-EVERY-13).
+ */
 class JsonLoopReport implements LoopReport {
   readonly #context: LoopReportContext
   readonly #runs: RunFollower
@@ -227,17 +230,17 @@ class JsonLoopReport implements LoopReport {
 interface LoopOutcome {
   readonly sessionId: string
   readonly costUsd: number
-  /** The result of the last run of this process. */
+  /** The result of the last run in this process. */
   readonly last: SdkResult | undefined
   readonly end: LoopEnd
   readonly rounds: readonly LoopRound[]
 }
 
-/** The result of a loop: that of its last round with the figures of all rounds, and what they came to (spec R-EVERY-13). */
+/** The result of a loop: that of its last round, with the totals and figures of all rounds (spec R-EVERY-13). */
 function loopResult({ sessionId, costUsd, last, end, rounds }: LoopOutcome): object {
   const sum = (figure: 'turns' | 'durationMs'): number => rounds.reduce((total, round) => total + round[figure], 0)
   return {
-    ...truthful({ sessionId, costUsd, last, end, rounds }),
+    ...finalResult({ sessionId, costUsd, last, end, rounds }),
     num_turns: sum('turns'),
     duration_ms: Math.round(sum('durationMs')),
     rounds: rounds.map(({ round, reason, costUsd: usd, turns, durationMs, startedAtMs, goalMet }) => ({
@@ -254,8 +257,8 @@ function loopResult({ sessionId, costUsd, last, end, rounds }: LoopOutcome): obj
   }
 }
 
-/** A loop that did not succeed has no result of a success, whatever its last round came to. */
-function truthful({ sessionId, costUsd, last, end, rounds }: LoopOutcome): SdkResult {
+/** A loop that failed never reports success, even if its last round succeeded. */
+function finalResult({ sessionId, costUsd, last, end, rounds }: LoopOutcome): SdkResult {
   const { exitCode, message } = end
   if (last === undefined)
     return resultWithoutRun({ sessionId, costUsd, ...(exitCode === 0 ? { answer: message } : { error: message }) })

@@ -5,7 +5,7 @@ import { needsBound } from '../frontends/loop-words.ts'
 import type { LoopTerms, StoredLoop } from '../frontends/loop-record.ts'
 import { UsageError } from '../usage-error.ts'
 
-/** Goals and the budget of a loop: they are on its record, so that a loop that continues has them without being given them again. */
+/** Flags that the record of a loop stores, so that a continued loop keeps its goals and budget. */
 const recorded = [
   'maxBudgetUsd',
   'until',
@@ -16,19 +16,16 @@ const recorded = [
   'protect',
 ] as const satisfies readonly (keyof Flags & keyof LoopTerms)[]
 
-/** Flags that the record of a loop has: the command that continues it needs none of them. */
+/** Flags that the record stores: the command that continues the loop does not repeat them. */
 export const recordedFlags: ReadonlySet<string> = new Set<keyof Flags>(['every', 'rounds', 'loopTime', ...recorded])
 
-/** Whether a loop on record continues: without a prompt, or with its own. Another prompt begins a loop of its own. */
+/** Whether a recorded loop continues: without a prompt, or with the same one. A different prompt starts a new loop. */
 export function continuesLoop(stored: StoredLoop | undefined, prompt: string): stored is StoredLoop {
   return stored !== undefined && (prompt === '' || prompt === stored.terms.prompt)
 }
 
-/**
- * What a loop repeats and what bounds it: what its record says, and what flags say in its place.
- * @throws UsageError where the prompt or the time between rounds is missing.
- */
-export function termsOf(flags: Flags, prompt: string, stored: StoredLoop | undefined): LoopTerms {
+/** The terms of a loop: those on record, overridden by flags. @throws UsageError if the prompt or the interval is missing */
+export function loopTerms(flags: Flags, prompt: string, stored: StoredLoop | undefined): LoopTerms {
   if (flags.inputFormat === 'stream-json')
     throw new UsageError('--input-format stream-json is for hosts, which send each prompt themselves. Remove it.')
   const before = stored?.terms
@@ -63,14 +60,14 @@ function noPrompt({ resume, continue: isNewest }: Flags): string {
   return `${where} Put it after loop: halting loop "Check the build." --every 10m --rounds 6`
 }
 
-/** The flags that the session is opened with: those of this call, and what the record of the loop adds. */
-export function flagsWith(flags: Flags, terms: LoopTerms): Flags {
+/** The flags of this call, extended by the recorded terms. */
+export function flagsWithTerms(flags: Flags, terms: LoopTerms): Flags {
   const own = Object.fromEntries(recorded.flatMap((name) => (terms[name] === undefined ? [] : [[name, terms[name]]])))
   return { ...flags, ...own }
 }
 
-/** @throws UsageError for a loop that nothing would end. */
-export function checkBound(
+/** @throws UsageError for a loop without a bound */
+export function requireBound(
   { rounds, forMs }: LoopTerms,
   { limits, goal }: Pick<SessionSnapshot, 'limits' | 'goal'>,
 ): void {

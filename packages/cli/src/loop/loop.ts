@@ -3,7 +3,7 @@ import { messageOf } from '@halting/core/adapters'
 import { wantedAfter } from '@halting/agent/open-session'
 import { whose } from '@halting/agent/session-settings'
 import { chooseSession } from '../flags/choose-session.ts'
-import { type LiveSession, openLive } from '../flags/open-session.ts'
+import { type LiveSession, openLiveSession } from '../flags/open-session.ts'
 import type { Flags } from '../flags/flags.ts'
 import { argumentGroups } from '../flags/parse.ts'
 import { runLimitOfPrint } from '../flags/run-limit.ts'
@@ -28,48 +28,48 @@ import { told } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import { readPiped } from '../io/stdin.ts'
 import { styleFor } from '../io/style.ts'
-import { refusePause } from '../flags/agreement.ts'
+import { refusePause } from '../flags/flag-conflicts.ts'
 import type { Program } from '../program.ts'
 import { createLoopReport, type LoopReport } from './loop-report.ts'
-import { checkBound, continuesLoop, flagsWith, recordedFlags, termsOf } from './loop-terms.ts'
+import { requireBound, continuesLoop, flagsWithTerms, recordedFlags, loopTerms } from './loop-terms.ts'
 
-/** `halting loop`: a prompt again and again in one session, until a bound, a goal or an ending ends it. Returns the exit code. */
+/** `halting loop`: repeats a prompt in one session until a bound, a goal or an ending stops it. Returns the exit code. */
 export async function loop(given: Flags, words: readonly string[], program: Program): Promise<number> {
   refusePause(given)
   if (given.resume === '') {
-    const { tellWhatToResume } = await import('../sessions/sessions.ts')
-    return tellWhatToResume(program)
+    const { printResumableSessions } = await import('../sessions/sessions.ts')
+    return printResumableSessions(program)
   }
-  const { flags, stored } = await chosenLoop(given, program)
-  const [written = ''] = words
-  const hasPrompt = written.trim() !== '' || stored !== undefined
+  const { flags, stored } = await chooseLoop(given, program)
+  const [promptArgument = ''] = words
+  const hasPrompt = promptArgument.trim() !== '' || stored !== undefined
   const piped = stored === undefined ? await readPiped(program.stdin, program.output, hasPrompt) : ''
-  const prompt = [written, piped].filter((part) => part.trim() !== '').join('\n\n')
+  const prompt = [promptArgument, piped].filter((part) => part.trim() !== '').join('\n\n')
   const before = continuesLoop(stored, prompt) ? stored : undefined
-  const terms = termsOf(flags, prompt, before)
+  const terms = loopTerms(flags, prompt, before)
   let interruption: Interruption | undefined
   try {
-    const live = await openLive(flagsWith(flags, terms), program, {
+    const live = await openLiveSession(flagsWithTerms(flags, terms), program, {
       answersQuestions: false,
       confinesEdits: true,
       isOneShot: true,
       runLimit: runLimitOfPrint,
-      // A round that an earlier process left open is continued, and not closed by a prompt.
+      // An unfinished round of an earlier process is resumed, so no new prompt must end it.
       firstPrompt: before === undefined ? terms.prompt : '',
-      written,
+      written: promptArgument,
       ready: async () => void (interruption = watchInterruption(program.output)),
     })
     interruption ??= watchInterruption(program.output)
     try {
-      checkBound(terms, live.session.snapshot)
+      requireBound(terms, live.session.snapshot)
       const { until = live.run.settings.until } = terms
-      const kept: StoredLoop = {
+      const record: StoredLoop = {
         id: before?.id ?? newLoopId(),
         startedAtMs: before?.startedAtMs ?? Date.now(),
-        // Goals of settings are the loop's from here on.
+        // Goals from settings become part of the loop's record.
         terms: { ...terms, ...(until !== undefined && { until }) },
       }
-      return await runLoop({ live, kept, isNew: before === undefined, program, interruption, written })
+      return await runLoop({ live, record, isNew: before === undefined, program, interruption, promptArgument })
     } finally {
       await live.session.close()
     }
@@ -78,42 +78,42 @@ export async function loop(given: Flags, words: readonly string[], program: Prog
   }
 }
 
-/** The session that the flags name, and the loop that is on its record. */
-async function chosenLoop(
+/** The session that the flags name, and its recorded loop. */
+async function chooseLoop(
   given: Flags,
   program: Program,
 ): Promise<{ readonly flags: Flags; readonly stored: StoredLoop | undefined }> {
   const isNamed = given.resume !== undefined || given.continue === true
-  // A copy is a session of its own.
+  // A copy is a new session without a loop.
   if (!isNamed || given.forkSession === true) return { flags: given, stored: undefined }
   const { env } = await settingsFor(given, program, runLimitOfPrint)
   const { sessionId } = await chooseSession(given, { ...program, env })
   const stored = await readStoredLoop({ ...whose({ cwd: program.cwd, env }), sessionId })
   const { continue: isNewest, ...others } = given
-  // Another session may be the newest one by the time that this one is opened.
+  // Pins the session, since another one could become the newest before it is opened.
   return { flags: isNewest === true ? { ...others, resume: sessionId } : given, stored }
 }
 
-interface Running {
+interface RunningLoop {
   readonly live: LiveSession
-  readonly kept: StoredLoop
+  readonly record: StoredLoop
   readonly isNew: boolean
   readonly program: Program
   readonly interruption: Interruption
-  readonly written: string
+  readonly promptArgument: string
 }
 
-async function runLoop(running: Running): Promise<number> {
-  const { live, kept, isNew, program } = running
+async function runLoop(running: RunningLoop): Promise<number> {
+  const { live, record, isNew, program } = running
   const { session, journal, run } = live
   const past: PastRounds =
-    isNew || journal === undefined ? { rounds: [], lastStartedAtMs: null } : pastRounds(kept.id, journal)
-  const adopted = await adoptedRun(running, past)
+    isNew || journal === undefined ? { rounds: [], lastStartedAtMs: null } : pastRounds(record.id, journal)
+  const adopted = await runToAdopt(running, past)
   if (journal !== undefined)
-    await writeStoredLoop({ ...whose({ cwd: program.cwd, env: run.env }), sessionId: session.id }, kept)
-  const report = await reportOf(running)
+    await writeStoredLoop({ ...whose({ cwd: program.cwd, env: run.env }), sessionId: session.id }, record)
+  const report = await openReport(running)
   try {
-    const { end, rounds } = await drive(running, { past, report, adopt: adopted && (() => adopted.ask(session)) })
+    const { end, rounds } = await driveLoop(running, { past, report, adopt: adopted && (() => adopted.ask(session)) })
     await session.settled()
     await adopted?.afterwards?.()
     report.end(end, rounds, continueCommand(end, running))
@@ -123,20 +123,20 @@ async function runLoop(running: Running): Promise<number> {
   }
 }
 
-interface Driven {
+interface DriveOptions {
   readonly past: PastRounds
   readonly report: LoopReport
   readonly adopt: (() => void) | undefined
 }
 
-/** Resolves with how the loop ended. Rejects with what broke a round, or a report. */
-function drive(
-  { live, kept, interruption }: Running,
-  { past, report, adopt }: Driven,
+/** Resolves with the end of the loop. Rejects with the error that broke a round or the report. */
+function driveLoop(
+  { live, record, interruption }: RunningLoop,
+  { past, report, adopt }: DriveOptions,
 ): Promise<{ readonly end: LoopEnd; readonly rounds: readonly LoopRound[] }> {
   const { session } = live
   return new Promise((resolve, reject) => {
-    const reported = (show: () => void): void => {
+    const guardReport = (show: () => void): void => {
       try {
         show()
       } catch (error) {
@@ -144,26 +144,26 @@ function drive(
         session.interrupt()
       }
     }
-    // Before the loop hears of it: a run is reported before what follows it is.
-    session.listen((event) => reported(() => report.onSession(event)))
+    // Registered before the loop's own listener, so that a run is reported before its consequences.
+    session.listen((event) => guardReport(() => report.onSession(event)))
     const promptLoop = new PromptLoop({
       session,
-      loopId: kept.id,
-      terms: kept.terms,
-      startedAtMs: kept.startedAtMs,
+      loopId: record.id,
+      terms: record.terms,
+      startedAtMs: record.startedAtMs,
       past,
-      prompt: () => live.prepare(kept.terms.prompt, '', interruption.signal),
+      prompt: () => live.prepare(record.terms.prompt, '', interruption.signal),
       clock: machineClock(),
       onInterrupt: 'end',
       exitCodeOf: (terminal) => exitCodeOf(terminal, interruption.exitCode),
       onEvent(event) {
-        reported(() => report.onLoop(event, promptLoop))
+        guardReport(() => report.onLoop(event, promptLoop))
         if (event.type === 'end') resolve({ end: event.end, rounds: promptLoop.rounds })
         if (event.type === 'broken') reject(event.error)
       },
     })
     const interrupt = (): void => {
-      // True: whoever aborts it says why in these words.
+      // True: the signal is always aborted with one of these causes.
       if (promptLoop.view.phase === 'round') session.interrupt({ because: interruption.signal.reason as AbortCause })
       else
         promptLoop.stop({
@@ -178,8 +178,11 @@ function drive(
   })
 }
 
-/** What continues the round that is on record as the last: its run, where that did not end, or where its calls have an answer now. @throws UsageError where they have none. */
-async function adoptedRun({ live, program }: Running, past: PastRounds): Promise<SessionRequest | undefined> {
+/**
+ * How to resume the last recorded round: an unfinished run, or a run whose pending calls have been answered.
+ * @throws UsageError if they have no answers
+ */
+async function runToAdopt({ live, program }: RunningLoop, past: PastRounds): Promise<SessionRequest | undefined> {
   const { session, journal, run } = live
   if (journal === undefined) return undefined
   if (past.open !== undefined) return { ask: (asked) => asked.resume() }
@@ -191,18 +194,18 @@ async function adoptedRun({ live, program }: Running, past: PastRounds): Promise
   return goOn(journal, { sessionId: session.id, flags: run.choices }, { ...program, env: run.env })
 }
 
-async function reportOf({ live, kept, program, written }: Running): Promise<LoopReport> {
+async function openReport({ live, record, program, promptArgument }: RunningLoop): Promise<LoopReport> {
   const { session, journal, toolbox, run } = live
   const { output, argv, env } = program
   const { choices: flags } = run
-  const invocation = { argv: withoutLoop(argv), argument: written, prompt: kept.terms.prompt }
+  const invocation = { argv: withoutLoopFlags(argv), argument: promptArgument, prompt: record.terms.prompt }
   const remedies = remediesOf(toolbox)
   const style = styleFor(output.isTerminal.stderr, run.env)
   const hasAfter = wantedAfter(flags, run.settings, env) !== undefined
   return createLoopReport({
     report: { flags, output, style, remedies, sessionId: session.id, isStored: journal !== undefined, invocation },
     session,
-    rounds: kept.terms.rounds,
+    rounds: record.terms.rounds,
     linesAfter: hasAfter ? await linesAfterRuns(flags) : undefined,
     onBrokenAfter: (error) => output.err(told(messageOf(error))),
   })
@@ -213,15 +216,15 @@ async function linesAfterRuns({ verbose }: Flags): Promise<(message: SdkMessage)
   return (message) => afterLines(message, verbose === true)
 }
 
-/** The arguments of this call for a run in the session of the loop: what is the loop's own is left out. */
-function withoutLoop(argv: readonly string[]): readonly string[] {
+/** The arguments of this call without the flags of loops, for a single run in the session. */
+function withoutLoopFlags(argv: readonly string[]): readonly string[] {
   return argumentGroups(argv).flatMap(({ flag, tokens }) =>
     flag === undefined || flag === 'every' || flag === 'rounds' || flag === 'loopTime' ? [] : tokens,
   )
 }
 
-/** The command that continues a loop which a person stopped, or which can go on once somebody has repaired what ended it; '' for any other. */
-function continueCommand({ because, exitCode }: LoopEnd, { live, program }: Running): string {
+/** The command that continues a loop that a user stopped, or whose problem can be fixed; otherwise ''. */
+function continueCommand({ because, exitCode }: LoopEnd, { live, program }: RunningLoop): string {
   if (live.journal === undefined || because === 'goal_met' || because === 'rounds' || because === 'time') return ''
   if (exitCode === 0) return ''
   const flags = argumentGroups(program.argv).flatMap(({ flag, tokens }) =>

@@ -2,7 +2,7 @@ import { type McpScope, mcpScopes } from '@halting/policy'
 import { nearest } from '../flags/nearest.ts'
 import { UsageError } from '../usage-error.ts'
 
-/** What stands behind `halting mcp`. Read by itself: what belongs to a server's command looks like flags too. */
+/** The arguments after `halting mcp`. They have their own parser, since arguments of a server's command look like flags, too. */
 export interface McpArguments {
   readonly words: readonly string[]
   readonly scope?: McpScope
@@ -12,7 +12,7 @@ export interface McpArguments {
   readonly json: boolean
   readonly trust: boolean
   readonly help: boolean
-  /** Of `login`: no browser is opened. */
+  /** For `login`: opens no browser. */
   readonly noBrowser: boolean
   readonly clientId?: string
   readonly callbackPort?: number
@@ -20,92 +20,92 @@ export interface McpArguments {
 
 const transports = ['stdio', 'http', 'sse'] as const
 
-/** @throws UsageError */
+interface FoundFlags {
+  scope?: McpScope
+  transport?: (typeof transports)[number]
+  env: Record<string, string>
+  headers: Record<string, string>
+  json: boolean
+  trust: boolean
+  help: boolean
+  noBrowser: boolean
+  clientId?: string
+  callbackPort?: number
+}
+
+/** Reads the arguments after `halting mcp`. @throws UsageError for an unknown flag, and for an invalid or missing value */
 export function readMcpArguments(argv: readonly string[]): McpArguments {
-  const left = [...argv]
+  const rest = [...argv]
   const words: string[] = []
-  const env: Record<string, string> = {}
-  const headers: Record<string, string> = {}
-  const found: {
-    scope?: McpScope
-    transport?: (typeof transports)[number]
-    json: boolean
-    trust: boolean
-    help: boolean
-    noBrowser: boolean
-    clientId?: string
-    callbackPort?: number
-  } = {
-    json: false,
-    help: false,
-    trust: false,
-    noBrowser: false,
-  }
-  for (let argument = left.shift(); argument !== undefined; argument = left.shift()) {
+  const found: FoundFlags = { env: {}, headers: {}, json: false, help: false, trust: false, noBrowser: false }
+  for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
     if (argument === '--') {
-      words.push(...left.splice(0))
+      words.push(...rest.splice(0))
       break
     }
-    if (!argument.startsWith('-')) {
-      words.push(argument)
-      // What follows the command of a server is the command's own.
-      if (words[0] === 'add' && words.length === 3 && !isAddress(argument)) {
-        if (left[0] === '--') left.shift()
-        words.push(...left.splice(0))
-      }
+    if (argument.startsWith('-')) {
+      readFlag(argument, rest, found)
       continue
     }
-    const [, flag = argument, inline] = /^(--[^=]+)=(.*)$/s.exec(argument) ?? []
-    const value = (): string => {
-      const given = inline ?? left.shift()
-      if (given === undefined) throw new UsageError(`${flag} needs a value.`)
-      return given
-    }
-    switch (flag) {
-      case '-s':
-      case '--scope':
-        found.scope = oneOf(flag, value(), mcpScopes)
-        break
-      case '-t':
-      case '--transport':
-        found.transport = oneOf(flag, value(), transports)
-        break
-      case '-e':
-      case '--env':
-        pair(flag, value(), '=', env)
-        break
-      case '-H':
-      case '--header':
-        pair(flag, value(), ':', headers)
-        break
-      case '--json':
-        found.json = true
-        break
-      case '-h':
-      case '--help':
-        found.help = true
-        break
-      case '--trust':
-        found.trust = true
-        break
-      case '--no-browser':
-        found.noBrowser = true
-        break
-      case '--client-id':
-        found.clientId = filled(flag, value())
-        break
-      case '--callback-port':
-        found.callbackPort = port(flag, value())
-        break
-      default: {
-        const meant = nearest(flag, flags)
-        throw new UsageError(
-          `halting mcp has no flag ${flag}.${meant === undefined ? '' : ` Did you mean ${meant}?`} Put arguments of the server after --.`,
-        )
-      }
+    words.push(argument)
+    // Everything after the command of a server belongs to that command.
+    if (words[0] === 'add' && words.length === 3 && !isAddress(argument)) {
+      if (rest[0] === '--') rest.shift()
+      words.push(...rest.splice(0))
     }
   }
-  return { ...found, words, env, headers }
+  return { ...found, words }
+}
+
+/** Reads one flag into `found`; a value that is not inline is taken from `rest`. */
+function readFlag(argument: string, rest: string[], found: FoundFlags): void {
+  const [, flag = argument, inline] = /^(--[^=]+)=(.*)$/s.exec(argument) ?? []
+  const value = (): string => {
+    const text = inline ?? rest.shift()
+    if (text === undefined) throw new UsageError(`${flag} needs a value.`)
+    return text
+  }
+  switch (flag) {
+    case '-s':
+    case '--scope':
+      found.scope = oneOf(flag, value(), mcpScopes)
+      return
+    case '-t':
+    case '--transport':
+      found.transport = oneOf(flag, value(), transports)
+      return
+    case '-e':
+    case '--env':
+      return addPair(flag, value(), '=', found.env)
+    case '-H':
+    case '--header':
+      return addPair(flag, value(), ':', found.headers)
+    case '--json':
+      found.json = true
+      return
+    case '-h':
+    case '--help':
+      found.help = true
+      return
+    case '--trust':
+      found.trust = true
+      return
+    case '--no-browser':
+      found.noBrowser = true
+      return
+    case '--client-id':
+      found.clientId = filled(flag, value())
+      return
+    case '--callback-port':
+      found.callbackPort = port(flag, value())
+      return
+    default: {
+      const meant = nearest(flag, flags)
+      throw new UsageError(
+        `halting mcp has no flag ${flag}.${meant === undefined ? '' : ` Did you mean ${meant}?`} Put arguments of the server after --.`,
+      )
+    }
+  }
 }
 
 const flags = [
@@ -141,10 +141,10 @@ function oneOf<Choice extends string>(flag: string, given: string, choices: read
   throw new UsageError(`${flag} takes ${choices.join(', ')}, not "${given}".`)
 }
 
-function pair(flag: string, given: string, mark: '=' | ':', into: Record<string, string>): void {
+function addPair(flag: string, given: string, mark: '=' | ':', into: Record<string, string>): void {
   const at = given.indexOf(mark)
   const name = given.slice(0, at).trim()
-  // A value may be a key: it is not repeated.
+  // The value may be a key, so the message does not repeat it.
   if (at < 1 || name === '') throw new UsageError(`${flag} takes NAME${mark === '=' ? '=VALUE' : ': VALUE'}.`)
   into[name] = mark === ':' ? given.slice(at + 1).trim() : given.slice(at + 1)
 }

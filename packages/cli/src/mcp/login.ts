@@ -10,7 +10,7 @@ import type { McpArguments } from './arguments.ts'
 
 type LoginArguments = Pick<McpArguments, 'noBrowser' | 'clientId' | 'callbackPort'>
 
-/** Signs a person in at a server. The address to go to is told in any case; a browser is opened unless they want none. */
+/** Signs the user in to a server. Always prints the address; opens a browser unless the user declined. */
 export async function login(given: LoginArguments, entry: McpServerEntry, program: Program): Promise<number> {
   const { output, env } = program
   const name = oneLine(entry.name, 60)
@@ -43,7 +43,7 @@ export async function login(given: LoginArguments, entry: McpServerEntry, progra
   return 0
 }
 
-/** Not a flag: what stands on a command line is seen by every process. */
+/** Not a flag, since every process can read command lines. */
 function secretFor(
   clientId: string | undefined,
   { MCP_CLIENT_SECRET: secret = '' }: Program['env'],
@@ -53,7 +53,7 @@ function secretFor(
   throw new UsageError('MCP_CLIENT_SECRET needs --client-id, the ID that it belongs to.')
 }
 
-/** Forgets who a person is at a server. */
+/** Deletes the stored login of a server. */
 export async function logout(entry: McpServerEntry, program: Program): Promise<number> {
   const { url } = httpServer(entry)
   const signIns = signInsOf(program)
@@ -77,7 +77,7 @@ function httpServer({ name, server }: McpServerEntry): HttpServer {
   throw new UsageError(`The server ${oneLine(name, 60)} is a program on this machine; login needs a server with a URL.`)
 }
 
-/** Best effort: the address was told. */
+/** Ignores failures, since the address was printed. */
 function openBrowser(page: URL, env: Program['env']): void {
   const [command, ...args] = browserOf(env)
   const child = spawn(command, [...args, page.href], { stdio: 'ignore', detached: true, env: { ...env } })

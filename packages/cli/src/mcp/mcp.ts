@@ -10,39 +10,39 @@ import type { Program } from '../program.ts'
 import { confineCommands, openToolbox } from '@halting/agent/open-session'
 import { openSessionServers, serverEntries } from '@halting/agent/mcp'
 import { type SessionPorts } from '@halting/agent/session-settings'
-import { portsOf, type RunSettings, settingsFor } from '../flags/session-ports.ts'
+import { sessionPorts, type RunSettings, settingsFor } from '../flags/session-ports.ts'
 import { UsageError } from '../usage-error.ts'
 import { isAddress, type McpArguments, readMcpArguments } from './arguments.ts'
 
-/** `halting mcp`: the servers of the Model Context Protocol that sessions in this folder have. */
+/** `halting mcp`: manages the MCP servers of sessions in this folder. */
 export async function mcp(argv: readonly string[], program: Program): Promise<number> {
-  const given = readMcpArguments(argv)
-  if (argv.length === 0 || given.help) {
+  const parsed = readMcpArguments(argv)
+  if (argv.length === 0 || parsed.help) {
     const { pageForCall } = await import('../flags/help-page.ts')
     const { helpText } = await import('../flags/help.ts')
-    program.output.out(helpText(pageForCall('mcp', {}, given.words), program.output.width))
+    program.output.out(helpText(pageForCall('mcp', {}, parsed.words), program.output.width))
     return argv.length === 0 ? 2 : 0
   }
-  const [what, ...words] = given.words
+  const [what, ...words] = parsed.words
   switch (what) {
     case 'list':
       if (words.length > 0)
         throw new UsageError('halting mcp list takes no arguments. For one server, use halting mcp get NAME.')
-      return list(given, program)
+      return list(parsed, program)
     case 'get':
-      return get(given, nameIn(words, 1, 'get NAME'), program)
+      return get(parsed, nameIn(words, 1, 'get NAME'), program)
     case 'add':
-      return add(given, words, program)
+      return add(parsed, words, program)
     case 'add-json':
-      return addJson(given, words, program)
+      return addJson(parsed, words, program)
     case 'login':
     case 'logout': {
-      const entry = await entryNamed(given, nameIn(words, 1, `${what} NAME`), program)
+      const entry = await entryNamed(parsed, nameIn(words, 1, `${what} NAME`), program)
       const { login, logout } = await import('./login.ts')
-      return what === 'login' ? login(given, entry, program) : logout(entry, program)
+      return what === 'login' ? login(parsed, entry, program) : logout(entry, program)
     }
     case 'remove':
-      return remove(given, nameIn(words, 1, 'remove NAME'), program)
+      return remove(parsed, nameIn(words, 1, 'remove NAME'), program)
     default:
       throw new UsageError(
         `Use halting mcp list, get, add, add-json, remove, login or logout (see halting mcp --help).`,
@@ -50,7 +50,7 @@ export async function mcp(argv: readonly string[], program: Program): Promise<nu
   }
 }
 
-const there = ' halting mcp list shows the servers.'
+const listHint = ' halting mcp list shows the servers.'
 
 function nameIn(words: readonly string[], most: number, form: string): string {
   const [name] = words
@@ -58,7 +58,7 @@ function nameIn(words: readonly string[], most: number, form: string): string {
   return name
 }
 
-interface Row {
+interface ServerRow {
   readonly name: string
   readonly server: JsonObject
   readonly from: string
@@ -69,8 +69,8 @@ async function list({ json, trust }: McpArguments, program: Program): Promise<nu
   const { output, env } = program
   const run = await settingsFor({ ...(trust && { trust }) }, program)
   for (const warning of run.warnings) output.err(told(oneLine(warning, Infinity)))
-  const rows = await rowsOf(run, program)
-  if (json) output.out(`${JSON.stringify({ servers: rows.map(shownRow) })}\n`)
+  const rows = await connectServers(run, program)
+  if (json) output.out(`${JSON.stringify({ servers: rows.map(displayRow) })}\n`)
   else if (rows.length === 0) output.out('No MCP servers. Add one with halting mcp add NAME COMMAND.\n')
   else {
     const style = styleFor(output.isTerminal.stdout, env)
@@ -78,7 +78,7 @@ async function list({ json, trust }: McpArguments, program: Program): Promise<nu
       output.out(
         pageFor(
           output,
-          `${style.bold(oneLine(name, 60))}: ${oneLine(wayTo(server), 200)}  ${howItIs(status)}  ${style.dim(oneLine(from, 200))}\n`,
+          `${style.bold(oneLine(name, 60))}: ${oneLine(serverTarget(server), 200)}  ${statusText(status)}  ${style.dim(oneLine(from, 200))}\n`,
         ),
       )
   }
@@ -88,55 +88,55 @@ async function list({ json, trust }: McpArguments, program: Program): Promise<nu
 async function get({ json, trust }: McpArguments, name: string, program: Program): Promise<number> {
   const { output } = program
   const run = await settingsFor({ ...(trust && { trust }) }, program)
-  const [row] = await rowsOf(run, program, name)
-  if (row === undefined) throw new UsageError(noServer(name, run))
-  if (json) output.out(`${JSON.stringify(shownRow(row))}\n`)
+  const [row] = await connectServers(run, program, name)
+  if (row === undefined) throw new UsageError(unknownServerText(name, run))
+  if (json) output.out(`${JSON.stringify(displayRow(row))}\n`)
   else {
     const { server, from, status } = row
-    const values = Object.entries(shownServer(server)).map(
+    const values = Object.entries(displayServer(server)).map(
       ([field, value]) => `  ${field}: ${oneLine(typeof value === 'string' ? value : JSON.stringify(value), 300)}\n`,
     )
     const leftOut = (status?.leftOut ?? []).map((part) => `  ${oneLine(part, 300)}\n`)
     output.out(
-      `${oneLine(name, 60)}  ${howItIs(status)}\n${values.join('')}  from: ${oneLine(from, 300)}\n${leftOut.join('')}`,
+      `${oneLine(name, 60)}  ${statusText(status)}\n${values.join('')}  from: ${oneLine(from, 300)}\n${leftOut.join('')}`,
     )
   }
   return row.status?.status === 'connected' ? 0 : 1
 }
 
-/** The server as a session would have it: one of a project that nobody trusts is none. */
+/** The server as a session would use it. Servers of an untrusted project are not included. */
 async function entryNamed({ trust }: McpArguments, name: string, program: Program): Promise<McpServerEntry> {
   const run = await settingsFor({ ...(trust && { trust }) }, program)
   const { settings } = run
-  const ports = portsIn(run, program)
+  const ports = portsForRun(run, program)
   const wanted = (settings.mcpServers ?? []).filter((server) => server.name === name)
   const toolbox = openToolbox(run, ports)
   const [entry] = await serverEntries({}, { mcpServers: wanted }, ports, toolbox.workspace.env)
   await toolbox.workspace.dispose()
-  if (entry === undefined) throw new UsageError(noServer(name, run))
+  if (entry === undefined) throw new UsageError(unknownServerText(name, run))
   return entry
 }
 
-/** With the environment that the settings make of that of the program. */
-function portsIn({ choices, env }: RunSettings, program: Program): SessionPorts {
-  return portsOf({ ...program, env }, choices)
+/** Session ports with the environment that results from the settings. */
+function portsForRun({ choices, env }: RunSettings, program: Program): SessionPorts {
+  return sessionPorts({ ...program, env }, choices)
 }
 
-function noServer(name: string, { ignored }: RunSettings): string {
+function unknownServerText(name: string, { ignored }: RunSettings): string {
   const waiting = ignored.find(({ setting, text }) => setting === 'mcpServers' && text.startsWith(`${name}: `))
   const why =
     waiting === undefined
-      ? there
+      ? listHint
       : ` ${waiting.from} has it, but it is ignored: ${waiting.why}. Review it with halting trust.`
   return `No MCP server named ${oneLine(name, 60)}.${why}`
 }
 
-/** Connects to each, as a session would, and lets it go again. */
-async function rowsOf(run: RunSettings, program: Program, only?: string): Promise<readonly Row[]> {
+/** Connects to each server as a session would, and disconnects again. */
+async function connectServers(run: RunSettings, program: Program, only?: string): Promise<readonly ServerRow[]> {
   const { settings } = run
   const wanted = (settings.mcpServers ?? []).filter(({ name }) => only === undefined || name === only)
   if (wanted.length === 0) return []
-  const ports = portsIn(run, program)
+  const ports = portsForRun(run, program)
   const toolbox = openToolbox(run, ports)
   await confineCommands(run, toolbox, ports)
   const entries = await serverEntries({}, { mcpServers: wanted }, ports, toolbox.workspace.env)
@@ -150,7 +150,7 @@ async function rowsOf(run: RunSettings, program: Program, only?: string): Promis
   }
 }
 
-function howItIs(status: McpServerStatus | undefined): string {
+function statusText(status: McpServerStatus | undefined): string {
   if (status === undefined) return 'unknown'
   const { name, status: how, problem, tools, leftOut = [] } = status
   const also =
@@ -160,13 +160,13 @@ function howItIs(status: McpServerStatus | undefined): string {
     : `${how}${problem === undefined ? '' : ` (${oneLine(problem, 300)})`}`
 }
 
-function wayTo({ command, args, url }: JsonObject): string {
+function serverTarget({ command, args, url }: JsonObject): string {
   if (typeof url === 'string') return url
   return [command, ...(Array.isArray(args) ? args : [])].filter((part) => typeof part === 'string').join(' ')
 }
 
-/** Values of variables and headers may be keys. */
-function shownServer(server: JsonObject): JsonObject {
+/** Hides values of variables and headers, which may be keys. */
+function displayServer(server: JsonObject): JsonObject {
   const hidden = Object.entries(server).map(([field, value]) => {
     if ((field !== 'env' && field !== 'headers') || !isJsonObject(value)) return [field, value] as const
     return [field, Object.fromEntries(Object.keys(value).map((name) => [name, '(set)']))] as const
@@ -174,10 +174,10 @@ function shownServer(server: JsonObject): JsonObject {
   return Object.fromEntries(hidden)
 }
 
-function shownRow({ name, server, from, status }: Row): object {
+function displayRow({ name, server, from, status }: ServerRow): object {
   return {
     name,
-    server: shownServer(server),
+    server: displayServer(server),
     from,
     status: status?.status ?? 'failed',
     tools: status?.tools ?? 0,
@@ -186,13 +186,17 @@ function shownRow({ name, server, from, status }: Row): object {
   }
 }
 
-async function add(given: McpArguments, [name, target, ...args]: readonly string[], program: Program): Promise<number> {
+async function add(
+  parsed: McpArguments,
+  [name, target, ...args]: readonly string[],
+  program: Program,
+): Promise<number> {
   if (name === undefined || target === undefined)
     throw new UsageError(
       'Usage: halting mcp add NAME COMMAND [ARGUMENT …], or halting mcp add NAME URL (see halting mcp add --help).',
     )
-  const transport = given.transport ?? (isAddress(target) ? 'http' : 'stdio')
-  const { env, headers, clientId, callbackPort } = given
+  const transport = parsed.transport ?? (isAddress(target) ? 'http' : 'stdio')
+  const { env, headers, clientId, callbackPort } = parsed
   const oauth = { ...(clientId !== undefined && { clientId }), ...(callbackPort !== undefined && { callbackPort }) }
   const hasOauth = Object.keys(oauth).length > 0
   if (transport === 'stdio' && Object.keys(headers).length > 0)
@@ -210,10 +214,10 @@ async function add(given: McpArguments, [name, target, ...args]: readonly string
           ...(Object.keys(headers).length > 0 && { headers }),
           ...(hasOauth && { oauth }),
         }
-  return keep(given.scope ?? 'local', name, server, program)
+  return addServer(parsed.scope ?? 'local', name, server, program)
 }
 
-async function addJson(given: McpArguments, words: readonly string[], program: Program): Promise<number> {
+async function addJson(parsed: McpArguments, words: readonly string[], program: Program): Promise<number> {
   const [name, json] = words
   if (name === undefined || json === undefined || words.length > 2)
     throw new UsageError('Usage: halting mcp add-json NAME JSON.')
@@ -225,14 +229,14 @@ async function addJson(given: McpArguments, words: readonly string[], program: P
   }
   if (!isJsonObject(server))
     throw new UsageError('The JSON must be an object, such as {"command": "npx", "args": ["-y", "a-server"]}.')
-  return keep(given.scope ?? 'local', name, server, program)
+  return addServer(parsed.scope ?? 'local', name, server, program)
 }
 
-async function keep(scope: McpScope, name: string, server: JsonObject, program: Program): Promise<number> {
+async function addServer(scope: McpScope, name: string, server: JsonObject, program: Program): Promise<number> {
   const { output } = program
   if (!/^[\w-]{1,60}$/.test(name) || validServerName(name) === '')
     throw new UsageError('Server names consist of at most 60 letters, digits, - and _.')
-  // Variables are put in when it is started; they need not be set here.
+  // Variables are inserted when the server starts, so any value is valid here.
   const read = readMcpServer(server, new Proxy({}, { get: () => 'http://variable' }))
   if ('problem' in read) throw new UsageError(`Not a valid server: ${read.problem}.`)
   const owner = ownerOf(program)
@@ -251,15 +255,15 @@ async function keep(scope: McpScope, name: string, server: JsonObject, program: 
 
 async function remove({ scope }: McpArguments, name: string, program: Program): Promise<number> {
   const owner = ownerOf(program)
-  const having: McpScope[] = []
+  const scopes: McpScope[] = []
   for (const each of scope === undefined ? mcpScopes : [scope])
-    if (Object.hasOwn(await mcpServersOf(each, owner), name)) having.push(each)
-  const [found, ...others] = having
+    if (Object.hasOwn(await mcpServersOf(each, owner), name)) scopes.push(each)
+  const [found, ...others] = scopes
   if (found === undefined)
     throw new UsageError(
-      `No MCP server named ${oneLine(name, 60)}${scope === undefined ? '' : ` in the scope ${scope}`}.${there}`,
+      `No MCP server named ${oneLine(name, 60)}${scope === undefined ? '' : ` in the scope ${scope}`}.${listHint}`,
     )
-  if (others.length > 0) throw new UsageError(`${name} is in the scopes ${having.join(', ')}. Choose one with --scope.`)
+  if (others.length > 0) throw new UsageError(`${name} is in the scopes ${scopes.join(', ')}. Choose one with --scope.`)
   await changeMcpServers(found, owner, ({ [name]: _, ...left }) => left)
   program.output.out(`Removed ${name} from ${mcpFile(found, owner)}\n`)
   return 0

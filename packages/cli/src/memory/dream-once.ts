@@ -5,16 +5,16 @@ import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { watchInterruption } from '../headless/interruption.ts'
 import { openModels, standingOptions, whose } from '@halting/agent/session-settings'
-import { portsOf, type RunSettings } from '../flags/session-ports.ts'
+import { sessionPorts, type RunSettings } from '../flags/session-ports.ts'
 
-/** A dream that a person asks for, with the small model where there is one. `end` is undefined where a bound came before it. */
+/** Consolidates the notes once, with the small model if there is one. `end` is undefined if a limit ended it first. */
 export async function dreamOnce(
   run: RunSettings,
   place: MemoryPlace,
   program: Program,
 ): Promise<{ readonly end: DreamEnd | undefined; readonly report: StageReport; readonly exitCode: number }> {
   const { choices, env } = run
-  const ports = portsOf(program, choices)
+  const ports = sessionPorts(program, choices)
   const models = await openModels(run, ports)
   for (const warning of models.warnings) program.output.err(told(warning))
   const { prices, model, smallModel = model } = models

@@ -1,52 +1,52 @@
 import { existsSync } from 'node:fs'
-import { memoryPlace, type MemoryPlace } from '@halting/agent'
+import { memoryPlace, keepsMemory, type MemoryPlace } from '@halting/agent'
 import {
   forgetNotes,
   holdingMemory,
-  type Memory,
   MemoryError,
   placedNotes,
   readMemory,
   undoDream,
+  type Memory,
   type Undone,
+  type Note,
 } from '@halting/agent/memory'
-import { type Flags, wantsJson } from '../flags/flags.ts'
+import { wantsJson, type Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
-import { many, money, oneLine, told } from '../io/figures.ts'
+import { many, money, oneLine, told, printable } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
+import { settingsFor, type RunSettings } from '../flags/session-ports.ts'
 import { whose } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
-import { factsOfMemory, factsOfNote, linesOfMemory, linesOfNote } from './told-memory.ts'
 
-const doings = ['list', 'show', 'forget', 'dream'] as const
+const subcommands = ['list', 'show', 'forget', 'dream'] as const
 
-/** `halting memory`: the notes of this folder. Only `dream` asks a model. */
+/** `halting memory`: shows and changes the notes of this folder. Only `dream` makes requests. */
 export async function memory(
   given: Flags,
-  [doing = 'list', ...words]: readonly string[],
+  [subcommand = 'list', ...words]: readonly string[],
   program: Program,
 ): Promise<number> {
-  const known = doings.find((each) => each === doing)
+  const known = subcommands.find((each) => each === subcommand)
   if (known === undefined) {
-    const meant = nearest(doing, doings)
+    const meant = nearest(subcommand, subcommands)
     throw new UsageError(
-      `There is no command halting memory ${oneLine(doing, 40)}.${meant === undefined ? '' : ` Did you mean ${meant}?`} Use ${doings.join(', ')}.`,
+      `There is no command halting memory ${oneLine(subcommand, 40)}.${meant === undefined ? '' : ` Did you mean ${meant}?`} Use ${subcommands.join(', ')}.`,
     )
   }
   const run = await settingsFor(given, program)
   const place = memoryPlace(whose({ ...program, env: run.env }), run.settings)
-  const called = { run, place, words, program }
+  const command = { run, place, words, program }
   try {
     switch (known) {
       case 'list':
-        return await list(called)
+        return await list(command)
       case 'show':
-        return await show(called)
+        return await show(command)
       case 'forget':
-        return await forget(called)
+        return await forget(command)
       case 'dream':
-        return await (words.length === 0 ? dreamNow(called) : undo(called))
+        return await (words.length === 0 ? dreamNow(command) : undo(command))
     }
   } catch (thrown) {
     if (!(thrown instanceof MemoryError)) throw thrown
@@ -55,57 +55,55 @@ export async function memory(
   }
 }
 
-interface Called {
+interface MemoryCommand {
   readonly run: RunSettings
   readonly place: MemoryPlace
   readonly words: readonly string[]
   readonly program: Program
 }
 
-async function read({ place, program }: Called): Promise<Memory> {
+async function readNotes({ place, program }: MemoryCommand): Promise<Memory> {
   const found = await readMemory(place)
   for (const problem of found.problems) program.output.err(told(oneLine(problem, 500)))
   return found
 }
 
-async function list(called: Called): Promise<number> {
-  const { run, words, place, program } = called
+async function list(command: MemoryCommand): Promise<number> {
+  const { run, words, place, program } = command
   if (words.length > 0)
     throw new UsageError('halting memory list takes no arguments. For one topic, use halting memory show TOPIC.')
-  const found = await read(called)
+  const found = await readNotes(command)
   const { output } = program
-  if (wantsJson(run.choices)) output.out(`${JSON.stringify(factsOfMemory(found, place, run))}\n`)
-  else if (found.topics.length > 0) output.out(linesOfMemory(found, output.width))
+  if (wantsJson(run.choices)) output.out(`${JSON.stringify(memoryJson(found, place, run))}\n`)
+  else if (found.topics.length > 0) output.out(memoryText(found, output.width))
   else output.err(told(`no notes of earlier sessions in this folder (${oneLine(place.path, 300)}).`))
   return 0
 }
 
-async function show(called: Called): Promise<number> {
-  const { run, words, program } = called
+async function show(command: MemoryCommand): Promise<number> {
+  const { run, words, program } = command
   const [about, ...more] = words
   if (about === undefined || more.length > 0)
     throw new UsageError('halting memory show takes one topic, or the ID of one note.')
-  const found = await read(called)
+  const found = await readNotes(command)
   const { output } = program
   const isJson = wantsJson(run.choices)
   const topic = found.topics.find(({ name }) => name === about)
   if (topic !== undefined) {
     const { name, description, notes, file } = topic
-    const facts = { topic: name, description, text: file.text, notes: notes.map((note) => factsOfNote(note, name)) }
+    const facts = { topic: name, description, text: file.text, notes: notes.map((note) => noteJson(note, name)) }
     output.out(isJson ? `${JSON.stringify(facts)}\n` : `${file.text.trimEnd()}\n`)
     return 0
   }
   const placed = placedNotes(found).find(({ note }) => note.id === about)
-  if (placed === undefined) throw unknown(about, found)
+  if (placed === undefined) throw unknownNameError(about, found)
   output.out(
-    isJson
-      ? `${JSON.stringify(factsOfNote(placed.note, placed.topic.name))}\n`
-      : linesOfNote(placed.note, placed.topic.name),
+    isJson ? `${JSON.stringify(noteJson(placed.note, placed.topic.name))}\n` : noteText(placed.note, placed.topic.name),
   )
   return 0
 }
 
-function unknown(about: string, found: Memory): UsageError {
+function unknownNameError(about: string, found: Memory): UsageError {
   const names = [...found.topics.map(({ name }) => name), ...placedNotes(found).map(({ note }) => note.id)]
   const meant = nearest(about, names)
   return new UsageError(
@@ -113,16 +111,16 @@ function unknown(about: string, found: Memory): UsageError {
   )
 }
 
-async function forget(called: Called): Promise<number> {
-  const { run, place, words, program } = called
+async function forget(command: MemoryCommand): Promise<number> {
+  const { run, place, words, program } = command
   if (words.length === 0)
     throw new UsageError('halting memory forget takes the IDs of notes. halting memory lists them.')
-  const there = await read(called)
+  const there = await readNotes(command)
   const ids = new Set(placedNotes(there).map(({ note }) => note.id))
-  // All of them or none: a slip of the pen is not half carried out.
-  const stranger = words.find((word) => !ids.has(word))
-  if (stranger !== undefined) throw unknown(stranger, there)
-  const { gone, left } = await holdingMemory(place, (held) => forgetNotes(held, new Set(words)))
+  // Deletes all of the notes or none, so that a typo has no partial effect.
+  const unknownId = words.find((word) => !ids.has(word))
+  if (unknownId !== undefined) throw unknownNameError(unknownId, there)
+  const { gone, left } = await holdingMemory(place, (locked) => forgetNotes(locked, new Set(words)))
   const { output } = program
   if (wantsJson(run.choices)) output.out(`${JSON.stringify({ forgotten: gone.map(({ id }) => id) })}\n`)
   else for (const { id, text } of gone) output.out(`Deleted: ${id}  ${oneLine(text, output.width - 21)}\n`)
@@ -130,11 +128,11 @@ async function forget(called: Called): Promise<number> {
   return left.length === 0 ? 0 : 1
 }
 
-async function dreamNow(called: Called): Promise<number> {
-  const { run, program } = called
+async function dreamNow(command: MemoryCommand): Promise<number> {
+  const { run, program } = command
   const { output } = program
   const { dreamOnce } = await import('./dream-once.ts')
-  const { end, report, exitCode } = await dreamOnce(run, called.place, program)
+  const { end, report, exitCode } = await dreamOnce(run, command.place, program)
   const isJson = wantsJson(run.choices)
   if (end?.kind === 'done') {
     const { before, after, merged, dropped } = end
@@ -160,10 +158,10 @@ async function dreamNow(called: Called): Promise<number> {
   return exitCode
 }
 
-async function undo({ run, place, words, program }: Called): Promise<number> {
+async function undo({ run, place, words, program }: MemoryCommand): Promise<number> {
   if (words.length > 1 || words[0] !== 'undo') throw new UsageError('halting memory dream takes no arguments, or undo.')
   const { output } = program
-  // Where there is no memory, none is made.
+  // Locking would create a memory folder, so this checks first.
   const undone: Undone = existsSync(place.path) ? await holdingMemory(place, undoDream) : { kind: 'nothing' }
   if (wantsJson(run.choices)) output.out(`${JSON.stringify(undone)}\n`)
   switch (undone.kind) {
@@ -182,4 +180,46 @@ async function undo({ run, place, words, program }: Called): Promise<number> {
         output.out(`Undone: the dream of ${undone.at}. Restored: ${undone.names.join(', ')}.\n`)
       return 0
   }
+}
+
+/** The JSON of a memory. */
+function memoryJson(
+  { topics, problems }: Memory,
+  { path }: MemoryPlace,
+  { settings, env }: RunSettings,
+): { readonly [field: string]: unknown } {
+  return {
+    folder: path,
+    enabled: keepsMemory(settings, env),
+    topics: topics.map(({ name, description, notes }) => ({
+      topic: name,
+      description,
+      notes: notes.map((note) => noteJson(note, name)),
+    })),
+    problems,
+  }
+}
+
+function noteJson({ id, text, date, sources }: Note, topic: string): { readonly [field: string]: unknown } {
+  const from = sources.map(({ sessionId, messageId }) => ({ session_id: sessionId, message_uuid: messageId }))
+  return { id, topic, date, text, sources: from }
+}
+
+/** One line per topic and per note. */
+function memoryText({ topics }: Memory, width: number): string {
+  return topics
+    .flatMap(({ name, description, notes }) => [
+      oneLine(`${name}: ${description} (${many(notes.length, 'note')})`, width),
+      ...notes.map(({ id, date, text }) => `  ${id}  ${date}  ${oneLine(text, width - 24)}`),
+    ])
+    .map((line) => `${line}\n`)
+    .join('')
+}
+
+/** The full text of a note and its sources. */
+function noteText({ id, text, date, sources }: Note, topic: string): string {
+  const from = sources.map(
+    ({ sessionId, messageId }) => `  from message ${printable(messageId)} of session ${printable(sessionId)}\n`,
+  )
+  return `${printable(text)}\n  ${id} in ${topic}, ${date}\n${from.join('')}`
 }

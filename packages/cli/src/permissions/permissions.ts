@@ -5,28 +5,28 @@ import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { commandConfinement } from '../frontends/confinement-words.ts'
 import { verdictText } from '../frontends/permission-verdict.ts'
-import { portsOf, settingsFor } from '../flags/session-ports.ts'
+import { sessionPorts, settingsFor } from '../flags/session-ports.ts'
 import { confineCommands, openToolbox } from '@halting/agent/open-session'
 import { UsageError } from '../usage-error.ts'
 
-const widest = 60
-const longest = 200
+const maxPartColumns = 60
+const maxTextLength = 200
 
 /**
- * `halting permissions COMMAND`: what would become of a command of bash, part by part. Runs nothing, needs no key.
- * Exit code 0 when it would run by itself, 1 when it asks or is denied.
+ * `halting permissions COMMAND`: prints whether a Bash command would be allowed, part by part. Runs nothing and needs no
+ * key. The exit code is 0 if it would run without asking, otherwise 1.
  */
 export async function explainPermissions(
-  given: Flags,
+  flags: Flags,
   [command]: readonly string[],
   program: Program,
 ): Promise<number> {
   const { output } = program
   if (command === undefined)
     throw new UsageError('halting permissions takes a Bash command in quotes: halting permissions "npm test".')
-  const run = await settingsFor(given, program)
+  const run = await settingsFor(flags, program)
   const { env } = run
-  const ports = portsOf({ ...program, env }, given)
+  const ports = sessionPorts({ ...program, env }, flags)
   const toolbox = openToolbox(run, ports, { sessionId: randomUUID(), readableFolders: [], confinesEdits: true })
   const { permissions, workspace } = toolbox
   await confineCommands(run, toolbox, ports)
@@ -34,25 +34,29 @@ export async function explainPermissions(
   const { kind, text: confined } = commandConfinement(command, permissions, workspace.wall)
   await workspace.dispose()
   const status = behavior === 'allow' ? 0 : 1
-  if (wantsJson(given)) {
+  if (wantsJson(flags)) {
     output.out(`${JSON.stringify({ command, behavior, message: message ?? null, mode, parts, confinement: kind })}\n`)
     return status
   }
   const style = styleFor(output.isTerminal.stdout, env)
   const colours = { allow: style.green, ask: style.yellow, deny: style.red }
-  const width = Math.min(widest, Math.max(...parts.map(({ part }) => everyCharacterInLine(part, widest).length), 1))
+  const width = Math.min(
+    maxPartColumns,
+    Math.max(...parts.map(({ part }) => everyCharacterInLine(part, maxPartColumns).length), 1),
+  )
   output.out(
     [
-      `${colours[behavior](verdictText({ behavior, message, mode }))} ${message === undefined ? '' : everyCharacterInLine(message, longest * 2)}`.trimEnd(),
+      `${colours[behavior](verdictText({ behavior, message, mode }))} ${message === undefined ? '' : everyCharacterInLine(message, maxTextLength * 2)}`.trimEnd(),
       ...(confined === undefined ? [] : [confined]),
       '',
       ...parts.flatMap(({ part, behavior: own, because, wouldAllow, runsAnything }) => {
-        const hint = wouldAllow === undefined ? '' : `; allow it with ${everyCharacterInLine(wouldAllow, longest)}`
+        const hint =
+          wouldAllow === undefined ? '' : `; allow it with ${everyCharacterInLine(wouldAllow, maxTextLength)}`
         return [
-          `  ${colours[own](own.padEnd(5))}  ${everyCharacterInLine(part, widest).padEnd(width)}  ${everyCharacterInLine(because, longest)}${hint}`,
+          `  ${colours[own](own.padEnd(5))}  ${everyCharacterInLine(part, maxPartColumns).padEnd(width)}  ${everyCharacterInLine(because, maxTextLength)}${hint}`,
           ...(runsAnything === undefined
             ? []
-            : [`         ${style.yellow(everyCharacterInLine(runsAnything, longest))}`]),
+            : [`         ${style.yellow(everyCharacterInLine(runsAnything, maxTextLength))}`]),
         ]
       }),
       '',

@@ -3,41 +3,41 @@ import { homeFolder, removeStoredRule, type Behavior, type StoredRule } from '@h
 import type { LiveSession } from '../flags/open-session.ts'
 import { settingsFor } from '../flags/session-ports.ts'
 
-// Loaded when somebody looks at the rules of a session.
+// Loaded only when somebody views the rules of a session.
 
-/** A permission rule of a session, with where it is written. */
+/** A permission rule of a session and its source. */
 export interface ListedRule {
   readonly behavior: Behavior
-  /** As it is written: `Bash(npm test *)`. */
+  /** The original text: `Bash(npm test *)`. */
   readonly rule: string
-  /** The settings file, the flag, or the session, for a person to read. */
+  /** The settings file, the flag, or the session, for display. */
   readonly place: string
-  /** Whether it decides about calls now. What was written into a file meanwhile counts from the next session on. */
+  /** Whether the rule applies now. Changes of files apply from the next session on. */
   readonly isInForce: boolean
   readonly origin:
     | { readonly type: 'file'; readonly stored: StoredRule }
     | { readonly type: 'session' }
-    /** It cannot be removed here, and why. */
+    /** The rule cannot be removed here; `why` says why. */
     | { readonly type: 'fixed'; readonly why: string }
 }
 
-type RulesOf = Pick<LiveSession, 'run' | 'toolbox' | 'journal' | 'session'>
+type SessionWithRules = Pick<LiveSession, 'run' | 'toolbox' | 'journal' | 'session'>
 
-/** All rules of a session, in the order in which they decide: deny, ask, allow. Settings files are read anew. */
-export async function listRules(live: RulesOf): Promise<readonly ListedRule[]> {
+/** All rules of a session in order of precedence: deny, ask, allow. Reads the settings files again. */
+export async function listRules(live: SessionWithRules): Promise<readonly ListedRule[]> {
   const { run, session } = live
   const { cwd } = session.snapshot
   const { origins, files } = await settingsFor(run.choices, { env: run.env, cwd })
   const inForce = live.toolbox.permissions.rules(learnedBefore(live))
-  const counts = (behavior: Behavior, rule: string): boolean =>
+  const isApplied = (behavior: Behavior, rule: string): boolean =>
     inForce.some((one) => one.behavior === behavior && one.rule === rule.trim())
   const inFiles = origins.flatMap(({ setting, value, from }): readonly ListedRule[] => {
     const behavior = behaviors.find((each) => setting === `permissions.${each}`)
     if (behavior === undefined || typeof value !== 'string') return []
     const level = files.find(({ name }) => name === from)?.level
-    const origin = originIn(level, { behavior, rule: value, path: from })
+    const origin = ruleOrigin(level, { behavior, rule: value, path: from })
     const place = level === 'flag' ? '--settings' : shortPath(from, cwd, homeFolder(run.env))
-    return [{ behavior, rule: value, place, isInForce: counts(behavior, value), origin }]
+    return [{ behavior, rule: value, place, isInForce: isApplied(behavior, value), origin }]
   })
   const ofFlags = [
     ...flagRules('deny', '--disallowedTools', run.choices.disallowedTools),
@@ -53,11 +53,11 @@ export async function listRules(live: RulesOf): Promise<readonly ListedRule[]> {
 }
 
 /**
- * Removes a rule where it is written; an allow rule stops to count at once.
- * @returns What a person should know: what was removed, and what still holds.
- * @throws ConfigurationError for a file that cannot be changed.
+ * Removes a rule from its source. An allow rule stops applying at once.
+ * @returns A message that says what was removed, and what still applies
+ * @throws ConfigurationError if the file cannot be changed
  */
-export async function removeRule(listed: ListedRule, live: RulesOf): Promise<string> {
+export async function removeRule(listed: ListedRule, live: SessionWithRules): Promise<string> {
   const { behavior, rule, origin, place } = listed
   const { permissions } = live.toolbox
   if (origin.type === 'fixed') return `${rule} cannot be removed: ${origin.why}.`
@@ -79,7 +79,7 @@ export async function removeRule(listed: ListedRule, live: RulesOf): Promise<str
 
 const behaviors = ['deny', 'ask', 'allow'] as const
 
-function originIn(level: string | undefined, stored: Omit<StoredRule, 'level'>): ListedRule['origin'] {
+function ruleOrigin(level: string | undefined, stored: Omit<StoredRule, 'level'>): ListedRule['origin'] {
   switch (level) {
     case 'user':
     case 'local':
@@ -102,10 +102,10 @@ function flagRules(behavior: Behavior, flag: string, rules: readonly string[] = 
   }))
 }
 
-/** What an earlier process of the session learned for all of it, while no call was judged in this one. */
+/** Rules that an earlier process of the session learned. They apply although no call was judged in this process yet. */
 function learnedBefore({
   journal,
-}: Pick<RulesOf, 'journal'>): Parameters<RulesOf['toolbox']['permissions']['rules']>[0] {
+}: Pick<SessionWithRules, 'journal'>): Parameters<SessionWithRules['toolbox']['permissions']['rules']>[0] {
   const updates = journal?.ended.at(-1)?.spent.settings?.permissionUpdates ?? []
   return { learned: updates.filter(({ destination }) => destination === 'session') }
 }

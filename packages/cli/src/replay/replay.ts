@@ -3,14 +3,14 @@ import { recordedIterationText } from '../frontends/iteration-text.ts'
 import { elapsed, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { pricesFor, readNamedSession } from '../foreign/session-prices.ts'
-import { findFile } from '../stored-sessions/find-session.ts'
+import { findSessionFile } from '../stored-sessions/find-session.ts'
 import type { AnySession } from '@halting/analysis/sessions'
 import { replayLines, type ReplayLine } from '@halting/analysis/view'
 
-/** `halting replay [SESSION|FILE]`: what happened in a session, a line for each step, from its record alone. */
-export async function replaySession(flags: Flags, [given]: readonly string[], program: Program): Promise<number> {
+/** `halting replay [SESSION|FILE]`: lists the steps of a session, one line each, from its records. */
+export async function replaySession(flags: Flags, [session]: readonly string[], program: Program): Promise<number> {
   const { output } = program
-  const { runs, sessionId } = await sessionToReplay(flags, given, program)
+  const { runs, sessionId } = await sessionToReplay(flags, session, program)
   if (runs.length === 0) output.err(told(`session ${sessionId} has no runs yet.`))
   for (const records of runs) {
     let beganAt = 0
@@ -25,14 +25,14 @@ export async function replaySession(flags: Flags, [given]: readonly string[], pr
   return 0
 }
 
-async function sessionToReplay(flags: Flags, given: string | undefined, program: Program): Promise<AnySession> {
+async function sessionToReplay(flags: Flags, session: string | undefined, program: Program): Promise<AnySession> {
   if (flags.cluster === undefined)
-    return readNamedSession(await findFile(given, 'replay', program), pricesFor(flags, program))
-  const { sessionOfCluster } = await import('../cluster/of-cluster.ts')
-  return sessionOfCluster(flags, given, program)
+    return readNamedSession(await findSessionFile(session, 'replay', program), pricesFor(flags, program))
+  const { readClusterSession } = await import('../cluster/cluster-client.ts')
+  return readClusterSession(flags, session, program)
 }
 
-/** A record type as a person reads it; other steps keep their name. */
+/** Display names of record types; other steps keep their names. */
 const stepNames: Readonly<Record<string, string>> = {
   start: 'run',
   said: 'text:',
@@ -50,11 +50,11 @@ const stepNames: Readonly<Record<string, string>> = {
 function lineOf({ atMs, what, text }: ReplayLine, width: number): string {
   const moment = (atMs === null ? '' : elapsed(atMs)).padStart(10)
   const step = Object.hasOwn(stepNames, what) ? stepNames[what] : `${what}:`
-  const shown = what === 'lap' ? iterationLine(text) : text
-  return `${moment}  ${oneLine(`${step} ${shown}`, width - moment.length - 2)}`
+  const description = what === 'lap' ? iterationLine(text) : text
+  return `${moment}  ${oneLine(`${step} ${description}`, width - moment.length - 2)}`
 }
 
-/** `next_turn (agent:1)` in words. */
+/** Describes an iteration such as `next_turn (agent:1)`. */
 function iterationLine(text: string): string {
   const [transition = '', ...scope] = text.split(' ')
   const reminder = transition === 'no_progress_nudge' ? ' (last reminder)' : ''

@@ -2,46 +2,47 @@ import type { Flags, NamedMoment } from '../flags/flags.ts'
 import { UsageError } from '../usage-error.ts'
 import type { Period } from '@halting/analysis/report'
 
-const usualDays = 7
+const defaultDays = 7
 
 /**
- * What flags say. Days and weeks ago count from the beginning of that day. Where nothing is named the last seven days count.
- * @throws UsageError for an end that is not behind the beginning.
+ * The period that the flags select. Ages in days and weeks count from the start of that day (default: the last seven
+ * days).
+ * @throws UsageError if the end is not after the start
  */
-export function periodOf(
+export function reportPeriod(
   { since, untilDate: until }: Pick<Flags, 'since' | 'untilDate'>,
   isNamed: boolean,
   now: number,
 ): Period {
   const isUsual = since === undefined && until === undefined && !isNamed
-  const from = isUsual ? dayAgo(usualDays, now) : since === undefined ? null : momentOf(since, now)
-  const to = until === undefined ? null : momentOf(until, now, 1)
+  const from = isUsual ? startOfDayAgo(defaultDays, now) : since === undefined ? null : resolveMoment(since, now)
+  const to = until === undefined ? null : resolveMoment(until, now, 1)
   if (from !== null && to !== null && to <= from)
     throw new UsageError('--until is not after --since. Name the earlier of the two with --since.')
   return { since: from, until: to }
 }
 
-/** In milliseconds since 1970. `more` days later, where it names a day: that day is in what it ends. */
-export function momentOf(moment: NamedMoment, now: number, more: 0 | 1 = 0): number {
+/** The time in milliseconds since 1970. For a day, `more` adds days, so that the end of a period includes its last day. */
+export function resolveMoment(moment: NamedMoment, now: number, more: 0 | 1 = 0): number {
   switch (moment.kind) {
     case 'moment':
       return moment.at
     case 'day':
-      return dayAt(moment.year, moment.month - 1, moment.day + more)
+      return startOfDay(moment.year, moment.month - 1, moment.day + more)
     case 'ago':
       if (moment.unit === 'h') return now - moment.count * 3_600_000
-      return dayAgo(moment.count * (moment.unit === 'w' ? 7 : 1) - more, now)
+      return startOfDayAgo(moment.count * (moment.unit === 'w' ? 7 : 1) - more, now)
   }
 }
 
-/** The beginning of a day, in the time zone of this machine. */
-function dayAgo(days: number, now: number): number {
+/** The start of the day that was `days` ago, in the local time zone. */
+function startOfDayAgo(days: number, now: number): number {
   const today = new Date(now)
-  return dayAt(today.getFullYear(), today.getMonth(), today.getDate() - days)
+  return startOfDay(today.getFullYear(), today.getMonth(), today.getDate() - days)
 }
 
-/** In the time zone of this machine. `new Date` takes the year 50 for 1950. */
-function dayAt(year: number, month: number, day: number): number {
+/** The start of a day in the local time zone. `new Date(50, …)` would mean 1950. */
+function startOfDay(year: number, month: number, day: number): number {
   const date = new Date(2000, 0, 1)
   date.setFullYear(year, month, day)
   return date.getTime()

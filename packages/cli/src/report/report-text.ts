@@ -1,15 +1,10 @@
 import { calibrationTexts, calibrationTitle, costText } from '@halting/analysis/words'
-import { wrapped } from '../io/columns.ts'
+import { wrapped, columnsOf, fitted } from '../io/columns.ts'
 import { counted, elapsed, many, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { barLines } from '../why/bars.ts'
-import { tableLines } from './table.ts'
 import {
   worthTelling,
-  type Breakdown,
-  type Report,
-  type SessionSpent,
-  type SpentRow,
   budgetText,
   endingName,
   factsOf,
@@ -27,22 +22,26 @@ import {
   waitTexts,
   spentText,
   triedText,
+  type Breakdown,
+  type Report,
+  type SessionSpent,
+  type SpentRow,
 } from '@halting/analysis/report'
 
-interface Look {
-  /** All rows of this breakdown, and no other. */
+interface ReportLayout {
+  /** Print only this breakdown, with all rows. */
   readonly by?: Breakdown | undefined
   readonly width: number
   readonly style: Style
 }
 
-const [mostDays, mostRows, mostSessions] = [14, 8, 5]
+const [maxDays, maxRows, maxSessions] = [14, 8, 5]
 /** Longer lines are hard to read. */
-const widest = 100
+const maxColumns = 100
 
-/** The report as text of at most so many columns. */
-export function reportText(report: Report, { by, width, style }: Look): string {
-  const columns = Math.min(width, widest)
+/** The report as text of at most `width` columns. */
+export function reportText(report: Report, { by, width, style }: ReportLayout): string {
+  const columns = Math.min(width, maxColumns)
   const paragraph = (text: string): readonly string[] => wrapped(oneLine(text, Infinity), columns).split('\n')
   const item = (text: string): readonly string[] =>
     wrapped(oneLine(text, Infinity), columns - 4)
@@ -56,14 +55,14 @@ export function reportText(report: Report, { by, width, style }: Look): string {
     ...(programs === '' ? [] : paragraph(`${programs}.`)),
   ]
   const last = [
-    // All of them: what they cost is in no sum above.
+    // Lists all of them, since their costs are missing from the totals.
     ...part(`Not read: ${many(report.skipped.length, 'file')}`, report.skipped.flatMap(item)),
     ...(report.notes.length === 0 ? [] : ['', ...report.notes.flatMap(paragraph)]),
   ]
-  if (report.totals.runs === 0) return text([...head, ...paragraph(nothingText(report)), ...last])
-  const spent = breakdowns(report, { by, width: columns, style })
+  if (report.totals.runs === 0) return joinLines([...head, ...paragraph(nothingText(report)), ...last])
+  const spent = breakdownLines(report, { by, width: columns, style })
   const goals = part('Goals', [...goalTexts(report).flatMap(item), ...goalLines(report, by, columns, style)])
-  if (by !== undefined) return text([...head, ...paragraph(spentText(report.totals)), ...spent, ...goals, ...last])
+  if (by !== undefined) return joinLines([...head, ...paragraph(spentText(report.totals)), ...spent, ...goals, ...last])
   const endings = report.endings.map(({ reason, exitCode, runs, ...row }) => [
     endingName(reason),
     counted(runs),
@@ -71,7 +70,7 @@ export function reportText(report: Report, { by, width, style }: Look): string {
     costText(row),
     elapsed(row.activeMs),
   ])
-  return text([
+  return joinLines([
     ...head,
     ...paragraph(spentText(report.totals)),
     ...spent,
@@ -87,53 +86,53 @@ export function reportText(report: Report, { by, width, style }: Look): string {
     ...part('Waits', waitTexts(report).flatMap(item)),
     ...part('Models and the window', factsOf(report).flatMap(item)),
     ...part('The most expensive sessions', sessionLines(report.bySession, columns, style)),
-    ...part('The longest sessions', sessionLines(longest(report), columns, style)),
+    ...part('The longest sessions', sessionLines(longestSessions(report), columns, style)),
     ...part('Far above the others', report.outliers.map(outlierText).flatMap(item)),
     ...part('Did not end', openLines(report).flatMap(item)),
     ...last,
   ])
 }
 
-function text(lines: readonly string[]): string {
+function joinLines(lines: readonly string[]): string {
   return `${lines.join('\n')}\n`
 }
 
-function breakdowns(report: Report, { by, width, style }: Look): readonly string[] {
-  const most = by === undefined ? mostRows : Infinity
-  const days = by === undefined ? report.byDay.slice(-mostDays) : report.byDay
+function breakdownLines(report: Report, { by, width, style }: ReportLayout): readonly string[] {
+  const most = by === undefined ? maxRows : Infinity
+  const days = by === undefined ? report.byDay.slice(-maxDays) : report.byDay
   const hasSeveral = (rows: readonly unknown[]): boolean => rows.length > 1
   return [
     ...(by === undefined || by === 'day' ? ['', style.bold('By day'), ...spentBars(days, width, style)] : []),
-    ...moreThan(report.byDay.length - days.length, 'earlier day', by === undefined || by === 'day'),
+    ...moreRowsLine(report.byDay.length - days.length, 'earlier day', by === undefined || by === 'day'),
     ...(by === undefined || by === 'model'
       ? ['', style.bold('By model'), ...modelLines(report, most, width, style)]
       : []),
     ...(by === 'folder' || (by === undefined && hasSeveral(report.byFolder))
       ? ['', style.bold('By folder'), ...spentBars(report.byFolder.slice(0, most), width, style, 44)]
       : []),
-    ...moreThan(report.byFolder.length - most, 'more folder', by === undefined),
+    ...moreRowsLine(report.byFolder.length - most, 'more folder', by === undefined),
   ]
 }
 
 function goalLines(report: Report, by: Breakdown | undefined, width: number, style: Style): readonly string[] {
   return goalTables(report, by).flatMap(([name, rows]) => {
-    const most = by === undefined ? mostRows : Infinity
-    const shown = name === 'day' && by === undefined ? rows.slice(-mostDays) : rows.slice(0, most)
-    const cells = shown.map((row) => [row.name === '' ? 'not known' : row.name, ...goalCells(row)])
+    const most = by === undefined ? maxRows : Infinity
+    const shownRows = name === 'day' && by === undefined ? rows.slice(-maxDays) : rows.slice(0, most)
+    const cells = shownRows.map((row) => [row.name === '' ? 'not known' : row.name, ...goalCells(row)])
     return [
       ...tableLines([`by ${name}`, ...goalHead], cells, width, style),
-      ...moreThan(rows.length - shown.length, `more ${name}`, by === undefined),
+      ...moreRowsLine(rows.length - shownRows.length, `more ${name}`, by === undefined),
     ]
   })
 }
 
-function moreThan(count: number, what: string, isAsked: boolean): readonly string[] {
-  return isAsked && count > 0 ? [`  and ${many(count, what)}; --by tells all`] : []
+function moreRowsLine(count: number, what: string, isAsked: boolean): readonly string[] {
+  return isAsked && count > 0 ? [`  and ${many(count, what)}; --by lists all`] : []
 }
 
 function spentBars(rows: readonly SpentRow[], width: number, style: Style, longest = 16): readonly string[] {
   const isPriced = rows.some(({ costUsd, unknownUsd }) => costUsd + unknownUsd > 0)
-  // Where nothing has a price, tokens say where it went.
+  // Without prices, the bars show tokens.
   const weightOf = (row: SpentRow): number => (isPriced ? row.costUsd + row.unknownUsd : row.tokens)
   const most = Math.max(...rows.map(weightOf))
   return barLines(
@@ -171,24 +170,24 @@ function modelLines(report: Report, most: number, width: number, style: Style): 
 function toolLines({ tools }: Report, width: number, style: Style): readonly string[] {
   const called = tools.filter(({ calls }) => calls > 0)
   const troubled = called.filter(({ failed, denied, invalid, cut }) => failed + denied + invalid + cut > 0)
-  // What fails is told before what is only called much.
-  const shown = [...new Set([...called.slice(0, mostRows), ...troubled])].slice(0, 2 * mostRows)
-  if (shown.length === 0) return []
-  const rows = shown.map(({ tool, calls, failed, denied, invalid, cut, ms, ...cost }) => [
+  // Tools with failures come before tools that are only used often.
+  const shownRows = [...new Set([...called.slice(0, maxRows), ...troubled])].slice(0, 2 * maxRows)
+  if (shownRows.length === 0) return []
+  const rows = shownRows.map(({ tool, calls, failed, denied, invalid, cut, ms, ...cost }) => [
     tool ?? '',
     counted(calls),
     ...[failed, denied, invalid, cut].map((count) => (count === 0 ? '' : counted(count))),
     elapsed(ms),
     costText(cost),
   ])
-  const left = called.length - shown.length
+  const left = called.length - shownRows.length
   return [
     ...tableLines(['', 'calls', 'failed', 'denied', 'invalid', 'cut', 'time', 'cost'], rows, width, style),
-    ...(left > 0 ? [`  and ${many(left, 'more tool')}; --json tells all`] : []),
+    ...(left > 0 ? [`  and ${many(left, 'more tool')}; --json lists all`] : []),
   ]
 }
 
-/** Waits for services are no part of the active time: they have a row without a bar. */
+/** Waits for services are not active time, so their row has no bar. */
 function timeLines(
   { time, totals, serviceWaits: { ms: waitedMs } }: Report,
   width: number,
@@ -206,18 +205,18 @@ function timeLines(
   )
 }
 
-/** None where they are the dearest in the same order. */
-function longest({ bySession }: Report): readonly SessionSpent[] {
+/** Empty if these are the most expensive sessions in the same order. */
+function longestSessions({ bySession }: Report): readonly SessionSpent[] {
   const sorted = bySession.toSorted((a, b) => b.activeMs - a.activeMs)
-  const isSame = sorted.slice(0, mostSessions).every((session, index) => session === bySession[index])
+  const isSame = sorted.slice(0, maxSessions).every((session, index) => session === bySession[index])
   return isSame ? [] : sorted
 }
 
 function sessionLines(sessions: readonly SessionSpent[], width: number, style: Style): readonly string[] {
-  // Of one the totals tell all.
+  // For a single session, the totals say everything.
   if (sessions.length < 2) return []
   const rows = sessions
-    .slice(0, mostSessions)
+    .slice(0, maxSessions)
     .map(({ session, title, turns, activeMs, ending, ...row }) => [
       `${session.slice(0, 8)} ${title}`,
       costText(row),
@@ -229,9 +228,36 @@ function sessionLines(sessions: readonly SessionSpent[], width: number, style: S
 }
 
 function openLines({ open }: Report): readonly string[] {
-  const lines = open.slice(0, mostRows).map(({ session, run, heldBy, ...cost }) => {
-    const goes = heldBy === null ? '' : `, still running in process ${heldBy}`
-    return `${session.slice(0, 8)} ${run}: ${costText(cost)}${goes}`
+  const lines = open.slice(0, maxRows).map(({ session, run, heldBy, ...cost }) => {
+    const status = heldBy === null ? '' : `, still running in process ${heldBy}`
+    return `${session.slice(0, 8)} ${run}: ${costText(cost)}${status}`
   })
-  return open.length > mostRows ? [...lines, `and ${counted(open.length - mostRows)} more`] : lines
+  return open.length > maxRows ? [...lines, `and ${counted(open.length - maxRows)} more`] : lines
+}
+
+const gap = 2
+const indent = 2
+/** Minimum width of the name column; with less, the table drops figures. */
+const minNameColumns = 10
+
+/** Formats names and figures in columns. Names get the space that figures leave; if it is too narrow, the last figures are dropped. */
+function tableLines(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  width: number,
+  style: Style,
+): readonly string[] {
+  const all = [head, ...rows].map((row) => row.map((cell) => oneLine(cell, Infinity)))
+  const widths = head.map((_, column) => Math.max(...all.map((row) => columnsOf(row[column] ?? ''))))
+  let count = head.length
+  const figures = (): number => widths.slice(1, count).reduce((sum, each) => sum + each + gap, 0)
+  while (count > 2 && width - indent - figures() < Math.min(minNameColumns, widths[0] ?? 0)) count--
+  const name = Math.max(1, Math.min(widths[0] ?? 0, width - indent - figures()))
+  const line = (cells: readonly string[]): string => {
+    const first = fitted(cells[0] ?? '', name)
+    const padded = ' '.repeat(indent) + first + ' '.repeat(name - columnsOf(first))
+    const others = widths.slice(1, count).map((columns, at) => (cells[at + 1] ?? '').padStart(columns + gap))
+    return fitted(`${padded}${others.join('')}`.trimEnd(), width)
+  }
+  return all.map((row, index) => (index === 0 ? style.dim(line(row)) : line(row)))
 }

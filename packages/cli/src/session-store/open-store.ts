@@ -10,21 +10,21 @@ import { whose } from '@halting/agent/session-settings'
 import { told } from '../io/figures.ts'
 import type { Program, SessionStoreInUse } from '../program.ts'
 
-// Loaded where sessions are in a store, and only there.
+// Loaded only if sessions are in a store.
 
-/** A store that the program uses. */
+/** An open session store. */
 export interface OpenedStore {
   readonly copies: StoreWorkingCopies
-  /** Ends the connection, and has nobody write to it any more. */
+  /** Closes the connection and stops writing to the store. */
   close(): Promise<void>
 }
 
-/** Has the sessions of this process kept in the store. It is connected to when something is first asked of it. */
+/** Stores the sessions of this process in the store. Connects on first use. */
 export function openSessionStore(
   store: SessionStoreInUse,
   program: Pick<Program, 'cwd' | 'env' | 'output'>,
 ): OpenedStore {
-  const copies = copiesOf(store, program)
+  const copies = openWorkingCopies(store, program)
   const release = registerWorkingCopies(copies)
   return {
     copies,
@@ -35,8 +35,8 @@ export function openSessionStore(
   }
 }
 
-/** The store, for who asks only the store itself. */
-export function copiesOf(
+/** Opens the store without registering it for the sessions of this process. */
+export function openWorkingCopies(
   store: SessionStoreInUse,
   program: Pick<Program, 'cwd' | 'env' | 'output'>,
 ): StoreWorkingCopies {
@@ -44,14 +44,14 @@ export function copiesOf(
     base: sessionsOf(whose(program)).base,
     name: store.name,
     connect: () => connect(store, program),
-    redact: redactorOf(store),
+    redact: addressRedactor(store),
     onProblem: (problem) => program.output.err(told(problem)),
   })
 }
 
 interface StorePackage {
   readonly name: string
-  /** The export that makes the store. */
+  /** The export that creates the store. */
   readonly make: string
   readonly options: (value: string) => Readonly<Record<string, unknown>>
 }
@@ -67,9 +67,9 @@ const postgres: StorePackage = {
   options: (value) => ({ connectionString: value }),
 }
 
-/** @throws ConfigurationError for a folder that is not there, and for a package that is not installed, which says how to install it. */
+/** @throws ConfigurationError if the folder does not exist, or the package is not installed */
 async function connect({ value, name, from }: SessionStoreInUse, { cwd }: Pick<Program, 'cwd'>): Promise<SessionStore> {
-  // The store would make the folder, and a path with a mistake in it would be an empty store.
+  // The store would create the folder, so a mistyped path would become an empty store.
   const folder = value.startsWith('sqlite:') ? dirname(value.slice('sqlite:'.length)) : undefined
   if (folder !== undefined && !existsSync(folder))
     throw new ConfigurationError(
@@ -81,7 +81,7 @@ async function connect({ value, name, from }: SessionStoreInUse, { cwd }: Pick<P
     const exported = (await import(pathToFileURL(realpathSync(found.file)).href)) as Readonly<Record<string, unknown>>
     const make = exported[wanted.make]
     if (typeof make !== 'function') throw new Error(`it has no export ${wanted.make}`)
-    // The package is ours.
+    // True: the package belongs to halting, and its export has this type.
     return (make as (options: unknown) => SessionStore)(wanted.options(value))
   } catch (thrown) {
     throw new ConfigurationError(
@@ -90,8 +90,8 @@ async function connect({ value, name, from }: SessionStoreInUse, { cwd }: Pick<P
   }
 }
 
-/** Takes the address and its password out of texts. */
-function redactorOf({ value, name }: SessionStoreInUse): (text: string) => string {
+/** Removes the address and its password from texts. */
+function addressRedactor({ value, name }: SessionStoreInUse): (text: string) => string {
   const secrets = sessionStoreSecrets(value)
   return (text) => secrets.reduce((shown, secret) => shown.replaceAll(secret, '***'), text.replaceAll(value, name))
 }

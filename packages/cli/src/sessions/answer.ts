@@ -14,8 +14,8 @@ import { type WaitingCall, waitingCalls } from '@halting/analysis/transcript'
 import { UsageError } from '../usage-error.ts'
 
 /**
- * `halting approve SESSION TOOL_USE_ID` and `halting deny …`: notes what a person says to a call that waits (spec R-SESS-7). Nothing runs:
- * `--resume SESSION` goes on with the answers, when all of them are there.
+ * `halting approve SESSION TOOL_USE_ID` and `halting deny …`: stores an answer to a pending call (spec R-SESS-7).
+ * Nothing runs: `--resume SESSION` continues when all calls have answers.
  */
 export async function answer(
   command: 'approve' | 'deny',
@@ -37,9 +37,9 @@ export async function answer(
   const folded = foldSession(journal.runs)
   const calls = waitingCalls(folded)
   const run = folded.ended.at(-1)?.runId ?? ''
-  const call = waitingCall(calls, callId, { command, sessionId })
+  const call = findWaitingCall(calls, callId, { command, sessionId })
   const decision =
-    command === 'approve' ? approval(call.name) : ({ behavior: 'deny', message: message ?? deniedByUser } as const)
+    command === 'approve' ? approvalOf(call.name) : ({ behavior: 'deny', message: message ?? deniedByUser } as const)
   const answers = await noteAnswer({ ...whose(program), cwd: journal.cwd, sessionId }, run, call.id, decision)
   const open = calls.filter(({ id }) => answers[id] === undefined)
   const next =
@@ -52,13 +52,13 @@ export async function answer(
   return 0
 }
 
-/** A yes to a plan ends plan mode. */
-function approval(name: string): PermissionDecision {
+/** Approving a plan also ends plan mode. */
+function approvalOf(name: string): PermissionDecision {
   const [update] = updatesOfPersonTool(name)
   return { behavior: 'allow', ...(update !== undefined && { updatedPermissions: [update] }) }
 }
 
-function waitingCall(
+function findWaitingCall(
   calls: readonly WaitingCall[],
   callId: string | undefined,
   { command, sessionId }: { readonly command: string; readonly sessionId: string },

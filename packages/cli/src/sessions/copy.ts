@@ -13,27 +13,27 @@ import {
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { storeNamed } from '../session-store/named-store.ts'
+import { parseSessionStore } from '../session-store/parse-store.ts'
 import { openSessionStore } from '../session-store/open-store.ts'
 import { findSession } from '../stored-sessions/find-session.ts'
 import { UsageError } from '../usage-error.ts'
 import { versionOf } from '../version.ts'
 
-/** What became of the sessions that were to be copied. */
-interface Copied {
+/** The result of a copy, per session. */
+interface CopyOutcome {
   readonly copied: string[]
-  /** The other place has a session of the same id. */
+  /** The target already has a session with this ID. */
   readonly skipped: string[]
   readonly failed: { readonly session_id: string; readonly problem: string }[]
 }
 
-/** `halting sessions copy [ID] --to STORE`: copies sessions from where they are to a store, or to files. Returns 1 where one could not be copied. */
+/** `halting sessions copy [ID] --to STORE`: copies sessions to a store or to files. Returns 1 if one could not be copied. */
 export async function copySessions(flags: Flags, id: string | undefined, program: Program): Promise<number> {
   const { to, all } = flags
   if (to === undefined)
     throw new UsageError('halting sessions copy needs --to: sqlite:PATH, postgres://HOST/DATABASE, or files.')
   if (id !== undefined && all === true) throw new UsageError('Give an ID or --all, not both.')
-  const target = storeNamed(to, '--to', program)
+  const target = parseSessionStore(to, '--to', program)
   if (target?.value === program.sessionStore?.value)
     throw new UsageError('--to names the place where the sessions are. Name another one.')
   const files =
@@ -44,37 +44,42 @@ export async function copySessions(flags: Flags, id: string | undefined, program
   const opened = target === undefined ? undefined : openSessionStore(target, elsewhere)
   try {
     const ids = opened === undefined ? undefined : new Set((await opened.copies.list()).map((each) => each.sessionId))
-    return tell(await copyAll(files, elsewhere, ids), target?.name ?? 'files', flags, program)
+    return printOutcome(await copyAll(files, elsewhere, ids), target?.name ?? 'files', flags, program)
   } finally {
     await opened?.close()
   }
 }
 
-/** `present`: the ids that a store has. */
+/** `present` contains the IDs that the store has; undefined for files. */
 async function copyAll(
   files: readonly StoredSessionFile[],
   elsewhere: Program,
   present: ReadonlySet<string> | undefined,
-): Promise<Copied> {
-  const done: Copied = { copied: [], skipped: [], failed: [] }
+): Promise<CopyOutcome> {
+  const outcome: CopyOutcome = { copied: [], skipped: [], failed: [] }
   for (const { path, sessionId } of files) {
     try {
       const { cwd } = headOfKept(path)
       const place = { ...whose({ ...elsewhere, cwd: resolve(cwd) }), sessionId }
       const target = sessionFile(place)
-      if (present === undefined ? existsSync(target) : present.has(sessionId)) done.skipped.push(sessionId)
+      if (present === undefined ? existsSync(target) : present.has(sessionId)) outcome.skipped.push(sessionId)
       else {
         await copySession(path, { path: target, version: versionOf(elsewhere) })
-        done.copied.push(sessionId)
+        outcome.copied.push(sessionId)
       }
     } catch (thrown) {
-      done.failed.push({ session_id: sessionId, problem: messageOf(thrown) })
+      outcome.failed.push({ session_id: sessionId, problem: messageOf(thrown) })
     }
   }
-  return done
+  return outcome
 }
 
-function tell({ copied, skipped, failed }: Copied, name: string, flags: Flags, { output }: Program): number {
+function printOutcome(
+  { copied, skipped, failed }: CopyOutcome,
+  name: string,
+  flags: Flags,
+  { output }: Program,
+): number {
   if (wantsJson(flags)) output.out(`${JSON.stringify({ to: name, copied, skipped, failed })}\n`)
   else {
     output.out(`Copied: ${many(copied.length, 'session')} to ${name}\n`)

@@ -8,8 +8,8 @@ import type { Program } from '../program.ts'
 import { findSession } from '../stored-sessions/find-session.ts'
 import { UsageError } from '../usage-error.ts'
 
-/** Deletes a session. @throws UsageError without `--yes`, and for one that a process writes. */
-export async function remove({ yes }: Flags, id: string, program: Program): Promise<number> {
+/** Deletes a session. @throws UsageError without `--yes`, and while a process writes it */
+export async function deleteStoredSession({ yes }: Flags, id: string, program: Program): Promise<number> {
   const file = await findSession(id, program)
   if (yes !== true)
     throw new UsageError(`This deletes the session ${file.sessionId} permanently. Add --yes to confirm.`)
@@ -28,20 +28,20 @@ export async function remove({ yes }: Flags, id: string, program: Program): Prom
   return 0
 }
 
-/** Where notes of the session may be: beside it, and where its folder has them now. */
+/** Memories that may contain notes of the session: of its project folder, and of the folder's current location. */
 async function memoriesFor({ path, project }: StoredSessionFile, program: Program): Promise<readonly MemoryPlace[]> {
   const owner = whose(program)
-  const beside = await memoriesOfProject(owner, project)
+  const inProject = await memoriesOfProject(owner, project)
   try {
     const own = memoryPlace({ ...owner, cwd: headOfKept(path).cwd })
-    return beside.some((place) => place.path === own.path) ? beside : [...beside, own]
+    return inProject.some((place) => place.path === own.path) ? inProject : [...inProject, own]
   } catch {
-    // A damaged file may be deleted, too.
-    return beside
+    // A damaged file can be deleted, too.
+    return inProject
   }
 }
 
-/** Ids of notes that come from it alone. They stay: what a person wanted to be known does not go with where they said it. */
+/** IDs of notes that come only from this session. They are kept when it is deleted. */
 async function notesOfSession(
   { sessionId }: StoredSessionFile,
   places: readonly MemoryPlace[],

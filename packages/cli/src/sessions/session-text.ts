@@ -2,8 +2,8 @@ import type { SessionSummary } from '@halting/analysis/sessions'
 import { columnsOf, wrapped } from '../io/columns.ts'
 import { many, money, oneLine } from '../io/figures.ts'
 
-/** What `--json` tells of a session. */
-export function factsOf(summary: SessionSummary): { readonly [field: string]: unknown } {
+/** The JSON of a session summary. */
+export function sessionJson(summary: SessionSummary): { readonly [field: string]: unknown } {
   const { sessionId, cwd, path, changedAt, title, firstPrompt, runs, turns, costUsd, ended, problem, heldBy } = summary
   return {
     session_id: sessionId,
@@ -21,8 +21,8 @@ export function factsOf(summary: SessionSummary): { readonly [field: string]: un
   }
 }
 
-/** Two lines a session, or three where there is little room: its id, when, figures and how it ended; and the first that was asked. */
-export function linesOf(summaries: readonly SessionSummary[], width: number): string {
+/** Two lines per session, or three on a narrow terminal: ID, time, figures and ending; then the first prompt. */
+export function sessionLines(summaries: readonly SessionSummary[], width: number): string {
   return summaries
     .map((summary) => {
       const lines = [...headLines(summary, width), ...aboutLines(summary, width)]
@@ -31,7 +31,7 @@ export function linesOf(summaries: readonly SessionSummary[], width: number): st
     .join('')
 }
 
-/** In one line where it fits: an id is to be copied, and is never cut. */
+/** One line if it fits. IDs are never cut, so that they can be copied. */
 function headLines(summary: SessionSummary, width: number): readonly string[] {
   const figures = figuresOf(summary)
   const line = `${summary.sessionId}  ${figures}`
@@ -41,16 +41,16 @@ function headLines(summary: SessionSummary, width: number): readonly string[] {
 function figuresOf({ changedAt, turns, costUsd, ended, heldBy, problem }: SessionSummary): string {
   const when = changedAt.toISOString().slice(0, 16).replace('T', ' ')
   if (problem !== undefined) return `${when}  cannot be read`
-  const figures = [many(turns, 'turn'), ...(costUsd > 0 ? [money(costUsd)] : []), endedAs(ended, heldBy)]
+  const figures = [many(turns, 'turn'), ...(costUsd > 0 ? [money(costUsd)] : []), endingText(ended, heldBy)]
   return `${when}  ${figures.join(', ')}`
 }
 
-function endedAs(ended: string, heldBy: number | undefined): string {
+function endingText(ended: string, heldBy: number | undefined): string {
   if (heldBy !== undefined) return `still running in process ${heldBy}`
   return ended === 'open' ? 'did not end' : ended
 }
 
-/** What was said is cut to a line; why a file cannot be read is not. */
+/** A prompt is cut to one line; the reason why a file cannot be read is not cut. */
 function aboutLines({ title, firstPrompt, problem }: SessionSummary, width: number): readonly string[] {
   if (problem !== undefined)
     return wrapped(oneLine(problem, Infinity), width - 2)

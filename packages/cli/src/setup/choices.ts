@@ -11,38 +11,45 @@ import type { KeyFinding } from './keys.ts'
 import type { LocalFinding } from './local-models.ts'
 import type { AgentFinding } from './other-agents.ts'
 
-/** A model that runs could ask from here on. */
-export interface Choice {
+/** A model that runs could use. */
+export interface ModelChoice {
   readonly model: string
   readonly because: string
-  /** What the settings have to say for it; nothing where it is asked already. */
+  /** Settings to write for it; empty if it is in use already. */
   readonly values: readonly SettingsValue[]
 }
 
-export interface Found {
+export interface SetupFindings {
   readonly keys: readonly KeyFinding[]
   readonly local: readonly LocalFinding[]
   readonly agents: readonly AgentFinding[]
 }
 
-/** The model that a run asks now, and whether it can. */
-export interface Standing {
+/** The model that runs use now, and whether it works. */
+export interface CurrentModel {
   readonly model: string
   readonly from: string
-  /** Why no run can begin with it. */
+  /** Why no run can start with it. */
   readonly problem?: string
 }
 
-/** What can be asked, the best first: what is asked now, what other agents ask, a model for each key, those of this machine. */
-export function choicesOf(found: Found, standing: Standing, run: RunSettings, cwd: string): readonly Choice[] {
+/** Models that can be used, best first: the current one, those of other agents, one per key, those on this machine. */
+export function modelChoices(
+  found: SetupFindings,
+  current: CurrentModel,
+  run: RunSettings,
+  cwd: string,
+): readonly ModelChoice[] {
   const { keys, local, agents } = found
   const { settings } = run
-  const now = standing.problem === undefined ? [choice(standing.model, `in use now: ${standing.from}`, [])] : []
+  const now = current.problem === undefined ? [choice(current.model, `in use now: ${current.from}`, [])] : []
   const ofAgents = agents.flatMap(({ agent, model }) =>
-    model === undefined ? [] : [choice(model, `used by ${agent}`, valuesFor(model, settings, local))],
+    model === undefined ? [] : [choice(model, `used by ${agent}`, settingsValuesFor(model, settings, local))],
   )
   const ofKeys = keys.flatMap(({ variable, model }) =>
-    model === undefined ? [] : [choice(model, `with the key in ${variable}`, valuesFor(model, settings, local))],
+    model === undefined
+      ? []
+      : [choice(model, `with the key in ${variable}`, settingsValuesFor(model, settings, local))],
   )
   const here = local.flatMap(({ service, title, probed }) =>
     probed.kind !== 'answers'
@@ -50,41 +57,41 @@ export function choicesOf(found: Found, standing: Standing, run: RunSettings, cw
       : probed.models.map(({ name, contextWindow }) => {
           const window = contextWindow === undefined ? '' : `, a window of ${counted(contextWindow)} tokens`
           const model = `${service}/${name}`
-          return choice(model, `${title} on this machine${window}`, valuesFor(model, settings, local))
+          return choice(model, `${title} on this machine${window}`, settingsValuesFor(model, settings, local))
         }),
   )
   const seen = new Set<string>()
   return [...now, ...ofAgents, ...ofKeys, ...here].filter(({ model }) => {
     if (seen.has(model)) return false
     seen.add(model)
-    return problemOf(model, run, local, cwd) === undefined
+    return modelProblem(model, run, local, cwd) === undefined
   })
 }
 
-function choice(model: string, because: string, values: Choice['values']): Choice {
+function choice(model: string, because: string, values: ModelChoice['values']): ModelChoice {
   return { model, because, values }
 }
 
-/** The choice of a model that a person named. @throws UsageError for one that cannot be asked */
+/** The choice of the model that the user named. @throws UsageError if it cannot be used */
 export function namedChoice(
-  given: string,
-  { local }: Found,
-  standing: Standing,
+  name: string,
+  { local }: SetupFindings,
+  current: CurrentModel,
   run: RunSettings,
   cwd: string,
-): Choice {
-  const model = withoutAlias(given)
-  const problem = problemOf(model, run, local, cwd)
+): ModelChoice {
+  const model = withoutAlias(name)
+  const problem = modelProblem(model, run, local, cwd)
   if (problem !== undefined) throw new UsageError(problem)
   return choice(
     model,
     'your choice',
-    model === standing.model && standing.from !== 'ANTHROPIC_MODEL' ? [] : valuesFor(model, run.settings, local),
+    model === current.model && current.from !== 'ANTHROPIC_MODEL' ? [] : settingsValuesFor(model, run.settings, local),
   )
 }
 
-/** Why this model cannot be asked; undefined where it can, as far as one knows without asking. */
-export function problemOf(
+/** Why this model cannot be used; undefined if no problem is known without contacting it. */
+export function modelProblem(
   model: string,
   { env, settings }: Pick<RunSettings, 'env' | 'settings'>,
   local: readonly LocalFinding[],
@@ -97,37 +104,37 @@ export function problemOf(
     if (thrown instanceof UsageError || thrown instanceof ConfigurationError) return thrown.message
     throw thrown
   }
-  const server = serverOf(model, local)
-  if (server?.probed.kind === 'answers') return lackOf(model, server, server.probed)
-  // What was not asked, or said nothing without a key, may be there.
+  const server = serverFor(model, local)
+  if (server?.probed.kind === 'answers') return missingModelText(model, server, server.probed)
+  // A server that was not contacted, or lists models only with a key, may have it.
   if (server?.probed.kind !== 'absent' && server?.probed.kind !== 'unfit') return undefined
   return `${model} is not available: ${server.title} does not respond at ${server.address}. Start it, or set its address with ${server.variable}.`
 }
 
-function lackOf(
+function missingModelText(
   model: string,
   { service, title, address }: LocalFinding,
   { models, left }: Extract<LocalFinding['probed'], { readonly kind: 'answers' }>,
 ): string | undefined {
   const names = models.map(({ name }) => name)
-  // What was left out of its list may be there.
+  // A model that was left out of the list may exist.
   if (left > 0 || answersToAnyName(model) || isListed(model.slice(service.length + 1), names)) return undefined
   const others = names.slice(0, 5).map((name) => `${service}/${name}`)
   const has = others.length === 0 ? 'it has no models' : `it has ${others.join(', ')}${names.length > 5 ? ' …' : ''}`
   return `${title} at ${address} has no model ${model.slice(service.length + 1)}: ${has}. Download the model there, or choose another with --model.`
 }
 
-function serverOf(model: string, local: readonly LocalFinding[]): LocalFinding | undefined {
+function serverFor(model: string, local: readonly LocalFinding[]): LocalFinding | undefined {
   return local.find(({ service }) => model.startsWith(`${service}/`))
 }
 
-/** A model that answers on this machine costs nothing a token, which somebody has to say: without a price there is no budget. */
-function valuesFor(
+/** Settings that select the model. A local model gets the price 0, since budgets need a price. */
+function settingsValuesFor(
   model: string,
   settings: RunSettings['settings'],
   local: readonly LocalFinding[],
 ): readonly SettingsValue[] {
-  const isHere = serverOf(model, local)?.probed.kind === 'answers'
+  const isHere = serverFor(model, local)?.probed.kind === 'answers'
   const hasPrice = priceOfModel(model, settings) !== undefined
   return [
     { path: ['model'], value: model },

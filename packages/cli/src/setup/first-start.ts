@@ -4,15 +4,15 @@ import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { keyFindings } from './keys.ts'
 
-/** What is told of a missing key: the error of the models, which this file need not load. */
+/** The fields of the models package's error that are needed here, so that the package need not be loaded. */
 export interface MissingKey {
   readonly model: string
   readonly keyVariables: readonly string[]
 }
 
 /**
- * There is no key: says in three lines what is needed, and what there is without one. In a terminal, where nobody wrote a prompt behind `-p`, it is a question (spec R-SETUP-1).
- * `again` does what was asked for, once there are settings.
+ * Explains in three lines what a start without a key needs. On a terminal without `-p`, offers setup and the demo (spec
+ * R-SETUP-1). `again` repeats the call after setup.
  */
 export async function firstStart(
   missing: MissingKey,
@@ -39,14 +39,14 @@ export async function firstStart(
   return exitCode === 0 ? again() : exitCode
 }
 
-/** As wide as a terminal is at least. */
+/** Fits into the narrowest usual terminal. */
 function firstStartText({ model, keyVariables }: MissingKey, env: Program['env']): string {
   const [variable = 'its key'] = keyVariables
   const other = keyFindings(env, env).find(({ model: usual }) => usual !== undefined)
   const found = other === undefined ? '' : ` ${other.variable} is set: use --model ${other.model}.`
-  return `${told(`No key for ${model}. Set ${variable}.${found}`)}${ways}`
+  return `${told(`No key for ${model}. Set ${variable}.${found}`)}${setupHints}`
 }
 
-const ways = `  halting setup   find keys and local models, and write your settings
+const setupHints = `  halting setup   find keys and local models, and write your settings
   halting demo    watch a run with a scripted model (no key, no cost)
 `

@@ -2,19 +2,19 @@ import { defaultModelName, keyVariablesOf } from '@halting/models'
 import { keyFound } from '@halting/agent/session-settings'
 import type { Program } from '../program.ts'
 
-/** A variable that holds a key. Of its value nothing is told. */
+/** A variable that contains a key. The value is never printed. */
 export interface KeyFinding {
   readonly variable: string
   readonly service: string
   readonly from: 'environment' | 'settings'
-  /** A model of this service that does for a beginning. */
+  /** A default model of this service. */
   readonly model?: string
-  /** Why it serves no model here. */
+  /** Why the key cannot be used here. */
   readonly unused?: string
 }
 
-/** Services, and a model of each that does for a beginning; none where no name is sure to last. */
-export const usualModels: Readonly<Record<string, string | undefined>> = {
+/** A default model for each service; undefined if no model name is likely to last. */
+export const defaultModels: Readonly<Record<string, string | undefined>> = {
   anthropic: defaultModelName,
   openai: 'gpt-6.1-sol',
   google: 'google/gemini-pro-latest',
@@ -26,24 +26,24 @@ export const usualModels: Readonly<Record<string, string | undefined>> = {
   openrouter: undefined,
 }
 
-/** Variables in which other programs look for a key, and what serves here in their place. */
-const elsewhere: Readonly<Record<string, readonly [service: string, why: string]>> = {
+/** Key variables of other programs, and what to use instead. */
+const otherVariables: Readonly<Record<string, readonly [service: string, why: string]>> = {
   GOOGLE_API_KEY: ['google', 'not read; use GEMINI_API_KEY'],
   CLAUDE_CODE_OAUTH_TOKEN: ['anthropic', 'a login of another program; put an API key in ANTHROPIC_API_KEY'],
   AZURE_OPENAI_API_KEY: ['azure', 'use openai-compatible/NAME with OPENAI_BASE_URL and OPENAI_API_KEY'],
   AWS_BEARER_TOKEN_BEDROCK: ['bedrock', 'not supported; use a gateway with ANTHROPIC_BASE_URL'],
 }
 
-/** Which keys there are, in the environment and in `env` of the settings that count (spec R-SETUP-2). */
+/** Keys in the environment, and in `env` of the effective settings (spec R-SETUP-2). */
 export function keyFindings(env: Program['env'], outer: Program['env']): readonly KeyFinding[] {
   const isSet = (variable: string, where: Program['env']): boolean => keyFound([variable], where) !== undefined
   const fromOf = (variable: string): KeyFinding['from'] => (isSet(variable, outer) ? 'environment' : 'settings')
-  const used = Object.entries(usualModels).flatMap(([service, model]) =>
+  const used = Object.entries(defaultModels).flatMap(([service, model]) =>
     (keyVariablesOf(model ?? `${service}/any`) ?? [])
       .filter((variable) => isSet(variable, env))
       .map((variable) => ({ variable, service, from: fromOf(variable), ...(model !== undefined && { model }) })),
   )
-  const others = Object.entries(elsewhere)
+  const others = Object.entries(otherVariables)
     .filter(([variable]) => isSet(variable, env))
     .map(([variable, [service, unused]]) => ({ variable, service, from: fromOf(variable), unused }))
   return [...used, ...others]

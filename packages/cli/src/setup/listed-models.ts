@@ -1,18 +1,18 @@
 /**
- * Whether a service whose list of models this is has the model. Lists name versions, and services take shorter names for the newest of them:
- * `claude-sonnet-4-5` for `claude-sonnet-4-5-20250929`, `qwen3` for `qwen3:latest`.
+ * Whether a service with this list has the model. Lists contain versions, and services accept shorter names for the
+ * newest one: `claude-sonnet-4-5` for `claude-sonnet-4-5-20250929`, `qwen3` for `qwen3:latest`.
  */
 export function isListed(model: string, listed: readonly string[]): boolean {
-  // Variants of OpenRouter (`:free`) are listed as the model that they are of, or by themselves.
+  // Variants of OpenRouter (`:free`) are listed under the base model or separately.
   const names = [model, model.replace(/:(?:free|nitro|floor|online|extended|thinking|exacto)$/, '')]
   return listed.some((own) => {
-    // One service has a folder before each name.
-    const given = own.replace(/^models\//, '')
-    return names.includes(given) || isVersionOf(given, model)
+    // One service prefixes each name with a folder.
+    const name = own.replace(/^models\//, '')
+    return names.includes(name) || isVersionOf(name, model)
   })
 }
 
-/** llama.cpp answers with the model that it was started with, whatever name a request has. */
+/** llama.cpp always answers with the model that it was started with, for any requested name. */
 export function answersToAnyName(model: string): boolean {
   return model.startsWith('llamacpp/')
 }

@@ -1,6 +1,6 @@
 import { type LocalService, localServices } from '@halting/models'
 import type { Program } from '../program.ts'
-import { askForModels, type Probed } from './probe.ts'
+import { askForModels, type ProbeResult } from './probe.ts'
 
 const titles: Readonly<Record<string, string>> = {
   ollama: 'Ollama',
@@ -9,21 +9,21 @@ const titles: Readonly<Record<string, string>> = {
   lmstudio: 'LM Studio',
 }
 
-/** A service that runs models on the person's own machine, and what was found of it. */
+/** A model server on this machine, and the result of contacting it. */
 export interface LocalFinding {
   readonly service: string
   readonly title: string
-  /** Host and port, without what else an address may hold. */
+  /** Host and port only; the rest of the address may contain secrets. */
   readonly address: string
-  /** The variable that puts it elsewhere. */
+  /** The variable that changes the address. */
   readonly variable: string
-  readonly probed: Probed
+  readonly probed: ProbeResult
 }
 
-/** All are asked at once. */
-const patienceMs = 1_500
+/** Time limit; all servers are contacted at the same time. */
+const timeoutMs = 1_500
 
-/** Looks for models on this machine, at the usual ports or where variables say (spec R-SETUP-3). */
+/** Searches for model servers on this machine, at the default ports or the configured addresses (spec R-SETUP-3). */
 export async function localFindings(env: Program['env']): Promise<readonly LocalFinding[]> {
   return Promise.all(
     localServices(env).map(async (service) => ({
@@ -36,14 +36,14 @@ export async function localFindings(env: Program['env']): Promise<readonly Local
   )
 }
 
-async function probe({ baseUrl, isOnThisMachine }: LocalService): Promise<Probed> {
+async function probe({ baseUrl, isOnThisMachine }: LocalService): Promise<ProbeResult> {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (url === undefined) return { kind: 'not_asked', says: 'its variable is not a valid address' }
-  // A name below localhost may be resolved by others.
+  // A subdomain of localhost may resolve to another machine.
   if (!isOnThisMachine || url.hostname.endsWith('.localhost'))
     return { kind: 'not_asked', says: 'it is not on this machine' }
   if (url.protocol !== 'http:') return { kind: 'not_asked', says: 'only http is supported on this machine' }
   if (url.username !== '' || url.password !== '')
     return { kind: 'not_asked', says: 'its address contains a user name or password' }
-  return askForModels(baseUrl, patienceMs)
+  return askForModels(baseUrl, timeoutMs)
 }

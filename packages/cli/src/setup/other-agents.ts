@@ -5,16 +5,15 @@ import { configFolder } from '@halting/agent'
 import { isJsonObject } from '@halting/core/adapters'
 import type { Program } from '../program.ts'
 import type { RunSettings } from '../flags/session-ports.ts'
-import { parsedJsonc } from './jsonc.ts'
-import { type TomlTexts, tomlTexts } from './toml-texts.ts'
+import { readTomlTexts, type TomlTexts } from './toml-texts.ts'
 
-/** What another agent of this person was told, and what of it serves here. Its keys and sign-ins are not looked at. */
+/** Settings of another agent, and which of them can be used here. Keys and logins are not read. */
 export interface AgentFinding {
   readonly agent: string
   readonly path: string
-  /** The model that it asks, by its name here. */
+  /** Its model, by the name that halting uses. */
   readonly model?: string
-  /** What serves, and what does not and why. */
+  /** Texts that say what is used, and what is ignored and why. */
   readonly says: readonly string[]
 }
 
@@ -24,13 +23,13 @@ export interface AgentPlaces extends Pick<Program, 'cwd' | 'env'> {
 
 const largestBytes = 1024 * 1024
 
-/** Looks at the settings of other agents; changes nothing of theirs (spec R-SETUP-4). */
+/** Reads the settings of other agents without changing them (spec R-SETUP-4). */
 export async function agentFindings(places: AgentPlaces, run: RunSettings): Promise<readonly AgentFinding[]> {
   const found = await Promise.all([codex(places), gemini(places), opencode(places)])
   return [...claudeCode(places, run), ...found.flat()]
 }
 
-/** Its files count as they are: this says which, and what of them does not. */
+/** halting reads these files directly; the texts say which settings apply and which are ignored. */
 function claudeCode(places: AgentPlaces, { files }: RunSettings): readonly AgentFinding[] {
   const folder = configFolder('claude', places)
   const own = files.filter(({ level, name }) => level === 'user' && name.startsWith(join(folder, '/')))
@@ -42,24 +41,26 @@ function claudeCode(places: AgentPlaces, { files }: RunSettings): readonly Agent
       ...(passedOver.length === 0 ? [] : [`ignored: ${passedOver.join(', ')}`]),
     ],
   }))
-  const written = join(folder, 'CLAUDE.md')
-  return existsSync(written) ? [...read, { agent: 'Claude Code', path: written, says: ['read as instructions'] }] : read
+  const memoryFile = join(folder, 'CLAUDE.md')
+  return existsSync(memoryFile)
+    ? [...read, { agent: 'Claude Code', path: memoryFile, says: ['read as instructions'] }]
+    : read
 }
 
 async function codex({ home, env }: AgentPlaces): Promise<readonly AgentFinding[]> {
-  const folder = folderIn(env['CODEX_HOME'], join(home, '.codex'))
+  const folder = folderFrom(env['CODEX_HOME'], join(home, '.codex'))
   const path = join(folder, 'config.toml')
   const instructions = ownInstructions('Codex', join(folder, 'AGENTS.md'))
   const read = await boundedText(path, largestBytes)
   if (read.kind === 'absent') return instructions
   if (read.kind === 'unfit') return [{ agent: 'Codex', path, says: [read.why] }, ...instructions]
-  const toml = tomlTexts(read.text)
+  const toml = readTomlTexts(read.text)
   const { texts } = toml
   const profile = texts.get('profile')
-  const said = (key: string): string | undefined => texts.get(`profiles.${profile}.${key}`) ?? texts.get(key)
-  const service = said('model_provider') ?? 'openai'
-  const model = said('model')
-  const here = modelHere(model, service)
+  const setting = (key: string): string | undefined => texts.get(`profiles.${profile}.${key}`) ?? texts.get(key)
+  const service = setting('model_provider') ?? 'openai'
+  const model = setting('model')
+  const here = localModelName(model, service)
   const asked = [...texts.keys()].filter((key) => /^(?:approval_policy|sandbox_mode)$/.test(key))
   return [
     {
@@ -67,16 +68,16 @@ async function codex({ home, env }: AgentPlaces): Promise<readonly AgentFinding[
       path,
       ...(here !== undefined && { model: here }),
       says: [
-        ...modelSaid(model, service, here, ownService(texts, service)),
+        ...modelTexts(model, service, here, ownService(texts, service)),
         ...(asked.length === 0 ? [] : [`${asked.join(', ')}: not imported; halting asks unless your rules allow`]),
-        ...serversSaid(namesBelow(toml, 'mcp_servers')),
+        ...serverTexts(namesBelow(toml, 'mcp_servers')),
       ],
     },
     ...instructions,
   ]
 }
 
-/** Where a service of the person's own making is. */
+/** The address of a custom model provider. */
 function ownService(texts: TomlTexts['texts'], service: string): string | undefined {
   const baseUrl = texts.get(`model_providers.${service}.base_url`)
   return baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).origin : undefined
@@ -88,13 +89,13 @@ async function gemini({ home }: AgentPlaces): Promise<readonly AgentFinding[]> {
   return [...(await jsonAgent('Gemini CLI', [join(folder, 'settings.json')], geminiModel)), ...instructions]
 }
 
-function geminiModel({ model }: JsonSettings): Named {
+function geminiModel({ model }: JsonSettings): NamedModel {
   const name = isJsonObject(model) ? model['name'] : model
   return { model: typeof name === 'string' ? name : undefined, service: 'google' }
 }
 
 async function opencode({ home, env }: AgentPlaces): Promise<readonly AgentFinding[]> {
-  const folder = join(folderIn(env['XDG_CONFIG_HOME'], join(home, '.config')), 'opencode')
+  const folder = join(folderFrom(env['XDG_CONFIG_HOME'], join(home, '.config')), 'opencode')
   const paths = ['opencode.json', 'opencode.jsonc'].map((name) => join(folder, name))
   return [
     ...(await jsonAgent('opencode', paths, opencodeModel)),
@@ -102,14 +103,14 @@ async function opencode({ home, env }: AgentPlaces): Promise<readonly AgentFindi
   ]
 }
 
-function opencodeModel({ model }: JsonSettings): Named {
+function opencodeModel({ model }: JsonSettings): NamedModel {
   if (typeof model !== 'string') return { model: undefined, service: '' }
   const slash = model.indexOf('/')
   return { model: model.slice(slash + 1), service: slash < 0 ? '' : model.slice(0, slash) }
 }
 
 type JsonSettings = Readonly<Record<string, unknown>>
-interface Named {
+interface NamedModel {
   readonly model: string | undefined
   readonly service: string
 }
@@ -117,31 +118,31 @@ interface Named {
 async function jsonAgent(
   agent: string,
   paths: readonly string[],
-  modelIn: (settings: JsonSettings) => Named,
+  modelIn: (settings: JsonSettings) => NamedModel,
 ): Promise<readonly AgentFinding[]> {
   const findings: AgentFinding[] = []
   for (const path of paths) {
     const read = await boundedText(path, largestBytes)
     if (read.kind === 'absent') continue
-    const settings = read.kind === 'text' ? parsedJsonc(read.text) : undefined
+    const settings = read.kind === 'text' ? parseJsonc(read.text) : undefined
     if (!isJsonObject(settings)) {
       findings.push({ agent, path, says: [read.kind === 'unfit' ? read.why : 'does not contain a JSON object'] })
       continue
     }
     const { model, service } = modelIn(settings)
-    const here = modelHere(model, service)
+    const here = localModelName(model, service)
     const servers = isJsonObject(settings['mcpServers']) ? settings['mcpServers'] : settings['mcp']
     findings.push({
       agent,
       path,
       ...(here !== undefined && { model: here }),
-      says: [...modelSaid(model, service, here), ...serversSaid(isJsonObject(servers) ? Object.keys(servers) : [])],
+      says: [...modelTexts(model, service, here), ...serverTexts(isJsonObject(servers) ? Object.keys(servers) : [])],
     })
   }
   return findings
 }
 
-/** Names of services elsewhere, and here. */
+/** Provider names of other agents, and their prefixes here. */
 const prefixes: Readonly<Record<string, string>> = {
   anthropic: 'anthropic',
   openai: 'openai',
@@ -160,13 +161,13 @@ const prefixes: Readonly<Record<string, string>> = {
   'llama.cpp': 'llamacpp',
 }
 
-function modelHere(model: string | undefined, service: string): string | undefined {
+function localModelName(model: string | undefined, service: string): string | undefined {
   const prefix = Object.hasOwn(prefixes, service) ? prefixes[service] : undefined
   if (model === undefined || prefix === undefined) return undefined
   return prefix === 'openai' && /^(?:gpt-|o\d)/.test(model) ? model : `${prefix}/${model}`
 }
 
-function modelSaid(
+function modelTexts(
   model: string | undefined,
   service: string,
   here: string | undefined,
@@ -185,10 +186,10 @@ function ownInstructions(agent: string, path: string): readonly AgentFinding[] {
   return [{ agent, path, says: [`not read; to include it, add the line @${path} to ~/.halting/AGENTS.md`] }]
 }
 
-function serversSaid(names: readonly string[]): readonly string[] {
+function serverTexts(names: readonly string[]): readonly string[] {
   if (names.length === 0) return []
-  const shown = names.slice(0, 5).join(', ')
-  return [`MCP servers ${shown}${names.length > 5 ? ' …' : ''}: not imported; use halting mcp add`]
+  const firstNames = names.slice(0, 5).join(', ')
+  return [`MCP servers ${firstNames}${names.length > 5 ? ' …' : ''}: not imported; use halting mcp add`]
 }
 
 function namesBelow({ tables }: TomlTexts, table: string): readonly string[] {
@@ -198,7 +199,55 @@ function namesBelow({ tables }: TomlTexts, table: string): readonly string[] {
   return [...new Set(names)]
 }
 
-/** An empty or relative variable names no folder of the person's own. */
-function folderIn(variable: string | undefined, usual: string): string {
+/** The folder in a variable if it is an absolute path, otherwise the default. */
+function folderFrom(variable: string | undefined, usual: string): string {
   return variable !== undefined && isAbsolute(variable) ? variable : usual
+}
+
+/** Parses JSON with comments and trailing commas in one pass; undefined if it is invalid. */
+export function parseJsonc(text: string): unknown {
+  const pieces: string[] = []
+  let at = 0
+  while (at < text.length) {
+    const from = at
+    at = endOfToken(text, at)
+    const piece = text.slice(from, at)
+    const isComment = piece.startsWith('//') || piece.startsWith('/*')
+    const last = pieces.length - 1
+    // Drops a trailing comma.
+    if (piece === '}' || piece === ']') pieces[last] = withoutLastComma(pieces[last] ?? '')
+    if (!isComment && piece.trim() !== '') pieces.push(piece)
+  }
+  try {
+    return JSON.parse(pieces.join('').replace(/^\uFEFF/, '')) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** The end of the string, comment, bracket or other run of characters that starts here. */
+function endOfToken(text: string, start: number): number {
+  const first = text[start]
+  if (first === '"') return endOfText(text, start)
+  if (text.startsWith('//', start)) return endAt(text.indexOf('\n', start), text)
+  if (text.startsWith('/*', start)) return endAt(text.indexOf('*/', start + 2), text, 2)
+  if (first === '}' || first === ']' || first === '/') return start + 1
+  let end = start + 1
+  while (end < text.length && !'"}]/'.includes(text.charAt(end))) end++
+  return end
+}
+
+function withoutLastComma(piece: string): string {
+  const trimmed = piece.trimEnd()
+  return trimmed.endsWith(',') && !trimmed.startsWith('"') ? trimmed.slice(0, -1) : piece
+}
+
+function endOfText(text: string, start: number): number {
+  let at = start + 1
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
+  return at + 1
+}
+
+function endAt(found: number, text: string, more = 0): number {
+  return found < 0 ? text.length : found + more
 }

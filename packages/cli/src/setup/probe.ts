@@ -1,48 +1,48 @@
 import { request } from 'node:http'
 import { isJsonObject } from '@halting/core/adapters'
 
-/** A model as a server on this machine names it. */
+/** A model in a local server's list. */
 interface ListedModel {
   readonly name: string
-  /** Tokens that its window has, where the server says so. */
+  /** Context window in tokens, if the server reports it. */
   readonly contextWindow?: number
 }
 
-/** What stands at an address. */
-export type Probed =
+/** The result of contacting an address. */
+export type ProbeResult =
   | { readonly kind: 'answers'; readonly models: readonly ListedModel[]; readonly left: number }
   | { readonly kind: 'absent' }
   | { readonly kind: 'wants_key' }
-  /** For a reason of its own, in words. */
+  /** The server was not contacted; `says` gives the reason. */
   | { readonly kind: 'not_asked'; readonly says: string }
-  /** Something else than a service of models; in words. */
+  /** Not a usable model service; `says` gives the reason. */
   | { readonly kind: 'unfit'; readonly says: string }
 
 const largestBytes = 1024 * 1024
-/** A service with more is no server for one machine. */
-const mostModels = 200
+/** More models are unlikely on a single machine. */
+const maxModels = 200
 
 /**
- * Asks for the list of models, without a key and without following where it leads: whatever listens there may be anything. Never rejects, and
- * is over after `patienceMs`.
+ * Requests the list of models without a key and without following redirects, since any program may listen there. Never
+ * rejects; ends after `timeoutMs`.
  */
-export function askForModels(baseUrl: string, patienceMs: number): Promise<Probed> {
+export function askForModels(baseUrl: string, timeoutMs: number): Promise<ProbeResult> {
   return new Promise((resolve) => {
-    const end = (probed: Probed): void => {
+    const end = (probed: ProbeResult): void => {
       clearTimeout(timer)
-      asked?.destroy()
+      sent?.destroy()
       resolve(probed)
     }
-    const timer = setTimeout(() => end({ kind: 'unfit', says: `no answer within ${patienceMs} ms` }), patienceMs)
-    const asked = begin(`${baseUrl.replace(/\/+$/, '')}/models`, end)
+    const timer = setTimeout(() => end({ kind: 'unfit', says: `no answer within ${timeoutMs} ms` }), timeoutMs)
+    const sent = sendRequest(`${baseUrl.replace(/\/+$/, '')}/models`, end)
   })
 }
 
-function begin(url: string, end: (probed: Probed) => void): ReturnType<typeof request> | undefined {
+function sendRequest(url: string, end: (probed: ProbeResult) => void): ReturnType<typeof request> | undefined {
   try {
-    const asked = request(url, { agent: false, headers: { accept: 'application/json', 'accept-encoding': 'identity' } })
-    asked.on('error', (error) => end(failed(error)))
-    asked.on('response', (answer) => {
+    const sent = request(url, { agent: false, headers: { accept: 'application/json', 'accept-encoding': 'identity' } })
+    sent.on('error', (error) => end(failureResult(error)))
+    sent.on('response', (answer) => {
       const { statusCode: status = 0 } = answer
       if (status === 401 || status === 403) return end({ kind: 'wants_key' })
       if (status !== 200) return end({ kind: 'unfit', says: `not a model service (status ${status})` })
@@ -53,36 +53,36 @@ function begin(url: string, end: (probed: Probed) => void): ReturnType<typeof re
         if (bytes > largestBytes) return end({ kind: 'unfit', says: 'its list of models is larger than 1 MB' })
         pieces.push(piece)
       })
-      answer.on('error', (error) => end(failed(error)))
+      answer.on('error', (error) => end(failureResult(error)))
       answer.on('close', () => end({ kind: 'unfit', says: 'the connection closed early' }))
-      answer.on('end', () => end(modelsIn(Buffer.concat(pieces).toString())))
+      answer.on('end', () => end(parseModels(Buffer.concat(pieces).toString())))
     })
-    asked.end()
-    return asked
+    sent.end()
+    return sent
   } catch {
     queueMicrotask(() => end({ kind: 'unfit', says: 'not a valid address' }))
     return undefined
   }
 }
 
-function failed(error: Error): Probed {
+function failureResult(error: Error): ProbeResult {
   const code = 'code' in error ? error.code : undefined
   return code === 'ECONNREFUSED'
     ? { kind: 'absent' }
     : { kind: 'unfit', says: 'it does not speak HTTP, or closed the connection' }
 }
 
-function modelsIn(body: string): Probed {
-  const list = parsed(body)
+function parseModels(body: string): ProbeResult {
+  const list = parseJson(body)
   if (!isJsonObject(list) || !Array.isArray(list['data']))
     return { kind: 'unfit', says: 'not a model service (no list of models)' }
   const entries: readonly unknown[] = list['data']
-  const models = entries.slice(0, mostModels).flatMap(modelOf)
+  const models = entries.slice(0, maxModels).flatMap(parseModel)
   return { kind: 'answers', models, left: entries.length - models.length }
 }
 
-/** Names come from whoever listens there. Those that could be anything else than a name are left out, and so are models that write nothing. */
-function modelOf(entry: unknown): readonly ListedModel[] {
+/** Names come from an unknown server: those with unusual characters are dropped, and so are embedding and speech models. */
+function parseModel(entry: unknown): readonly ListedModel[] {
   if (!isJsonObject(entry)) return []
   const { id, max_model_len: window } = entry
   if (typeof id !== 'string' || !/^[\w.:/@+-]{1,200}$/.test(id) || /embed|rerank|whisper/i.test(id)) return []
@@ -90,7 +90,7 @@ function modelOf(entry: unknown): readonly ListedModel[] {
   return [{ name: id, ...(isWindow && { contextWindow: window }) }]
 }
 
-function parsed(body: string): unknown {
+function parseJson(body: string): unknown {
   try {
     return JSON.parse(body) as unknown
   } catch {

@@ -15,58 +15,69 @@ import type { Program } from '../program.ts'
 import { priceOfModel } from './model-prices.ts'
 import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
 import { modelOf } from '@halting/agent/session-settings'
-import { type Choice, choicesOf, type Found, namedChoice, problemOf, type Standing } from './choices.ts'
+import {
+  type ModelChoice,
+  modelChoices,
+  type SetupFindings,
+  namedChoice,
+  modelProblem,
+  type CurrentModel,
+} from './choices.ts'
 import { keyFindings } from './keys.ts'
 import { localFindings } from './local-models.ts'
 import { agentFindings } from './other-agents.ts'
-import { choicesText, foundText, jsonOf, type Outcome } from './told.ts'
+import { choicesText, findingsText, setupJson, type SetupOutcome } from './setup-summary.ts'
 import { pageFor } from '../io/page.ts'
 
 /**
- * `halting setup`: looks for keys, models on this machine and settings of other agents, and has a model of them asked from here on: it writes the person's own settings,
- * after showing what changes. Returns 0 when a run can begin, else 1 (spec R-SETUP-5).
+ * `halting setup`: searches for keys, local models and settings of other agents, and lets the user select a model.
+ * Writes the user settings after showing the changes. Returns 0 if a run can start, otherwise 1 (spec R-SETUP-5).
  */
 export async function setup(flags: Flags, program: Program): Promise<number> {
   const { output, env, cwd } = program
-  // What a project says is not the person's.
+  // Settings of a project do not belong to the user.
   const run = await settingsFor({ settingSources: ['user'] }, program)
   const home = homeFolder(env)
   const place = { cwd, env: run.env, home }
   const [local, agents] = await Promise.all([localFindings(run.env), agentFindings(place, run)])
-  const found: Found = { keys: keyFindings(run.env, env), local, agents }
-  const standing = standingOf(run, found, program)
-  if (!wantsJson(flags)) output.out(pageFor(output, foundText(found, standing, home)))
+  const found: SetupFindings = { keys: keyFindings(run.env, env), local, agents }
+  const current = currentModel(run, found, program)
+  if (!wantsJson(flags)) output.out(pageFor(output, findingsText(found, current, home)))
   const choices =
     flags.model === undefined
-      ? choicesOf(found, standing, run, cwd)
-      : [namedChoice(flags.model, found, standing, run, cwd)]
-  const outcome = await change(choices, standing, run, flags, program)
-  if (wantsJson(flags)) output.out(jsonOf(found, standing, choices, outcome))
+      ? modelChoices(found, current, run, cwd)
+      : [namedChoice(flags.model, found, current, run, cwd)]
+  const outcome = await changeSettings(choices, current, run, flags, program)
+  if (wantsJson(flags)) output.out(setupJson(found, current, choices, outcome))
   else output.out(pageFor(output, `${outcome.says}\n`))
   return outcome.isReady ? 0 : 1
 }
 
-/** The model that a run in a folder without settings would ask. */
-function standingOf(run: RunSettings, { local }: Found, { env: outer, cwd }: Pick<Program, 'env' | 'cwd'>): Standing {
+/** The model of a run in a folder without settings. */
+function currentModel(
+  run: RunSettings,
+  { local }: SetupFindings,
+  { env: outer, cwd }: Pick<Program, 'env' | 'cwd'>,
+): CurrentModel {
   const ofSettings = modelOf(run.settings, run.env)
   const ofEnvironment = run.env['ANTHROPIC_MODEL']?.trim() || undefined
   const model = withoutAlias(ofEnvironment ?? ofSettings ?? defaultModelName)
   const isOuter = (outer['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
   const variable = isOuter ? 'ANTHROPIC_MODEL' : 'ANTHROPIC_MODEL in the settings'
   const from = ofEnvironment !== undefined ? variable : ofSettings !== undefined ? 'the settings' : 'the default'
-  const problem = problemOf(model, run, local, cwd)
+  const problem = modelProblem(model, run, local, cwd)
   return { model, from, ...(problem !== undefined && { problem }) }
 }
 
-/** Shows what would change for one of the choices, and changes it where a person says so. */
-async function change(
-  choices: readonly Choice[],
-  standing: Standing,
+/** Shows the changes for a choice, and writes them if the user agrees. */
+async function changeSettings(
+  choices: readonly ModelChoice[],
+  current: CurrentModel,
   { settings }: RunSettings,
   flags: Flags,
   program: Program,
-): Promise<Outcome> {
-  const isReady = standing.problem === undefined
+): Promise<SetupOutcome> {
+  const isReady = current.problem === undefined
   const [first] = choices
   if (first === undefined)
     return {
@@ -82,21 +93,21 @@ async function change(
       isReady: true,
       written: false,
       chosen,
-      says: `A run can start with ${chosen.model}. Nothing needs to be written.${withoutPrice(chosen, settings)}`,
+      says: `A run can start with ${chosen.model}. Nothing needs to be written.${missingPriceText(chosen, settings)}`,
     }
   const path = ownSettingsFile({ ...program, home: homeFolder(program.env) })
   const { text } = await settingsFileText(path)
   const next = settingsTextWith(text, chosen.values)
   const diff = await diffOf(path, text, next)
-  const shown: Outcome = { isReady, written: false, chosen, path, diff, says: '' }
-  if (next === text) return { ...shown, isReady: true, says: `${oneLine(path, 300)} already has these settings.` }
+  const preview: SetupOutcome = { isReady, written: false, chosen, path, diff, says: '' }
+  if (next === text) return { ...preview, isReady: true, says: `${oneLine(path, 300)} already has these settings.` }
   if (!wantsJson(flags)) program.output.out(`\n${diff}\n`)
-  if (flags.dryRun === true) return { ...shown, says: 'Nothing was written: --dry-run.' }
+  if (flags.dryRun === true) return { ...preview, says: 'Nothing was written: --dry-run.' }
   const isWanted =
     flags.yes === true || (isAsked && isYes(await askLine('Write these settings? [y/N] ', terminalOf(program))))
   if (!isWanted)
     return {
-      ...shown,
+      ...preview,
       says: `Nothing was written.${isAsked ? '' : ' Add --yes to write it, or --model NAME for another model.'}`,
     }
   await changeSettingsFile(path, (now) => {
@@ -107,22 +118,22 @@ async function change(
     return next
   })
   return {
-    ...shown,
+    ...preview,
     isReady: true,
     written: true,
-    says: afterwards(path, chosen, standing) + withoutPrice(chosen, settings),
+    says: writtenText(path, chosen, current) + missingPriceText(chosen, settings),
   }
 }
 
-function afterwards(path: string, { model }: Choice, { from }: Standing): string {
-  const written = `Written: ${oneLine(path, 300)}.`
+function writtenText(path: string, { model }: ModelChoice, { from }: CurrentModel): string {
+  const writtenLine = `Written: ${oneLine(path, 300)}.`
   return from.startsWith('ANTHROPIC_MODEL')
-    ? `${written} ${from} overrides it: unset it to use ${model}.`
-    : `${written} Runs now use ${model}. Check it with halting doctor.`
+    ? `${writtenLine} ${from} overrides it: unset it to use ${model}.`
+    : `${writtenLine} Runs now use ${model}. Check it with halting doctor.`
 }
 
-/** A sentence where no run with this model could have a budget in dollars; '' otherwise. */
-function withoutPrice({ model, values }: Choice, settings: RunSettings['settings']): string {
+/** A sentence if the model has no price, so that no dollar budget is possible; otherwise ''. */
+function missingPriceText({ model, values }: ModelChoice, settings: RunSettings['settings']): string {
   const isPriced =
     values.some(({ path: [name] }) => name === 'modelPrices') || priceOfModel(model, settings) !== undefined
   return isPriced ? '' : ' Its price is not known: --max-budget-usd needs modelPrices in your settings.'
@@ -137,8 +148,8 @@ function terminalOf({ stdin }: Program): Parameters<typeof askLine>[1] {
   return { stdin, stderr: process.stderr }
 }
 
-/** Nothing is the first, a number is its choice, and anything else none. */
-async function chooseOne(choices: readonly Choice[], program: Program): Promise<Choice | undefined> {
+/** Enter selects the first choice, a number its choice, and anything else none. */
+async function chooseOne(choices: readonly ModelChoice[], program: Program): Promise<ModelChoice | undefined> {
   if (choices.length === 1) return choices[0]
   program.output.out(choicesText(choices))
   const answer = await askLine(`Use which model? [1-${choices.length}, Enter for 1, q to quit] `, terminalOf(program))
@@ -150,7 +161,7 @@ async function chooseOne(choices: readonly Choice[], program: Program): Promise<
   return chosen
 }
 
-/** What changes in the file, without what may be a key. */
+/** The change of the file as a diff, without values that may be keys. */
 async function diffOf(path: string, before: string, after: string): Promise<string> {
   const name = oneLine(path, Infinity)
   const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import('diff')

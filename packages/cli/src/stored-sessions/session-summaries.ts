@@ -1,2 +1,2 @@
-// Behind a dynamic import, so that a session that lists no other does not load it.
+// A module of its own, so that a dynamic import loads it only when sessions are listed.
 export { summariesOf } from '@halting/analysis/sessions'

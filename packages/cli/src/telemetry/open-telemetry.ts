@@ -4,82 +4,85 @@ import { createKeyRedactor } from '@halting/models'
 import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { versionOf } from '../version.ts'
-import { openProviders, placeOf, type Providers } from './providers.ts'
+import { openProviders, publicAddress, type Providers } from './providers.ts'
 import { type TelemetrySettings, telemetrySettings } from './telemetry-settings.ts'
 
-/** The telemetry of one session. */
+/** The telemetry of a session. */
 export interface SessionTelemetry extends Telemetry {
-  /** Ends what is open and sends what is there, within two seconds. What failed is told, once in a process. */
+  /** Ends open spans and sends everything within two seconds. A failure is reported once per process. */
   readonly end: () => Promise<void>
 }
 
-/** Those of this process, shared by sessions that ask for the same: a worker has many. */
+/** Providers of this process by configuration. A worker shares them among many sessions. */
 const shared = new Map<string, { readonly providers: Providers; users: number }>()
-/** What was told by this process: every session has the same variables. */
-const saidBefore = new Set<string>()
+/** Lines that were already reported, since every session has the same variables. */
+const reportedLines = new Set<string>()
 
-/** So long the end of a session waits for a collector. */
-const mostFlushMs = 2_000
+/** How long the end of a session waits for a collector. */
+const flushTimeoutMs = 2_000
 
-/** Opens what the environment asks for; undefined where nothing of it can be served. */
+/** Opens the telemetry that the environment configures; undefined if none of it is valid. */
 export async function openTelemetry(
   program: Pick<Program, 'env' | 'output' | 'home'>,
   { sessionId }: { readonly sessionId: string },
 ): Promise<SessionTelemetry | undefined> {
   const { env, output } = program
   const settings = telemetrySettings(env)
-  const say = (line: string): void => {
-    if (saidBefore.has(line)) return
-    saidBefore.add(line)
+  const report = (line: string): void => {
+    if (reportedLines.has(line)) return
+    reportedLines.add(line)
     output.err(told(line))
   }
-  for (const problem of settings.problems) say(problem)
+  for (const problem of settings.problems) report(problem)
   const { traces, metrics } = settings
   if (traces === undefined && metrics === undefined) return undefined
-  const { key, providers } = take(settings, versionOf(program))
+  const { key, providers } = acquireProviders(settings, versionOf(program))
   const listener = await telemetry({
     tracerProvider: providers.tracerProvider,
     meterProvider: providers.meterProvider,
     content: settings.content,
-    redact: redactorOf(program, settings),
+    redact: telemetryRedactor(program, settings),
     sessionId,
-    onProblem: say,
+    onProblem: report,
     ...(settings.parent !== undefined && { parent: settings.parent }),
   })
   return {
     ...listener,
     async end() {
       listener.close()
-      const sent = giveBack(key)
-      if ((await within(sent, mostFlushMs)) === 'late') {
-        const places = [traces, metrics].flatMap((place) => (place === undefined ? [] : [placeOf(place.url)]))
-        say(`some telemetry was not sent: ${places[0] ?? ''} did not answer within ${mostFlushMs / 1000} s.`)
+      const sent = releaseProviders(key)
+      if ((await withTimeout(sent, flushTimeoutMs)) === 'late') {
+        const places = [traces, metrics].flatMap((place) => (place === undefined ? [] : [publicAddress(place.url)]))
+        report(`some telemetry was not sent: ${places[0] ?? ''} did not answer within ${flushTimeoutMs / 1000} s.`)
         return
       }
       const problem = providers.problem()
-      if (problem !== undefined) say(`some telemetry was not sent to ${problem}.`)
+      if (problem !== undefined) report(`some telemetry was not sent to ${problem}.`)
     },
   }
 }
 
-function take(settings: TelemetrySettings, version: string): { readonly key: string; readonly providers: Providers } {
+function acquireProviders(
+  settings: TelemetrySettings,
+  version: string,
+): { readonly key: string; readonly providers: Providers } {
   const { traces, metrics, resource, sampler, batch, metricIntervalMs, temporality } = settings
   const key = JSON.stringify([traces, metrics, resource, sampler, batch, metricIntervalMs, temporality])
-  const held = shared.get(key) ?? { providers: openProviders(settings, version), users: 0 }
-  held.users++
-  shared.set(key, held)
-  return { key, providers: held.providers }
+  const entry = shared.get(key) ?? { providers: openProviders(settings, version), users: 0 }
+  entry.users++
+  shared.set(key, entry)
+  return { key, providers: entry.providers }
 }
 
-async function giveBack(key: string): Promise<void> {
-  const held = shared.get(key)
-  if (held === undefined) return
-  if (--held.users > 0) return held.providers.flush()
+async function releaseProviders(key: string): Promise<void> {
+  const entry = shared.get(key)
+  if (entry === undefined) return
+  if (--entry.users > 0) return entry.providers.flush()
   shared.delete(key)
-  return held.providers.shutdown()
+  return entry.providers.shutdown()
 }
 
-async function within(work: Promise<void>, ms: number): Promise<'done' | 'late'> {
+async function withTimeout(work: Promise<void>, ms: number): Promise<'done' | 'late'> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<'late'>((resolve) => {
     timer = setTimeout(() => resolve('late'), ms)
@@ -91,11 +94,14 @@ async function within(work: Promise<void>, ms: number): Promise<'done' | 'late'>
   }
 }
 
-/** Takes out secrets that are known by their form, and the keys of this process themselves. */
-function redactorOf({ env }: Pick<Program, 'env'>, { traces, metrics }: TelemetrySettings): (text: string) => string {
+/** Redacts keys of this process, and secrets with a known form. */
+function telemetryRedactor(
+  { env }: Pick<Program, 'env'>,
+  { traces, metrics }: TelemetrySettings,
+): (text: string) => string {
   const headers = [...Object.values(traces?.headers ?? {}), ...Object.values(metrics?.headers ?? {})]
   const keys = [...headers, ...headers.map(withoutScheme)]
-  // A short one may be a word.
+  // A short key could be an ordinary word.
   const known = [...new Set(keys)].filter((key) => key.length >= 8).toSorted((a, b) => b.length - a.length)
   const redactKeys = createKeyRedactor(env)
   return (text) => known.reduce((shown, key) => shown.replaceAll(key, '[REDACTED]'), redactSecrets(redactKeys(text)))

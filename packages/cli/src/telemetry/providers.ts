@@ -16,13 +16,13 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import type { BatchSetting, Destination, SamplerSetting, TelemetrySettings } from './telemetry-settings.ts'
 
-/** The SDK, set up. Loaded only where telemetry is asked for. */
+/** The OpenTelemetry SDK. Loaded only if telemetry is on. */
 export interface Providers {
   readonly tracerProvider: BasicTracerProvider | undefined
   readonly meterProvider: MeterProvider | undefined
-  /** What was tried and failed, in words; undefined as long as nothing did. */
+  /** The first failure of an export; undefined if there was none. */
   readonly problem: () => string | undefined
-  /** Sends what is there. */
+  /** Sends everything that is buffered. */
   readonly flush: () => Promise<void>
   readonly shutdown: () => Promise<void>
 }
@@ -31,16 +31,18 @@ export function openProviders(settings: TelemetrySettings, version: string): Pro
   const own = resourceFromAttributes({ 'service.version': version, ...settings.resource })
   const resource = defaultResource().merge(own)
   let problem: string | undefined
-  const seen = <Exporter extends Exports>(exporter: Exporter, { url }: Destination): Exporter =>
-    watched(exporter, (why) => (problem ??= `${placeOf(url)}: ${why}`))
+  const observed = <Exporter extends Exports>(exporter: Exporter, { url }: Destination): Exporter =>
+    withFailureListener(exporter, (why) => (problem ??= `${publicAddress(url)}: ${why}`))
   const { traces, metrics } = settings
   const tracerProvider =
     traces === undefined
       ? undefined
       : new BasicTracerProvider({
           resource,
-          sampler: samplerOf(settings.sampler),
-          spanProcessors: [new BatchSpanProcessor(seen(traceExporter(traces), traces), batchOf(settings.batch))],
+          sampler: createSampler(settings.sampler),
+          spanProcessors: [
+            new BatchSpanProcessor(observed(traceExporter(traces), traces), batchOptions(settings.batch)),
+          ],
         })
   const meterProvider =
     metrics === undefined
@@ -49,23 +51,23 @@ export function openProviders(settings: TelemetrySettings, version: string): Pro
           resource,
           readers: [
             new PeriodicExportingMetricReader({
-              exporter: seen(metricExporter(metrics, settings), metrics),
+              exporter: observed(metricExporter(metrics, settings), metrics),
               exportIntervalMillis: settings.metricIntervalMs,
               exportTimeoutMillis: Math.min(30_000, settings.metricIntervalMs),
             }),
           ],
         })
-  const both = async (work: (provider: BasicTracerProvider | MeterProvider) => Promise<void>): Promise<void> => {
+  const onBoth = async (work: (provider: BasicTracerProvider | MeterProvider) => Promise<void>): Promise<void> => {
     const all = [tracerProvider, meterProvider].flatMap((provider) => (provider === undefined ? [] : [work(provider)]))
-    // What fails has been told to whoever watches the exporter.
+    // The listener of the exporter reports failures.
     await Promise.allSettled(all)
   }
   return {
     tracerProvider,
     meterProvider,
     problem: () => problem,
-    flush: () => both((provider) => provider.forceFlush()),
-    shutdown: () => both((provider) => provider.shutdown()),
+    flush: () => onBoth((provider) => provider.forceFlush()),
+    shutdown: () => onBoth((provider) => provider.shutdown()),
   }
 }
 
@@ -73,37 +75,37 @@ interface Exports {
   export(items: never, done: (result: ExportResult) => void): void
 }
 
-/** Hears how each export went. */
-function watched<Exporter extends Exports>(exporter: Exporter, onFailure: (why: string) => void): Exporter {
+/** Adds a listener that is called when an export fails. */
+function withFailureListener<Exporter extends Exports>(exporter: Exporter, onFailure: (why: string) => void): Exporter {
   const send = exporter.export.bind(exporter)
   exporter.export = (items, done) =>
     send(items, (result) => {
-      if (result.code === ExportResultCode.FAILED) onFailure(whyOf(result.error))
+      if (result.code === ExportResultCode.FAILED) onFailure(failureText(result.error))
       done(result)
     })
   return exporter
 }
 
-/** Nothing of an answer's body is told: it may hold anything. */
-function whyOf(error: Error | undefined): string {
+/** Never includes the body of an answer, which may contain anything. */
+function failureText(error: Error | undefined): string {
   if (error === undefined) return 'it failed'
   const { code } = error as { readonly code?: unknown }
   if (typeof code === 'number') return `it answered ${code}`
   if (typeof code === 'string') return code
-  // An error of several tries, one an address, has its code below.
+  // An error of several connection attempts has its code in the inner errors.
   const { errors } = error as { readonly errors?: unknown }
   const [first]: readonly unknown[] = Array.isArray(errors) ? errors : []
   if (first instanceof Error && 'code' in first && typeof first.code === 'string') return first.code
   return /timed? ?out/i.test(error.message) ? 'it did not answer in time' : 'it could not be reached'
 }
 
-/** Without a name, a password and a query: they may be keys. */
-export function placeOf(url: string): string {
+/** The address without user name, password and query, which may contain keys. */
+export function publicAddress(url: string): string {
   const { protocol, host, pathname } = new URL(url)
   return `${protocol}//${host}${pathname}`
 }
 
-function batchOf({ delayMs, timeoutMs, mostWaiting, mostAtOnce }: BatchSetting) {
+function batchOptions({ delayMs, timeoutMs, mostWaiting, mostAtOnce }: BatchSetting) {
   return {
     scheduledDelayMillis: delayMs,
     exportTimeoutMillis: timeoutMs,
@@ -112,33 +114,33 @@ function batchOf({ delayMs, timeoutMs, mostWaiting, mostAtOnce }: BatchSetting) 
   }
 }
 
-/** Exporters read these of the process by themselves, and add them to what they are given: also what was refused. */
+/** Exporters read these variables themselves and merge them into their options, including invalid headers. */
 const headerVariables = ['', 'TRACES_', 'METRICS_'].map((signal) => `OTEL_EXPORTER_OTLP_${signal}HEADERS`)
 
-function withOurHeaders<Exporter>(make: () => Exporter): Exporter {
-  const kept = headerVariables.map((name) => [name, process.env[name]] as const)
+function withoutHeaderVariables<Exporter>(make: () => Exporter): Exporter {
+  const saved = headerVariables.map((name) => [name, process.env[name]] as const)
   for (const name of headerVariables) delete process.env[name]
   try {
     return make()
   } finally {
-    for (const [name, value] of kept) if (value !== undefined) process.env[name] = value
+    for (const [name, value] of saved) if (value !== undefined) process.env[name] = value
   }
 }
 
-function optionsOf({ url, headers, timeoutMs, isCompressed }: Destination) {
+function exporterOptions({ url, headers, timeoutMs, isCompressed }: Destination) {
   return {
     url,
     headers: { ...headers },
     timeoutMillis: timeoutMs,
-    // The names of its own enumeration, which types cannot be had of without it.
+    // True: these are the values of the library's enumeration, which it does not export.
     compression: (isCompressed ? 'gzip' : 'none') as never,
   }
 }
 
 function traceExporter(destination: Destination): JsonTraceExporter | ProtobufTraceExporter {
-  const options = optionsOf(destination)
+  const options = exporterOptions(destination)
   const isJson = destination.protocol === 'http/json'
-  return withOurHeaders(() => (isJson ? new JsonTraceExporter(options) : new ProtobufTraceExporter(options)))
+  return withoutHeaderVariables(() => (isJson ? new JsonTraceExporter(options) : new ProtobufTraceExporter(options)))
 }
 
 function metricExporter(
@@ -146,12 +148,12 @@ function metricExporter(
   { temporality }: TelemetrySettings,
 ): JsonMetricExporter | ProtobufMetricExporter {
   const preferences = { delta: 0, cumulative: 1, lowmemory: 2 } as const
-  const options = { ...optionsOf(destination), temporalityPreference: preferences[temporality] }
+  const options = { ...exporterOptions(destination), temporalityPreference: preferences[temporality] }
   const isJson = destination.protocol === 'http/json'
-  return withOurHeaders(() => (isJson ? new JsonMetricExporter(options) : new ProtobufMetricExporter(options)))
+  return withoutHeaderVariables(() => (isJson ? new JsonMetricExporter(options) : new ProtobufMetricExporter(options)))
 }
 
-function samplerOf({ kind, isParentBased, ratio }: SamplerSetting): Sampler {
+function createSampler({ kind, isParentBased, ratio }: SamplerSetting): Sampler {
   const root = {
     always_on: () => new AlwaysOnSampler(),
     always_off: () => new AlwaysOffSampler(),

@@ -1,10 +1,10 @@
 import type { ToldContent } from '@halting/telemetry'
-import { isYes } from './yes.ts'
+import { isTrueValue } from './true-value.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 type Protocol = 'http/json' | 'http/protobuf'
 
-/** Where one kind of telemetry goes, and how. */
+/** Where spans or metrics are sent, and how. */
 export interface Destination {
   readonly url: string
   readonly protocol: Protocol
@@ -19,16 +19,16 @@ export interface SamplerSetting {
   readonly ratio: number
 }
 
-/** How spans are put together before they are sent. */
+/** How spans are batched. */
 export interface BatchSetting {
   readonly delayMs: number
   readonly timeoutMs: number
-  /** Spans that wait at most: what comes beyond them is dropped. */
+  /** Maximum number of queued spans; further ones are dropped. */
   readonly mostWaiting: number
   readonly mostAtOnce: number
 }
 
-/** What the environment asks for. JSON. */
+/** The telemetry settings of the environment. JSON. */
 export interface TelemetrySettings {
   readonly traces: Destination | undefined
   readonly metrics: Destination | undefined
@@ -39,13 +39,13 @@ export interface TelemetrySettings {
   readonly temporality: 'cumulative' | 'delta' | 'lowmemory'
   readonly content: Required<ToldContent>
   readonly parent: { readonly traceparent: string; readonly tracestate?: string } | undefined
-  /** What does not count, a sentence each. */
+  /** What was ignored, one sentence each. */
   readonly problems: readonly string[]
 }
 
 type Signal = 'TRACES' | 'METRICS'
 
-/** Reads the variables of OpenTelemetry, and those that users of such agents know. */
+/** Reads the OpenTelemetry variables, and those of other coding agents. */
 export function telemetrySettings(env: Environment): TelemetrySettings {
   return new Reader(env).read()
 }
@@ -86,7 +86,7 @@ class Reader {
       ),
       content: this.#content(),
       parent: traceparent === undefined ? undefined : { traceparent, ...(tracestate !== undefined && { tracestate }) },
-      // Two kinds of telemetry read the same variables.
+      // Spans and metrics read some of the same variables.
       problems: [...new Set(this.#problems)],
     }
   }
@@ -96,31 +96,31 @@ class Reader {
     return value === '' ? undefined : value
   }
 
-  #oneOf<Value extends string>(name: string, known: readonly Value[], usual: Value): Value {
-    const said = this.#text(name)?.toLowerCase()
-    const found = known.find((value) => value === said)
-    if (said !== undefined && found === undefined)
-      this.#problems.push(`${name} must be one of ${known.join(', ')}. The default ${usual} is used.`)
-    return found ?? usual
+  #oneOf<Value extends string>(name: string, known: readonly Value[], defaultValue: Value): Value {
+    const setting = this.#text(name)?.toLowerCase()
+    const found = known.find((value) => value === setting)
+    if (setting !== undefined && found === undefined)
+      this.#problems.push(`${name} must be one of ${known.join(', ')}. The default ${defaultValue} is used.`)
+    return found ?? defaultValue
   }
 
-  #milliseconds(name: string, usual: number): number {
-    const said = this.#text(name)
-    if (said === undefined) return usual
-    const value = Number(said)
-    // A timer of Node takes no more.
+  #milliseconds(name: string, defaultValue: number): number {
+    const setting = this.#text(name)
+    if (setting === undefined) return defaultValue
+    const value = Number(setting)
+    // The maximum delay of a Node timer.
     if (Number.isFinite(value) && value >= 1 && value < 2 ** 31) return Math.round(value)
-    this.#problems.push(`${name} must be a number of milliseconds, 1 or more. The default ${usual} is used.`)
-    return usual
+    this.#problems.push(`${name} must be a number of milliseconds, 1 or more. The default ${defaultValue} is used.`)
+    return defaultValue
   }
 
-  #count(name: string, usual: number): number {
-    const said = this.#text(name)
-    if (said === undefined) return usual
-    const value = Number(said)
+  #count(name: string, defaultValue: number): number {
+    const setting = this.#text(name)
+    if (setting === undefined) return defaultValue
+    const value = Number(setting)
     if (Number.isSafeInteger(value) && value >= 1) return value
-    this.#problems.push(`${name} must be a whole number, 1 or more. The default ${usual} is used.`)
-    return usual
+    this.#problems.push(`${name} must be a whole number, 1 or more. The default ${defaultValue} is used.`)
+    return defaultValue
   }
 
   #destination(signal: Signal): Destination | undefined {
@@ -142,21 +142,21 @@ class Reader {
 
   #exporter(signal: Signal): 'otlp' | 'none' {
     const name = `OTEL_${signal}_EXPORTER`
-    const said = this.#text(name)?.toLowerCase()
-    if (said === undefined) {
+    const setting = this.#text(name)?.toLowerCase()
+    if (setting === undefined) {
       // If one exporter is set, the other is off.
       const other = this.#text(`OTEL_${signal === 'TRACES' ? 'METRICS' : 'TRACES'}_EXPORTER`)?.toLowerCase()
       const hasOwnPlace = this.#text(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`) !== undefined
       return other === undefined || other === 'none' || hasOwnPlace ? 'otlp' : 'none'
     }
-    const names = said.split(',').map((each) => each.trim())
+    const names = setting.split(',').map((each) => each.trim())
     if (names.includes('otlp')) return 'otlp'
     if (!names.includes('none'))
-      this.#problems.push(`${name} must be otlp or none, not ${shown(said)}. ${kindOf(signal)} are not sent.`)
+      this.#problems.push(`${name} must be otlp or none, not ${quoted(setting)}. ${signalNoun(signal)} are not sent.`)
     return 'none'
   }
 
-  /** The variable of one signal where it is set, and else that of both. */
+  /** The variable of this signal if it is set, otherwise the common one. */
   #nameFor<What extends 'PROTOCOL' | 'TIMEOUT' | 'COMPRESSION'>(signal: Signal, what: What) {
     const own = `OTEL_EXPORTER_OTLP_${signal}_${what}` as const
     return this.#text(own) === undefined ? (`OTEL_EXPORTER_OTLP_${what}` as const) : own
@@ -164,11 +164,11 @@ class Reader {
 
   #protocol(signal: Signal): Protocol | undefined {
     const name = this.#nameFor(signal, 'PROTOCOL')
-    const said = this.#text(name)?.toLowerCase() ?? 'http/protobuf'
-    if (said === 'http/json' || said === 'http/protobuf') return said
-    const instead = said === 'grpc' ? 'not grpc, which halting does not support' : `not ${shown(said)}`
+    const setting = this.#text(name)?.toLowerCase() ?? 'http/protobuf'
+    if (setting === 'http/json' || setting === 'http/protobuf') return setting
+    const instead = setting === 'grpc' ? 'not grpc, which halting does not support' : `not ${quoted(setting)}`
     this.#problems.push(
-      `${name} must be http/protobuf or http/json, ${instead}. Collectors usually accept both at port 4318. ${kindOf(signal)} are not sent.`,
+      `${name} must be http/protobuf or http/json, ${instead}. Collectors usually accept both at port 4318. ${signalNoun(signal)} are not sent.`,
     )
     return undefined
   }
@@ -176,11 +176,11 @@ class Reader {
   #url(signal: Signal): string | undefined {
     const own = `OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`
     const name = this.#text(own) === undefined ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : own
-    const said = this.#text(name) ?? 'http://localhost:4318'
-    const url = URL.canParse(said) ? new URL(said) : undefined
+    const setting = this.#text(name) ?? 'http://localhost:4318'
+    const url = URL.canParse(setting) ? new URL(setting) : undefined
     if (url === undefined || !/^https?:$/.test(url.protocol)) {
       this.#problems.push(
-        `${name} must be an address that begins with http:// or https://. ${kindOf(signal)} are not sent.`,
+        `${name} must be an address that begins with http:// or https://. ${signalNoun(signal)} are not sent.`,
       )
       return undefined
     }
@@ -188,13 +188,13 @@ class Reader {
     return url.href
   }
 
-  /** Values are not repeated: they are keys. */
+  /** Messages do not repeat values, which are keys. */
   #headers(name: string): Readonly<Record<string, string>> {
     return Object.fromEntries(
       this.#pairs(name).filter(([header, value]) => {
-        // What may stand in a header, as Node has it.
+        // The characters that Node accepts in a header.
         const isFine = /^[\w!#$%&'*+.^`|~-]+$/.test(header) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
-        if (!isFine) this.#problems.push(`${name}: ${shown(header)} is not a valid header, and is ignored.`)
+        if (!isFine) this.#problems.push(`${name}: ${quoted(header)} is not a valid header, and is ignored.`)
         return isFine
       }),
     )
@@ -212,29 +212,33 @@ class Reader {
   }
 
   #resource(): Readonly<Record<string, string>> {
-    const given = Object.fromEntries(this.#pairs('OTEL_RESOURCE_ATTRIBUTES'))
-    const name = this.#text('OTEL_SERVICE_NAME') ?? given['service.name'] ?? 'halting'
-    return { ...given, 'service.name': name }
+    const attributes = Object.fromEntries(this.#pairs('OTEL_RESOURCE_ATTRIBUTES'))
+    const name = this.#text('OTEL_SERVICE_NAME') ?? attributes['service.name'] ?? 'halting'
+    return { ...attributes, 'service.name': name }
   }
 
   #sampler(): SamplerSetting {
     const kinds = ['always_on', 'always_off', 'traceidratio'] as const
     const names = kinds.flatMap((kind) => [kind, `parentbased_${kind}`] as const)
-    const said = this.#oneOf('OTEL_TRACES_SAMPLER', names, 'parentbased_always_on')
-    const kind = kinds.find((each) => said.endsWith(each)) ?? 'always_on'
-    return { kind, isParentBased: said.startsWith('parentbased_'), ratio: kind === 'traceidratio' ? this.#ratio() : 1 }
+    const setting = this.#oneOf('OTEL_TRACES_SAMPLER', names, 'parentbased_always_on')
+    const kind = kinds.find((each) => setting.endsWith(each)) ?? 'always_on'
+    return {
+      kind,
+      isParentBased: setting.startsWith('parentbased_'),
+      ratio: kind === 'traceidratio' ? this.#ratio() : 1,
+    }
   }
 
   #ratio(): number {
-    const said = this.#text('OTEL_TRACES_SAMPLER_ARG')
-    const ratio = said === undefined ? 1 : Number(said)
+    const setting = this.#text('OTEL_TRACES_SAMPLER_ARG')
+    const ratio = setting === undefined ? 1 : Number(setting)
     if (ratio >= 0 && ratio <= 1) return ratio
     this.#problems.push('OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1. The default 1 is used.')
     return 1
   }
 
   #content(): Required<ToldContent> {
-    const isSet = (name: string): boolean => isYes(this.#text(name)?.toLowerCase() ?? '')
+    const isSet = (name: string): boolean => isTrueValue(this.#text(name)?.toLowerCase() ?? '')
     const all = isSet('OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT')
     const results = all || isSet('OTEL_LOG_TOOL_CONTENT')
     return {
@@ -246,11 +250,11 @@ class Reader {
   }
 }
 
-function kindOf(signal: Signal): string {
+function signalNoun(signal: Signal): string {
   return signal === 'TRACES' ? 'Spans' : 'Metrics'
 }
 
-function shown(text: string): string {
+function quoted(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)
 }
 

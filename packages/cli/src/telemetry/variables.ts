@@ -1,4 +1,4 @@
-/** What each variable says. docs/guide/telemetry.md has this table, and a test compares them. */
+/** Descriptions of the variables. A test compares them with the table in docs/guide/telemetry.md. */
 export const telemetryVariables = {
   CLAUDE_CODE_ENABLE_TELEMETRY: '`1` switches telemetry on, `0` off',
   HALTING_TELEMETRY: 'The same; it overrides `CLAUDE_CODE_ENABLE_TELEMETRY`',

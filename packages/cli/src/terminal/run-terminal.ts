@@ -4,7 +4,7 @@ import type { NotificationChannel, Settings } from '@halting/policy/settings'
 import { redactSecrets } from '@halting/agent'
 import { systemClock } from '@halting/core/steps'
 import { createKeyRedactor } from '@halting/models'
-import type { ClusterInTerminal } from '../cluster/open-in-terminal.ts'
+import type { TerminalCluster } from '../cluster/terminal-cluster.ts'
 import type { Flags } from '../flags/flags.ts'
 import { runLimitOfTerminal, waitOfPeople } from '../flags/run-limit.ts'
 import { signalExitCodes } from '../io/exit-codes.ts'
@@ -12,8 +12,8 @@ import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { checkModel } from '@halting/agent/session-settings'
 import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
-import { isYes } from '../telemetry/yes.ts'
-import { trustAtStart } from '../trust/at-start.ts'
+import { isTrueValue } from '../telemetry/true-value.ts'
+import { trustAtStart } from '../trust/trust-question.ts'
 import { UsageError } from '../usage-error.ts'
 import { type AppOptions, createApp } from './app/app.ts'
 import type { OpenSession } from './app/context.ts'
@@ -75,7 +75,7 @@ export async function runTerminal(
     openSession: sessions.open,
     branch: () => sessions.place(app.last),
     notifications: channelOf(settings, program),
-    keepsTitle: isYes(settingsEnv['CLAUDE_CODE_DISABLE_TERMINAL_TITLE'] ?? ''),
+    keepsTitle: isTrueValue(settingsEnv['CLAUDE_CODE_DISABLE_TERMINAL_TITLE'] ?? ''),
     now: () => systemClock.now(),
   })
   screen.start()
@@ -124,10 +124,10 @@ function localSessions({ cwd, env }: Program, changed: () => void): Sessions {
     files: fileList(cwd, () => performance.now()),
     async open(chosen, around) {
       // Loaded after the screen is visible.
-      const { openLive } = await import('../flags/open-session.ts')
+      const { openLiveSession } = await import('../flags/open-session.ts')
       const { ServerQuestions } = await import('./app/server-questions.ts')
       const questions = new ServerQuestions((text) => around.output.err(told(oneLine(text, 1_000))))
-      const live = await openLive(chosen, around, {
+      const live = await openLiveSession(chosen, around, {
         answersQuestions: true,
         confinesEdits: true,
         unmetWithoutWork: 'end',
@@ -154,19 +154,19 @@ function localSessions({ cwd, env }: Program, changed: () => void): Sessions {
   }
 }
 
-function clusterSessions(cluster: ClusterInTerminal): Sessions {
+function clusterSessions(cluster: TerminalCluster): Sessions {
   return {
     files: undefined,
     open: (chosen, around) => cluster.open(chosen, around),
-    place: (open) => cluster.placeOf(open?.session),
-    resumeHint: ({ session }) => cluster.comingBack(session),
+    place: (open) => cluster.locationOf(open?.session),
+    resumeHint: ({ session }) => cluster.resumeHint(session),
   }
 }
 
-async function openCluster({ cluster, admin }: Flags): Promise<ClusterInTerminal | undefined> {
+async function openCluster({ cluster, admin }: Flags): Promise<TerminalCluster | undefined> {
   if (cluster === undefined) return undefined
-  const { clusterInTerminal } = await import('../cluster/open-in-terminal.ts')
-  return clusterInTerminal(cluster, admin)
+  const { terminalCluster } = await import('../cluster/terminal-cluster.ts')
+  return terminalCluster(cluster, admin)
 }
 
 /** Settings for sessions of this machine. */

@@ -17,9 +17,9 @@ import { oneLine, told } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { askTrust, offersText } from './question.ts'
+import { askTrust, offersText } from './trust-question.ts'
 
-/** `halting trust [FOLDER]`: shows what a folder's settings would run, and trusts it; `--list`, `--revoke`. */
+/** `halting trust [FOLDER]`: shows what a folder's settings would run, and trusts it after confirmation; also `--list` and `--revoke`. */
 export async function trust(flags: Flags, [word]: readonly string[], program: Program): Promise<number> {
   const { env, cwd, output } = program
   const owner: TrustOwner = { cwd, env, home: homeFolder(env) }
@@ -58,7 +58,7 @@ export async function trust(flags: Flags, [word]: readonly string[], program: Pr
   return 0
 }
 
-/** Nobody is there to ask, and a script that forgot about the question must not trust a folder by accident. */
+/** Refuses without a terminal, so that a script cannot trust a folder by accident. */
 async function refuseUnasked(
   flags: Flags,
   place: TrustOwner,
@@ -103,7 +103,7 @@ async function revoke(flags: Flags, owner: TrustOwner, { output }: Program): Pro
   const before = await folderTrust(owner)
   await changeTrust(owner, (records) => void records.delete(folder))
   const after = await folderTrust(owner)
-  // A folder around it, or another program, trusts it still: here it does not count any more.
+  // A parent folder or another program still trusts it, so its own record must deny it.
   if (after.trusted)
     await changeTrust(owner, (records) => {
       records.set(folder, { trusted: false, since: new Date().toISOString(), offers: [] })

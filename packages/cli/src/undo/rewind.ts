@@ -9,13 +9,13 @@ import { findSession } from '../stored-sessions/find-session.ts'
 import { recordedTranscript } from '@halting/analysis/transcript'
 import { UsageError } from '../usage-error.ts'
 import { versionOf } from '../version.ts'
-import { filesOf, leftText, planText, refusalText, tellRestore, unknownText } from './restore.ts'
-import { shownFrom } from './shown.ts'
-import { completed, dryRun, holding } from './undo.ts'
+import { sessionFiles, leftText, planText, refusalText, printRestore, unknownText } from './restore-text.ts'
+import { pathFormatter } from './path-formatter.ts'
+import { completeInterruptedUndo, printDryRun, withSessionLock } from './undo.ts'
 
 /**
- * `halting rewind SESSION [MESSAGE]`: the conversation goes back to before a message of the person, and the files with it (spec R-REW-1 to R-REW-4).
- * Without a message it lists them, the newest last. Asks no model.
+ * `halting rewind SESSION [MESSAGE]`: rewinds the conversation, and the files with it, to before a user message (spec
+ * R-REW-1 to R-REW-4). Without a message, lists them, the newest last. Makes no request.
  */
 export async function rewind(
   flags: Flags,
@@ -30,10 +30,10 @@ export async function rewind(
   })
   const folded = foldSession(journal.runs)
   const messages = personsMessages(recordedTranscript(folded))
-  if (message === undefined) return list(messages, file, flags, program)
+  if (message === undefined) return listMessages(messages, file, flags, program)
   if (folded.open !== undefined) {
-    // Where a process goes on with it, that is what to say.
-    await holding(file, async () => {})
+    // If a process is running it, the lock reports that instead.
+    await withSessionLock(file, async () => {})
     throw new UsageError(
       `The last run of the session ${file.sessionId} did not end. Finish it first with halting -p --resume ${file.sessionId}, or start a new run with a prompt.`,
     )
@@ -41,8 +41,8 @@ export async function rewind(
   const place = placeOfMessage(folded.transcript, entryOfLine(journal, message), [file.sessionId])
   const found = messages.find(({ index }, number) => index === place || String(number + 1) === message)
   if (found === undefined) throw unknownMessage(message, messages, file)
-  const files = filesOf(file)
-  const planned = async (): Promise<RestorePlan | undefined> => {
+  const files = sessionFiles(file)
+  const makePlan = async (): Promise<RestorePlan | undefined> => {
     if (flags.conversationOnly === true) return undefined
     const order = journal.runs.map(([first]) => (first?.type === 'start' ? first.start.run.runId : ''))
     const first = firstChangeSince(await files.records(), found, { transcript: folded.transcript, order })
@@ -50,16 +50,16 @@ export async function rewind(
   }
   if (flags.dryRun === true) {
     if (flags.filesOnly !== true) program.output.err(`Rewinds to before: ${oneLine(textOf(found.content), 200)}\n`)
-    const plan = await planned()
+    const plan = await makePlan()
     const more = { before: { id: found.id, text: textOf(found.content) }, conversation: flags.filesOnly !== true }
-    if (plan !== undefined) return dryRun({ plan, files, file, flags, program, more })
-    tellRestore(flags, file, { plan: { changes: [] }, isDone: false, diff: '', more }, '', program)
+    if (plan !== undefined) return printDryRun({ plan, files, file, flags, program, more })
+    printRestore(flags, file, { plan: { changes: [] }, isDone: false, diff: '', more }, '', program)
     return 0
   }
-  return carryOut({ file, cwd: journal.cwd, found, files, planned, flags, program })
+  return applyRewind({ file, cwd: journal.cwd, found, files, planned: makePlan, flags, program })
 }
 
-interface Wanted {
+interface RewindRequest {
   readonly file: StoredSessionFile
   readonly cwd: string
   readonly found: PersonsMessage
@@ -69,54 +69,62 @@ interface Wanted {
   readonly program: Program
 }
 
-/** The files first: a kill between the two leaves a conversation that can go back still. */
-async function carryOut({ file, cwd, found, files, planned, flags, program }: Wanted): Promise<number> {
+/** Restores the files first: after a kill in between, the conversation can still be rewound. */
+async function applyRewind({
+  file,
+  cwd,
+  found,
+  files,
+  planned: makePlan,
+  flags,
+  program,
+}: RewindRequest): Promise<number> {
   const { output } = program
-  const shown = shownFrom(program)
+  const displayPath = pathFormatter(program)
   const { sessionId, path } = file
   const journal = await openJournal({ path, sessionId, cwd, version: versionOf(program) }).catch((thrown: unknown) => {
     throw new UsageError(messageOf(thrown))
   })
   try {
-    await completed(files, program)
-    const plan = await planned()
+    await completeInterruptedUndo(files, program)
+    const plan = await makePlan()
     const left = [...(plan?.left ?? [])]
     const changes = plan?.changes ?? []
     const more = { before: { id: found.id, text: textOf(found.content) }, conversation: flags.filesOnly !== true }
     const facts = { plan: plan ?? { changes }, left, more }
     if (plan !== undefined) output.err(unknownText(plan))
     if (left.length > 0 && flags.skipChanged !== true) {
-      tellRestore(flags, file, { ...facts, isDone: false }, '', program)
-      output.err(refusalText(left, shown))
+      printRestore(flags, file, { ...facts, isDone: false }, '', program)
+      output.err(refusalText(left, displayPath))
       return 1
     }
     if (flags.yes !== true) {
-      tellRestore(flags, file, { ...facts, isDone: false }, planText({ changes }, 'ahead', shown), program)
+      printRestore(flags, file, { ...facts, isDone: false }, planText({ changes }, 'ahead', displayPath), program)
       throw new UsageError(
         `This ${flags.filesOnly === true ? '' : 'rewinds the conversation and '}changes ${many(changes.length, 'file')}. Add --yes to apply, or --dry-run to preview.`,
       )
     }
     if (plan !== undefined && changes.length > 0) left.push(...(await files.apply(plan)))
     if (flags.filesOnly !== true) await journal.rewind(found.id)
-    const text = `Rewound to before: ${oneLine(textOf(found.content), 200)}\n${planText({ changes }, 'done', shown)}Resume: halting --resume ${sessionId} -p "PROMPT"\n`
-    tellRestore(flags, file, { ...facts, isDone: true }, text, program)
+    const text = `Rewound to before: ${oneLine(textOf(found.content), 200)}\n${planText({ changes }, 'done', displayPath)}Resume: halting --resume ${sessionId} -p "PROMPT"\n`
+    printRestore(flags, file, { ...facts, isDone: true }, text, program)
     if (left.length === 0) return 0
-    output.err(`Not reverted:\n${leftText(left, shown)}`)
+    output.err(`Not reverted:\n${leftText(left, displayPath)}`)
     return 1
   } finally {
     await journal.close()
   }
 }
 
-function list(
+function listMessages(
   messages: readonly PersonsMessage[],
   { sessionId }: StoredSessionFile,
   flags: Flags,
   { output }: Program,
 ): number {
   if (wantsJson(flags)) {
-    const told = messages.map(({ id, content }, number) => ({ number: number + 1, id, text: textOf(content) }))
-    output.out(`${JSON.stringify({ session_id: sessionId, messages: told })}\n`)
+    const listed = messages.map(({ id, content }, number) => ({ number: number + 1, id, text: textOf(content) }))
+    output.out(`${JSON.stringify({ session_id: sessionId, messages: listed })}\n`)
     return 0
   }
   if (messages.length === 0) {

@@ -6,62 +6,66 @@ import { many, printable, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession, newestSession } from '../stored-sessions/find-session.ts'
 import { UsageError } from '../usage-error.ts'
-import { filesOf, leftText, planText, refusalText, tellRestore, unknownText } from './restore.ts'
-import { shownFrom } from './shown.ts'
+import { sessionFiles, leftText, planText, refusalText, printRestore, unknownText } from './restore-text.ts'
+import { pathFormatter } from './path-formatter.ts'
 
 /**
- * `halting undo [SESSION]`: reverts what the last run changed in files (spec R-UNDO-5); `--redo` reverses that. A second undo reverts the run before it.
- * Asks no model, needs no key and no git.
+ * `halting undo [SESSION]`: reverts the file changes of the last run (spec R-UNDO-5); `--redo` reverses that. A second
+ * undo reverts the run before. Makes no request, and needs neither a key nor git.
  */
 export async function undo(flags: Flags, [session]: readonly string[], program: Program): Promise<number> {
   const file = session === undefined ? await newestSession(program) : await findSession(session, program)
   await readJournal(file.path).catch((thrown: unknown) => {
     throw new UsageError(messageOf(thrown))
   })
-  const files = filesOf(file)
+  const files = sessionFiles(file)
   const what = { kind: flags.redo === true ? 'redo' : 'undo' } as const
   if (flags.dryRun === true) {
     const rest = await files.cutOff()
-    if (rest === undefined) return dryRun({ plan: await planOf(files, what, file), files, file, flags, program })
+    if (rest === undefined)
+      return printDryRun({ plan: await requirePlan(files, what, file), files, file, flags, program })
     program.output.err(told('an earlier undo was interrupted. The next undo completes it and reverts nothing else:'))
     const diff = await files.diff(rest, program.cwd)
     const more = { cut_off: true }
-    tellRestore(flags, file, { plan: rest, isDone: false, diff, more }, asShown(diff, program), program)
+    printRestore(flags, file, { plan: rest, isDone: false, diff, more }, displayDiff(diff, program), program)
     return 0
   }
-  return holding(file, async () => {
-    // Continuing with the run before would revert what nobody asked for.
-    const left = await completed(files, program)
+  return withSessionLock(file, async () => {
+    // Also undoing the run before would revert more than the user asked for.
+    const left = await completeInterruptedUndo(files, program)
     if (left !== undefined) {
-      tellRestore(flags, file, { plan: { changes: [] }, isDone: true, left, more: { cut_off: true } }, '', program)
+      printRestore(flags, file, { plan: { changes: [] }, isDone: true, left, more: { cut_off: true } }, '', program)
       return left.length === 0 ? 0 : 1
     }
-    return carryOut(await planOf(files, what, file), files, flags, file, program)
+    return applyPlan(await requirePlan(files, what, file), files, flags, file, program)
   })
 }
 
-/** Does something with a session that no other process writes meanwhile. @throws UsageError for one that another does. */
-export async function holding<T>({ path, sessionId }: StoredSessionFile, work: () => Promise<T>): Promise<T> {
-  const held = await lockSession(path, sessionId).catch((thrown: unknown) => {
+/** Runs `work` while no other process can write the session. @throws UsageError if another process writes it */
+export async function withSessionLock<T>({ path, sessionId }: StoredSessionFile, work: () => Promise<T>): Promise<T> {
+  const lock = await lockSession(path, sessionId).catch((thrown: unknown) => {
     throw new UsageError(messageOf(thrown))
   })
   try {
     return await work()
   } finally {
-    await held.release()
+    await lock.release()
   }
 }
 
 /** Completes an interrupted undo. Returns the files that it left unchanged; undefined if none was interrupted. */
-export async function completed(files: SessionFiles, program: Program): Promise<readonly LeftFile[] | undefined> {
+export async function completeInterruptedUndo(
+  files: SessionFiles,
+  program: Program,
+): Promise<readonly LeftFile[] | undefined> {
   const left = await files.complete()
   if (left === undefined) return undefined
   program.output.err(told('an earlier undo was interrupted; it is complete now.'))
-  if (left.length > 0) program.output.err(leftText(left, shownFrom(program)))
+  if (left.length > 0) program.output.err(leftText(left, pathFormatter(program)))
   return left
 }
 
-async function planOf(
+async function requirePlan(
   files: SessionFiles,
   what: { readonly kind: 'undo' | 'redo' },
   { sessionId }: StoredSessionFile,
@@ -75,7 +79,7 @@ async function planOf(
   )
 }
 
-/** The changes to preview, and their session. */
+/** A preview of changes, and their session. */
 export interface DryRun {
   readonly plan: RestorePlan
   readonly files: SessionFiles
@@ -86,23 +90,23 @@ export interface DryRun {
   readonly more?: { readonly [field: string]: unknown }
 }
 
-export async function dryRun({ plan, files, file, flags, program, more = {} }: DryRun): Promise<number> {
+export async function printDryRun({ plan, files, file, flags, program, more = {} }: DryRun): Promise<number> {
   const { output, cwd } = program
   const diff = await files.diff(plan, cwd)
-  tellRestore(flags, file, { plan, isDone: false, diff, more }, asShown(diff, program), program)
+  printRestore(flags, file, { plan, isDone: false, diff, more }, displayDiff(diff, program), program)
   output.err(unknownText(plan))
   if (plan.left.length === 0) return 0
-  output.err(`Would not be reverted:\n${leftText(plan.left, shownFrom(program))}`)
+  output.err(`Would not be reverted:\n${leftText(plan.left, pathFormatter(program))}`)
   return 1
 }
 
-/** As it is, for other programs; on a terminal without what would steer it. */
-function asShown(diff: string, { output }: Program): string {
+/** The unchanged diff for programs; on a terminal, without control characters. */
+function displayDiff(diff: string, { output }: Program): string {
   return output.isTerminal.stdout ? printable(diff) : diff
 }
 
-/** Exit code 1 when a file was left as it is. */
-async function carryOut(
+/** Restores the files. Returns 1 if a file was skipped. */
+async function applyPlan(
   plan: RestorePlan,
   files: SessionFiles,
   flags: Flags,
@@ -111,15 +115,15 @@ async function carryOut(
 ): Promise<number> {
   const { output } = program
   const { yes, skipChanged } = flags
-  const shown = shownFrom(program)
+  const displayPath = pathFormatter(program)
   output.err(unknownText(plan))
   if (plan.left.length > 0 && skipChanged !== true) {
-    tellRestore(flags, file, { plan, isDone: false }, '', program)
-    output.err(refusalText(plan.left, shown))
+    printRestore(flags, file, { plan, isDone: false }, '', program)
+    output.err(refusalText(plan.left, displayPath))
     return 1
   }
   if (yes !== true) {
-    tellRestore(flags, file, { plan, isDone: false }, planText(plan, 'ahead', shown), program)
+    printRestore(flags, file, { plan, isDone: false }, planText(plan, 'ahead', displayPath), program)
     throw new UsageError(
       `This changes ${many(plan.changes.length, 'file')}. Add --yes to apply, or --dry-run to preview.`,
     )
@@ -127,17 +131,17 @@ async function carryOut(
   const left = [...plan.left, ...(await files.apply(plan))]
   const leftPaths = new Set(left.map(({ path }) => path))
   const done = { ...plan, changes: plan.changes.filter(({ path }) => !leftPaths.has(path)) }
-  // Nothing was reverted (spec R-UNDO-4b).
+  // Nothing was reverted, because every file failed (spec R-UNDO-4b).
   const isInVain = done.changes.length === 0 && left.length > 0
-  tellRestore(
+  printRestore(
     flags,
     file,
     { plan: done, isDone: !isInVain, left },
-    doneText(done, isInVain, flags, file, shown),
+    doneText(done, isInVain, flags, file, displayPath),
     program,
   )
   if (left.length === 0) return 0
-  output.err(`Not reverted:\n${leftText(left, shown)}`)
+  output.err(`Not reverted:\n${leftText(left, displayPath)}`)
   return 1
 }
 
@@ -146,11 +150,11 @@ function doneText(
   isInVain: boolean,
   { redo }: Flags,
   { sessionId }: StoredSessionFile,
-  shown: (path: string) => string,
+  displayPath: (path: string) => string,
 ): string {
-  const whose = plan.run === undefined || plan.run === '' ? '' : ` of ${plan.run}`
-  if (isInVain) return `Nothing was ${redo === true ? 'redone' : 'reverted'}${whose}. You can try again later.\n`
+  const ofRun = plan.run === undefined || plan.run === '' ? '' : ` of ${plan.run}`
+  if (isInVain) return `Nothing was ${redo === true ? 'redone' : 'reverted'}${ofRun}. You can try again later.\n`
   const back = redo === true ? `halting undo ${sessionId}` : `halting undo ${sessionId} --redo`
-  const what = `${redo === true ? 'Redone' : 'Reverted'}: ${many(plan.changes.length, 'file')}${whose}`
-  return `${what}\n${planText(plan, 'done', shown)}${back} --yes reverses this.\n`
+  const what = `${redo === true ? 'Redone' : 'Reverted'}: ${many(plan.changes.length, 'file')}${ofRun}`
+  return `${what}\n${planText(plan, 'done', displayPath)}${back} --yes reverses this.\n`
 }

@@ -12,7 +12,10 @@ import { calibrationText } from './calibration-text.ts'
 import { saveCalibrated } from './save-calibrated.ts'
 
 // Spec R-CALIB-7.
-/** `halting what-if --suggest --may-lose 2%`: limits that lose so few of the solved runs. With --save they become those of this project. */
+/**
+ * `halting what-if --suggest --may-lose 2%`: finds limits that each lose at most this share of solved runs. With --save,
+ * writes them into the settings of this project.
+ */
 export async function calibrate(
   sessions: ManySessions<PastSession>,
   mayLose: number,
@@ -26,7 +29,7 @@ export async function calibrate(
     const why = skipped[0] ?? (copies > 0 ? copiesLeftOut(copies) : 'no run is recorded')
     throw new UsageError(`No runs to analyze: ${why}`)
   }
-  const calibration = ofModel(read.calibration, flags.model)
+  const calibration = groupsOfModel(read.calibration, flags.model)
   const saved =
     flags.save === true ? await saveCalibrated(calibration, sources.repositoryOf(program.cwd), program) : undefined
   const notes = [
@@ -35,15 +38,15 @@ export async function calibrate(
     recordedText(foreign),
     skippedText(foreign.map((each) => each.foreign.skipped)),
   ].filter((note) => note !== '')
-  const told = { runs, calibration, ...(saved !== undefined && { saved }), skipped, notes }
+  const answer = { runs, calibration, ...(saved !== undefined && { saved }), skipped, notes }
   const { output, env } = program
-  if (wantsJson(flags)) output.out(`${JSON.stringify({ limits: {}, answers: [], ...told })}\n`)
-  else output.out(calibrationText(told, output.width, styleFor(output.isTerminal.stdout, env)))
+  if (wantsJson(flags)) output.out(`${JSON.stringify({ limits: {}, answers: [], ...answer })}\n`)
+  else output.out(calibrationText(answer, output.width, styleFor(output.isTerminal.stdout, env)))
   return 0
 }
 
-/** The groups of one model alone. @throws UsageError for a model that no run used. */
-function ofModel(calibration: Calibration, model: string | undefined): Calibration {
+/** Only the groups of one model. @throws UsageError for a model that no run used */
+function groupsOfModel(calibration: Calibration, model: string | undefined): Calibration {
   if (model === undefined) return calibration
   const groups = calibration.groups.filter((group) => group.model === model)
   if (groups.length > 0) return { ...calibration, groups }

@@ -24,7 +24,7 @@ import { columnsOf, wrapped } from '../io/columns.ts'
 import { counted, many, oneLine, rounded } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 
-/** What is printed of calibrated limits. */
+/** Calibrated limits to print. */
 export interface CalibrationAnswer {
   readonly runs: number
   readonly calibration: Calibration
@@ -33,10 +33,10 @@ export interface CalibrationAnswer {
   readonly notes: readonly string[]
 }
 
-/** So many groups with too few runs are named. */
-const mostSmall = 10
+/** Maximum number of listed groups with too few runs. */
+const maxSmallGroups = 10
 
-/** A table for each group of runs, then the groups that are too small, then what was saved. */
+/** A table per group of runs, then the groups that are too small, then what was saved. */
 export function calibrationText(
   { calibration, saved, skipped, notes }: CalibrationAnswer,
   width: number,
@@ -71,7 +71,7 @@ export function calibrationText(
   return `${lines.join('\n')}\n`
 }
 
-function nameOf({ model, repository }: CalibratedGroup): string {
+function groupName({ model, repository }: CalibratedGroup): string {
   const where = repository === null ? 'all repositories together' : oneLine(repository === '' ? '?' : repository, 100)
   return `${model === null ? 'All models' : oneLine(model === '' ? '?' : model, 60)} in ${where}`
 }
@@ -85,14 +85,14 @@ function indented(text: string, columns: number, by = 2): readonly string[] {
 
 function groupLines(group: CalibratedGroup, columns: number, style: Style): readonly string[] {
   return [
-    style.bold(wrapped(nameOf(group), columns)),
+    style.bold(wrapped(groupName(group), columns)),
     ...indented(`${solvedText(group)}.`, columns),
     ...limitLines(group, columns, style),
     ...(group.together === null ? [] : indented(togetherText(group.together), columns)),
   ]
 }
 
-/** A table, or a paragraph for each limit where the terminal is too narrow for one. */
+/** A table, or one paragraph per limit on a narrow terminal. */
 function limitLines({ limits }: CalibratedGroup, columns: number, style: Style): readonly string[] {
   const rows = calibratedFigures.map((figure) => {
     const limit = limits[figure]
@@ -101,7 +101,7 @@ function limitLines({ limits }: CalibratedGroup, columns: number, style: Style):
       ? [name, 'none', noLimitText(limit)]
       : [`${name} ${limitValue(figure, limit.limit)}`, ...cellsOf(figure, limit)]
   })
-  const head = ['limit', 'loses', 'of those to come', 'saves']
+  const head = ['limit', 'loses', 'of future runs', 'saves']
   const table = [head, ...rows.filter(({ length }) => length === head.length)]
   const widths = head.map((_, column) => Math.max(...table.map((row) => columnsOf(row[column] ?? ''))))
   const isWide = widths.reduce((sum, each) => sum + each + 2, 0) <= columns
@@ -116,7 +116,7 @@ function limitLines({ limits }: CalibratedGroup, columns: number, style: Style):
     if (row.length !== head.length) return refused(row)
     return [
       ...indented(name, columns),
-      ...indented(`loses ${lost} of solved runs, ${toCome} of those to come`, columns, 4),
+      ...indented(`loses ${lost} of solved runs, ${toCome} of future runs`, columns, 4),
       ...indented(`saves ${saves}`, columns, 4),
     ]
   })
@@ -148,13 +148,13 @@ function togetherText({ limits, lost, stops, saved }: LimitsTogether): string {
 }
 
 function smallLines(small: readonly CalibratedGroup[], columns: number, isBelow: boolean): readonly string[] {
-  const more = small.length - mostSmall
+  const more = small.length - maxSmallGroups
   return [
-    isBelow ? 'No limits:' : 'What there is:',
+    isBelow ? 'No limits:' : 'Groups:',
     ...small
-      .slice(0, mostSmall)
+      .slice(0, maxSmallGroups)
       .flatMap((group) =>
-        indented(`${nameOf(group)}: ${solvedText(group)}; ${noLimitText(firstRefusal(group))}.`, columns),
+        indented(`${groupName(group)}: ${solvedText(group)}; ${noLimitText(firstRefusal(group))}.`, columns),
       ),
     ...(more > 0 ? [`  and ${many(more, 'more group')}; --json has all of them`] : []),
   ]
@@ -165,17 +165,17 @@ function firstRefusal({ limits }: CalibratedGroup): Parameters<typeof noLimitTex
   return tokens.kind === 'refused' ? tokens : { why: 'unused', solved: tokens.solved, needed: 0 }
 }
 
-/** What was written, what stood there before, and what was not written. */
+/** What was written, the previous values, and what was not written. */
 function savedLines({ path, limits }: SavedLimits, columns: number): readonly string[] {
-  const written = limits.filter(({ notWritten }) => notWritten === undefined)
+  const writtenLimits = limits.filter(({ notWritten }) => notWritten === undefined)
   return [
     ...wrapped(
-      written.length === 0
-        ? 'Nothing was written: lower limits hold already.'
-        : `Written to ${oneLine(path, 300)}. They hold in this folder, for all models:`,
+      writtenLimits.length === 0
+        ? 'Nothing was written: lower limits apply already.'
+        : `Written to ${oneLine(path, 300)}. They apply in this folder, for all models:`,
       columns,
     ).split('\n'),
-    ...written.flatMap(({ name, value, before }) => {
+    ...writtenLimits.flatMap(({ name, value, before }) => {
       const had = before === undefined ? 'was not set' : `was ${before === null ? 'no limit' : before}`
       return indented(`limits.${name}: ${value} (${had})`, columns)
     }),

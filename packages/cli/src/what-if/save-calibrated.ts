@@ -9,8 +9,8 @@ import { UsageError } from '../usage-error.ts'
 
 // Spec R-CALIB-8, R-CALIB-9.
 /**
- * Makes the limits of one model those of this project: limits in settings hold for all models.
- * @throws UsageError where it is not clear which limits are meant, and where there are none.
+ * Writes the limits of one model into the settings of this project, where they apply to all models.
+ * @throws UsageError if it is unclear which limits are meant, or there are none
  */
 export async function saveCalibrated(
   { groups, mayLose }: Calibration,
@@ -27,7 +27,7 @@ export async function saveCalibrated(
   if (Object.keys(limits).length === 0) {
     const orMore = mayLose < 0.05 ? ', or allow more: --may-lose 5%' : ''
     throw new UsageError(
-      `There is no limit to save for ${nameOf(group)}: ${whyNone(group)}. Grade more runs (halting grade SESSION good)${orMore}.`,
+      `There is no limit to save for ${groupName(group)}: ${refusalText(group)}. Grade more runs (halting grade SESSION good)${orMore}.`,
     )
   }
   const { maxRunUsd, from } = runLimitOfPrint
@@ -39,7 +39,7 @@ export async function saveCalibrated(
   })
 }
 
-/** The one group of this repository. Those of several repositories say nothing of a single one. */
+/** The only group of this repository. Groups over several repositories are ignored. */
 function groupToSave(groups: readonly CalibratedGroup[], repository: string): CalibratedGroup {
   const single = groups.filter((group) => group.repository !== null)
   const [group, ...others] = single.filter((each) => each.repository === repository)
@@ -47,22 +47,22 @@ function groupToSave(groups: readonly CalibratedGroup[], repository: string): Ca
   if (group === undefined) {
     const places = [...new Set(single.map((each) => each.repository))].map((each) => oneLine(each ?? '', 100))
     throw new UsageError(
-      `--save writes the settings of this project (${oneLine(repository, 100)}), and none of these runs worked in it. They worked in ${listed(places)}. Call it there.`,
+      `--save writes the settings of this project (${oneLine(repository, 100)}), and none of these runs worked in it. They worked in ${listNames(places)}. Run it there.`,
     )
   }
   if (others.length === 0) return group
   const models = [group, ...others].map(({ model, runs }) => `${modelName(model)} (${many(runs, 'run')})`)
   throw new UsageError(
-    `Limits in settings hold for all models, and these runs used several: ${listed(models)}. Choose one with --model NAME.`,
+    `Limits in settings apply to all models, and these runs used several: ${listNames(models)}. Choose one with --model NAME.`,
   )
 }
 
-function whyNone({ limits }: CalibratedGroup): string {
+function refusalText({ limits }: CalibratedGroup): string {
   const refused = calibratedFigures.map((figure) => limits[figure]).find((each) => each.kind === 'refused')
   return refused?.kind === 'refused' ? noLimitText(refused) : 'nothing was used'
 }
 
-function nameOf({ model, repository }: CalibratedGroup): string {
+function groupName({ model, repository }: CalibratedGroup): string {
   return `${modelName(model)} in ${oneLine(repository ?? '', 100)}`
 }
 
@@ -70,9 +70,9 @@ function modelName(model: string | null): string {
   return oneLine(model ?? '', 60) || 'an unknown model'
 }
 
-const mostNames = 6
+const maxNames = 6
 
-function listed(names: readonly string[]): string {
-  const more = names.length - mostNames
-  return `${names.slice(0, mostNames).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+function listNames(names: readonly string[]): string {
+  const more = names.length - maxNames
+  return `${names.slice(0, maxNames).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }

@@ -1,15 +1,14 @@
 import { programNames } from '@halting/analysis/foreign'
 import type { OtherLimits, PeriodSpent, WhatIf, RunAnswer, WhatIfAnswers } from '@halting/analysis'
 import { periodText, spentText, verdictText } from '@halting/analysis/words'
-import { wrapped } from '../io/columns.ts'
-import { counted, many, oneLine } from '../io/figures.ts'
+import { wrapped, fitted } from '../io/columns.ts'
+import { counted, many, oneLine, money } from '../io/figures.ts'
 import { barLines } from '../why/bars.ts'
 import type { Style } from '../io/style.ts'
-import { answerTable } from './answer-table.ts'
 
 type Spent = WhatIf['saved']
 
-/** A paragraph for each run, then what they come to together, then the limits that are suggested. */
+/** One paragraph per run, then the totals, then suggested limits. */
 export function whatIfText(
   { answers, suggested, runs, periods, skipped, notes }: WhatIfAnswers,
   width: number,
@@ -17,7 +16,7 @@ export function whatIfText(
 ): string {
   const columns = Math.min(width, 100)
   const lines = [
-    ...(answers.length > mostParagraphs
+    ...(answers.length > maxParagraphs
       ? answerTable(answers, columns, style)
       : answers.flatMap((each) => answerLines(each, columns, style))),
     ...(answers.length > 1 ? ['', style.bold(wrapped(summaryOf(answers), columns))] : []),
@@ -36,16 +35,16 @@ export function whatIfText(
   return `${lines.join('\n')}\n`
 }
 
-/** So many days or months of a budget are shown, those in which it ended runs before the others; all of them are in the JSON. */
-const mostPeriods = 31
+/** Maximum number of periods per budget; those in which it ended runs come first. The JSON has all of them. */
+const maxPeriods = 31
 
-/** What became of each budget, day by day or month by month. */
+/** Spending per budget and period. */
 function periodLines(periods: readonly PeriodSpent[], columns: number, style: Style): readonly string[] {
   return [...new Set(periods.map(({ budget }) => budget))].flatMap((budget) => {
     const all = periods.filter((each) => each.budget === budget)
-    const shown = all.toSorted((a, b) => b.ended - a.ended || b.recordedUsd - a.recordedUsd).slice(0, mostPeriods)
+    const shownPeriods = all.toSorted((a, b) => b.ended - a.ended || b.recordedUsd - a.recordedUsd).slice(0, maxPeriods)
     const rows = all
-      .filter((each) => shown.includes(each))
+      .filter((each) => shownPeriods.includes(each))
       .map((each) => ({
         label: each.period,
         share: each.spentUsd / each.maxUsd,
@@ -62,8 +61,8 @@ function periodLines(periods: readonly PeriodSpent[], columns: number, style: St
   })
 }
 
-/** More runs than these are told in a table. */
-const mostParagraphs = 8
+/** With more runs, a table replaces the paragraphs. */
+const maxParagraphs = 8
 
 function answerLines(
   { session, run, program, unpriced, isCopy, answer }: RunAnswer,
@@ -76,7 +75,7 @@ function answerLines(
     wrapped(oneLine(text, Infinity), columns - 2)
       .split('\n')
       .map((line) => `  ${line}`)
-  const lost = lostIn(answer)
+  const lost = lossesText(answer)
   return [
     style.bold(name),
     ...indented(verdictText(answer, unpriced)),
@@ -87,7 +86,7 @@ function answerLines(
   ]
 }
 
-function lostIn({ lost: { changes, answer } }: WhatIf): string {
+function lossesText({ lost: { changes, answer } }: WhatIf): string {
   const calls = Object.entries(changes).map(([tool, count]) => `${many(count, 'call')} of ${oneLine(tool, 40)}`)
   return [...calls, ...(answer ? ['the answer'] : [])].join(', ')
 }
@@ -120,7 +119,7 @@ function summaryOf(answers: readonly RunAnswer[]): string {
   return `${many(answers.length, 'run')}${byProgram(answers)}: ${counts}. Saves ${least}${spentText(saved)}. Loses ${loses}.`
 }
 
-/** Whose runs they are, where they are not all ours. */
+/** The number of runs per program, unless all are of halting. */
 function byProgram(answers: readonly RunAnswer[]): string {
   const of = (name: RunAnswer['program']): number => answers.filter(({ program }) => program === name).length
   const counts = [
@@ -128,8 +127,8 @@ function byProgram(answers: readonly RunAnswer[]): string {
     [programNames['claude-code'], of('claude-code')],
     [programNames.codex, of('codex')],
   ] as const
-  const told = counts.filter(([, count]) => count > 0).map(([name, count]) => `${counted(count)} of ${name}`)
-  return of('halting') === answers.length ? '' : ` (${told.join(', ')})`
+  const byProgramCounts = counts.filter(([, count]) => count > 0).map(([name, count]) => `${counted(count)} of ${name}`)
+  return of('halting') === answers.length ? '' : ` (${byProgramCounts.join(', ')})`
 }
 
 function suggestedLines(
@@ -162,4 +161,43 @@ function flagsOf({ maxTurns, maxToolCalls, maxGoalTries, maxDurationMs, noProgre
   if (typeof maxGoalTries === 'number') return `--until-tries ${maxGoalTries}`
   if (typeof maxDurationMs === 'number') return `--max-duration ${Math.ceil(maxDurationMs / 1_000)}s`
   return noProgress === true ? '--no-progress' : ''
+}
+
+/** Maximum number of table rows; the JSON has all of them. */
+const maxTableRows = 40
+
+const names = { halting: 'halting', 'claude-code': 'claude', codex: 'codex' } as const
+
+/** One line per run: those that would have stopped come first, sorted by savings. */
+function answerTable(answers: readonly RunAnswer[], columns: number, style: Style): readonly string[] {
+  const rows = answers.toSorted((a, b) => sortWeight(b) - sortWeight(a))
+  const more = rows.length - maxTableRows
+  const line = (cells: readonly string[], says: string): string => {
+    const [session = '', run = '', program = '', turns = '', cost = ''] = cells
+    const head = `${session.padEnd(9)}${run.padEnd(7)}${program.padEnd(8)}${turns.padStart(6)}${cost.padStart(10)}  `
+    return fitted(head + says, columns)
+  }
+  return [
+    style.bold(line(['session', 'run', 'by', 'turns', 'cost'], 'with these limits')),
+    ...rows.slice(0, maxTableRows).map(({ session, run, program, unpriced, answer }) => {
+      const { kept, saved } = answer
+      const cost = unpriced.length > 0 ? '?' : money(kept.costUsd + saved.costUsd)
+      const turns = counted(kept.turns + saved.turns)
+      return line([oneLine(session.slice(0, 8), 8), oneLine(run, 6), names[program], turns, cost], answerText(answer))
+    }),
+    ...(more > 0 ? [`and ${many(more, 'more run')}; --json lists all`] : []),
+  ]
+}
+
+function sortWeight({ answer: { verdict, saved } }: RunAnswer): number {
+  return verdict === 'stops' ? 1 + saved.costUsd * 1e6 + saved.tokens : verdict === 'same' ? 0 : -1
+}
+
+function answerText({ verdict, reason, kept, saved, lost, isAtTheLatest }: RunAnswer['answer']): string {
+  if (verdict !== 'stops') return verdict === 'same' ? `the same: ${reason}` : 'not known'
+  const changes = Object.values(lost.changes).reduce((sum, count) => sum + count, 0)
+  const losses = [...(changes > 0 ? [many(changes, 'change')] : []), ...(lost.answer ? ['the answer'] : [])]
+  const gain = saved.costUsd > 0 ? money(saved.costUsd) : `${counted(saved.tokens)} tokens`
+  const place = `${isAtTheLatest ? 'by turn' : 'after'} ${counted(kept.turns)}`
+  return `${reason} ${place}, saves ${gain}${losses.length === 0 ? '' : `, loses ${losses.join(', ')}`}`
 }

@@ -15,23 +15,23 @@ import { styleFor } from '../io/style.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import { recordedText, skippedText, unpricedText } from '@halting/analysis/foreign'
 import { pastSessionOf, readPastSession, type PastSession, type ManySessions } from '@halting/analysis/sessions'
-import { filesEverywhere } from '../foreign/files-everywhere.ts'
-import { manySessions } from '../foreign/many-sessions.ts'
+import { filesOfAllFolders } from '../foreign/all-session-files.ts'
+import { openSessionSet } from '../foreign/session-set.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { findFiles } from '../stored-sessions/find-session.ts'
-import { limitsIn } from '../flags/limit-flags.ts'
+import { findSessionFiles } from '../stored-sessions/find-session.ts'
+import { limitsFromFlags } from '../flags/limit-flags.ts'
 import { whatIfText } from './what-if-text.ts'
 
-/** `halting what-if [SESSION|FOLDER …] --max-turns 20 …`: where other limits would have stopped sessions. Asks nobody, changes nothing. */
+/** `halting what-if [SESSION|FOLDER …] --max-turns 20 …`: shows where other limits would have stopped sessions. Makes no request. */
 export async function whatIfCommand(flags: Flags, words: readonly string[], program: Program): Promise<number> {
-  const limits = otherLimitsIn(flags)
+  const limits = runLimitsFromFlags(flags)
   const isAsked = Object.keys(limits).length > 0
-  const budgets = standingLimitsIn(flags)
-  const mayLose = mayLoseIn(flags, isAsked || budgets.length > 0)
+  const budgets = standingLimitsFromFlags(flags)
+  const mayLose = requestedLossShare(flags, isAsked || budgets.length > 0)
   if (mayLose !== undefined) {
     const { calibrate } = await import('./calibrate.ts')
-    return calibrate(await sourceOf(flags, words, program), mayLose, flags, program)
+    return calibrate(await openSessions(flags, words, program), mayLose, flags, program)
   }
   if (!isAsked && budgets.length === 0 && flags.suggest !== true)
     throw new UsageError(
@@ -44,9 +44,9 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
   const wanted = {
     limits: isAsked ? limits : undefined,
     suggests: flags.suggest === true,
-    copies: (await isNamedAlone(words, program)) ? ('shown' as const) : ('left out' as const),
+    copies: (await isOneSession(words, program)) ? ('shown' as const) : ('left out' as const),
   }
-  const sessions = await sourceOf(flags, words, program)
+  const sessions = await openSessions(flags, words, program)
   const standing = budgets.length > 0 ? await answerBudgets(sessions, budgets, wanted.copies) : undefined
   const answered = standing ?? (await answerRuns(sessions, wanted))
   const { runs, answers, trajectories, unpriced, skipped, foreign, copies } = answered
@@ -54,7 +54,7 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
     const why = skipped[0] ?? (copies > 0 ? copiesLeftOut(copies) : 'no run is recorded')
     throw new UsageError(`No runs to analyze: ${why}`)
   }
-  const told: WhatIfAnswers = {
+  const result: WhatIfAnswers = {
     answers,
     suggested: wanted.suggests ? suggestLimits(trajectories, { changes }) : undefined,
     runs,
@@ -69,13 +69,13 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
     ].filter((note) => note !== ''),
   }
   const { output, env } = program
-  if (wantsJson(flags)) output.out(`${JSON.stringify({ limits, ...told })}\n`)
-  else output.out(whatIfText(told, output.width, styleFor(output.isTerminal.stdout, env)))
+  if (wantsJson(flags)) output.out(`${JSON.stringify({ limits, ...result })}\n`)
+  else output.out(whatIfText(result, output.width, styleFor(output.isTerminal.stdout, env)))
   return 0
 }
 
-/** The share of solved runs that suggested limits may lose; undefined where nobody asks for such limits. */
-function mayLoseIn({ mayLose, suggest, save, model }: Flags, isAskedElse: boolean): number | undefined {
+/** The share of solved runs that suggested limits may lose; undefined unless requested. */
+function requestedLossShare({ mayLose, suggest, save, model }: Flags, isAskedElse: boolean): number | undefined {
   if (mayLose === undefined && save === true)
     throw new UsageError('--save needs limits to save: halting what-if --suggest --may-lose 2% --save.')
   if (mayLose === undefined && model !== undefined)
@@ -85,7 +85,7 @@ function mayLoseIn({ mayLose, suggest, save, model }: Flags, isAskedElse: boolea
   return mayLose
 }
 
-function standingLimitsIn({ budgetPerDay = [], budgetPerMonth = [] }: Flags): readonly StandingLimit[] {
+function standingLimitsFromFlags({ budgetPerDay = [], budgetPerMonth = [] }: Flags): readonly StandingLimit[] {
   const limit = (per: StandingLimit['per'], given: string): StandingLimit => {
     const [usd, ...model] = given.split(':')
     return { per, usd: Number(usd), ...(model.length > 0 && { model: model.join(':') }) }
@@ -93,33 +93,33 @@ function standingLimitsIn({ budgetPerDay = [], budgetPerMonth = [] }: Flags): re
   return [...budgetPerDay.map((given) => limit('day', given)), ...budgetPerMonth.map((given) => limit('month', given))]
 }
 
-function otherLimitsIn(flags: Flags): OtherLimits {
+function runLimitsFromFlags(flags: Flags): OtherLimits {
   const { noProgress, waitForLimits } = flags
   return {
-    ...limitsIn(flags),
+    ...limitsFromFlags(flags),
     ...(waitForLimits !== undefined && { waitForLimitsMs: waitForLimits }),
     ...(noProgress !== undefined && { noProgress }),
   }
 }
 
-/** Which sessions there are to look at, and how one is read: as far as limits see it. */
-function sourceOf(flags: Flags, words: readonly string[], program: Program): Promise<ManySessions<PastSession>> {
-  return manySessions(flags, words, program, {
-    files: () => filesOf(flags, words, program),
+/** Opens the sessions to analyze; only data that limits depend on is read. */
+function openSessions(flags: Flags, words: readonly string[], program: Program): Promise<ManySessions<PastSession>> {
+  return openSessionSet(flags, words, program, {
+    files: () => sessionFiles(flags, words, program),
     ofFile: readPastSession,
     ofCluster: pastSessionOf,
   })
 }
 
-/** @throws UsageError where nothing is kept there. */
-async function filesOf(flags: Flags, words: readonly string[], program: Program): Promise<readonly string[]> {
-  if (flags.all !== true) return findFiles([...words, ...foreignFolders(flags, program)], program)
+/** @throws UsageError if there are no sessions */
+async function sessionFiles(flags: Flags, words: readonly string[], program: Program): Promise<readonly string[]> {
+  if (flags.all !== true) return findSessionFiles([...words, ...foreignFolders(flags, program)], program)
   if (words.length > 0) throw new UsageError('--all means the sessions of all folders. Remove it, or the names.')
-  return filesEverywhere(flags, program)
+  return filesOfAllFolders(flags, program)
 }
 
-/** One session that somebody names is told whole; of many each run counts once. */
-async function isNamedAlone(words: readonly string[], { cwd }: Program): Promise<boolean> {
+/** Whether the user named a single session: then copied runs are shown, too; otherwise each run counts once. */
+async function isOneSession(words: readonly string[], { cwd }: Program): Promise<boolean> {
   const [word, ...more] = words
   if (word === undefined || more.length > 0) return false
   return (await stat(resolve(cwd, word)).catch(() => undefined))?.isDirectory() !== true

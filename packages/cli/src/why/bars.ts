@@ -1,19 +1,19 @@
 import { columnsOf, fitted } from '../io/columns.ts'
 import type { Style } from '../io/style.ts'
 
-/** A line with a bar. */
+/** A row with a bar. */
 export interface BarRow {
   readonly label: string
-  /** How full, from 0 to 1; undefined for no bar. */
+  /** From 0 to 1; undefined for no bar. */
   readonly share: number | undefined
   readonly value: string
-  /** What it tells deserves a look. */
+  /** Draws attention to the row. */
   readonly isMarked?: boolean
 }
 
-const [longestBar, shortestBar] = [24, 4]
+const [maxBarColumns, minBarColumns] = [24, 4]
 
-/** Labels, bars and values in columns; the bars take what the others leave, and go where that is too little. */
+/** Labels, bars and values in columns. Bars use the remaining width, or are left out if it is too small. */
 export function barLines(
   rows: readonly BarRow[],
   width: number,
@@ -22,20 +22,20 @@ export function barLines(
 ): readonly string[] {
   const labels = Math.min(longestLabel, Math.max(...rows.map(({ label }) => columnsOf(label))))
   const values = Math.max(...rows.map(({ value }) => columnsOf(value)))
-  const room = Math.min(longestBar, width - labels - values - 6)
-  const bar = room < shortestBar ? 0 : room
+  const room = Math.min(maxBarColumns, width - labels - values - 6)
+  const bar = room < minBarColumns ? 0 : room
   return rows.map(({ label, share, value, isMarked }) => {
     const name = fitted(label, labels)
-    const drawn = share === undefined ? ' '.repeat(bar) : barOf(share, bar)
-    const shown = isMarked === true ? style.red(drawn) : drawn
-    const before = `  ${name}${' '.repeat(labels - columnsOf(name))}  ${bar === 0 ? '' : `${shown}  `}`
+    const drawn = share === undefined ? ' '.repeat(bar) : drawBar(share, bar)
+    const coloredBar = isMarked === true ? style.red(drawn) : drawn
+    const before = `  ${name}${' '.repeat(labels - columnsOf(name))}  ${bar === 0 ? '' : `${coloredBar}  `}`
     const left = width - labels - 4 - (bar === 0 ? 0 : bar + 2)
     return before + fitted(value, left)
   })
 }
 
-/** What is above nothing shows, and what is not full is not shown full. */
-function barOf(share: number, width: number): string {
+/** A share above 0 never looks empty, and a share below 1 never looks full. */
+function drawBar(share: number, width: number): string {
   const exact = Math.min(1, Math.max(0, share)) * width
   const filled = share > 0 && share < 1 ? Math.min(width - 1, Math.max(1, Math.round(exact))) : Math.round(exact)
   return width === 0 ? '' : '█'.repeat(filled) + '░'.repeat(width - filled)

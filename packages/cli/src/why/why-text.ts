@@ -18,11 +18,11 @@ import {
 } from '@halting/analysis/words'
 import { counted, elapsed, limitLabels, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
-import { afterLines } from './after-lines.ts'
 import { barLines, type BarRow } from './bars.ts'
-import { type RunExplanation, unreportedUsageText, type UnreportedUsage } from '@halting/analysis/why'
+import { unreportedUsageText, type RunExplanation, type UnreportedUsage } from '@halting/analysis/why'
+import type { RecordedStage } from '@halting/core/after'
 
-/** Why a run of a session stopped, and where it went; in lines of at most `width` columns but for the command. `now`: in milliseconds since 1970. */
+/** Explains why a run stopped and what it used, in lines of at most `width` columns except for the command. `now` is in milliseconds since 1970. */
 export function whyText(
   { sessionId, cwd, account, untold, notices, stages, goOn, before, about, heldBy }: RunExplanation,
   width: number,
@@ -31,19 +31,19 @@ export function whyText(
 ): string {
   const { totals, run } = account
   const columns = Math.min(width, 80)
-  const said = (text: string): string => wrapped(oneLine(text, Infinity), columns)
+  const paragraph = (text: string): string => wrapped(oneLine(text, Infinity), columns)
   const sections = [
     [
-      said(
+      paragraph(
         `Session ${oneLine(sessionId, 60)}, ${oneLine(run.runId, 40)}${cwd === '' ? '' : `, in ${oneLine(cwd, 200)}`}`,
       ),
-      ...(before.length === 0 ? [] : [style.dim(said(`Earlier runs: ${before.join(', ')}.`))]),
+      ...(before.length === 0 ? [] : [style.dim(paragraph(`Earlier runs: ${before.join(', ')}.`))]),
     ],
     [
-      style.bold(said(headline(account, heldBy))),
-      ...openWaitLines(account, now).map(said),
-      ...aboutSignals(account).map(said),
-      ...about.map(said),
+      style.bold(paragraph(headline(account, heldBy))),
+      ...openWaitLines(account, now).map(paragraph),
+      ...signalTexts(account).map(paragraph),
+      ...about.map(paragraph),
     ],
     goalLines(account, columns, style),
     withTitle(
@@ -53,19 +53,24 @@ export function whyText(
       ),
       style,
     ),
-    [said(totalsLine(account, untold)), ...[unreportedUsageText(untold)].filter((text) => text !== '').map(said)],
+    [
+      paragraph(totalsLine(account, untold)),
+      ...[unreportedUsageText(untold)].filter((text) => text !== '').map(paragraph),
+    ],
     withTitle(
       'Notices',
-      notices.map((text) => said(`! ${text}`)),
+      notices.map((text) => paragraph(`! ${text}`)),
       style,
     ),
-    withTitle('Limits', barLines(limitRows(account), columns, style, longestLimit), style),
+    withTitle('Limits', barLines(limitRows(account), columns, style, maxLimitColumns), style),
     withTitle('Time', barLines(timeRows(account), columns, style), style),
-    waitLines(account).map(said),
+    waitLines(account).map(paragraph),
     withTitle('Tools', toolLines(account, columns, style), style),
     withTitle(
       'Retries and reminders',
-      account.laps.filter(({ transition }) => transition !== 'next_turn').map((each) => `  ${said(retryLine(each))}`),
+      account.laps
+        .filter(({ transition }) => transition !== 'next_turn')
+        .map((each) => `  ${paragraph(retryLine(each))}`),
       style,
     ),
     withTitle(
@@ -80,7 +85,7 @@ export function whyText(
       style,
     ),
     withTitle('After the run', afterLines(stages, columns), style),
-    [...(goOn.says === '' ? [] : [said(goOn.says)]), ...(goOn.command === undefined ? [] : [`  ${goOn.command}`])],
+    [...(goOn.says === '' ? [] : [paragraph(goOn.says)]), ...(goOn.command === undefined ? [] : [`  ${goOn.command}`])],
   ]
   return `${sections
     .filter((lines) => lines.length > 0)
@@ -88,7 +93,7 @@ export function whyText(
     .join('\n\n')}\n`
 }
 
-/** The goals, how it stands with them, and the end of what the check that failed printed. */
+/** The goals, their state, and the end of the output of a failed check. */
 function goalLines({ goal }: Account, columns: number, style: Style): readonly string[] {
   if (goal === undefined) return []
   const { goals, met, checks } = goal
@@ -96,8 +101,8 @@ function goalLines({ goal }: Account, columns: number, style: Style): readonly s
   const lines = (text: string): readonly string[] => indented(text, columns)
   return [
     style.bold(goals.length > 1 ? 'Goals' : 'Goal'),
-    ...goals.slice(0, mostGoals).flatMap((each) => lines(goalName(each))),
-    ...(goals.length > mostGoals ? [`  and ${many(goals.length - mostGoals, 'more goal')}`] : []),
+    ...goals.slice(0, maxGoals).flatMap((each) => lines(goalName(each))),
+    ...(goals.length > maxGoals ? [`  and ${many(goals.length - maxGoals, 'more goal')}`] : []),
     ...goalFacts(goal).flatMap(lines),
     ...(failed === undefined || failed.tail === ''
       ? []
@@ -107,7 +112,7 @@ function goalLines({ goal }: Account, columns: number, style: Style): readonly s
   ]
 }
 
-const mostGoals = 10
+const maxGoals = 10
 
 function indented(text: string, columns: number): readonly string[] {
   return wrapped(oneLine(text, Infinity), columns - 2)
@@ -115,7 +120,7 @@ function indented(text: string, columns: number): readonly string[] {
     .map((line) => `  ${line}`)
 }
 
-/** What was waited for: services, what others had reserved of the limits of the run and of standing budgets, and what the tool waits for. */
+/** Waits for services, for limits and budgets that others had reserved, and calls of the waiting tool. */
 function waitLines({ serviceWaits, limitPauses, budgetWaits, standingWaits = [], tools }: Account): readonly string[] {
   const byTool = tools.find(({ tool }) => tool === waitTool)
   return [
@@ -129,10 +134,10 @@ function waitLines({ serviceWaits, limitPauses, budgetWaits, standingWaits = [],
   ]
 }
 
-/** The tool by which a model waits for something. */
+/** The tool that lets a model wait. */
 const waitTool = 'Wait'
 
-/** What service the run waits for, or when it may be asked again, and at which limit it pauses. */
+/** The service for which the run is waiting and when it can be retried, or the limit at which it is paused. */
 function openWaitLines({ ending, serviceWaits, limitPauses }: Account, now: number): readonly string[] {
   const again = ending === null ? undefined : retryAtText(ending, now)
   return [
@@ -153,7 +158,7 @@ function headline({ ending }: Account, heldBy: number | undefined): string {
   return message === '' ? ending.reason : `${ending.reason}: ${message}`
 }
 
-function aboutSignals({ ending, overridden }: Account): readonly string[] {
+function signalTexts({ ending, overridden }: Account): readonly string[] {
   const named = ({
     reason,
     message,
@@ -179,12 +184,12 @@ function aboutSignals({ ending, overridden }: Account): readonly string[] {
   ]
 }
 
-/** The hook, guard or tool of a person that ended the run; the sentence of the ending names what the loop itself decided. */
+/** The hook, guard or tool of the user that ended the run. For other endings, the message names the cause. */
 function requestedBy({ reason, signal: { source } }: NonNullable<Account['ending']>): readonly string[] {
   return source === null || endings[reason].announcement !== 'stopped' ? [] : [`Requested by ${source}.`]
 }
 
-/** What this run came to; where it carries counters, what they stand at, too. */
+/** The totals of the run; if it continues another run, also the combined totals. */
 function totalsLine({ totals, carried, webSearches = 0 }: Account, untold: UnreportedUsage): string {
   const { turns, requests, tokens, costUsd, committedUsd, activeMs } = totals
   const unknownUsd = subtracted(committedUsd, costUsd)
@@ -212,14 +217,14 @@ function totalsLine({ totals, carried, webSearches = 0 }: Account, untold: Unrep
   return `${own.join(', ')}. Including the run it continues: ${all.join(', ')}.`
 }
 
-/** Costs are whole nano-dollars: what a subtraction leaves below that is none. */
+/** Rounds to nano-dollars, to remove floating-point errors. */
 function subtracted(usd: number, lessUsd: number): number {
   return Math.round((usd - lessUsd) * 1e9) / 1e9
 }
 
 type Spent = Pick<Account['totals'], 'tokens' | 'costUsd'> & { readonly unknownUsd: number }
 
-/** In the words of `halting report`. */
+/** Uses the same form as `halting report`. */
 function spentOf({ tokens, ...cost }: Spent): string {
   return `${counted(tokens)} tokens${cost.costUsd > 0 || cost.unknownUsd > 0 ? `, ${costText(cost)}` : ''}`
 }
@@ -234,28 +239,28 @@ const units: { readonly [unit in LimitFigures['unit']]: (value: number) => strin
   ms: elapsed,
 }
 
-/** The limits of the run, and the budget that it shared with others where that ended it. */
+/** The limits of the run, and the shared budget that ended it. */
 function limitRows({ limits, totals, ending }: Account): readonly BarRow[] {
   const rows = limits.map(limitRow(totals))
   const shared = ending?.sharedBudget
   if (shared === undefined) return rows
   const { budget, usedUsd, limitUsd } = shared
   const share = usedUsd === null || limitUsd === null || limitUsd <= 0 ? 1 : usedUsd / limitUsd
-  return [...rows, { label: oneLine(budget, longestLimit), share, value: sharedBudgetText(shared), isMarked: true }]
+  return [...rows, { label: oneLine(budget, maxLimitColumns), share, value: sharedBudgetText(shared), isMarked: true }]
 }
 
-/** Columns of the name of a limit at most: standing budgets have longer ones. */
-const longestLimit = 28
+/** Maximum columns of a limit's name; names of standing budgets are longer. */
+const maxLimitColumns = 28
 
 function limitRow({ costUsd, committedUsd }: Account['totals']): (figures: LimitFigures) => BarRow {
   return ({ limit, unit, used, max, isReached }) => {
-    const shown = units[unit]
+    const format = units[unit]
     const label = limitLabels[limit]
-    // With what is charged at worst case: as everywhere, a bound is not rounded down.
-    const value = unit === 'usd' && committedUsd > costUsd ? moneyAtMost(used) : shown(used)
+    // Costs at worst case are an upper bound, so they are not rounded down.
+    const value = unit === 'usd' && committedUsd > costUsd ? moneyAtMost(used) : format(used)
     if (max === null) return { label, share: undefined, value: `${value}, no limit` }
     const share = max === 0 ? 1 : used / max
-    return { label, share, value: `${value} of ${shown(max)}`, isMarked: isReached }
+    return { label, share, value: `${value} of ${format(max)}`, isMarked: isReached }
   }
 }
 
@@ -280,15 +285,15 @@ function timeRows({ phases, totals, carried }: Account): readonly BarRow[] {
     }))
 }
 
-const mostTools = 8
+const maxTools = 8
 
-/** By what they cost; where nothing has a price, by tokens. */
+/** Sorted by cost; without prices, by tokens. */
 function toolLines({ tools, totals, ending }: Account, columns: number, style: Style): readonly string[] {
   if (tools.length === 0) return []
   const hasPrice = totals.committedUsd > 0
   const weights = tools.map(({ costUsd, unknownUsd, tokens }) => (hasPrice ? costUsd + unknownUsd : tokens))
   const whole = weights.reduce((sum, weight) => sum + weight, 0)
-  const rows = tools.slice(0, mostTools).map(({ tool, tokens, unknownTokens, ...cost }, index): BarRow => {
+  const rows = tools.slice(0, maxTools).map(({ tool, tokens, unknownTokens, ...cost }, index): BarRow => {
     const share = whole === 0 ? 0 : (weights[index] ?? 0) / whole
     return {
       label: oneLine(tool ?? 'answers', 40),
@@ -297,7 +302,7 @@ function toolLines({ tools, totals, ending }: Account, columns: number, style: S
     }
   })
   const bars = barLines(rows, columns, style)
-  const more = tools.length - mostTools
+  const more = tools.length - maxTools
   return [
     ...bars.flatMap((bar, index) => {
       const tool = tools[index]
@@ -335,8 +340,8 @@ function retryLine({ transition, laps, used, allowed }: Account['laps'][number])
   return `${what}: ${times} (${isLastReminder ? 'last reminder' : `${counted(used)} of ${counted(allowed)} allowed`})`
 }
 
-/** Fewer columns of what a step does say nothing. */
-const shortestWhat = 8
+/** With fewer columns, the description of a step says nothing. */
+const minStepColumns = 8
 
 function stepLines(
   steps: readonly StepFigures[],
@@ -346,11 +351,11 @@ function stepLines(
   return steps.slice(0, 3).flatMap((step) => {
     const { request, scope } = step
     const where = scope === '' ? `request ${request}` : `request ${request} of a subagent`
-    const given = figure(step)
-    const before = given === '' ? '  ' : `  ${given.padStart(9)}  `
-    // The number tells which step it is, so it is not cut.
+    const figureText = figure(step)
+    const before = figureText === '' ? '  ' : `  ${figureText.padStart(9)}  `
+    // The request number identifies the step, so it is never cut.
     const left = columns - before.length - where.length - 2
-    if (left >= shortestWhat) return [`${before}${oneLine(step.what, left)}, ${where}`]
+    if (left >= minStepColumns) return [`${before}${oneLine(step.what, left)}, ${where}`]
     return [before + oneLine(step.what, columns - before.length), `${' '.repeat(before.length)}${where}`]
   })
 }
@@ -361,4 +366,21 @@ function stepCost({ costUsd, unknownUsd }: StepFigures): string {
 
 function percent(share: number): string {
   return `${Math.round(share * 100)} %`
+}
+
+/** One line per stage after the run. */
+function afterLines(stages: readonly RecordedStage[], columns: number): readonly string[] {
+  return stages.map((stage) => `  ${oneLine(`${stage.name}: ${stageText(stage)}`, columns - 2)}`)
+}
+
+function stageText({ most, ended }: RecordedStage): string {
+  if (ended === null) return `killed before it finished. It may have cost ${moneyAtMost(most.nanos / 1e9)}`
+  const { reason, message, turns, tokens, costUsd, committedUsd, durationMs } = ended
+  const figures = [
+    many(turns, 'turn'),
+    `${counted(tokens)} tokens`,
+    ...(committedUsd > 0 ? [costText({ costUsd, unknownUsd: Math.round((committedUsd - costUsd) * 1e9) / 1e9 })] : []),
+    elapsed(durationMs),
+  ]
+  return `${reason}, ${figures.join(', ')}${message === '' ? '' : `: ${message}`}`
 }

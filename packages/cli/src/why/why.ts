@@ -6,28 +6,28 @@ import { type AnySession, writerOf } from '@halting/analysis/sessions'
 import { pricesFor, readNamedSession } from '../foreign/session-prices.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { findFile } from '../stored-sessions/find-session.ts'
+import { findSessionFile } from '../stored-sessions/find-session.ts'
 import { terminalOf, explainRuns, aboutRecord, foreignAccount, noticesWith } from '@halting/analysis/why'
-import { goOn, type GoOn } from './go-on.ts'
-import { recordedTerms } from './recorded-terms.ts'
-import { wayOn } from './way-on.ts'
+import { resumeCommand, type ResumeHint } from './resume-command.ts'
+import { recordedResumeContext } from './recorded-resume-context.ts'
+import { resumeHint } from './resume-hint.ts'
 import { whyText } from './why-text.ts'
 
-/** `halting why [SESSION|FILE]`: why a session stopped, and where turns, tokens, dollars and time went. Asks nobody, needs no key. */
-export async function why(flags: Flags, [given]: readonly string[], program: Program): Promise<number> {
+/** `halting why [SESSION|FILE]`: explains why a session stopped, and where its turns, tokens, dollars and time went. Makes no request and needs no key. */
+export async function why(flags: Flags, [name]: readonly string[], program: Program): Promise<number> {
   const { output, env } = program
-  const { path, session } = await found(flags, given, program)
+  const { path, session } = await findSession(flags, name, program)
   const { sessionId, cwd: sessionCwd, runs, foreign } = session
   const newest = runs.at(-1)
   if (newest === undefined) throw new UsageError(`Session ${sessionId} has no runs yet.`)
   const terminal = terminalOf(newest)
   const isOpenHere = path !== undefined && foreign === undefined && terminal === undefined
   const heldBy = isOpenHere ? writerOf(path) : undefined
-  const next = heldBy === undefined ? await nextOf(session, path, flags, program) : { says: '' }
+  const next = heldBy === undefined ? await readResumeHint(session, path, flags, program) : { says: '' }
   if (wantsJson(flags)) {
     const stages = stagesOf(runs.flat().flatMap((record) => (record.type === 'stage' ? [record.stage] : [])))
     const notices = noticesWith([], runs.flat())
-    const told = {
+    const json = {
       sessionId,
       cwd: sessionCwd,
       file: path ?? null,
@@ -37,50 +37,55 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
       goOn: next,
       ...(heldBy !== undefined && { heldBy }),
       unpriced: session.unpriced,
-      ...ofForeign(session),
+      ...foreignFields(session),
     }
-    output.out(`${JSON.stringify(told)}\n`)
+    output.out(`${JSON.stringify(json)}\n`)
     return 0
   }
-  const told = explainRuns(session)(runs.length - 1, { goOn: next, about: aboutRecord(session), heldBy })
-  output.out(whyText(told, output.width, styleFor(output.isTerminal.stdout, env)))
+  const explanation = explainRuns(session)(runs.length - 1, { goOn: next, about: aboutRecord(session), heldBy })
+  output.out(whyText(explanation, output.width, styleFor(output.isTerminal.stdout, env)))
   return 0
 }
 
-/** By its file, or in the cluster that is named: it has no file then. */
-async function found(
+/** Reads a session by its file, or from the named cluster, where it has no file. */
+async function findSession(
   flags: Flags,
-  given: string | undefined,
+  name: string | undefined,
   program: Program,
 ): Promise<{ readonly path?: string; readonly session: AnySession }> {
   if (flags.cluster !== undefined) {
-    const { explainedSession } = await import('../cluster/explained-session.ts')
-    return { session: await explainedSession(flags, given, program) }
+    const { sessionToExplain } = await import('../cluster/session-to-explain.ts')
+    return { session: await sessionToExplain(flags, name, program) }
   }
-  const path = await findFile(given, 'why', program)
+  const path = await findSessionFile(name, 'why', program)
   return { path, session: await readNamedSession(path, pricesFor(flags, program)) }
 }
 
-async function nextOf(session: AnySession, path: string | undefined, flags: Flags, program: Program): Promise<GoOn> {
-  if (path !== undefined) return wayOn(session, path, program)
+async function readResumeHint(
+  session: AnySession,
+  path: string | undefined,
+  flags: Flags,
+  program: Program,
+): Promise<ResumeHint> {
+  if (path !== undefined) return resumeHint(session, path, program)
   const { sessionId, runs } = session
   const { cluster } = flags
   const terminal = terminalOf(runs.at(-1) ?? [])
   if (terminal === undefined) {
-    const { whyStalled } = await import('../cluster/of-cluster.ts')
-    return { says: (await whyStalled(flags, sessionId, program)) ?? 'It continues in the cluster.' }
+    const { stallReason } = await import('../cluster/cluster-client.ts')
+    return { says: (await stallReason(flags, sessionId, program)) ?? 'It continues in the cluster.' }
   }
-  return goOn(terminal, {
+  return resumeCommand(terminal, {
     sessionId,
     sessionCwd: '',
     cwd: '',
-    ...recordedTerms(runs),
+    ...recordedResumeContext(runs),
     ...(cluster !== undefined && { cluster }),
   })
 }
 
-/** What is told of a session of another program alone. */
-function ofForeign({ foreign }: AnySession): object {
+/** Additional fields for sessions of other programs. */
+function foreignFields({ foreign }: AnySession): object {
   if (foreign === undefined) return {}
   const { program, skipped, recordedUsd = null } = foreign
   return { program, skipped, recordedUsd }

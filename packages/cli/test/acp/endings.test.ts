@@ -6,12 +6,12 @@ import { methods } from '@agentclientprotocol/sdk'
 import { expect, test } from 'vitest'
 import { startAgent } from '../support/acp-agent.ts'
 import { callProblems } from '../support/acp-schema.ts'
-import { inEditor } from '../support/ending-faces.ts'
+import { runInEditor } from '../support/ending-frontends.ts'
 import { endingRuns } from '../support/ending-runs.ts'
 
 // `Object.keys` of a record over the union gives the union.
 test.each(Object.keys(endings) as EndingReason[])('an editor without notices is sent %s once', async (reason) => {
-  const { says, wire, updates } = await inEditor(endingRuns[reason], { notices: false })
+  const { says, wire, updates } = await runInEditor(endingRuns[reason], { notices: false })
   expect(says.split(`${reason}: `).length - 1).toBe(reason === 'completed' ? 0 : 1)
   expect(callProblems(updates())).toEqual([])
   expect(wire.problems).toEqual([])

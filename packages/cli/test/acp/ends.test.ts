@@ -8,8 +8,8 @@ import { foldSession } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
 import { say, talk } from '../support/acp-program.ts'
 import { callProblems, updatesIn } from '../support/acp-schema.ts'
-import { call, here, installProgram, script, survivorsOf } from '../support/program.ts'
-import { sessionPath } from '../support/kept-session.ts'
+import { call, here, installProgram, script, stillAlive } from '../support/program.ts'
+import { sessionPath } from '../support/store-session.ts'
 
 installProgram()
 
@@ -54,5 +54,5 @@ test.each(moments)('closes everything after message %i of the program', async (m
   expect(runs.length).toBeGreaterThanOrEqual(moment < 4 ? 0 : 1)
   expect([open, transcriptProblems(transcript.messages())]).toEqual([undefined, []])
   const processes = existsSync(pid) ? [Number(readFileSync(pid, 'utf8'))] : []
-  expect(await survivorsOf(processes.filter((id) => id > 0))).toEqual([])
+  expect(await stillAlive(processes.filter((id) => id > 0))).toEqual([])
 })

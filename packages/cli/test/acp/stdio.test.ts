@@ -6,7 +6,7 @@ import { deniedByUser } from '@halting/core/adapters'
 import { expect, test } from 'vitest'
 import { say, talk, type Talk } from '../support/acp-program.ts'
 import { callProblems, type Message, updatesIn } from '../support/acp-schema.ts'
-import { call, fileSays, here, installProgram, script, start, survivorsOf } from '../support/program.ts'
+import { call, waitForFileText, here, installProgram, script, start, stillAlive } from '../support/program.ts'
 import { server } from '../support/servers.ts'
 
 installProgram()
@@ -78,7 +78,7 @@ test('a run of a killed process continues in the mode that the editor shows, not
   const { sessionId } = await first.agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
   await first.agent.request(methods.agent.session.setMode, { sessionId, modeId: 'acceptEdits' })
   void first.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('go') }).catch(() => undefined)
-  await fileSays(join(cwd, 'begun'))
+  await waitForFileText(join(cwd, 'begun'))
   first.child.kill('SIGKILL')
   await first.exited()
   const replies = [{ content: [call('Write', { file_path: 'a.txt', content: 'new' })] }, { content: 'Done.' }]
@@ -117,12 +117,12 @@ test.each([
     (answer) => (answer as { readonly stopReason: string }).stopReason,
     () => 'no answer',
   )
-  const pid = Number(await fileSays(file))
+  const pid = Number(await waitForFileText(file))
   if (status === 0) talkRun.child.stdin?.end()
   else talkRun.child.kill('SIGTERM')
   expect(await talkRun.exited()).toBe(status)
   expect(await answered).toBe('cancelled')
-  expect(await survivorsOf([pid])).toEqual([])
+  expect(await stillAlive([pid])).toEqual([])
   expect(callProblems(updatesIn(talkRun.wire))).toEqual([])
   expect([talkRun.wire.problems, talkRun.strangers]).toEqual([[], []])
   const again = await talk(['--script', script([{ content: 'Yes.' }])])

@@ -3,7 +3,7 @@ import { methods } from '@agentclientprotocol/sdk'
 import { type FileWork, type RunOptions, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
-import { inEditor } from '../support/ending-faces.ts'
+import { runInEditor } from '../support/ending-frontends.ts'
 import type { EndingRun } from '../support/ending-runs.ts'
 import { startAgent } from '../support/acp-agent.ts'
 
@@ -20,10 +20,10 @@ const replies = [{ toolCalls: [{ name: 'Work' }] }, { text: 'Done.' }]
 const unchecked: EndingRun = { replies, options: options({ changedLines: 3 }) }
 
 test('sends a notice if the editor shows notices, else nothing in the conversation', async () => {
-  expect((await inEditor(unchecked)).says).toContain(sentence)
-  expect((await inEditor(unchecked, { notices: false })).says).not.toContain(sentence)
+  expect((await runInEditor(unchecked)).says).toContain(sentence)
+  expect((await runInEditor(unchecked, { notices: false })).says).not.toContain(sentence)
   const checked = options({ changedLines: 3, check: { command: 'npm test', passed: true } })
-  expect((await inEditor({ replies, options: checked })).says).not.toContain(sentence)
+  expect((await runInEditor({ replies, options: checked })).says).not.toContain(sentence)
 })
 
 test.each<[FileWork, unknown]>([

@@ -1,4 +1,4 @@
-// Spec R-ACP-17, R-ACP-18: an editor has sessions of a cluster as it has those of this machine.
+// Spec R-ACP-17, R-ACP-18: an editor uses sessions of a cluster like local ones.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { methods } from '@agentclientprotocol/sdk'
@@ -36,14 +36,14 @@ function updates({ wire }: Talk): readonly Update[] {
   })
 }
 
-const textOf = (told: Talk, kind: string): string =>
-  updates(told)
+const textOf = (talked: Talk, kind: string): string =>
+  updates(talked)
     .flatMap(({ sessionUpdate, content }) => (sessionUpdate === kind ? [content?.text ?? ''] : []))
-    // What a person is told at the beginning.
+    // The notes that the user sees at the start.
     .filter((text) => !text.includes('is on the cluster'))
     .join('|')
 
-test('a new session asks, answers and is listed; another editor loads it with its history and goes on', async () => {
+test('lists a new session after a question and its answer; another editor loads it with its history and continues', async () => {
   const { url, base } = await served()
   const first = await talk(onCluster(url))
   const { sessionId, modes, configOptions } = await newSession(first)
@@ -78,26 +78,26 @@ test('a new session asks, answers and is listed; another editor loads it with it
   expect([...first.strangers, ...second.strangers]).toEqual([])
 })
 
-test('a cancel ends the run on the cluster; what a worker cannot be given is refused', async () => {
+test('ends the run on the cluster after a cancel; refuses options that a worker does not support', async () => {
   const { url } = await served()
-  const told = await talk(onCluster(url), { permission: () => new Promise(() => undefined) })
-  const { sessionId } = await newSession(told)
-  const prompt = told.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('first') })
-  while (told.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
-  await told.agent.notify(methods.agent.session.cancel, { sessionId })
+  const talked = await talk(onCluster(url), { permission: () => new Promise(() => undefined) })
+  const { sessionId } = await newSession(talked)
+  const prompt = talked.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('first') })
+  while (talked.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await talked.agent.notify(methods.agent.session.cancel, { sessionId })
   expect(await prompt).toMatchObject({ stopReason: 'cancelled' })
   await expect(
-    told.agent.request(methods.agent.session.new, {
+    talked.agent.request(methods.agent.session.new, {
       cwd: here(),
       mcpServers: [{ name: 'x', command: 'x', args: [], env: [] }],
     }),
   ).rejects.toThrow('uses the MCP servers of its worker')
-  await expect(told.agent.request(methods.agent.session.delete, { sessionId })).rejects.toThrow(
+  await expect(talked.agent.request(methods.agent.session.delete, { sessionId })).rejects.toThrow(
     'cannot delete sessions of a cluster',
   )
 })
 
-test('a session whose run waits is left when the editor goes, and asks the editor that resumes it', async () => {
+test('leaves a session with a pending question when the editor exits, and asks the editor that resumes it', async () => {
   const { url, cluster } = await served()
   const first = await talk(onCluster(url), { permission: () => new Promise(() => undefined) })
   const { sessionId } = await newSession(first)
@@ -112,7 +112,7 @@ test('a session whose run waits is left when the editor goes, and asks the edito
   expect(second.asked).toHaveLength(1)
 })
 
-test('after SIGTERM a run goes on, and who ends the program is told how to return', async () => {
+test('lets a run continue after SIGTERM, and prints how to return', async () => {
   const made = await servedCluster([
     { content: [call('Bash', { command: 'touch made; sleep 2' })] },
     { content: 'Done.' },

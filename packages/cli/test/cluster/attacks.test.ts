@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-WORK-13, R-WORK-12, R-MENTION-2: what whoever asks a session of a cluster gets of its worker's machine.
+// Holds rules of docs/spec: R-WORK-13, R-WORK-12, R-MENTION-2: how clients of a cluster session can access its worker's machine.
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -29,7 +29,7 @@ async function request(cluster: ServedCluster, id: string, asked: object): Promi
 const resultOf = (cluster: ServedCluster, id: string): Promise<unknown> => ask(cluster, 'result', { id, wait: true })
 
 test.each(['userSettings', 'projectSettings', 'localSettings'])(
-  'an answer that would write %s of the worker is refused, and nothing is written',
+  'refuses an answer that would write %s of the worker, and writes nothing',
   async (destination) => {
     const cluster = await served([{ content: [call('Bash', { command: 'touch made' })] }, { content: 'Done.' }])
     await request(cluster, 'p', { type: 'prompt', content: 'go' })
@@ -48,7 +48,7 @@ test.each(['userSettings', 'projectSettings', 'localSettings'])(
   },
 )
 
-test('a rule for the session is taken', async () => {
+test('accepts a rule for the session', async () => {
   const command = 'touch made'
   const cluster = await served([{ content: [call('Bash', { command })] }, { content: 'Done.' }])
   await request(cluster, 'p', { type: 'prompt', content: 'go' })
@@ -68,7 +68,7 @@ test.each([
   '@../s2',
   '@link',
   '@"../s2/secret.txt"',
-])('a prompt with %s brings in nothing from outside of the folder of the session', async (mention) => {
+])("includes nothing from outside the session's folder for a prompt with %s", async (mention) => {
   const cluster = await served([{ content: 'Done.' }, { content: 'Done.' }])
   const home = dirname(cluster.base)
   mkdirSync(join(cluster.base, 's2'), { recursive: true })
@@ -82,7 +82,7 @@ test.each([
   expect(sent).not.toMatch(/hush-hush|root:x|mentioned by the user/)
 })
 
-test('a mode that the worker does not have is refused, and the session goes on', async () => {
+test('refuses a mode that the worker does not have, and the session continues', async () => {
   const cluster = await served([{ content: [call('Bash', { command: 'touch made' })] }, { content: 'Done.' }])
   await request(cluster, 'm', { type: 'set', change: { permissionMode: 'bypassPermissions' } })
   await request(cluster, 'p', { type: 'prompt', content: 'go' })

@@ -26,7 +26,7 @@ async function answering(answers: Answers): Promise<string> {
   })
   servers.push(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // It listens at a port, so its address has one.
+  // True: it listens on a port, so its address has one.
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
@@ -36,7 +36,7 @@ interface Engine {
   readonly call?: readonly [status: number, body: unknown]
   readonly aheadMs?: number
   readonly work?: readonly object[]
-  /** A worker of an earlier format, which has work. */
+  /** A worker with an earlier format that still has work. */
   readonly older?: string
 }
 
@@ -77,18 +77,18 @@ async function look(cluster: string, admin = cluster): Promise<{ readonly code: 
   return { code, text: program.written() }
 }
 
-test('a cluster that is whole is told as that', async () => {
+test('reports a healthy cluster', async () => {
   const at = await worker()
   const url = await engine({ worker: at })
   expect(await look(url)).toEqual({
     code: 0,
     text: [
-      `ok  engine          takes requests at ${url}`,
+      `ok  engine          accepts requests at ${url}`,
       `ok  administration  ${url}, version 1.7.12`,
       'ok  calls           a worker answers without a token',
       `ok  worker          ${at} is ready; new sessions go there, format 1, has the work of 2`,
       'ok  sessions        1,234 sessions with 5 MiB of records, 0 with work',
-      'ok  clock           that of the engine differs by 0.0 s',
+      'ok  clock           the clock of the engine differs by 0.0 s',
       '',
       'The cluster can run sessions.',
       '',
@@ -110,19 +110,24 @@ test.each([
     1,
     /-- {2}administration.*version 1\.4\.0\n +halting is tested with version 1\.7\.12/,
   ],
-  ['the clock is another', { aheadMs: 3_600_000 }, 1, /-- {2}clock +that of the engine is 3600\.\d s ahead\n.*NTP/],
+  [
+    'the clock is another',
+    { aheadMs: 3_600_000 },
+    1,
+    /-- {2}clock +the clock of the engine is 3600\.\d s ahead\n.*NTP/,
+  ],
   [
     'work is paused',
     { work: [{ status: 'paused', count: 3 }] },
     1,
     /-- {2}sessions.*3 with work, 3 paused\n.*--state paused/,
   ],
-  ['work fails', { work: [{ status: 'backing-off', count: 2 }] }, 1, /-- {2}sessions.*2 tried again after a failure/],
-] as const)('it says where %s', async (_what, given, code, text) => {
+  ['work fails', { work: [{ status: 'backing-off', count: 2 }] }, 1, /-- {2}sessions.*2 being retried after a failure/],
+] as const)('reports that %s', async (_what, given, code, text) => {
   expect(await look(await engine(given))).toEqual({ code, text: expect.stringMatching(text) as string })
 })
 
-test('a worker that is not reached from here is broken only where the engine does not reach it either', async () => {
+test('reports an unreachable worker as broken only if the engine cannot reach it either', async () => {
   const gone = 'http://127.0.0.1:1'
   const reached = await look(await engine({ worker: gone }))
   expect(reached).toEqual({ code: 0, text: expect.stringMatching(/-- {2}worker.*does not answer/) as string })
@@ -130,7 +135,7 @@ test('a worker that is not reached from here is broken only where the engine doe
   expect(lost).toEqual({ code: 1, text: expect.stringMatching(/!! {2}worker.*does not answer/) as string })
 })
 
-test('a worker of an earlier format that has work is named, and how its sessions move', async () => {
+test('names a worker with an earlier format that still has work, and how to move its sessions', async () => {
   const [at, older] = [await worker(), await worker()]
   const { code, text } = await look(await engine({ worker: at, older }))
   expect(code).toBe(0)
@@ -139,7 +144,7 @@ test('a worker of an earlier format that has work is named, and how its sessions
   expect(text).toMatch(/--take-over.*SIGTERM/)
 })
 
-test('an address at which nothing answers is named, and what it is for', async () => {
+test('names an address that does not answer, and its purpose', async () => {
   const gone = 'http://127.0.0.1:1'
   expect(await look(gone)).toEqual({
     code: 1,

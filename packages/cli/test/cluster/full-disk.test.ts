@@ -2,12 +2,12 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { isLogDisabled, watchFullDisk } from '../../src/cluster/full-disk.ts'
+import { isLogDisabled, watchFullDisk } from '../../src/cluster/dev.ts'
 
 const row = (status: string, value: string): string =>
   `restate_log_server_store_records_total{cluster_name="x",node_name="n1",status="${status}"} ${value}\n`
 
-test('a node whose log takes nothing says so in its metrics', () => {
+test("detects from the metrics that a node's log accepts no records", () => {
   const help = '# TYPE restate_log_server_store_records_total counter\n'
   expect(isLogDisabled(`${help}${row('ok', '5884')}${row('disabled', '35')}`)).toBe(true)
   expect(isLogDisabled(`${help}${row('ok', '5884')}`)).toBe(false)
@@ -15,7 +15,7 @@ test('a node whose log takes nothing says so in its metrics', () => {
   expect(isLogDisabled('')).toBe(false)
 })
 
-test('the server is started again once there is room, and what is wrong is said once', async () => {
+test('restarts the server once there is room, and reports the problem once', async () => {
   let metrics = row('ok', '1')
   const server = createServer((_, response) => void response.end(metrics))
   await new Promise<void>((listens) => server.listen(0, '127.0.0.1', listens))
@@ -35,8 +35,8 @@ test('the server is started again once there is room, and what is wrong is said 
     },
     folder: '/data',
     signal: over.signal,
-    say: (message) => said.push(message),
-    betweenMs: 1,
+    report: (message) => said.push(message),
+    intervalMs: 1,
     async freeBytes() {
       if (++looks === 3) free = 1e9
       return free
@@ -49,7 +49,7 @@ test('the server is started again once there is room, and what is wrong is said 
   server.close()
   expect([restarts, looks]).toEqual([1, 3])
   expect(said).toEqual([
-    'the server cannot write: no room for /data. It is started again when 160 MB are free.',
-    'the server could not write and was started again. Sessions continue.',
+    'the server cannot write: the disk of /data is full. It restarts when 160 MB are free.',
+    'the server could not write and was restarted. Sessions continue.',
   ])
 })

@@ -1,4 +1,4 @@
-// Spec R-HOST-17, R-HOST-18: a host drives a session of a cluster as it drives one of this machine.
+// Spec R-HOST-17, R-HOST-18: a host drives a session of a cluster like a local one.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -37,7 +37,7 @@ const allow = ({ request_id: id, request }: Line): object => ({
   },
 })
 
-/** What a line says, without times, ids and places. */
+/** The content of a line without times, IDs and paths. */
 function said(line: Line): unknown {
   const { type, subtype, state, message, request, response, result, mode } = line
   const content = (message as { readonly content?: unknown } | undefined)?.content
@@ -63,7 +63,7 @@ function said(line: Line): unknown {
 
 const replies = [touch('made'), { content: 'One.' }, { content: 'Two.' }, { content: 'Three.' }]
 
-/** Questions, a mode, several prompts and what fills the window. */
+/** Questions, a mode change, several prompts and a status request. */
 async function conversation(driven: Host): Promise<readonly Line[]> {
   await driven.ask('initialize')
   driven.send(user('first', { uuid: '11111111-1111-4111-8111-111111111111' }))
@@ -81,15 +81,15 @@ async function conversation(driven: Host): Promise<readonly Line[]> {
   return lines
 }
 
-test('the same conversation here and on a cluster is told in the same lines', async () => {
+test('emits the same lines for the same conversation locally and on a cluster', async () => {
   const here = await conversation(await host(replies, { args: [...asks, '--replay-user-messages'] }))
   const { url, base, cluster } = await served(replies)
   const there = await conversation(
     await host([], { args: [...asks, '--replay-user-messages', '--cluster', url, '--session-id', id] }),
   )
-  // A message is told again when it is kept, which takes its time on a disk.
+  // A message is emitted again once it is stored, which takes time on a disk.
   const isReplay = (line: Line): boolean => line['isReplay'] === true
-  // What the session does at a moment comes from the worker itself, and may come behind what the records tell.
+  // State changes come directly from the worker, and may arrive after the records.
   const hasItsPlace = (line: Line): boolean => !isReplay(line) && line['subtype'] !== 'status'
   expect(there.filter(hasItsPlace).map(said)).toEqual(here.filter(hasItsPlace).map(said))
   expect(there.filter(isReplay).map(said)).toEqual(here.filter(isReplay).map(said))
@@ -98,7 +98,7 @@ test('the same conversation here and on a cluster is told in the same lines', as
   expect((await cluster.records(id)).length).toBeGreaterThan(0)
 })
 
-test('a worker that is lost in the middle asks again, and the host is asked once; nothing is told twice', async () => {
+test('asks again after a worker is lost, but asks the host only once and repeats no message', async () => {
   const { url, cluster, base } = await served(replies)
   const driven = await host([], { args: [...asks, '--cluster', url, '--session-id', id] })
   driven.send(user('first'))
@@ -113,7 +113,7 @@ test('a worker that is lost in the middle asks again, and the host is asked once
   expect(existsSync(join(base, id, 'made'))).toBe(true)
 })
 
-test('what cannot be had of a cluster is refused by name', async () => {
+test('refuses by name what a cluster does not support', async () => {
   const { url } = await served(replies)
   const driven = await host([], { args: ['--cluster', url] })
   for (const subtype of ['mcp_set_servers', 'mcp_status', 'rewind_files', 'reload_skills']) {
@@ -132,7 +132,7 @@ test('what cannot be had of a cluster is refused by name', async () => {
 })
 
 test.each(['stdin ends', 'SIGTERM'])(
-  '%s: a session that waits for an answer is left, and waits on the cluster',
+  '%s: leaves a session with a pending question, which waits on the cluster',
   async (how) => {
     const { url, cluster } = await served(replies)
     const driven = await host([], { args: [...asks, '--cluster', url, '--session-id', id] })
@@ -145,7 +145,7 @@ test.each(['stdin ends', 'SIGTERM'])(
     expect(stderr.toLowerCase().includes(back.toLowerCase())).toBe(how === 'SIGTERM')
     const requests = cluster.requests.map(({ request }) => request.type)
     expect(requests).toEqual(['prompt'])
-    // Somebody else goes on with it.
+    // Another client continues it.
     const later = await host([], { args: [...asks, '--cluster', url, '--resume', id] })
     void later.ask('initialize')
     later.send(allow(await later.next(isQuestion)))
@@ -154,7 +154,7 @@ test.each(['stdin ends', 'SIGTERM'])(
   },
 )
 
-test('an interrupt says what is still queued, and ends the run there', async () => {
+test('reports queued messages on interrupt, and ends the run on the cluster', async () => {
   const { url } = await served(replies)
   const driven = await host([], { args: [...asks, '--cluster', url] })
   driven.send(user('first'))
@@ -166,10 +166,10 @@ test('an interrupt says what is still queued, and ends the run there', async () 
   await driven.end()
 })
 
-test('the official SDK drives a session of a cluster, unchanged', async () => {
+test('works with the official SDK, unchanged', async () => {
   const { url } = await served(replies)
   const seen: string[] = []
-  const told = await runQuery('first', [], {
+  const talked = await runQuery('first', [], {
     options: {
       extraArgs: { cluster: url },
       canUseTool: async (name, input) => {
@@ -178,6 +178,6 @@ test('the official SDK drives a session of a cluster, unchanged', async () => {
       },
     },
   })
-  expect([seen, answerOf(told), told.thrown]).toEqual([['Bash'], 'One.', undefined])
-  expect(told.stderr).toContain('the system prompt of the worker applies')
+  expect([seen, answerOf(talked), talked.thrown]).toEqual([['Bash'], 'One.', undefined])
+  expect(talked.stderr).toContain('the system prompt of the worker applies')
 })

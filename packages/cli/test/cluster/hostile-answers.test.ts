@@ -1,4 +1,4 @@
-// What answers at the address of a cluster may be anything: it is told in a sentence, is not followed elsewhere, and steers no terminal.
+// Anything can answer at the address of a cluster: it is reported in one sentence, not followed elsewhere, and cannot control the terminal.
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
@@ -18,7 +18,7 @@ afterEach(async () => {
 async function answering(listener: RequestListener): Promise<string> {
   server = createServer(listener)
   await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve))
-  // It listens at a port.
+  // It listens on a port.
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
@@ -33,15 +33,15 @@ const status = { state: 'idle', turns: 1, usd: 0, tokens: 0, questions: [], reco
 const listed = (...rows: readonly unknown[]): string => JSON.stringify({ rows })
 const kept = (value: unknown): string => listed({ service_key: 'a', id: 'inv_1', value_utf8: JSON.stringify(value) })
 
-/** What the list and the inspector make of it. */
-async function toldOf(address: string): Promise<readonly unknown[]> {
-  const told: unknown[] = []
+/** How the list and the inspector report it. */
+async function reportsOf(address: string): Promise<readonly unknown[]> {
+  const reports: unknown[] = []
   for (const command of ['inspect', 'sessions']) {
     const each = start([command, '--cluster', address, '--admin', address])
     running.add(each)
-    told.push(await each.ended)
+    reports.push(await each.ended)
   }
-  return told
+  return reports
 }
 
 /** One sentence each. */
@@ -56,32 +56,32 @@ test.each([
   ['nothing', 'null', 'does not return a list of sessions'],
   ['no rows', '{}', 'does not return a list of sessions'],
   ['rows that are none', '{"rows":{}}', 'does not return a list of sessions'],
-  ['a row that is none', listed(null), 'does not return a list of sessions'],
-  ['a name that is none', listed({ service_key: 5, value_utf8: '{}' }), 'does not return a list of sessions'],
+  ['an invalid row', listed(null), 'does not return a list of sessions'],
+  ['an invalid name', listed({ service_key: 5, value_utf8: '{}' }), 'does not return a list of sessions'],
   [
     'a status that is no JSON',
     listed({ service_key: 'a', id: 'inv_1', value_utf8: '{' }),
     'has no status of the session a',
   ],
-  ['a status that is none', kept(null), 'has no status of the session a'],
+  ['an invalid status', kept(null), 'has no status of the session a'],
   ['figures that are none', kept({ ...status, usd: '5' }), 'has no status of the session a'],
   ['questions that are none', kept({ ...status, questions: [null] }), 'has no status of the session a'],
-])('%s is told as what it is not', async (_, text, said) => {
-  expect(await toldOf(await answering(saying(text)))).toEqual(refusals(said))
+])('reports %s as what it is not', async (_, text, said) => {
+  expect(await reportsOf(await answering(saying(text)))).toEqual(refusals(said))
 })
 
-test('an answer that sends elsewhere is not followed', async () => {
+test('does not follow a redirect', async () => {
   let followed = 0
   const address = await answering((request, response) => {
     if (request.url === '/other') followed++
     saying('{"rows":[]}', request.url === '/other' ? 200 : 307, { location: '/other' })(request, response)
   })
-  expect(await toldOf(address)).toEqual(refusals('answered with status 307'))
+  expect(await reportsOf(address)).toEqual(refusals('answered with status 307'))
   expect(followed).toBe(0)
 })
 
-test('records that are none are told, and no session is made of them', async () => {
-  // It is asked for more of them until there are none.
+test('reports invalid records, and builds no session from them', async () => {
+  // More records are requested until there are no further ones.
   const answers: unknown[] = [[{ type: 'start', scope: '', start: {} }], [], 'none']
   const address = await answering((request, response) => {
     saying(JSON.stringify({ records: answers.shift() }))(request, response)

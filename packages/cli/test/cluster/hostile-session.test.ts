@@ -1,6 +1,6 @@
-// Holds a rule of docs/spec: R-WORK-8: what a model of a cluster writes is no command for the terminal of who asks.
+// Holds a rule of docs/spec: R-WORK-8: text of a model on a cluster cannot control the client's terminal.
 import { afterEach, expect, test } from 'vitest'
-import { listOfCluster } from '../../src/cluster/list.ts'
+import { listClusterSessions } from '../../src/cluster/sessions.ts'
 import { promptOnCluster } from '../../src/cluster/prompt.ts'
 import type { Flags } from '../../src/flags/flags.ts'
 import { whatIfCommand } from '../../src/what-if/what-if.ts'
@@ -18,7 +18,7 @@ const hostile = 'a\u001b[2J\u001b]0;title\u0007\u0000\u202eb\u2066c\u009b31m'
 // oxlint-disable-next-line no-control-regex
 const commands = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/
 
-test('a session that writes for the terminal is listed, told of and asked "what if" in plain text, however long its texts are', async () => {
+test('lists, explains and analyzes a session with terminal controls in plain text, however long its texts are', async () => {
   const long = hostile + 'x'.repeat(1024 * 1024)
   const calls = [call('Bash', { command: `echo ${hostile}`, description: long }), call(hostile, { file_path: long })]
   const replies = [{ content: [{ type: 'text', text: long }, ...calls] }, { content: `Done ${hostile}` }]
@@ -36,7 +36,7 @@ test('a session that writes for the terminal is listed, told of and asked "what 
   }
   await run('-p', (program) => promptOnCluster({ ...flags, print: true, verbose: true }, [`go ${hostile}`], program))
   const sessionId = made.cluster.requests[0]?.sessionId ?? ''
-  await run('sessions', (program) => listOfCluster(flags, program))
+  await run('sessions', (program) => listClusterSessions(flags, program))
   await run('why', (program) => why(flags, [sessionId], program))
   await run('what-if', (program) => whatIfCommand({ ...flags, maxTurns: 1 }, [sessionId], program))
   for (const [name, text] of Object.entries(shown)) {

@@ -1,8 +1,8 @@
 // Holds a rule of docs/spec: R-WORK-8
 import { expect, test } from 'vitest'
-import { factsOf } from '../../src/cluster/list-text.ts'
+import { sessionFacts } from '../../src/cluster/list-text.ts'
 
-test('what a session calls its calls is no command for the terminal', () => {
+test('removes terminal controls from the names of calls', () => {
   const questions = [{ callId: 'a\u001B[2J\u001B]0;title\u0007\nb', key: 'k' }]
   const session = {
     sessionId: 's',
@@ -13,7 +13,7 @@ test('what a session calls its calls is no command for the terminal', () => {
     questions,
     records: 1,
   } as const
-  const line = factsOf(session, 0)
+  const line = sessionFacts(session, 0)
   // oxlint-disable-next-line no-control-regex
   expect(line).not.toMatch(/[\u0000-\u001F\u007F-\u009F]/)
 })

@@ -1,4 +1,4 @@
-// Holds a rule of docs/spec: R-CLU-11b: what is larger than a cluster without a payload store keeps is refused at the door, and nothing else is lost.
+// Holds a rule of docs/spec: R-CLU-11b: a cluster without a payload store refuses what is too large to store, and loses nothing else.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -32,7 +32,7 @@ const done = { status: 200, answer: { state: 'answered', result: { result: 'Done
 const store = expect.stringContaining('no payload store, which takes more: halting serve --payloads')
 
 test.each([8, 12, 40])(
-  'a prompt of %i MiB is refused with what to do, and the session takes the next',
+  'refuses a prompt of %i MiB with advice, and the session accepts the next one',
   async (mebibytes) => {
     const cluster = await served([{ content: 'Done.' }])
     const refused = await prompt(cluster, 'p', 'x'.repeat(mebibytes * mebibyte))
@@ -44,11 +44,11 @@ test.each([8, 12, 40])(
   },
 )
 
-test('prompts that are small enough and would be one record that is not: the one that fits no more is refused', async () => {
+test('refuses the prompt that no longer fits if several small ones would form one large record', async () => {
   const wait = call('Bash', { command: 'touch begun; while [ ! -e go ]; do sleep 0.05; done' })
   const cluster = await served([{ content: [wait] }, { content: 'Done.' }], { permissionMode: 'bypassPermissions' })
   await prompt(cluster, 'p', 'begin')
-  // What comes before the first request is in the run at once.
+  // Prompts before the first request join the run at once.
   await vi.waitUntil(() => existsSync(join(cluster.base, 's1', 'begun')), { timeout: 20_000 })
   await prompt(cluster, 'a', 'a'.repeat(5 * mebibyte))
   await prompt(cluster, 'b', 'b'.repeat(5 * mebibyte))
@@ -60,7 +60,7 @@ test('prompts that are small enough and would be one record that is not: the one
     },
   })
   writeFileSync(join(cluster.base, 's1', 'go'), '')
-  // It is too long for the model, and is in the run.
+  // It is too long for the model, but part of the run.
   expect(await resultOf(cluster, 'a')).toMatchObject({ answer: { result: { terminal_reason: 'compaction_thrash' } } })
   expect(JSON.stringify(await cluster.cluster.records('s1'))).toContain('aaaa')
 })

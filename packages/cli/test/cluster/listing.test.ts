@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { LimitRequest } from '@halting/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sessionTable } from '../../src/cluster/list-text.ts'
-import { everySessionOf, listedState, pageOfCluster } from '../../src/cluster/session-pages.ts'
+import { readAllSessions, listedState, readSessionPage } from '../../src/cluster/session-pages.ts'
 import { installProgram, run } from '../support/program.ts'
 
 installProgram()
@@ -12,7 +12,7 @@ installProgram()
 const now = 1_800_000_000_000
 const status = { state: 'idle', turns: 3, usd: 0, tokens: 10, questions: [], records: 9 } as const
 
-/** Sessions s-1 to s-5, of which the engine would send the first ones behind a cursor. */
+/** Sessions s-1 to s-5; the engine returns the first ones after a cursor. */
 const rows = [1, 2, 3, 4, 5].map((at) => ({
   service_key: `s-${at}`,
   value_utf8: JSON.stringify({ ...status, changedMs: now - at * 60_000, tenant: "a'cme" }),
@@ -37,29 +37,29 @@ beforeAll(async () => {
     })
   })
   await new Promise<void>((listens) => server?.listen(0, '127.0.0.1', listens))
-  // It listens at a port, so its address has one.
+  // True: it listens on a port, so its address has one.
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 })
 afterAll(() => void server?.close())
 
 const flags = (): { readonly cluster: string; readonly admin: string } => ({ cluster: url, admin: url })
 
-test('pages follow each other by their cursors, and the last one has none', async () => {
+test('links pages by cursors, and the last page has none', async () => {
   const ids: string[] = []
   let cursor: string | undefined
   do {
-    const page = await pageOfCluster(flags(), { limit: 2, ...(cursor !== undefined && { cursor }) })
+    const page = await readSessionPage(flags(), { limit: 2, ...(cursor !== undefined && { cursor }) })
     expect(page.total).toBe(5)
     ids.push(...page.sessions.map(({ sessionId }) => sessionId))
     cursor = page.nextCursor
   } while (cursor !== undefined)
   expect(ids).toEqual(['s-1', 's-2', 's-3', 's-4', 's-5'])
   const every: string[] = []
-  for await (const { sessionId } of everySessionOf(flags())) every.push(sessionId)
+  for await (const { sessionId } of readAllSessions(flags())) every.push(sessionId)
   expect(every).toEqual(ids)
 })
 
-test('the command for the next page is printed, and what is none of its cursors is refused', async () => {
+test('prints the command for the next page, and refuses an invalid cursor', async () => {
   const args = ['sessions', '--cluster', url, '--admin', url, '--limit', '2', '--tenant', "a'cme"]
   const first = await run(args)
   expect(first.stdout).toContain('s-1      ')
@@ -85,7 +85,7 @@ test('the command for the next page is printed, and what is none of its cursors 
   })
 })
 
-test('a row says how old a session is, whose, what it does, and under it what it waits for', () => {
+test('shows the age, tenant and state of a session, and below it what it waits for', () => {
   const question = { callId: 'toolu_1', key: 'k', toolName: 'Bash', about: 'npm test' }
   const limitQuestion: LimitRequest = {
     id: 'l',
@@ -120,18 +120,18 @@ test('a row says how old a session is, whose, what it does, and under it what it
   )
   expect(table).toBe(
     [
-      'SESSION     AGE  TENANT  STATE            TURNS  COST',
-      'stopped     5s   acme    paused           3      -',
+      'SESSION     AGE  TENANT  STATE    TURNS  COST',
+      'stopped     5s   acme    paused   3      -',
       '  is paused: restate invocations resume inv_1',
-      'asks        3h   -       waiting          3      -',
+      'asks        3h   -       waiting  3      -',
       '  Fix the build.',
       '  asks toolu_1: Bash npm test',
-      'at-a-limit  40d  -       waiting          3      $0.5000',
+      'at-a-limit  40d  -       waiting  3      $0.5000',
       '  asks: Raise the turn limit of this run?',
-      'deferred    0s   -       waiting          3      -',
-      '  ended with a question: halting approve, or deny, answers it',
-      'works       1m   -       running          3      -',
-      'new         -    -       nothing was run  3      -',
+      'deferred    0s   -       waiting  3      -',
+      '  ended with a permission request: answer it with halting approve or deny',
+      'works       1m   -       running  3      -',
+      'new         -    -       no runs  3      -',
       '',
     ].join('\n'),
   )

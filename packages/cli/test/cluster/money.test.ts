@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-WORK-9, R-WORK-9a, R-WORK-10, R-WORK-11: tenants, gates and buckets of a worker, and what `halting cluster budget` tells.
+// Holds rules of docs/spec: R-WORK-9, R-WORK-9a, R-WORK-10, R-WORK-11: tenants, gates and buckets of a worker, and the output of `halting cluster budget`.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { GateLimits, IngressOptions, ProviderGateOptions } from '@halting/restate'
@@ -6,18 +6,18 @@ import { ModelError, type Model } from '@halting/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { flagOf } from '../../src/flags/session-ports.ts'
 import { Gates, gateLimits, gateName } from '../../src/cluster/gates.ts'
-import { bucketAt, payloadsAt } from '../../src/cluster/payloads.ts'
-import { tenantFor } from '../../src/cluster/tenants.ts'
+import { bucketOptions, payloadStores } from '../../src/cluster/payloads.ts'
+import { tenantOfOpening } from '../../src/cluster/serve.ts'
 import { openModels } from '@halting/agent/session-settings'
 import { installProgram, run, runHere } from '../support/program.ts'
 
 installProgram()
 
-test('a session spends from the budget of its worker, and from another one only where the worker allows that', () => {
-  expect(tenantFor({}, {})).toBeUndefined()
-  expect(tenantFor({ tenant: 'acme' }, {})).toBe('acme')
-  expect(tenantFor({ tenant: 'acme' }, { tenant: 'acme' })).toBe('acme')
-  expect(tenantFor({ tenant: 'acme', allowedTenants: ['b'] }, { tenant: 'b' })).toBe('b')
+test('charges a session to the tenant of its worker, or to another one that the worker allows', () => {
+  expect(tenantOfOpening({}, {})).toBeUndefined()
+  expect(tenantOfOpening({ tenant: 'acme' }, {})).toBe('acme')
+  expect(tenantOfOpening({ tenant: 'acme' }, { tenant: 'acme' })).toBe('acme')
+  expect(tenantOfOpening({ tenant: 'acme', allowedTenants: ['b'] }, { tenant: 'b' })).toBe('b')
   for (const [flags, opening, said] of [
     [{}, { tenant: 'acme' }, 'cannot use the tenant acme'],
     [{ tenant: 'acme' }, { tenant: 'b' }, 'cannot use the tenant b'],
@@ -27,10 +27,10 @@ test('a session spends from the budget of its worker, and from another one only 
     [{ tenant: 'acme' }, { tenant: null }, 'must be a string'],
     [{ tenant: 'acme' }, { tenant: ['acme'] }, 'must be a string'],
   ] as const)
-    expect(() => tenantFor(flags, opening)).toThrow(said)
+    expect(() => tenantOfOpening(flags, opening)).toThrow(said)
 })
 
-test('a gate is that of a key, whatever worker has it, and its name tells nothing of the key', () => {
+test('uses one gate per key on all workers, with a name that reveals nothing about the key', () => {
   const account = { service: 'anthropic', secret: 'sk-ant-very-secret' }
   expect(gateName(account)).toBe(gateName({ ...account }))
   expect(gateName(account)).toMatch(/^anthropic-[\da-f]{16}$/)
@@ -39,7 +39,7 @@ test('a gate is that of a key, whatever worker has it, and its name tells nothin
   expect(gateLimits({ tokensPerMinute: 5 })).toEqual({ requests: null, requestsPerMinute: null, tokensPerMinute: 5 })
 })
 
-test('each model of a session is put behind the gate of its key, by whatever name it is asked for', async () => {
+test('puts each model of a session behind the gate of its key, under any of its names', async () => {
   const put: string[] = []
   const env = { ANTHROPIC_API_KEY: 'first', OPENAI_API_KEY: 'second' }
   const flags = { model: 'sonnet', fallbackModel: 'openai/gpt-4o', smallModel: 'haiku', compactModel: 'haiku' }
@@ -54,7 +54,7 @@ test('each model of a session is put behind the gate of its key, by whatever nam
   expect(put).toEqual(['anthropic first', 'openai second', 'anthropic first', 'anthropic first', 'anthropic first'])
 })
 
-test('a request that does not get past its gate is refused in the words of this program', async () => {
+test('refuses a request that does not pass its gate with a message of this program', async () => {
   const made: { readonly name: string; readonly options: ProviderGateOptions | undefined }[] = []
   class Gate {
     readonly name: string
@@ -75,29 +75,31 @@ test('a request that does not get past its gate is refused in the words of this 
   const gates = new Gates(makers, { url: 'http://engine' }, limits)
   const account = { service: 'a', secret: 'b' }
   const model = { id: 'm', contextWindow: 1, maxOutputTokens: 1 } as unknown as Model
-  const through = gates.through(model, account, 's1')
-  gates.through(model, account, 's2')
+  const through = gates.throughGate(model, account, 's1')
+  gates.throughGate(model, account, 's2')
   expect(made).toEqual([{ name: gateName(account), options: { limits, isOneProcessASession: true } }])
   await expect(through.call({} as never, {} as never)).rejects.toBeInstanceOf(ModelError)
 })
 
 const keys = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' }
 
-test('a bucket is found as the tools of Amazon find it', () => {
+test("configures a bucket like Amazon's tools", () => {
   const basics = { accessKeyId: 'id', secretAccessKey: 'secret' }
-  expect(bucketAt('s3://large/halting/', { ...keys, AWS_REGION: 'eu-west-1' })).toEqual({
+  expect(bucketOptions('s3://large/halting/', { ...keys, AWS_REGION: 'eu-west-1' })).toEqual({
     ...basics,
     bucketUrl: 'https://large.s3.eu-west-1.amazonaws.com',
     region: 'eu-west-1',
     prefix: 'halting/',
   })
-  expect(bucketAt('s3://large.things', { ...keys, AWS_DEFAULT_REGION: 'eu-west-1', AWS_SESSION_TOKEN: 't' })).toEqual({
+  expect(
+    bucketOptions('s3://large.things', { ...keys, AWS_DEFAULT_REGION: 'eu-west-1', AWS_SESSION_TOKEN: 't' }),
+  ).toEqual({
     ...basics,
     bucketUrl: 'https://s3.eu-west-1.amazonaws.com/large.things',
     region: 'eu-west-1',
     sessionToken: 't',
   })
-  expect(bucketAt('s3://large/a/b', { ...keys, AWS_ENDPOINT_URL: 'http://127.0.0.1:9000/' })).toEqual({
+  expect(bucketOptions('s3://large/a/b', { ...keys, AWS_ENDPOINT_URL: 'http://127.0.0.1:9000/' })).toEqual({
     ...basics,
     bucketUrl: 'http://127.0.0.1:9000/large',
     region: 'us-east-1',
@@ -105,15 +107,15 @@ test('a bucket is found as the tools of Amazon find it', () => {
   })
 })
 
-test('what is no place for payloads is refused before the worker starts', () => {
+test('refuses an invalid payload store before the worker starts', () => {
   for (const place of ['s3://', 's3://A', 's3://large/../other', 's3://large/a?x=1', 's3://large//a', 's3://large/a b'])
-    expect(() => bucketAt(place, keys)).toThrow('--payloads takes s3://BUCKET')
-  expect(() => bucketAt('s3://large', { AWS_ACCESS_KEY_ID: 'id' })).toThrow('AWS_SECRET_ACCESS_KEY')
-  expect(() => bucketAt('s3://large', { ...keys, AWS_ENDPOINT_URL: 'minio:9000' })).toThrow('AWS_ENDPOINT_URL')
-  expect(() => payloadsAt('gs://large', { cwd: '/', env: keys }, {} as never)).toThrow('a folder or s3://')
+    expect(() => bucketOptions(place, keys)).toThrow('--payloads takes s3://BUCKET')
+  expect(() => bucketOptions('s3://large', { AWS_ACCESS_KEY_ID: 'id' })).toThrow('AWS_SECRET_ACCESS_KEY')
+  expect(() => bucketOptions('s3://large', { ...keys, AWS_ENDPOINT_URL: 'minio:9000' })).toThrow('AWS_ENDPOINT_URL')
+  expect(() => payloadStores('gs://large', { cwd: '/', env: keys }, {} as never)).toThrow('a folder or s3://')
 })
 
-/** What the object of a tenant answers. */
+/** The answer of a tenant's object. */
 const asked: { readonly path: string; readonly body: unknown }[] = []
 let status: { readonly [field: string]: unknown } = {}
 let server: Server | undefined
@@ -137,12 +139,12 @@ beforeAll(async () => {
     })
   })
   await new Promise<void>((listens) => server?.listen(0, '127.0.0.1', listens))
-  // It listens at a port, so its address has one.
+  // True: it listens on a port, so its address has one.
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 })
 afterAll(() => void server?.close())
 
-test('the budget of a tenant names those who wait for money, in their order', async () => {
+test("lists sessions that wait for a tenant's budget, in order", async () => {
   status = {
     limitUsd: 5,
     settledUsd: 4.25,
@@ -162,7 +164,7 @@ test('the budget of a tenant names those who wait for money, in their order', as
   asked.length = 0
 })
 
-test('the budget of a tenant is told, and set', async () => {
+test('shows and sets the budget of a tenant', async () => {
   status = {
     limitUsd: 20,
     settledUsd: 4.25,
@@ -205,7 +207,7 @@ test('the budget of a tenant is told, and set', async () => {
   })
 })
 
-test('a tenant that nobody has heard of is told as one', async () => {
+test('says that a tenant is unknown', async () => {
   status = { limitUsd: null, settledUsd: 0, unknownUsd: 0, reservedUsd: 0, leasedUsd: 0, leftUsd: null, holders: 0 }
   const { status: code, stdout, stderr } = await runHere(['cluster', 'budget', 'acne', '--cluster', url])
   expect({ code, stdout, stderr }).toEqual({
@@ -215,7 +217,7 @@ test('a tenant that nobody has heard of is told as one', async () => {
   })
 })
 
-test('what cannot be told of a budget is refused with what to do', async () => {
+test('refuses invalid uses of cluster budget with advice', async () => {
   for (const [args, said] of [
     [['cluster', 'budget', '--cluster', url], 'Usage: halting cluster budget TENANT'],
     [['cluster', 'budget', 'a', 'b', '--cluster', url], 'Usage: halting cluster budget TENANT'],

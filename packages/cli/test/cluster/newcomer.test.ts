@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-WORK-14, R-WORK-9: what somebody is told who takes a wrong turn with a cluster.
+// Holds rules of docs/spec: R-WORK-14, R-WORK-9: error messages for typical mistakes with a cluster.
 import { mkdirSync, existsSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,15 +6,15 @@ import { join } from 'node:path'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterEach, expect, test } from 'vitest'
-import { pageOfCluster } from '../../src/cluster/session-pages.ts'
-import { asked, clientOf } from '../../src/cluster/of-cluster.ts'
-import { budget } from '../../src/cluster/budget.ts'
+import { readSessionPage } from '../../src/cluster/session-pages.ts'
+import { clusterAnswer, clusterClient } from '../../src/cluster/cluster-client.ts'
+import { tenantBudget } from '../../src/cluster/tenant-budget.ts'
 import { promptOnCluster } from '../../src/cluster/prompt.ts'
-import { openRemote } from '../../src/cluster/open-remote.ts'
-import { openingOf } from '../../src/cluster/opening.ts'
-import { awaitedWords, troubleOf } from '../../src/cluster/awaited-worker.ts'
+import { openRemoteSession } from '../../src/cluster/remote-session.ts'
+import { openingFromFlags } from '../../src/cluster/session-opening.ts'
+import { unreachableWorkerText, readSessionTrouble } from '../../src/cluster/unreachable-worker.ts'
 import { sessionTable } from '../../src/cluster/list-text.ts'
-import { notSilently } from '../../src/cluster/silence.ts'
+import { withStallNotice } from '../../src/cluster/stall-notice.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
 import { type ServedCluster, servedCluster } from '../support/cluster.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
@@ -28,7 +28,7 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
-/** Something that answers every request so; with the paths that were asked for. */
+/** A server that gives this answer to every request, and records the paths. */
 async function answering(status: number, body: string): Promise<{ readonly url: string; readonly paths: string[] }> {
   const paths: string[] = []
   const server = createServer((request, response) => {
@@ -37,14 +37,15 @@ async function answering(status: number, body: string): Promise<{ readonly url: 
   })
   servers.push(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // It listens at a port, so its address has one.
+  // True: it listens on a port, so its address has one.
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, paths }
 }
 
 const program = programInMemory({ cwd: '/', env: {} })
-const statusAt = (cluster: string): Promise<unknown> => asked({ cluster }, clientOf({ cluster }, program).status('s1'))
+const statusAt = (cluster: string): Promise<unknown> =>
+  clusterAnswer({ cluster }, clusterClient({ cluster }, program).status('s1'))
 
-test('the port of a worker, or of the administration, is not that for requests', async () => {
+test('says that the port of a worker or the admin port does not accept requests', async () => {
   for (const [status, body] of [
     [405, '{"error":"GET /ready, or GET /live."}\n'],
     [404, ''],
@@ -54,12 +55,12 @@ test('the port of a worker, or of the administration, is not that for requests',
   }
 })
 
-test('an address where the engine is not, or something else is, names the port and no worker', async () => {
-  const hint = '--cluster is the address where the engine takes requests, usually port 8080. Is it running?'
+test('names the port, and no worker, if there is no engine at the address', async () => {
+  const hint = '--cluster is the address where the engine accepts requests, usually port 8080. Is it running?'
   const other = await answering(405, '{"error":"GET /ready, or GET /live."}\n')
   await expect(statusAt(other.url)).rejects.toThrow(hint)
   const budgetAt = (cluster: string, maxBudgetUsd?: number): Promise<number> =>
-    budget({ cluster, ...(maxBudgetUsd !== undefined && { maxBudgetUsd }) }, ['acme'], program)
+    tenantBudget({ cluster, ...(maxBudgetUsd !== undefined && { maxBudgetUsd }) }, ['acme'], program)
   await expect(budgetAt(other.url)).rejects.toThrow(`GET /live."} ${hint}`)
   const lost = await answering(404, 'Are you lost?')
   await expect(budgetAt(lost.url)).rejects.toThrow(`Are you lost? ${hint}`)
@@ -68,16 +69,16 @@ test('an address where the engine is not, or something else is, names the port a
   const refused = await budgetAt(refusing.url, 3).catch((error: unknown) => error)
   expect(refused).toHaveProperty('message', asks)
   const notes: string[] = []
-  await notSilently(new Promise<void>((resolve) => setTimeout(resolve, 300)), {
+  await withStallNotice(new Promise<void>((resolve) => setTimeout(resolve, 300)), {
     flags: { cluster: lost.url, admin: lost.url },
     sessionId: 's1',
     note: (text) => notes.push(text),
-    silentMs: 1,
+    delayMs: 1,
   })
   expect(notes).toEqual([expect.stringContaining(`answered with status 404: Are you lost? Trying again. ${hint}`)])
 })
 
-test('a session is refused with the reason that its worker, not the caller, has no key', async () => {
+test('names the missing key of the worker, not of the client', async () => {
   const variables = { ANTHROPIC_API_KEY: '', ANTHROPIC_BASE_URL: 'https://service.test' }
   const made = await servedCluster([], { model: 'claude-sonnet-5-5' }, variables)
   clusters.push(made)
@@ -86,7 +87,7 @@ test('a session is refused with the reason that its worker, not the caller, has 
   await expect(prompted).rejects.toThrow(/^The worker has no key for its model\. No key for claude-sonnet-5-5\./)
 })
 
-test('where the engine knows no sessions a worker is missing, and what is too large for it is named', async () => {
+test('says that a worker is missing if the engine knows no sessions, and names oversized values', async () => {
   const missing = { code: 404, message: "service 'halting_session' not found.", source: 'ingress' }
   const { url } = await answering(404, JSON.stringify(missing))
   await expect(statusAt(url)).rejects.toThrow('No worker is registered there. Use halting serve --register.')
@@ -94,35 +95,35 @@ test('where the engine knows no sessions a worker is missing, and what is too la
   await expect(statusAt(full.url)).rejects.toThrow('Put what is large into a file of the session.')
 })
 
-test('an address with a path keeps it, of the cluster and of its administration', async () => {
+test("keeps the path of the cluster's address and of its admin address", async () => {
   const ingress = await answering(200, '{}')
   await statusAt(`${ingress.url}/restate/`)
   const admin = await answering(200, '{"rows":[]}')
-  await pageOfCluster({ cluster: ingress.url, admin: `${admin.url}/behind/a-proxy` }, { limit: 1 })
+  await readSessionPage({ cluster: ingress.url, admin: `${admin.url}/behind/a-proxy` }, { limit: 1 })
   expect([ingress.paths, new Set(admin.paths)]).toEqual([
     ['/restate/halting_session/s1/status'],
     new Set(['/behind/a-proxy/query']),
   ])
 })
 
-test('the port for requests is not the administration', async () => {
+test('says that the request port is not the admin port', async () => {
   const { url } = await answering(400, '{"code":400,"message":"bad path: /query","source":"ingress"}')
-  await expect(pageOfCluster({ cluster: url, admin: url }, { limit: 1 })).rejects.toThrow(
+  await expect(readSessionPage({ cluster: url, admin: url }, { limit: 1 })).rejects.toThrow(
     'Set --admin to the admin address',
   )
 })
 
-test('who waits for a worker that is not there is told what the engine tries, once', async () => {
+test('reports once what the engine is retrying while no worker answers', async () => {
   const failure = "error when calling 'http://127.0.0.1:9090/': Connection refused"
   const { url } = await answering(200, JSON.stringify({ rows: [{ last_failure: `${failure}\u001b[2J` }] }))
   const notes: string[] = []
   const flags = { cluster: url, admin: url }
   let answer = (_text: string): void => undefined
-  const waits = notSilently(new Promise<string>((resolve) => (answer = resolve)), {
+  const waits = withStallNotice(new Promise<string>((resolve) => (answer = resolve)), {
     flags,
     sessionId: "s'1",
     note: (text) => notes.push(text),
-    silentMs: 1,
+    delayMs: 1,
   })
   await expect.poll(() => notes.length).toBe(1)
   answer('done')
@@ -133,22 +134,25 @@ test('who waits for a worker that is not there is told what the engine tries, on
   expect(notes[0]).not.toContain('\u001b')
 })
 
-test('--tenant is said in the opening of a new session, and to none that has begun', async () => {
-  expect(openingOf({ tenant: 'acme', maxTurns: 3 })).toEqual({ tenant: 'acme', maxTurns: 3 })
+test('sends --tenant when a session starts, and refuses it for an existing one', async () => {
+  expect(openingFromFlags({ tenant: 'acme', maxTurns: 3 })).toEqual({ tenant: 'acme', maxTurns: 3 })
   const made = await servedCluster([{ content: 'Done.' }])
   clusters.push(made)
   const flags = { cluster: made.url, admin: made.url }
   const note = (): void => undefined
-  const { session } = await openRemote({ ...flags, tenant: 'acme' }, program, { heeded: [], note })
+  const { session } = await openRemoteSession({ ...flags, tenant: 'acme' }, program, { supportedFlags: [], note })
   session.prompt('hello')
   await session.settled()
   await session.close()
   expect(made.cluster.requests[0]).toMatchObject({ opening: { tenant: 'acme' } })
-  const again = openRemote({ ...flags, tenant: 'other', resume: session.id }, program, { heeded: [], note })
+  const again = openRemoteSession({ ...flags, tenant: 'other', resume: session.id }, program, {
+    supportedFlags: [],
+    note,
+  })
   await expect(again).rejects.toThrow('cannot be changed. Remove --tenant.')
 })
 
-test('the folder of a session that is removed goes, and no other', async () => {
+test('removes the folder of a removed session, and no other', async () => {
   const base = mkdtempSync(join(tmpdir(), 'halting-removed-'))
   folders.push(base)
   const workspaces = new Workspaces({ base })
@@ -161,7 +165,7 @@ test('the folder of a session that is removed goes, and no other', async () => {
   expect([existsSync(gone ?? ''), existsSync(other ?? ''), existsSync(base)]).toEqual([false, true, true])
 })
 
-test('R-LOST-6: who waits for a worker that the engine does not reach is told which one, and since when', async () => {
+test('R-LOST-6: names the unreachable worker, and since when, to a waiting client', async () => {
   const since = Date.now() - 180_000
   const row = {
     session: 's1',
@@ -172,20 +176,20 @@ test('R-LOST-6: who waits for a worker that the engine does not reach is told wh
   }
   const { url } = await answering(200, JSON.stringify({ rows: [{ ...row, code: null }, row] }))
   const flags = { cluster: url, admin: url }
-  const awaited = (await troubleOf(flags, ['s1'])).get('s1')?.awaited
+  const awaited = (await readSessionTrouble(flags, ['s1'])).get('s1')?.unreachable
   expect(awaited).toEqual({ worker: 'http://10.0.0.7:9080', sinceMs: since })
-  const words = awaitedWords({ worker: 'http://10.0.0.7:9080', sinceMs: since }, since + 180_000)
+  const words = unreachableWorkerText({ worker: 'http://10.0.0.7:9080', sinceMs: since }, since + 180_000)
   expect(words).toMatch(/^waits for worker http:\/\/10\.0\.0\.7:9080 since \d\d:\d\d:\d\d \(3 min 0 s\)$/)
   const listed = { sessionId: 's1', state: 'running', turns: 1, usd: 0, tokens: 0, questions: [], records: 4 } as const
   expect(sessionTable([{ ...listed, ...(awaited && { awaited }) }], since + 180_000, 200)).toContain(
     `${words}: start that worker again, or another one: halting serve --register`,
   )
   const notes: string[] = []
-  await notSilently(new Promise<void>((resolve) => setTimeout(resolve, 300)), {
+  await withStallNotice(new Promise<void>((resolve) => setTimeout(resolve, 300)), {
     flags,
     sessionId: 's1',
     note: (text) => notes.push(text),
-    silentMs: 1,
+    delayMs: 1,
   })
   expect(notes).toEqual([
     expect.stringMatching(/It waits for worker http:\/\/10\.0\.0\.7:9080 since .* Start that worker again/),

@@ -26,7 +26,7 @@ afterAll(() => made.close())
 
 const here = () => programInMemory({ cwd: made.base, env: { HOME: made.base } })
 
-/** Gives the id of the session. */
+/** Returns the ID of the session. */
 async function prompted(text: string): Promise<string> {
   const program = here()
   program.stdin.end('')
@@ -46,7 +46,7 @@ async function ofFile(run: typeof sessions, flags: Flags, words: readonly string
   return program.written()
 }
 
-test('an export as JSONL is a session file, and everything else is told as that file tells it', async () => {
+test('exports a session file as JSONL, and reports everything else as that file does', async () => {
   const file = join(made.base, 'exported.jsonl')
   writeFileSync(file, await ofCluster(sessions, { format: 'jsonl' }, ['export', sessionId]))
   const replayed = await ofCluster(replaySession, {}, [sessionId])
@@ -56,7 +56,7 @@ test('an export as JSONL is a session file, and everything else is told as that 
     const exported = await ofCluster(sessions, { format }, ['export', sessionId])
     expect(exported).toContain('All done.')
     const local = await ofFile(sessions, { format }, ['export', file])
-    // How it is continued names where it is.
+    // The resume command names the cluster.
     const plain = (text: string): string => text.replaceAll(/ --cluster [^\s<]+/g, '')
     expect(plain(exported)).toBe(plain(local))
   }
@@ -65,7 +65,7 @@ test('an export as JSONL is a session file, and everything else is told as that 
   )
 })
 
-test('it is deleted once a person has said so, and not while it is at work', async () => {
+test('deletes a session after confirmation, and not while it is running', async () => {
   const remove = (flags: Flags, id: string) => ofCluster(sessions, flags, ['delete', id])
   await expect(remove({ yes: true }, 'nobody')).rejects.toThrow('No conversation found with session ID: nobody')
   await expect(remove({}, sessionId)).rejects.toThrow('its records, what is stored of them elsewhere, and its folder')
@@ -75,14 +75,14 @@ test('it is deleted once a person has said so, and not while it is at work', asy
   await expect.poll(() => made.service.requests.length).toBe(3)
   const working = made.cluster.requests.at(-1)?.sessionId ?? ''
   await expect(remove({ yes: true }, working)).rejects.toThrow(
-    'is at work. Answer or interrupt it first, or add --force',
+    'is running. Answer or interrupt it first, or add --force',
   )
   expect(await remove({ yes: true, force: true }, working)).toBe(`Deleted: ${working}\n`)
   expect(await made.cluster.records(working)).toEqual([])
   await going
 })
 
-test('what a cluster does not have is refused with what it has', async () => {
+test('refuses what a cluster does not support, with alternatives', async () => {
   for (const [words, flags, says] of [
     [['show', 'x'], {}, 'Commands: list, delete, export'],
     [['exprt', 'x'], {}, 'Did you mean export?'],

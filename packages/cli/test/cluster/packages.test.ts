@@ -9,7 +9,7 @@ import type { Flags } from '../../src/flags/flags.ts'
 import { servedCluster } from '../support/cluster.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 
-/** What a prompt for this model comes to, on a worker whose person has a package and names it or not. */
+/** The outcome of a prompt for this model on a worker with a package that its owner named or did not name. */
 async function prompted(model: string, { aiSdk, flags = {} }: { readonly aiSdk?: object; readonly flags?: Flags }) {
   const { base, url, close } = await servedCluster([], flags)
   onTestFinished(close)
@@ -29,7 +29,7 @@ async function prompted(model: string, { aiSdk, flags = {} }: { readonly aiSdk?:
 test.each([
   ['settings of the worker', { aiSdk: { packages: { tiny: {} } } }],
   ['a flag of the worker', { flags: { model: 'ai-sdk:tiny/other' } }],
-])('a session of others has a package that is named by %s', async (_by, how) => {
+])("loads a package for a client's session if it is named by %s", async (_by, how) => {
   const { status, out } = await prompted('ai-sdk:tiny/m', how)
   expect([status, JSON.parse(out)]).toEqual([0, expect.objectContaining({ modelId: 'm' })])
 })

@@ -9,7 +9,7 @@ import { installProgram, run } from '../support/program.ts'
 
 installProgram()
 
-/** What the object of a session answers: one run of a prompt, which a worker has ended. */
+/** The answers of a session's object: one run of a prompt, which a worker has ended. */
 const asked: { readonly path: string; readonly body: unknown }[] = []
 const status = {
   state: 'idle',
@@ -47,14 +47,14 @@ beforeAll(async () => {
     })
   })
   await new Promise<void>((listens) => server?.listen(0, '127.0.0.1', listens))
-  // It listens at a port, so its address has one.
+  // True: it listens on a port, so its address has one.
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 })
 afterAll(() => void server?.close())
 
 const isOldNode = Number.parseInt(process.versions.node, 10) < 22
 
-test.skipIf(!isOldNode)('on a Node that the engine’s library does not run on, a worker says so', async () => {
+test.skipIf(!isOldNode)("reports a Node that the engine's library does not support", async () => {
   for (const args of [
     ['serve', '--restate', 'http://127.0.0.1:1'],
     ['cluster', 'dev'],
@@ -65,7 +65,7 @@ test.skipIf(!isOldNode)('on a Node that the engine’s library does not run on, 
   }
 })
 
-test('sessions of a cluster are listed in the words of local ones', async () => {
+test('lists sessions of a cluster in the form of local ones', async () => {
   const { status: code, stdout } = await run(['sessions', '--cluster', url, '--admin', url])
   expect({ code, stdout }).toEqual({
     code: 0,
@@ -75,7 +75,7 @@ test('sessions of a cluster are listed in the words of local ones', async () => 
   expect(JSON.parse(json)).toEqual({ sessions: [{ sessionId: 's-1', ...status }], total: 1 })
 })
 
-test('a session that the engine has paused is listed as that, first, with what lets it go on', async () => {
+test('lists a paused session first, with the command that continues it', async () => {
   paused = [
     { service_key: 's-0', invocation: 'inv_0', work: 'paused' },
     { service_key: 's-2', value_utf8: JSON.stringify(status), invocation: 'inv_2', work: 'paused' },
@@ -95,7 +95,7 @@ test('a session that the engine has paused is listed as that, first, with what l
   )
 })
 
-test('what cannot be asked of a cluster is refused before anything is asked', async () => {
+test('refuses unsupported options before any request', async () => {
   const worktree = mkdtempSync(join(tmpdir(), 'halting-worktree-'))
   writeFileSync(join(worktree, '.git'), 'gitdir: /repository/.git/worktrees/one\n')
   const before = asked.length
@@ -117,7 +117,7 @@ test('what cannot be asked of a cluster is refused before anything is asked', as
   expect(asked.length).toBe(before)
 })
 
-test('a session that the cluster does not have is told as one of this machine is', async () => {
+test('reports an unknown session like a local one', async () => {
   for (const args of [
     ['why', 's-9'],
     ['-p', 'hi', '--resume', 's-9'],
@@ -130,7 +130,7 @@ test('a session that the cluster does not have is told as one of this machine is
   }
 })
 
-test('a cluster that is not there, or has no worker, is told with what to do', async () => {
+test('reports a missing cluster or worker with advice', async () => {
   const { status: gone, stderr: whyGone } = await run(['why', 's-1', '--cluster', 'http://127.0.0.1:1'])
   expect({ gone, whyGone }).toEqual({ gone: 2, whyGone: expect.stringContaining('does not answer') as string })
   hasWorker = false

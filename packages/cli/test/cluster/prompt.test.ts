@@ -23,7 +23,7 @@ interface Setting {
   readonly cluster: FakeCluster
 }
 
-/** A cluster whose worker is that of the program, with a scripted model. */
+/** A cluster with a worker of this program and a scripted model. */
 async function setting(replies: readonly unknown[], flags: Flags = {}, onOpen = (): void => {}): Promise<Setting> {
   const folder = mkdtempSync(join(tmpdir(), 'halting-prompt-'))
   ends.push(() => rmSync(folder, { recursive: true, force: true }))
@@ -80,7 +80,7 @@ async function prompt(
   return { exitCode, out: program.written(), err }
 }
 
-/** Texts of the person that are on record. */
+/** The recorded user messages. */
 function promptsIn(records: readonly StepRecord[]): readonly unknown[] {
   return records.flatMap((record) => {
     const added = record.type === 'start' ? record.start.added : record.type === 'lap' ? record.lap.added : []
@@ -92,7 +92,7 @@ function promptsIn(records: readonly StepRecord[]): readonly unknown[] {
 
 const sessionIdIn = ({ err }: Prompted): string => /session (\S+)/.exec(err)?.[1] ?? ''
 
-test('the answer and the exit code are those of a session of this machine, and another prompt goes on with it', async () => {
+test('prints the answer and exits like a local session, and continues with another prompt', async () => {
   const given = await setting([{ content: 'Done.' }])
   const first = await prompt(given, 'go')
   expect({ exitCode: first.exitCode, out: first.out }).toEqual({ exitCode: 0, out: 'Done.\n' })
@@ -104,7 +104,7 @@ test('the answer and the exit code are those of a session of this machine, and a
   await expect(prompt(given, 'go', { flags: { resume: 'nobody' } })).rejects.toThrow('No conversation found')
 })
 
-test('lines of stream-json are those of one run, with what goes by where that was asked for', async () => {
+test('prints only the lines of one run as stream-json, with partial messages if requested', async () => {
   const given = await setting([{ content: 'Done.' }])
   const flags: Flags = { outputFormat: 'stream-json', verbose: true, includePartialMessages: true }
   const { exitCode, out, err } = await prompt(given, 'go', { flags })
@@ -124,7 +124,7 @@ test('lines of stream-json are those of one run, with what goes by where that wa
   expect(lines.filter((line) => line === 'assistant' || line === 'result')).toEqual(['assistant', 'result'])
 })
 
-test('on a terminal each text stands once, also one whose pieces the client did not hear', async () => {
+test('prints each text once on a terminal, even if its pieces did not arrive', async () => {
   const look = { type: 'tool_use', name: 'Read', input: { file_path: 'notes.txt' } }
   const given = await setting([
     { content: [{ type: 'text', text: 'I shall look.' }, look] },
@@ -134,7 +134,7 @@ test('on a terminal each text stands once, also one whose pieces the client did 
   expect(out.match(/I shall look\.|It is there\./g)).toEqual(['I shall look.', 'It is there.'])
 })
 
-test('a run that ends at a limit says how it goes on in the cluster, and goes on without a prompt', async () => {
+test('says after a limit how to continue on the cluster, and continues without a prompt', async () => {
   const look = { content: [{ type: 'tool_use', name: 'Read', input: { file_path: 'notes.txt' } }] }
   const given = await setting([look, { content: 'Read it.' }])
   const first = await prompt(given, 'go', { flags: { maxTurns: 1 } })
@@ -146,7 +146,7 @@ test('a run that ends at a limit says how it goes on in the cluster, and goes on
   expect({ exitCode: second.exitCode, out: second.out }).toEqual({ exitCode: 0, out: 'Read it.\n' })
 })
 
-test('commands and files of the worker’s folder are looked up there; what was piped in names none', async () => {
+test("resolves commands and files in the worker's folder, but not in piped input", async () => {
   const given = await setting([{ content: 'Three.' }, { content: 'One.' }])
   const first = await prompt(given, '/count notes.txt', { piped: '/count me @notes.txt' })
   const sessionId = sessionIdIn(first)
@@ -159,7 +159,7 @@ test('commands and files of the worker’s folder are looked up there; what was 
   expect(JSON.stringify(mentioned)).toContain('one line of notes')
 })
 
-test('a prompt whose worker is lost as it is made ready is made ready by the next one, and is in the conversation once', async () => {
+test('prepares a prompt on the next worker if the first one is lost, and adds it to the conversation once', async () => {
   let opened = 0
   const given: Setting = await setting([{ content: 'Three.' }], {}, () => {
     if (++opened < 3) setImmediate(() => given.cluster.kill('5f0c1c6e-6f2d-4a53-9d7b-0d6c2c1f9a11'))
@@ -176,9 +176,9 @@ test.each([
   ['SIGHUP', 129, ['prompt'], 'completed'],
   ['SIGINT', 130, ['prompt', 'interrupt'], 'aborted_tools'],
 ] as const)(
-  'after %s the program exits with %i, and what it asked of the session is %j',
+  'after %s the program exits with %i and requests %j from the session',
   async (signal, code, asked, reason) => {
-    // What is interrupted takes longer than any machine needs for that.
+    // The interrupted work takes longer than any machine needs for this.
     const seconds = signal === 'SIGINT' ? 60 : 1
     const call = { type: 'tool_use', name: 'Bash', input: { command: `sleep ${seconds}; echo slept` } }
     const where = await setting([{ content: [call] }, { content: 'All done.' }], {
@@ -188,7 +188,7 @@ test.each([
     const running = start(['-p', 'Sleep.', '--session-id', id, '--cluster', cluster.url], { cwd: where.folder })
     const isAt = (is: (record: StepRecord) => boolean): Promise<void> =>
       vi.waitFor(async () => expect((await cluster.records(id)).some(is)).toBe(true), 20_000)
-    // A request to the model has an intent, too.
+    // A model request also has an intent record.
     await isAt((record) => record.type === 'intent' && record.key.includes('/tool:'))
     running.child.kill(signal)
     const { status, stderr } = await running.ended

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { deflateRawSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
-import { recordsByQuery } from '../../src/cluster/records-by-query.ts'
+import { queryRecords } from '../../src/cluster/query-records.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 
 const servers: Server[] = []
@@ -14,7 +14,7 @@ afterEach(async () => {
   }
 })
 
-/** What the engine has of one session, by keys; `served` is what a worker answers. With what was asked for. */
+/** The engine's data of one session by key; `served` is the worker's answer. Records all requests. */
 async function engine(
   state: { readonly [key: string]: unknown },
   served: readonly unknown[] = [],
@@ -35,16 +35,16 @@ async function engine(
   })
   servers.push(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // It listens at a port, so its address has one.
+  // True: it listens on a port, so its address has one.
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
 }
 
 const program = programInMemory({ cwd: '/', env: {} })
 const read = (url: string, since: number) =>
-  recordsByQuery({ cluster: url, admin: url }, { sessionId: "s'1", partition: '18446744073709551615' }, since, program)
+  queryRecords({ cluster: url, admin: url }, { sessionId: "s'1", partition: '18446744073709551615' }, since, program)
 const rewind = (entries: number) => ({ type: 'rewind', entries, after: null })
 
-test('records come from the engine in one answer, from the number on that is wanted', async () => {
+test('reads records in one answer of the engine, starting at a number', async () => {
   const { url, asked } = await engine({
     'records/000000000': { first: 0, records: [rewind(0), rewind(1)] },
     'records/000000002': { first: 2, records: [rewind(2), rewind(3)] },
@@ -59,7 +59,7 @@ test('records come from the engine in one answer, from the number on that is wan
   )
 })
 
-test('long texts that are stored apart are read when somebody looks at their place', async () => {
+test('reads separately stored texts when their placeholders are viewed', async () => {
   const [one, other] = ['a'.repeat(64), 'b'.repeat(64)]
   const long = 'ü'.repeat(5_000)
   const deflated = deflateRawSync(Buffer.from(long)).toString('base64')
@@ -86,13 +86,13 @@ test('long texts that are stored apart are read when somebody looks at their pla
   expect(records).toMatchObject([{ value: { text: placeOf('10,000', one), list: [placeOf('4', other), 'short'] } }])
   expect(asked).toHaveLength(1)
   expect(await withTexts(records)).toEqual([{ ...record, value: { text: long, list: ['text', 'short'] } }])
-  // Both are known now. A place is part of what is said of it.
+  // Both are cached now. A placeholder can be part of a message.
   const { list } = (records[0] as unknown as { readonly value: { readonly list: readonly string[] } }).value
   expect(await withTexts(`It says ${list[0]}.`)).toBe('It says text.')
   expect(asked).toHaveLength(2)
 })
 
-test('what a model or a tool wrote in the form of a place is shown as it is, and nothing is read for it', async () => {
+test('shows text that looks like a placeholder unchanged, and reads nothing for it', async () => {
   const sha256 = 'a'.repeat(64)
   const written = [`⟦4 bytes ${sha256}⟧`, `⟦4 bytes ${sha256} 0123456789abcdef⟧`]
   const record = { type: 'result', key: 'k', digest: null, value: { text: '', written }, at: 0, durationMs: 1 }
@@ -107,7 +107,7 @@ test('what a model or a tool wrote in the form of a place is shown as it is, and
   expect(await withTexts(records)).toEqual([{ ...record, value: { text: 'text', written } }])
 })
 
-test('a text that is not there stays a place', async () => {
+test('keeps a placeholder whose text does not exist', async () => {
   const record = { type: 'result', key: 'k', digest: null, value: { text: '' }, at: 0, durationMs: 1 }
   const texts = [{ path: ['value', 'text'], sha256: 'c'.repeat(64), bytes: 7 }]
   const { url } = await engine({ 'records/000000000': { first: 0, records: [{ type: 'packed', record, texts }] } })
@@ -125,14 +125,14 @@ test.each([
     'is packed in another way',
     { type: 'packed', record: { type: 'x' }, texts: [{ path: ['b'], sha256: 'z', bytes: 1 }] },
   ],
-])('a record that %s is had from a worker', async (_how, stored) => {
+])('reads a record that %s from a worker', async (_how, stored) => {
   const served = [rewind(0), rewind(1)]
   const { url, asked } = await engine({ 'records/000000000': { first: 0, records: [rewind(0), stored] } }, served)
   expect((await read(url, 0)).records).toEqual(served)
   expect(asked).toEqual([expect.stringContaining('select'), 'records', 'records'])
 })
 
-test('what is no list of records is named', async () => {
+test('reports an invalid list of records', async () => {
   const { url } = await engine({ 'records/000000000': { nothing: true } })
   await expect(read(url, 0)).rejects.toThrow("has invalid records of the session s'1")
 })

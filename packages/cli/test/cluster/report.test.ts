@@ -1,4 +1,4 @@
-// `halting report` of a session of a cluster, whose records say no moments.
+// `halting report` about a session of a cluster, whose records have no times.
 import { expect, test } from 'vitest'
 import type { Report } from '@halting/analysis/report'
 import { servedCluster } from '../support/cluster.ts'
@@ -6,7 +6,7 @@ import { installProgram, run } from '../support/program.ts'
 
 installProgram()
 
-test('it counts as one of this machine does, and on no day', async () => {
+test('counts a cluster session like a local one, but on no day', async () => {
   const served = await servedCluster([{ content: 'done' }])
   const id = 'aaaaaaaa-0000-4000-8000-00000000000c'
   const asked = await run(['-p', 'hi', '--cluster', served.url, '--session-id', id])

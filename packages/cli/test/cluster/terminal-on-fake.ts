@@ -2,14 +2,14 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { fakeCluster, type FakeCluster } from '../../../restate/test/support/fake-cluster.ts'
-import { clusterInTerminal } from '../../src/cluster/open-in-terminal.ts'
+import { terminalCluster } from '../../src/cluster/terminal-cluster.ts'
 import { workerLog } from '../../src/cluster/worker-log.ts'
 import { openWorkerSession } from '../../src/cluster/worker-sessions.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 import { folder, type AppSetup, type RunningApp, startApp } from '../terminal/app-support.ts'
 
-/** A cluster whose worker is the program's, with the scripted model: nothing but the engine is made up. */
+/** A cluster with this program's worker and a scripted model; only the engine is fake. */
 export async function clusterOfReplies(
   replies: readonly unknown[],
 ): Promise<FakeCluster & { readonly folder: string }> {
@@ -32,11 +32,11 @@ export async function clusterOfReplies(
   return { ...cluster, folder: base }
 }
 
-/** The interactive program over it. */
+/** The interactive program on that cluster. */
 export function startOnCluster(
   { url }: Pick<FakeCluster, 'url'>,
   setup: AppSetup = {},
-  cluster = clusterInTerminal(url, url),
+  cluster = terminalCluster(url, url),
 ): Promise<RunningApp> {
   return startApp({
     ...setup,

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { clusterInTerminal } from '../../src/cluster/open-in-terminal.ts'
+import { terminalCluster } from '../../src/cluster/terminal-cluster.ts'
 import { answerDelay, key, type RunningApp } from '../terminal/app-support.ts'
 import { clusterOfReplies, startOnCluster } from './terminal-on-fake.ts'
 
@@ -13,7 +13,7 @@ const idOf = ({ sessions: opened }: RunningApp): string => opened.at(-1)?.sessio
 /** How often a line is on the screen, or above it. */
 const times = ({ terminal }: RunningApp, line: string): number => terminal.all().filter((each) => each === line).length
 
-test('a session of a cluster is one conversation as any other: text, calls, a question, the ending with its figures', async () => {
+test('shows a cluster session like any other: text, calls, a question, the ending with its figures', async () => {
   const cluster = await clusterOfReplies([
     says('I write it.', call('Write', { file_path: 'out.txt', content: 'hello\n' })),
     says('Done, and **bold**.'),
@@ -30,8 +30,8 @@ test('a session of a cluster is one conversation as any other: text, calls, a qu
   expect([times(app, '> write out.txt'), times(app, 'I write it.'), times(app, 'Done, and bold.')]).toEqual([1, 1, 1])
 })
 
-test('a worker that is killed, and a connection that is cut, tell nothing twice and leave nothing out', async () => {
-  // The next worker has a model that begins anew.
+test('repeats and drops nothing after a killed worker and a lost connection', async () => {
+  // The model of the next worker starts again.
   const cluster = await clusterOfReplies([
     { when: 'go', ...says('First I wait.', call('Bash', { command: 'sleep 0.5; echo slept' })) },
     { when: 'slept', ...says('Then I ask.', call('Write', { file_path: 'out.txt', content: 'hello\n' })) },
@@ -53,22 +53,22 @@ test('a worker that is killed, and a connection that is cut, tell nothing twice 
   expect(app.terminal.all().filter((line) => line.includes('Retrying.'))).toHaveLength(1)
 })
 
-test('who leaves is told how to come back, and finds what was said', async () => {
+test('prints how to return on exit, and shows the conversation after the return', async () => {
   const cluster = await clusterOfReplies([
     says('I ask.', call('Write', { file_path: 'out.txt', content: 'hello\n' })),
     says('All is done.'),
   ])
-  const shown = clusterInTerminal(cluster.url, cluster.url)
+  const shown = terminalCluster(cluster.url, cluster.url)
   const app = await startOnCluster(cluster, {}, shown)
   const { session } = app.sessions[0] ?? {}
   if (session === undefined) throw new Error('no session')
-  expect(shown.comingBack(session)).toBe('')
+  expect(shown.resumeHint(session)).toBe('')
   app.say('go')
   await app.terminal.waitFor('? Write')
   app.app.leave(0)
   await app.app.ended
   const command = `halting --cluster ${cluster.url} --resume ${session.id}\n`
-  expect(shown.comingBack(session)).toBe(`The run continues on the cluster. Resume: ${command}`)
+  expect(shown.resumeHint(session)).toBe(`The run continues on the cluster. Resume: ${command}`)
 
   const again = await startOnCluster(cluster, { flags: { resume: session.id } })
   await again.terminal.waitFor('? Write')
@@ -79,13 +79,13 @@ test('who leaves is told how to come back, and finds what was said', async () =>
   expect(times(again, 'All is done.')).toBe(1)
 })
 
-test('nothing that is typed runs on this machine, and what needs it says so', async () => {
+test('runs nothing typed on this machine, and says which commands need it', async () => {
   const cluster = await clusterOfReplies([])
   const app = await startOnCluster(cluster, { columns: 120 })
   app.say('!touch here')
   await app.terminal.waitFor('Not run: ! runs commands on this machine')
   expect(existsSync(join(app.cwd, 'here'))).toBe(false)
-  // It stays where it can be taken to another terminal.
+  // It stays there, so that it can be resumed on another terminal.
   expect(app.terminal.all().some((line) => line.startsWith('> !touch here'))).toBe(true)
   app.type(key.ctrl('c'))
   for (const [command, why] of [
@@ -102,7 +102,7 @@ test('nothing that is typed runs on this machine, and what needs it says so', as
   expect(cluster.requests).toEqual([])
 })
 
-test('steering, the queue, an interruption, going back, a new one and the list of sessions', async () => {
+test('supports steering, the queue, interruption, rewind, new sessions and the session list', async () => {
   const cluster = await clusterOfReplies([
     says('I wait.', call('Bash', { command: 'sleep 30' })),
     says('First answer.'),

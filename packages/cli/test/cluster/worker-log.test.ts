@@ -21,7 +21,7 @@ const ended: WorkerEvent = {
   toolCalls: 2,
 }
 
-test('an event is one sentence, or one object with session, tenant and worker', () => {
+test('logs an event as one sentence, or as one object with session, tenant and worker', () => {
   const text = logOf('text')
   text.log.event(ended)
   expect(text.lines).toEqual(['halting: s-1 (acme): run ended, completed: 3 requests, 2 tool calls, $0.2500\n'])
@@ -45,7 +45,7 @@ test('an event is one sentence, or one object with session, tenant and worker', 
   ])
 })
 
-test('who needs to be looked at has another level', () => {
+test('logs problems at another level', () => {
   const { log, lines } = logOf('json')
   log.event({ type: 'ready', isReady: false, because: 'the engine cannot write' })
   log.event({ type: 'ready', isReady: true })
@@ -58,7 +58,7 @@ test('who needs to be looked at has another level', () => {
       ['error', 'ready', { isReady: false, because: 'the engine cannot write' }, 'not ready: the engine cannot write'],
       ['info', 'ready', { isReady: true }, 'ready'],
       ['warn', 'trouble', { session: 's' }, 'work: no folder.'],
-      ['error', 'worker_lost', { address: 'http://b' }, 'the worker http://b does not answer any more'],
+      ['error', 'worker_lost', { address: 'http://b' }, 'the worker http://b no longer answers'],
       ['info', 'message', {}, 'serving.'],
       ['info', 'message', { session: 's' }, 'a rule does not apply'],
     ].map(([level, event, fields, message]) => ({
@@ -72,7 +72,7 @@ test('who needs to be looked at has another level', () => {
   )
 })
 
-test('whatever a session or a tenant is called, an event is one line that steers nothing', () => {
+test('logs an event as one line without controls, whatever its session and tenant are called', () => {
   const hostile = constantFrom(
     '\n',
     '\r\n',
@@ -102,7 +102,7 @@ test('whatever a session or a tenant is called, an event is one line that steers
   )
 })
 
-test('a secret of a known form is in no line of JSON', () => {
+test('redacts a secret with a known form in JSON', () => {
   const { log, lines } = logOf('json')
   const key = `sk-ant-api03-${'a'.repeat(80)}`
   log.event({ type: 'trouble', level: 'error', message: `the service refused ${key}` })
@@ -110,7 +110,7 @@ test('a secret of a known form is in no line of JSON', () => {
   expect(lines.join('')).toContain('the service refused')
 })
 
-test('a secret of a known form is in no line of text, and no half of one', () => {
+test('redacts a secret with a known form in text, also in parts', () => {
   const { log, lines } = logOf('text')
   const key = `sk-ant-api03-${'a'.repeat(80)}`
   for (const before of [0, 900, 970, 990]) {

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import type { Session } from '@halting/core/session'
 import { ConfigurationError, type SettingsChange } from '@halting/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { flagsOfSession, readOpening } from '../../src/cluster/opening.ts'
-import { heldToLimits } from '../../src/cluster/worker-limits.ts'
+import { flagsWithOpening, parseOpening } from '../../src/cluster/session-opening.ts'
+import { withinWorkerLimits } from '../../src/cluster/worker-sessions.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
 
 let folder = ''
@@ -15,7 +15,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('a session that begins gets a copy of the template, and finds it as it left it', async () => {
+test('copies the template into the folder of a new session, and keeps the folder', async () => {
   const template = join(folder, 'template')
   mkdirSync(template)
   writeFileSync(join(template, 'a.txt'), 'as it was')
@@ -29,7 +29,7 @@ test('a session that begins gets a copy of the template, and finds it as it left
   expect(readFileSync(join(template, 'a.txt'), 'utf8')).toBe('as it was')
 })
 
-test('a copy of a session works in a copy of its folder, and one whose folder is elsewhere is left to another worker', async () => {
+test('copies the folder for a copy of a session, and leaves sessions with folders elsewhere to other workers', async () => {
   const workspaces = new Workspaces({ base: join(folder, 'copies') })
   const own = await workspaces.folderFor({ sessionId: 's-1', isNew: true })
   writeFileSync(join(own, 'notes.txt'), 'kept')
@@ -42,13 +42,13 @@ test('a copy of a session works in a copy of its folder, and one whose folder is
   )
 })
 
-test('an id that is a path leads nowhere', async () => {
+test('confines an ID that is a path', async () => {
   const base = join(folder, 'ids')
   const own = await new Workspaces({ base }).folderFor({ sessionId: '../../etc', isNew: true })
   expect(own).toMatch(new RegExp(`^${base}/named\\.[0-9a-f]{32}$`))
 })
 
-test('no two sessions share a folder, whatever they are called and however the file system reads names', async () => {
+test("never shares a folder between sessions, whatever their IDs and the file system's rules", async () => {
   const base = join(folder, 'apart')
   const workspaces = new Workspaces({ base })
   const nameOf = async (sessionId: string): Promise<string> =>
@@ -64,12 +64,12 @@ test('no two sessions share a folder, whatever they are called and however the f
   expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length)
 })
 
-test('a session that goes on where its folder is not is left to another worker', async () => {
+test('leaves a session whose folder is not here to another worker', async () => {
   const workspaces = new Workspaces({ base: join(folder, 'elsewhere') })
   await expect(workspaces.folderFor({ sessionId: 's-2', isNew: false })).rejects.toThrow('is not on this machine')
 })
 
-test('R-LOST-3: a session can continue here if its folder is here, or is made when it is opened', async () => {
+test('R-LOST-3: can continue a session whose folder is here or is created when it opens', async () => {
   const base = join(folder, 'has')
   const workspaces = new Workspaces({ base })
   await workspaces.folderFor({ sessionId: 's-1', isNew: true })
@@ -80,7 +80,7 @@ test('R-LOST-3: a session can continue here if its folder is here, or is made wh
   expect(await workspaces.has({ sessionId: 's-1', isNew: false, folder: 'project' })).toBe(false)
 })
 
-test('a session may name a folder below the one that is allowed, and no other', async () => {
+test('lets a session name a folder below the allowed one, and no other', async () => {
   const allowed = join(folder, 'allowed')
   mkdirSync(join(allowed, 'project'), { recursive: true })
   mkdirSync(join(folder, 'allowed-too'))
@@ -96,31 +96,31 @@ test('a session may name a folder below the one that is allowed, and no other', 
   )
 })
 
-test('the limits of an opening make those of the worker narrower, never wider', () => {
+test('lets an opening narrow the limits of the worker, but never widen them', () => {
   const flags = { maxTurns: 10, script: 'x' }
-  expect(flagsOfSession(flags, { maxTurns: 20, maxBudgetUsd: 1, model: 'other' })).toEqual({
+  expect(flagsWithOpening(flags, { maxTurns: 20, maxBudgetUsd: 1, model: 'other' })).toEqual({
     ...flags,
     maxBudgetUsd: 1,
   })
-  expect(flagsOfSession({ maxTurns: 10 }, { maxTurns: 3, model: 'other' })).toEqual({ maxTurns: 3, model: 'other' })
-  expect(readOpening({ tenant: 'of others', maxTurns: 3 })).toEqual({ tenant: 'of others', maxTurns: 3 })
+  expect(flagsWithOpening({ maxTurns: 10 }, { maxTurns: 3, model: 'other' })).toEqual({ maxTurns: 3, model: 'other' })
+  expect(parseOpening({ tenant: 'of others', maxTurns: 3 })).toEqual({ tenant: 'of others', maxTurns: 3 })
   for (const wrong of [{ maxTurns: 0 }, { maxTurns: '3' }, { folder: 3 }, { model: '' }])
-    expect(() => readOpening(wrong)).toThrow('in the session options must be')
+    expect(() => parseOpening(wrong)).toThrow('in the session options must be')
 })
 
-test('an opening has no more tries of a goal than the worker gives', () => {
-  expect(flagsOfSession({ untilTries: 20 }, { maxGoalTries: 500 }).untilTries).toBe(20)
-  expect(flagsOfSession({ untilTries: 20 }, { maxGoalTries: 3 }).untilTries).toBe(3)
+test("lets an opening have at most the worker's goal tries", () => {
+  expect(flagsWithOpening({ untilTries: 20 }, { maxGoalTries: 500 }).untilTries).toBe(20)
+  expect(flagsWithOpening({ untilTries: 20 }, { maxGoalTries: 3 }).untilTries).toBe(3)
   for (const maxGoalTries of [2.5, 1_001])
-    expect(() => readOpening({ maxGoalTries })).toThrow(
+    expect(() => parseOpening({ maxGoalTries })).toThrow(
       'maxGoalTries in the session options must be a whole number up to 1000',
     )
 })
 
-test('no request sets a limit beyond those that the worker was started with', () => {
+test('refuses limits above those that the worker was started with', () => {
   const changes: SettingsChange[] = []
-  // Of a session only this is asked.
-  const session = heldToLimits({ set: (change) => void changes.push(change) } as Session, {
+  // True: only these fields of the session are read.
+  const session = withinWorkerLimits({ set: (change) => void changes.push(change) } as Session, {
     maxTurns: 50,
     maxTokens: 9,
   })

@@ -1,4 +1,4 @@
-// Spec R-GOAL-62: what `halting -p` says of goals, line by line.
+// Spec R-GOAL-62: what `halting -p` prints about goals, line by line.
 import type { GoalCheck, GoalResult, RunEvent } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { followGoals, goalNotes, goalPart } from '../../src/headless/goal-text.ts'
@@ -17,7 +17,7 @@ const result: GoalResult = {
 
 function linesOf(isVerbose: boolean, ...events: readonly object[]): readonly string[] {
   const goals = followGoals(isVerbose)
-  // True: the fields that are read are there.
+  // True: the fields that are read exist.
   return events.flatMap((event) => goals.linesFor(event as RunEvent))
 }
 
@@ -36,17 +36,17 @@ describe('a round of checks', () => {
     [{ ...ends, met: true, checks: [passed] }, 'goal: npm test, npm run lint ✓'],
     [{ ...ends, checks: [{ ...failed, tail: '' }] }, 'goal: npm test ✗ (try 2 of 10: exit code 1)'],
     [{ ...ends, checks: [{ ...failed, tail: '', timedOut: true }] }, 'goal: npm test ✗ (try 2 of 10: timed out)'],
-  ])('is a line: %#', (end, line) => {
+  ])('prints a line: %#', (end, line) => {
     expect(linesOf(false, begins, end)).toEqual([line])
   })
 
-  test('has the end of its report with --verbose, without what steers a terminal', () => {
+  test('prints the end of its report with --verbose, without terminal controls', () => {
     const steering = { ...ends, checks: [{ ...failed, tail: 'one\u001B[2J\n3 failed' }] }
     expect(linesOf(true, begins, steering)).toEqual(['goal: npm test ✗ (try 2 of 10: 3 failed)', '  one', '  3 failed'])
     expect(linesOf(true, begins, { ...ends, met: true, checks: [passed] })).toHaveLength(1)
   })
 
-  test('of a subagent is none of the run', () => {
+  test('does not print checks of a subagent', () => {
     expect(linesOf(false, { type: 'agent', callId: 'c', event: ends })).toEqual([])
   })
 })
@@ -60,7 +60,7 @@ describe('the end of a run', () => {
     [{ ...result, met: 'unknown', checks: [failed] }, 'goal not checked after the last change'],
     [{ ...result, met: 'unknown', checks: [] }, 'goal not checked'],
     [undefined, ''],
-  ] as const)('says how the goal stands: %#', (goal, part) => {
+  ] as const)('prints the state of the goal: %#', (goal, part) => {
     expect(goalPart({ reason: 'completed', ...(goal !== undefined && { goal }) })).toBe(part)
   })
 

@@ -3,13 +3,23 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { call, fileSays, here, installProgram, linesOf, run, script, start, type Ended } from '../support/program.ts'
+import {
+  call,
+  waitForFileText,
+  here,
+  installProgram,
+  linesOf,
+  run,
+  script,
+  start,
+  type Ended,
+} from '../support/program.ts'
 
 installProgram()
 
 const npmTest = 'grep -q plus sum.txt || { echo "1 failed"; exit 1; }'
 
-/** A folder with one test, which fails. */
+/** A folder with one failing test. */
 function project(): string {
   const cwd = mkdtempSync(join(here(), 'goal-'))
   writeFileSync(join(cwd, 'package.json'), JSON.stringify({ name: 'sums', scripts: { test: 'sh check.sh' } }))
@@ -23,12 +33,12 @@ const say = (content: string): object => ({ content })
 const read = { content: [call('Read', { file_path: 'sum.txt' })] }
 const fix = [read, write('sum.txt', 'plus\n')]
 
-interface Given {
+interface GoalRun {
   readonly cwd?: string
   readonly until?: readonly string[]
 }
 
-function pursue(replies: readonly object[], args: readonly string[], { cwd, until = ['sh check.sh'] }: Given = {}) {
+function pursue(replies: readonly object[], args: readonly string[], { cwd, until = ['sh check.sh'] }: GoalRun = {}) {
   const goals = until.flatMap((command) => ['--until', command])
   const all = ['-p', 'Make it pass.', '--script', script(replies), '--allowedTools', 'Write,Edit', ...goals, ...args]
   return run(all, { cwd: cwd ?? project() })
@@ -36,16 +46,16 @@ function pursue(replies: readonly object[], args: readonly string[], { cwd, unti
 
 const resultOf = ({ stdout }: Pick<Ended, 'stdout'>): object => linesOf(stdout).at(-1) ?? {}
 /** Lines without figures, which differ from run to run. */
-const told = ({ stderr }: Pick<Ended, 'stderr'>): readonly string[] =>
+const reportedLines = ({ stderr }: Pick<Ended, 'stderr'>): readonly string[] =>
   stderr
     .trimEnd()
     .split('\n')
     .map((line) => line.replace(/\d+ turns?,.*? m?s\b/, 'FIGURES').replaceAll(/[\da-f]{8}-[\da-f-]{27}/g, 'ID'))
 
 describe('the goal is met', () => {
-  test('when the agent has mended what was checked: a line for each round, and how it ended', async () => {
+  test('when the agent has fixed what is checked: prints a line per round, and the ending', async () => {
     const ended = await pursue([say('I think that it passes.'), ...fix, say('Now it does.')], [])
-    expect({ ...ended, stderr: told(ended) }).toEqual({
+    expect({ ...ended, stderr: reportedLines(ended) }).toEqual({
       status: 0,
       stdout: 'Now it does.\n',
       stderr: [
@@ -57,7 +67,7 @@ describe('the goal is met', () => {
     })
   })
 
-  test('by each of several commands, in the order given', async () => {
+  test('by each of several commands, in the given order', async () => {
     const until = ['test -e a.txt', 'test -e b.txt']
     const replies = [write('b.txt', 'x'), say('One.'), write('a.txt', 'x'), say('Both.')]
     const ended = await pursue(replies, ['--output-format', 'json'], { until })
@@ -69,26 +79,26 @@ describe('the goal is met', () => {
     })
   })
 
-  test('from the start: --skip-if-met asks no model, and without it the result says so', async () => {
+  test('from the start: makes no request with --skip-if-met, and otherwise says so in the result', async () => {
     const cwd = project()
     writeFileSync(join(cwd, 'sum.txt'), 'plus\n')
     const skipped = await pursue([say('never said')], ['--skip-if-met', '--output-format', 'json'], { cwd })
     expect(skipped.status).toBe(0)
     expect(resultOf(skipped)).toMatchObject({ num_turns: 0, result: '', goal: { met: true, heldFromStart: true } })
     const asked = await pursue([say('Nothing to do.')], [], { cwd })
-    expect(told(asked)).toEqual([
+    expect(reportedLines(asked)).toEqual([
       'goal: sh check.sh ✓ (already met)',
       '✓ done · goal met: sh check.sh (already met at the start) · FIGURES',
     ])
   })
 
-  test('after a turn, with --stop-when-met: the rest is not asked for', async () => {
+  test('after a turn, with --stop-when-met: requests nothing more', async () => {
     const ended = await pursue([...fix, say('never said')], ['--stop-when-met', '--output-format', 'json'])
     expect(ended.status).toBe(0)
     expect(resultOf(ended)).toMatchObject({ num_turns: 2, goal: { met: true } })
   })
 
-  test('judged by a model by what a program printed, which the line and the result say', async () => {
+  test('as judged by a model from program output, which the line and the result quote', async () => {
     const cwd = project()
     const printed = 'all of the twelve sums are right today'
     writeFileSync(join(cwd, 'check.sh'), `${npmTest}\necho "${printed}"\n`)
@@ -102,7 +112,7 @@ describe('the goal is met', () => {
     ]
     const args = ['--goal', 'All sums are right.', '--allowedTools', 'Bash(sh check.sh)']
     const ended = await pursue(replies, args, { cwd, until: [] })
-    expect({ ...ended, stderr: told(ended) }).toEqual({
+    expect({ ...ended, stderr: reportedLines(ended) }).toEqual({
       status: 0,
       stdout: 'And checked.\n',
       stderr: [
@@ -121,14 +131,14 @@ describe('the goal is met', () => {
     const flaky = 'if [ -e .once ]; then grep -q plus sum.txt; else touch .once; exit 1; fi'
     writeFileSync(join(cwd, 'sum.txt'), 'plus\n')
     const changed = await pursue([...edit, say('Done.')], [], { cwd })
-    expect(told(changed)).toContain('! The agent changed 1 test file: sum.test.js.')
+    expect(reportedLines(changed)).toContain('! The agent changed 1 test file: sum.test.js.')
     const ended = await pursue([say('Done.'), say('Done.')], [], { cwd, until: [flaky] })
     expect(ended.status).toBe(0)
     expect(ended.stderr).toContain('! The check is flaky: ')
     expect(ended.stderr).toContain('--until-stable 3')
   })
 
-  test('in silence with --quiet, and as one array of messages with --output-format json --verbose', async () => {
+  test('silently with --quiet, and as one array of messages with --output-format json --verbose', async () => {
     const quiet = await pursue([...fix, say('Done.')], ['--quiet'])
     expect(quiet).toEqual({ status: 0, stdout: 'Done.\n', stderr: '' })
     const { stdout } = await pursue([...fix, say('Done.')], ['--output-format', 'stream-json', '--verbose'])
@@ -141,11 +151,11 @@ describe('the goal is met', () => {
 })
 
 describe('the goal is not met', () => {
-  test('after the last try: exit code 6, and commands for what may come next', async () => {
+  test('after the last try: exits with 6, and prints commands for the next step', async () => {
     const cwd = project()
     const replies = [write('a.txt', '1'), say('One.'), write('b.txt', '2'), say('Two.'), say('Three.'), say('Four.')]
     const ended = await pursue(replies, ['--until-tries', '2'], { cwd })
-    expect({ ...ended, stderr: told(ended) }).toEqual({
+    expect({ ...ended, stderr: reportedLines(ended) }).toEqual({
       status: 6,
       stdout: 'Three.\n',
       stderr: [
@@ -158,7 +168,7 @@ describe('the goal is not met', () => {
         'Undo: halting undo ID',
       ],
     })
-    // Both commands do what they say.
+    // Both commands work as described.
     const [, id = ''] = /--resume (\S+) /.exec(ended.stderr) ?? []
     const more = script([...fix, say('Now.')])
     const goneOn = await run(
@@ -170,7 +180,7 @@ describe('the goal is not met', () => {
     expect((await run(['undo', id, '--yes'], { cwd })).status).toBe(0)
   })
 
-  test('while the definition of the check is changed, which is named and asked for back', async () => {
+  test('while the agent changes the definition of the check, which is named and must be reverted', async () => {
     const cwd = project()
     const cheat = [
       { content: [call('Read', { file_path: 'package.json' })] },
@@ -190,7 +200,7 @@ describe('the goal is not met', () => {
     expect(ended.stderr).toContain('If you changed it yourself, start a new session, which accepts the change.')
   })
 
-  test('where a limit ends the run: it is checked once more, and the ending of the limit says so', async () => {
+  test('when a limit ends the run: checks once more, and says so in the ending', async () => {
     const ended = await pursue([write('a.txt', '1'), say('never said')], ['--max-turns', '1'])
     expect(ended.status).toBe(3)
     expect(ended.stderr).toContain('goal: sh check.sh ✗ (at the limit: 1 failed)')
@@ -202,7 +212,7 @@ describe('the goal is not met', () => {
   })
 })
 
-test('after Ctrl-C in a check the command that goes on has the goal again', async () => {
+test('after Ctrl-C during a check: repeats the goal in the resume command', async () => {
   const cwd = project()
   const args = ['-p', 'Go.', '--script', script([]), '--until', 'touch began; sleep 300', '--protect', '*.txt']
   const one = start([...args, '--until-timeout', '5m'], { cwd })
@@ -210,16 +220,16 @@ test('after Ctrl-C in a check the command that goes on has the goal again', asyn
   one.child.kill('SIGINT')
   const { status, stderr } = await one.ended
   expect(status).toBe(130)
-  expect(told({ stderr })).toEqual([
+  expect(reportedLines({ stderr })).toEqual([
     'goal: touch began; sleep 300: check not finished',
     'halting: aborted_streaming: Interrupted by the user (goal not checked, FIGURES).',
     'Resume: halting -p --resume ID --until "touch began; sleep 300" Continue. --until-timeout 300000ms --protect "*.txt"',
   ])
 })
 
-test('with --verbose an answer that goes back stands before the check that failed, and its report below', async () => {
+test('with --verbose: prints a rejected answer before the failed check, and its report below', async () => {
   const ended = await pursue([say('It passes.'), ...fix, say('Now.')], ['--verbose'])
-  expect(told(ended).slice(0, 6)).toEqual([
+  expect(reportedLines(ended).slice(0, 6)).toEqual([
     'goal: sh check.sh ✗ (before the run: 1 failed)',
     '  1 failed',
     expect.stringContaining('This task is done when'),
@@ -229,15 +239,15 @@ test('with --verbose an answer that goes back stands before the check that faile
   ])
 })
 
-describe('before anything is spent', () => {
-  test('a goal that is no command is refused with exit code 2', async () => {
+describe('before any cost', () => {
+  test('refuses a goal that is not a command with exit code 2', async () => {
     const cwd = project()
     const ended = await pursue([say('never said')], [], { cwd, until: ['no-such-program --all'] })
     expect(ended).toMatchObject({ status: 2, stdout: '' })
     expect(ended.stderr).toMatch(/^halting: .*no-such-program was not found/)
   })
 
-  test('a glob that protects nothing is refused with exit code 2', async () => {
+  test('refuses a glob that protects nothing with exit code 2', async () => {
     const ended = await pursue([say('never said')], ['--protect', 'no/such/**'])
     expect(ended).toMatchObject({ status: 2, stdout: '' })
     expect(ended.stderr).toContain('no/such/**')
@@ -249,7 +259,7 @@ describe('before anything is spent', () => {
     [['--until-stable', '3'], '--until-stable'],
     [['--skip-if-met'], '--skip-if-met'],
     [['--stop-when-met'], '--stop-when-met'],
-  ])('%j without a goal is refused', async (args, flag) => {
+  ])('refuses %j without a goal', async (args, flag) => {
     const ended = await pursue([say('never said')], args, { until: [] })
     expect(ended).toEqual({
       status: 2,
@@ -258,13 +268,13 @@ describe('before anything is spent', () => {
     })
   })
 
-  test('--protect needs no goal', async () => {
+  test('accepts --protect without a goal', async () => {
     expect((await pursue([say('Done.')], ['--protect', 'sum.txt'], { until: [] })).status).toBe(0)
   })
 })
 
-describe('a run that goes on', () => {
-  /** A check that hangs for its second round, until it is killed. */
+describe('a resumed run', () => {
+  /** A check that hangs in its second round, until it is killed. */
   const hanging = 'echo x >> rounds; [ $(wc -l < rounds) -ne 2 ] || sleep 300; grep -q plus sum.txt'
 
   async function killedInCheck(): Promise<{ readonly cwd: string; readonly id: string }> {
@@ -273,14 +283,14 @@ describe('a run that goes on', () => {
     const replies = script([say('One.'), say('never said')])
     const args = ['-p', 'Make it pass.', '--script', replies, '--until', hanging, '--session-id', id]
     const one = start(args, { cwd })
-    await fileSays(join(cwd, 'rounds'))
+    await waitForFileText(join(cwd, 'rounds'))
     while (readFileSync(join(cwd, 'rounds'), 'utf8').length < 4) await new Promise((resolve) => setTimeout(resolve, 20))
     one.child.kill('SIGKILL')
     await one.ended
     return { cwd, id }
   }
 
-  test('keeps its goals and tries where it was killed in a check, and checks again', async () => {
+  test('keeps its goals and tries after a kill during a check, and checks again', async () => {
     const { cwd, id } = await killedInCheck()
     const more = script([...fix, say('Now.')])
     const args = ['-p', '--resume', id, '--script', more, '--allowedTools', 'Write', '--output-format', 'json']
@@ -290,11 +300,11 @@ describe('a run that goes on', () => {
       result: 'Now.',
       goal: { met: true, tries: 1, checks: [{ name: hanging }] },
     })
-    // Before it began, the one that was killed, the same again, and the last.
+    // Before the start, the killed one, the same again, and the last.
     expect(readFileSync(join(cwd, 'rounds'), 'utf8')).toBe('x\nx\nx\nx\n')
   })
 
-  test('takes goals in their place with --until, and begins the tries anew, on record', async () => {
+  test('replaces its goals with --until, and resets the tries, on record', async () => {
     const { cwd, id } = await killedInCheck()
     const more = script([say('Two.'), write('a.txt', 'x'), say('Three.')])
     const args = ['-p', '--resume', id, '--script', more, '--allowedTools', 'Write', '--until', 'test -e a.txt']
@@ -306,7 +316,7 @@ describe('a run that goes on', () => {
     expect(ended.status).toBe(0)
   })
 
-  test('has them after a call that waited for approval', async () => {
+  test('keeps its goals after a call that waited for approval', async () => {
     const cwd = project()
     const id = randomUUID()
     const first = ['-p', 'Go.', '--script', script(fix), '--until', 'sh check.sh', '--on-ask', 'defer']
@@ -320,7 +330,7 @@ describe('a run that goes on', () => {
     expect(resultOf(ended)).toMatchObject({ result: 'Written.', goal: { met: true } })
   })
 
-  test('has them in place of those of the settings, also after its tries are used up', async () => {
+  test('keeps its goals instead of those of the settings, even after its tries are used up', async () => {
     const cwd = project()
     const id = randomUUID()
     const settings = ['--settings', '{"until":["test -e other.txt"]}']
@@ -332,7 +342,7 @@ describe('a run that goes on', () => {
     expect(resultOf(ended)).toMatchObject({ result: 'Now.', goal: { met: true, checks: [{ name: 'sh check.sh' }] } })
   })
 
-  test('has them in a copy of its session', async () => {
+  test('keeps its goals in a copy of its session', async () => {
     const { cwd, id } = await killedInCheck()
     const more = script([...fix, say('Now.')])
     const args = ['-p', '--resume', id, '--fork-session', '--script', more, '--allowedTools', 'Write']

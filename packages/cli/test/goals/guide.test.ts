@@ -1,9 +1,9 @@
-// docs/guide/goals.md: what it shows is what happens.
+// docs/guide/goals.md: its examples are real output.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { checkAgreement } from '../../src/flags/agreement.ts'
+import { checkFlagConflicts } from '../../src/flags/flag-conflicts.ts'
 import { parseFlags } from '../../src/flags/parse.ts'
 import { call, here, installProgram, run, script } from '../support/program.ts'
 
@@ -15,7 +15,7 @@ const blocks = (language: string): readonly string[] =>
 const shell = blocks('sh')
 const lines = shell.flatMap((block) => block.split('\n')).filter((line) => line.startsWith('halting '))
 
-/** Three turns that mend sum.js, after one that only says so. */
+/** Three turns that fix sum.js, after one that only claims to. */
 const replies = [
   { content: 'I think that it passes.' },
   { content: [call('Read', { file_path: 'sum.js' })] },
@@ -32,24 +32,24 @@ function project(): string {
   return cwd
 }
 
-/** Words of a line as a shell reads it. */
+/** The words of a line as a shell parses it. */
 function wordsOf(line: string): readonly string[] {
   const out = execFileSync('bash', ['-c', `printf '%s\\0' ${line}`], { encoding: 'utf8' })
   return out.split('\0').slice(0, -1)
 }
 
-test('it begins with three lines to paste', () => {
+test('begins with three lines to paste', () => {
   expect(guide).toMatch(/^# Goals\n\n```sh\n(?:.+\n){3}```\n/)
 })
 
-test.each(lines)('the flags are those of the program: %s', (line) => {
+test.each(lines)('uses flags of the program: %s', (line) => {
   const [, ...args] = wordsOf(line)
   const { flags } = parseFlags(args)
-  checkAgreement(flags)
+  checkFlagConflicts(flags)
   expect(flags.until).toHaveLength(line.split('--until "').length - 1)
 })
 
-test('the first line goes as it is shown to go', async () => {
+test('runs the first line as shown', async () => {
   const [, ...args] = wordsOf(lines[0] ?? '')
   // The scripted model has the price of this one.
   const scripted = script(replies, 'claude-haiku-4-5')
@@ -59,7 +59,7 @@ test('the first line goes as it is shown to go', async () => {
   expect(masked(stderr)).toBe(masked(blocks('text')[0] ?? ''))
 })
 
-test('the settings count where the folder is trusted', async () => {
+test('applies the settings in a trusted folder', async () => {
   const cwd = project()
   const line = (shell[0] ?? '').split('\n').find((each) => each.startsWith('mkdir ')) ?? ''
   execFileSync('bash', ['-c', line], { cwd })
@@ -69,7 +69,7 @@ test('the settings count where the folder is trusted', async () => {
   expect(stderr).toContain('goal: npm test ✗ (try 1 of 10: 1 failed)')
 })
 
-test('the check with a server passes and fails as it says, and leaves nothing running', () => {
+test('runs the check with a server as described, and leaves nothing running', () => {
   const cwd = mkdtempSync(join(here(), 'server-'))
   const check = shell.find((block) => block.startsWith('# check-health.sh\n')) ?? ''
   writeFileSync(join(cwd, 'check-health.sh'), check.replaceAll('18431', String(20_000 + (process.pid % 20_000))))

@@ -1,31 +1,31 @@
-// Holds R-GOAL-82 and R-GOAL-83: what commands over finished sessions say of goals.
+// Holds R-GOAL-82 and R-GOAL-83: what commands about finished sessions report of goals.
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Goal, GoalVerdict } from '@halting/core'
 import { columnsOf } from '../../src/io/columns.ts'
-import { call, fileSays, here, installProgram, run, script, start } from '../support/program.ts'
-import { asks, keep, says } from '../support/kept-session.ts'
+import { call, waitForFileText, here, installProgram, run, script, start } from '../support/program.ts'
+import { toolReply, storeSession, textReply } from '../support/store-session.ts'
 
 installProgram()
 
 let count = 0
 const newId = (): string => `aaaaaaaa-0000-4000-8000-${String(++count).padStart(12, '0')}`
 
-/** A goal whose checks come to these, in order; the last one again and again. */
+/** A goal whose checks have these results, in order; the last one repeats. */
 function goalOf(...verdicts: readonly GoalVerdict[]): Goal {
   let checks = 0
   return { name: "npm test -- 'a b'", check: () => verdicts[Math.min(checks++, verdicts.length - 1)] ?? { met: true } }
 }
 
 const failed = (report: string): GoalVerdict => ({ met: false, exitCode: 1, report })
-const edit = asks(['Edit', { file_path: 'a.ts' }])
+const edit = toolReply(['Edit', { file_path: 'a.ts' }])
 
-test('why tells the goal: the tries, the check that failed with its last lines, and what to do', async () => {
+test('why reports the goal: the tries, the failed check with its last lines, and what to do', async () => {
   const id = newId()
   const report = `${'x'.repeat(400)}\n\u001B[31m2 tests failed\u001B[0m`
-  const { reason } = await keep(id, [edit, says('a'), edit, says('b')], {
+  const { reason } = await storeSession(id, [edit, textReply('a'), edit, textReply('b')], {
     until: [goalOf(failed('1'), failed(report))],
     maxGoalTries: 1,
   })
@@ -47,30 +47,30 @@ test('why tells the goal: the tries, the check that failed with its last lines, 
   expect(stdout.split('\n').filter((line) => columnsOf(line) > 80 && !line.startsWith('  halting '))).toEqual([])
 })
 
-test('why says that more tries do not help where nothing changed', async () => {
+test('why says that more tries do not help if nothing changed', async () => {
   const id = newId()
-  await keep(id, [says('a'), says('b'), says('c')], { until: [goalOf(failed('1'))] })
+  await storeSession(id, [textReply('a'), textReply('b'), textReply('c')], { until: [goalOf(failed('1'))] })
   const { stdout } = await run(['why', id])
   expect(stdout).toContain('and nothing changes')
   expect(stdout).toContain('Nothing changed between the tries: suggest another approach in the prompt')
   expect(stdout).toContain(`--until "npm test -- 'a b'" "Try a different approach."`)
 })
 
-test('why tells a goal that held from the start, and one that was reached, as JSON too', async () => {
+test('why reports a goal that was met from the start, and one that was reached, also as JSON', async () => {
   const held = newId()
-  await keep(held, [says('a')], { until: [goalOf({ met: true, exitCode: 0 })] })
+  await storeSession(held, [textReply('a')], { until: [goalOf({ met: true, exitCode: 0 })] })
   expect((await run(['why', held])).stdout).toContain('Already met at the start; the run may not have caused it.')
   const reached = newId()
-  await keep(reached, [edit, says('a')], { until: [goalOf(failed('1'), { met: true, exitCode: 0 })] })
+  await storeSession(reached, [edit, textReply('a')], { until: [goalOf(failed('1'), { met: true, exitCode: 0 })] })
   const { stdout } = await run(['why', reached, '--json'])
-  // What the program prints with --json.
+  // The output of the program with --json.
   const { runs } = JSON.parse(stdout) as { readonly runs: readonly { readonly goal: object }[] }
   expect(runs[0]?.goal).toMatchObject({ met: true, baseline: false, tries: 0, rounds: { made: 2, failed: 1 } })
 })
 
-test('replay tells the rounds of checks, and the lap of an answer that was sent back', async () => {
+test('replay lists the rounds of checks, and the iteration of a rejected answer', async () => {
   const id = newId()
-  await keep(id, [edit, says('a'), edit, says('b')], {
+  await storeSession(id, [edit, textReply('a'), edit, textReply('b')], {
     until: [goalOf(failed('1'), failed('2'), { met: true, exitCode: 0 })],
   })
   const { stdout } = await run(['replay', id])
@@ -79,14 +79,17 @@ test('replay tells the rounds of checks, and the lap of an answer that was sent 
   expect(stdout).toMatch(/goal: Check of the answer: met, \d+ ms/)
 })
 
-test('what-if says where fewer tries would have ended a run, and that more are not known', async () => {
+test('what-if says where fewer tries would have ended a run, and that more are unknown', async () => {
   const id = newId()
-  const script = [edit, says('a'), edit, says('b'), edit, says('c')]
-  await keep(id, script, { until: [goalOf(failed('1'), failed('2'), failed('three'), failed('IV'))], maxGoalTries: 2 })
-  const told = async (...flags: readonly string[]): Promise<string> => (await run(['what-if', id, ...flags])).stdout
-  expect(await told('--until-tries', '1')).toContain('Would have stopped after 4 turns: goal_unmet (1 of 1).')
-  expect(await told('--until-tries', '2')).toContain('No change: goal_unmet after 6 turns.')
-  expect(await told('--until-tries', '3')).toContain('Unknown: the record ends after 6 turns')
+  const script = [edit, textReply('a'), edit, textReply('b'), edit, textReply('c')]
+  await storeSession(id, script, {
+    until: [goalOf(failed('1'), failed('2'), failed('three'), failed('IV'))],
+    maxGoalTries: 2,
+  })
+  const whatIf = async (...flags: readonly string[]): Promise<string> => (await run(['what-if', id, ...flags])).stdout
+  expect(await whatIf('--until-tries', '1')).toContain('Would have stopped after 4 turns: goal_unmet (1 of 1).')
+  expect(await whatIf('--until-tries', '2')).toContain('No change: goal_unmet after 6 turns.')
+  expect(await whatIf('--until-tries', '3')).toContain('Unknown: the record ends after 6 turns')
   const { stderr } = await run(['what-if', id])
   expect(stderr).toContain('--until-tries')
 })
@@ -104,7 +107,7 @@ test('report counts the goals of all runs, in text, as JSON and as a page', asyn
   expect((await run(['report', '--format', 'html'])).stdout).toContain(`<li>${goals.runs} runs had goals`)
 })
 
-test('a session that was killed in a check is read as it is, and once it went on as one run', async () => {
+test('reads a session that was killed during a check as it is, and as one run after it was resumed', async () => {
   const cwd = mkdtempSync(join(here(), 'killed-'))
   writeFileSync(join(cwd, 'sum.txt'), 'minus\n')
   const id = randomUUID()
@@ -112,7 +115,7 @@ test('a session that was killed in a check is read as it is, and once it went on
     'echo x >> rounds; [ $(wc -l < rounds) -ne 2 ] || sleep 300; grep -q plus sum.txt || { echo 1 failed; exit 1; }'
   const args = ['-p', 'Make it pass.', '--script', script([{ content: 'One.' }]), '--until', check, '--session-id', id]
   const one = start(args, { cwd })
-  await fileSays(join(cwd, 'rounds'))
+  await waitForFileText(join(cwd, 'rounds'))
   while (readFileSync(join(cwd, 'rounds'), 'utf8').length < 4) await new Promise((resolve) => setTimeout(resolve, 20))
   // While check running.
   const going = (await run(['why', id], { cwd })).stdout
@@ -142,7 +145,7 @@ test('a session that was killed in a check is read as it is, and once it went on
   expect(page.match(/class="by">Check</g)).toHaveLength(3)
 })
 
-test('what -p offers where nothing changed names the goal, since a prompt begins another run', async () => {
+test('names the goal in the command that -p offers if nothing changed, since a prompt starts another run', async () => {
   const cwd = mkdtempSync(join(here(), 'stalled-'))
   const replies = script(['One.', 'Two.', 'Three.', 'Four.'].map((content) => ({ content })))
   const ended = await run(['-p', 'Make it.', '--script', replies, '--until', 'test -e "a b"'], { cwd })

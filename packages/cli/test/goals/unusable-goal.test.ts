@@ -1,4 +1,4 @@
-// Spec R-GOAL-64: a goal that is found to be no check when it is checked first: nothing was spent.
+// Spec R-GOAL-64: a goal whose first check shows that it is invalid, before any cost.
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { programInMemory } from '../support/program-in-memory.ts'
 
 const unusable = 'The goal nmp test is not a command: nmp was not found.'
 
-test('ends as a usage error, with exit code 2 and that text alone', async () => {
+test('ends as a usage error, with exit code 2 and only that text', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'halting-unusable-'))
   const run: EndingRun = {
     replies: ['never said'],

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { endHosts, host, hostArgs, isResult, user } from '../support/host.ts'
-import { call, fileSays, here, installProgram, linesOf, run, script, survivorsOf } from '../support/program.ts'
+import { call, waitForFileText, here, installProgram, linesOf, run, script, stillAlive } from '../support/program.ts'
 
 installProgram()
 endHosts()
@@ -14,13 +14,13 @@ test('SIGTERM during a run leaves a result line, no processes, and a session tha
   const command = 'sleep 300 & echo $$ $! > pids; wait'
   const one = await host([{ content: ['I wait.', call('Bash', { command })] }], { cwd, args: ['--allowedTools=Bash'] })
   one.send(user('wait'), user('more', { priority: 'later' }))
-  const processIds = (await fileSays(join(cwd, 'pids'))).split(' ').map(Number)
+  const processIds = (await waitForFileText(join(cwd, 'pids'))).split(' ').map(Number)
   one.running.child.kill('SIGTERM')
   const { status } = await one.running.ended
   const lines = one.lines()
   expect(lines.filter(isResult)).toHaveLength(1)
   expect(lines.findLast(isResult)).toMatchObject({ terminal_reason: 'aborted_tools', is_error: true })
-  expect({ status, survivors: await survivorsOf(processIds) }).toEqual({ status: 143, survivors: [] })
+  expect({ status, survivors: await stillAlive(processIds) }).toEqual({ status: 143, survivors: [] })
   const sessionId = String(lines.findLast(isResult)?.['session_id'])
   const resumed = await run(['-p', 'go on', '--resume', sessionId, '--script', script([{ content: 'Gone on.' }])], {
     cwd,
@@ -40,10 +40,10 @@ test('SIGTERM exits while the session is opening and a server does not respond',
   const silentServer = { command: '/bin/sh', args: ['-c', `echo $$ > ${pid}; exec sleep 300`] }
   const one = await host([], { args: ['--mcp-config', JSON.stringify({ mcpServers: { mute: silentServer } })] })
   one.send(user('hi'))
-  const processId = Number(await fileSays(pid))
+  const processId = Number(await waitForFileText(pid))
   one.running.child.kill('SIGTERM')
   expect(await one.running.ended).toMatchObject({ status: 143 })
-  expect({ asked: one.service.requests, left: await survivorsOf([processId]) }).toEqual({ asked: [], left: [] })
+  expect({ asked: one.service.requests, left: await stillAlive([processId]) }).toEqual({ asked: [], left: [] })
 })
 
 test('a host that disconnects ends the run', async () => {

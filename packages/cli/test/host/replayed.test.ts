@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { HookCallback } from '@anthropic-ai/claude-agent-sdk'
 import { expect, test } from 'vitest'
-import { onHost } from '../support/ending-faces.ts'
+import { runOnHost } from '../support/ending-frontends.ts'
 import { endingRuns } from '../support/ending-runs.ts'
 import { installProgram } from '../support/program.ts'
 import { answerOf, runQuery, removeFoldersAfterEach, PromptStream, use } from './support/sdk.ts'
@@ -14,7 +14,7 @@ const replays = (written: string) => written.split('\n').filter((line) => line.i
 
 test('--replay-user-messages replays a message once, after it is stored', async () => {
   const seen: number[] = []
-  const { written } = await onHost(endingRuns.completed, '/work', {
+  const { written } = await runOnHost(endingRuns.completed, '/work', {
     flags: { replayUserMessages: true },
     flush: async (content) => void seen.push(replays(content)),
   })
@@ -22,7 +22,7 @@ test('--replay-user-messages replays a message once, after it is stored', async 
 })
 
 test('a message is not replayed if the disk rejects it', async () => {
-  const { written, result } = await onHost(endingRuns.completed, '/work', {
+  const { written, result } = await runOnHost(endingRuns.completed, '/work', {
     flags: { replayUserMessages: true },
     flush: () => Promise.reject(new Error('no space left')),
   })

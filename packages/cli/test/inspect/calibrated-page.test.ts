@@ -1,10 +1,10 @@
-// Holds rules of docs/spec: R-GRADE-8, R-GRADE-9: the page shows grades and calibrated limits as the program tells them.
+// Holds rules of docs/spec: R-GRADE-8, R-GRADE-9: the page shows grades and calibrated limits as the program prints them.
 import type { Calibration } from '@halting/analysis'
 import { calibratedRows } from '@halting/analysis/words'
 import type { SessionSource } from '@halting/analysis/view'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isChromiumThere, withBrowser } from '../../../inspector/test/support/browser.ts'
-import { asks, keep, says } from '../support/kept-session.ts'
+import { toolReply, storeSession, textReply } from '../support/store-session.ts'
 import { installProgram, run, start, type Running } from '../support/program.ts'
 import { sourceAt } from '../../../inspector/test/support/served-source.ts'
 
@@ -18,12 +18,12 @@ let source: SessionSource | undefined
 beforeAll(async () => {
   if (!isChromiumThere) return
   for (let number = 1; number <= 22; number++)
-    await keep(idOf(number), [asks(['Read', { file_path: 'a' }]), says('done')])
-  const looks = Array.from({ length: 9 }, () => asks(['Edit', { file_path: 'same' }]))
-  await keep(idOf(23), looks, { maxTurns: 8 })
+    await storeSession(idOf(number), [toolReply(['Read', { file_path: 'a' }]), textReply('done')])
+  const looks = Array.from({ length: 9 }, () => toolReply(['Edit', { file_path: 'same' }]))
+  await storeSession(idOf(23), looks, { maxTurns: 8 })
   await run(['grade', idOf(1), 'good'])
   inspecting = start(['inspect'])
-  await inspecting.says('\n')
+  await inspecting.waitForOutput('\n')
   source = sourceAt(inspecting.stdout().trimEnd())
 })
 afterAll(async () => {
@@ -39,7 +39,7 @@ function served(): SessionSource {
 describe.skipIf(!isChromiumThere)('calibrated limits and grades on the page (needs chromium)', () => {
   const open = withBrowser()
 
-  it('says how many solved runs are missing, and with a larger share the limits that the program tells', async () => {
+  it("says how many solved runs are missing, and shows the program's limits for a larger share", async () => {
     const { page } = await open(served(), { fragment: '#/what-if' })
     await page.getByRole('button', { name: 'Read 23 sessions' }).click()
     const section = page.getByRole('region', { name: 'Calibrated limits' })

@@ -1,7 +1,7 @@
 import { type SessionRow, type SessionSource, ShelfSource } from '@halting/analysis/view'
 import { createClusterClient } from '@halting/restate/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ClusterShelf } from '../../src/inspect/cluster-shelf.ts'
+import { ClusterCatalog } from '../../src/inspect/cluster-catalog.ts'
 import { servedCluster, type ServedCluster } from '../support/cluster.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 
@@ -17,7 +17,7 @@ afterAll(() => served?.close())
 async function opened(words: readonly string[] = []): Promise<SessionSource> {
   const url = served?.url ?? ''
   const program = programInMemory({ cwd: '/', env: {} })
-  return new ShelfSource(await ClusterShelf.open({ cluster: url, admin: url }, words, program))
+  return new ShelfSource(await ClusterCatalog.open({ cluster: url, admin: url }, words, program))
 }
 
 async function rowsOf(source: SessionSource): Promise<readonly SessionRow[]> {
@@ -32,11 +32,11 @@ async function runs(sessionId: string, id: string): Promise<void> {
   await client.result(sessionId, id, { wait: true })
 }
 
-test('sessions of a cluster are shown as those of files are, and heard of as they change', async () => {
+test('shows sessions of a cluster like files, and updates them as they change', async () => {
   await runs('s-1', 'p-1')
   const source = await opened()
   expect(source.title).toBe(`The cluster at ${served?.url}`)
-  // The result is there a moment before the status says so.
+  // The result is available a moment before the status.
   await expect
     .poll(() => rowsOf(source))
     .toMatchObject([{ key: 's-1', path: null, ending: 'completed', turns: 1, runs: 1, isLive: false, title: 'go' }])
@@ -55,7 +55,7 @@ test('sessions of a cluster are shown as those of files are, and heard of as the
   expect(await source.parts('s-1', 1, 0, 9)).toContainEqual({ kind: 'answer', text: 'again' })
 })
 
-test('one of a cluster may be named; one that it does not have is told before anything is served', async () => {
+test('accepts a named cluster session, and reports an unknown one before it serves anything', async () => {
   expect(await rowsOf(await opened(['s-1']))).toHaveLength(1)
   await expect(opened(['s-9'])).rejects.toThrow('No conversation found with session ID: s-9')
 })

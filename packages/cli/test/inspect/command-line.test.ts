@@ -1,4 +1,4 @@
-// The command line that the page shows below an answer, run by bash in another folder: it says the same.
+// The command line below an answer on the page, run by bash in another folder, gives the same answer.
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -6,25 +6,29 @@ import { createClusterClient } from '@halting/restate/client'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { isChromiumThere, withBrowser } from '../../../inspector/test/support/browser.ts'
 import { servedCluster } from '../support/cluster.ts'
-import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
-import { withInspecting } from '../support/inspecting.ts'
+import { toolReply, storeSession, textReply, sessionPath } from '../support/store-session.ts'
+import { inspectorStarter } from '../support/inspector.ts'
 import { here, installProgram, programPath, type Ended } from '../support/program.ts'
 import { sourceAt } from '../../../inspector/test/support/served-source.ts'
 
 installProgram()
 
 const kept = 'aaaaaaaa-0000-4000-8000-000000000001'
-/** A folder that means something to a shell, to a terminal and to a person who reads it. */
+/** A folder with special characters for shells, terminals and readers. */
 const strange = 'it\'s a "dir" $(touch ran) `touch ran`;&| !x \\ \u202Etxt\u0085 ü\n-rf ~'
 const samples = join(import.meta.dirname, '../../../analysis/test/foreign/samples')
 const claudeCode = 'cccccccc-0000-4000-8000-000000000001'
 const codex = 'dddddddd-0000-4000-8000-000000000001'
 const prices = { modelPrices: { 'claude-sonnet-4-5': { input: 777, output: 999 } } }
 
-const inspecting = withInspecting()
+const inspecting = inspectorStarter()
 
 beforeAll(async () => {
-  await keep(kept, [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }]), says('done')])
+  await storeSession(kept, [
+    toolReply(['Read', { file_path: 'a' }]),
+    toolReply(['Edit', { file_path: 'a' }]),
+    textReply('done'),
+  ])
   mkdirSync(join(here(), 'bin'))
   const program = `#!/bin/sh\nexec "${process.execPath}" "${programPath()}" "$@"\n`
   writeFileSync(join(here(), 'bin', 'halting'), program, { mode: 0o755 })
@@ -41,7 +45,7 @@ beforeAll(async () => {
   writeFileSync(join(here(), 'prices.json'), JSON.stringify(prices))
 })
 
-/** What bash makes of a line that somebody pastes into it. */
+/** The words that bash makes of a pasted line. */
 async function pasted(line: string): Promise<Omit<Ended, 'stderr'>> {
   const cwd = mkdtempSync(join(here(), 'elsewhere-'))
   const env = { PATH: `${join(here(), 'bin')}:${process.env['PATH']}`, HOME: here(), COLUMNS: '1000' }
@@ -59,7 +63,7 @@ const words = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 describe.skipIf(!isChromiumThere)('the command line of what-if on the page (needs chromium)', () => {
   const open = withBrowser()
 
-  /** What the page says of a limit, and what the line below it does. */
+  /** The page's answer about a limit, and the answer of the line below it. */
   async function shownAndPasted(
     address: string,
     key: string,
@@ -81,7 +85,7 @@ describe.skipIf(!isChromiumThere)('the command line of what-if on the page (need
     { args: [join(strange, 'x.jsonl')], key: 'x', value: '1' },
     { args: ['--claude-code'], key: claudeCode, value: '3' },
     { args: ['--codex'], key: `rollout-2026-01-01T00-00-00-${codex}`, value: '1', said: 'No change: ' },
-  ])('answers the same: $args', async ({ args, key, value, said = 'Would have stopped' }) => {
+  ])('gives the same answer: $args', async ({ args, key, value, said = 'Would have stopped' }) => {
     const { address } = await inspecting(args)
     const { verdict, line, stdout, status } = await shownAndPasted(address, key, 'Turns: turns', value)
     expect(line).not.toMatch(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/u)
@@ -93,7 +97,7 @@ describe.skipIf(!isChromiumThere)('the command line of what-if on the page (need
   it.each([
     ['--settings', 'prices.json'],
     ['--settings', JSON.stringify({ ...prices, apiKeyHelper: 'echo secret' })],
-  ])('knows the same prices, and tells no secret: %s %s', async (...flags) => {
+  ])('uses the same prices, and reveals no secret: %s %s', async (...flags) => {
     const { address } = await inspecting(['--claude-code', ...flags])
     const asked = await shownAndPasted(address, claudeCode, 'Dollars: US dollars', '0.5')
     expect(asked).toMatchObject({ verdict: expect.stringContaining('Would have stopped') as string, status: 0 })

@@ -1,12 +1,12 @@
-// Holds R-REP-3b of docs/spec: files that were copied, in a backup or by hand. The list of the inspector, `report` and `what-if` count each run once.
+// Holds R-REP-3b of docs/spec: files that were copied, by a backup or by hand. The list of the inspector, `report` and `what-if` count each run once.
 import { copyFileSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type SessionSource, ShelfSource } from '@halting/analysis/view'
 import { beforeAll, expect, test } from 'vitest'
-import { openFileShelf } from '../../src/inspect/file-shelf.ts'
+import { openFileCatalog } from '../../src/inspect/file-catalog.ts'
 import type { Report } from '@halting/analysis/report'
 import type { WhatIfAnswers } from '@halting/analysis'
-import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from '../support/store-session.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 import { here, installProgram, run } from '../support/program.ts'
 
@@ -22,14 +22,18 @@ beforeAll(async () => {
   const into = (file: string, ...names: readonly string[]): void => {
     for (const name of names) copyFileSync(file, join(folderOf(name), basename(file)))
   }
-  await keep(kept, [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }]), says('done')])
+  await storeSession(kept, [
+    toolReply(['Read', { file_path: 'a' }]),
+    toolReply(['Edit', { file_path: 'a' }]),
+    textReply('done'),
+  ])
   const early = readFileSync(sessionPath(kept))
-  await keep(kept, [asks(['Read', { file_path: 'b' }]), says('done')])
-  // The copy was made while the first run went on.
+  await storeSession(kept, [toolReply(['Read', { file_path: 'b' }]), textReply('done')])
+  // The copy was made while the first run was active.
   writeFileSync(join(folderOf('twice/a-backup'), basename(sessionPath(kept))), early.subarray(0, early.length / 2))
   into(sessionPath(kept), 'once', 'twice', 'twice/z-backup')
-  // Sessions that ask for the same are no copies of each other.
-  await keep(other, [asks(['Read', { file_path: 'b' }]), says('done')])
+  // Sessions with the same prompt are not copies of each other.
+  await storeSession(other, [toolReply(['Read', { file_path: 'b' }]), textReply('done')])
   into(sessionPath(other), 'once', 'twice')
   copyFileSync(sessionPath(other), join(folderOf('twice'), 'renamed.jsonl'))
   for (const sample of ['claude-code-polling', 'codex-rollout-0'])
@@ -42,7 +46,7 @@ interface Sums {
   readonly nanos: number
 }
 
-/** What the rows of a list come to. */
+/** The totals of the rows of a list. */
 async function listed(source: SessionSource): Promise<Sums> {
   const sums = { runs: 0, turns: 0, nanos: 0 }
   for await (const { runs, copiedRuns, turns, costUsd } of source.list(new AbortController().signal)) {
@@ -54,7 +58,7 @@ async function listed(source: SessionSource): Promise<Sums> {
 }
 
 async function sourceOf(name: string): Promise<SessionSource> {
-  return new ShelfSource(await openFileShelf({}, [name], programInMemory({ cwd: here(), env: { HOME: here() } })))
+  return new ShelfSource(await openFileCatalog({}, [name], programInMemory({ cwd: here(), env: { HOME: here() } })))
 }
 
 async function json(...args: readonly string[]): Promise<unknown> {
@@ -63,14 +67,14 @@ async function json(...args: readonly string[]): Promise<unknown> {
   return JSON.parse(stdout)
 }
 
-// What the program says of itself.
+// True: the program's own output.
 const reportOf = async (name: string): Promise<Report> => (await json('report', name)) as Report
 const whatIfOf = async (name: string): Promise<WhatIfAnswers> =>
   (await json('what-if', name, '--max-turns', '1')) as WhatIfAnswers
 
 const copies = '5 runs are copies and are not counted here; they count in their original sessions.'
 
-test('a report counts a run once, with all that is on record of it, and says so', async () => {
+test('counts a run once in a report, with its most complete record, and says so', async () => {
   const [once, twice] = [await reportOf('once'), await reportOf('twice')]
   const { totals, sessions, endings, byDay, byModel, tools, open, programs } = once
   expect(twice).toMatchObject({ totals, sessions, endings, byDay, byModel, tools, open, programs })
@@ -80,13 +84,13 @@ test('a report counts a run once, with all that is on record of it, and says so'
   expect(stdout.replaceAll(/\s+/g, ' ')).toContain(copies)
 })
 
-test('what-if looks at a run once, and says so', async () => {
+test('analyzes a run once in what-if, and says so', async () => {
   const [once, twice] = [await whatIfOf('once'), await whatIfOf('twice')]
   expect(twice.answers).toHaveLength(once.answers.length)
   expect(twice.notes).toContain(copies)
 })
 
-test('the list of the inspector counts a run once, also where its file is read again', async () => {
+test('counts a run once in the list of the inspector, even after its file is read again', async () => {
   const once = await listed(await sourceOf('once'))
   const source = await sourceOf('twice')
   expect(await listed(source)).toEqual(once)

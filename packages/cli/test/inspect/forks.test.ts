@@ -8,10 +8,10 @@ import { streamRun, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { type SessionRow, ShelfSource, type OpenShelf } from '@halting/analysis/view'
 import { beforeAll, expect, test } from 'vitest'
-import { openFileShelf } from '../../src/inspect/file-shelf.ts'
+import { openFileCatalog } from '../../src/inspect/file-catalog.ts'
 import type { Report } from '@halting/analysis/report'
 import type { WhatIfAnswers } from '@halting/analysis'
-import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
+import { toolReply, storeSession, textReply, sessionPath } from '../support/store-session.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 import { here, installProgram, run } from '../support/program.ts'
 
@@ -22,8 +22,8 @@ const [origin = '', fork = '', grandchild = '', untouched = '', taken = ''] = id
 const sample = join(import.meta.dirname, '../../../analysis/test/foreign/samples/claude-code-polling.jsonl')
 const fileOf = (id: string): string => join(here(), 'forks', `${id}.jsonl`)
 
-/** A run in a session that is there. */
-async function goOn(sessionId: string, prompt: string): Promise<void> {
+/** A run in an existing session. */
+async function resumeSession(sessionId: string, prompt: string): Promise<void> {
   const journal = await openJournal({ path: fileOf(sessionId), sessionId, cwd: here(), version: '0' })
   const model = scriptedModel([{ text: 'done', usage: { input_tokens: 500, output_tokens: 10 } }], {
     maxOutputTokens: 100,
@@ -35,14 +35,18 @@ async function goOn(sessionId: string, prompt: string): Promise<void> {
 
 beforeAll(async () => {
   mkdirSync(join(here(), 'forks'))
-  await keep(origin, [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }]), says('done')])
-  await keep(origin, [asks(['Read', { file_path: 'b' }]), says('done')])
+  await storeSession(origin, [
+    toolReply(['Read', { file_path: 'a' }]),
+    toolReply(['Edit', { file_path: 'a' }]),
+    textReply('done'),
+  ])
+  await storeSession(origin, [toolReply(['Read', { file_path: 'b' }]), textReply('done')])
   copyFileSync(sessionPath(origin), fileOf(origin))
   const place = (sessionId: string) => ({ path: fileOf(sessionId), sessionId, cwd: here(), version: '0' })
   await forkSession(fileOf(origin), place(fork))
-  await goOn(fork, 'more')
+  await resumeSession(fork, 'more')
   await forkSession(fileOf(fork), place(grandchild))
-  await goOn(grandchild, 'and more')
+  await resumeSession(grandchild, 'and more')
   await forkSession(fileOf(origin), place(untouched))
   copyFileSync(sample, fileOf('polling'))
   await takeOver(await readForeignSession(sample), place(taken))
@@ -50,7 +54,7 @@ beforeAll(async () => {
 
 async function shelf(...words: readonly string[]): Promise<OpenShelf> {
   const program = programInMemory({ cwd: here(), env: { HOME: here() } })
-  return new ShelfSource(await openFileShelf({}, words, program))
+  return new ShelfSource(await openFileCatalog({}, words, program))
 }
 
 async function listed(): Promise<readonly SessionRow[]> {
@@ -62,7 +66,7 @@ async function listed(): Promise<readonly SessionRow[]> {
 async function whatIf(...args: readonly string[]): Promise<WhatIfAnswers> {
   const { status, stdout, stderr } = await run(['what-if', ...args, '--max-turns', '1', '--json'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  // What the program says of itself.
+  // True: the program's own output.
   return JSON.parse(stdout) as WhatIfAnswers
 }
 
@@ -80,7 +84,7 @@ const plus = (sums: readonly Sums[]): Sums => ({
   costUsd: Math.round(sums.reduce((sum, { costUsd }) => sum + costUsd, 0) * 1e9) / 1e9,
 })
 
-test('the list, the report and what-if come to the same sums', async () => {
+test('gives the same totals in the list, the report and what-if', async () => {
   const list = plus((await listed()).map((row) => ({ ...row, runs: row.runs - row.copiedRuns })))
   const { stdout } = await run(['report', 'forks', '--json'])
   // As above.
@@ -92,7 +96,7 @@ test('the list, the report and what-if come to the same sums', async () => {
   expect({ ...plus(each), runs: answers.length }).toEqual(list)
 })
 
-test('the list says which runs of a session are copies, and leaves their figures out', async () => {
+test('marks copied runs in the list, and leaves out their figures', async () => {
   expect((await listed()).map(({ key, runs, copiedRuns, turns }) => ({ key, runs, copiedRuns, turns }))).toEqual([
     { key: origin, runs: 2, copiedRuns: 0, turns: 5 },
     { key: fork, runs: 3, copiedRuns: 2, turns: 1 },
@@ -103,13 +107,13 @@ test('the list says which runs of a session are copies, and leaves their figures
   ])
 })
 
-test('a fork that is opened shows all of itself, and which runs are copies', async () => {
+test('shows all of an opened fork, and which runs are copies', async () => {
   const view = await (await shelf(fileOf(fork))).session(fork)
   expect(view?.runs.map(({ isCopy }) => isCopy)).toEqual([true, true, false])
   expect(view?.row).toMatchObject({ runs: 3, copiedRuns: 2, turns: 6 })
 })
 
-test('what-if over a folder says what it leaves out; a fork that is named alone is told whole', async () => {
+test('says in what-if over a folder what is left out; analyzes a fork completely if it is named alone', async () => {
   const { notes, runs } = await whatIf('forks')
   expect(runs).toBe(5)
   expect(notes).toContain('8 runs are copies and are not counted here; they count in their original sessions.')

@@ -1,10 +1,10 @@
-// Holds R-JOUR-4b, R-JOUR-4c and R-REP-6 with the real program: what stands in one file, or beside it, takes no other away.
+// Holds R-JOUR-4b, R-JOUR-4c and R-REP-6 with the real program: damage in one file, or next to it, hides no other session.
 import { mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
-import { withInspecting } from '../support/inspecting.ts'
+import { toolReply, storeSession, textReply, sessionPath } from '../support/store-session.ts'
+import { inspectorStarter } from '../support/inspector.ts'
 import { here, installProgram, runHere } from '../support/program.ts'
 
 installProgram()
@@ -14,7 +14,7 @@ const folder = (): string => join(here(), 'many')
 
 let session = ''
 beforeEach(async () => {
-  await keep(sessionId, [asks(['Read', { file_path: 'a.ts' }]), says('hello')])
+  await storeSession(sessionId, [toolReply(['Read', { file_path: 'a.ts' }]), textReply('hello')])
   session = readFileSync(sessionPath(sessionId), 'utf8')
   mkdirSync(folder())
   writeFileSync(join(folder(), 'good.jsonl'), session)
@@ -24,9 +24,9 @@ afterEach(() => {
   rmSync(folder(), { recursive: true })
   rmSync(join(here(), '.halting'), { recursive: true })
 })
-const inspector = withInspecting()
+const inspector = inspectorStarter()
 
-/** Serves the folder; gives how to ask for the rows of its list. */
+/** Serves the folder; returns how to request the rows of its list. */
 async function inspecting(): Promise<() => Promise<readonly unknown[]>> {
   const { address } = await inspector([folder()])
   return async () => {
@@ -35,7 +35,7 @@ async function inspecting(): Promise<() => Promise<readonly unknown[]>> {
   }
 }
 
-/** The same session with something else in its lines, which have the right checksums. */
+/** The same session with other content in its lines, with valid checksums. */
 const withOther = (text: RegExp, other: string): string =>
   session
     .trimEnd()
@@ -44,17 +44,17 @@ const withOther = (text: RegExp, other: string): string =>
     .map((line) => `${line},"sum":"${crc32(line).toString(16).padStart(8, '0')}"}\n`)
     .join('')
 
-test('a session with records that nobody wrote is told with what is wrong, beside the others', async () => {
+test('reports a session with forged records next to the others', async () => {
   const strange = join(folder(), 'strange.jsonl')
   writeFileSync(strange, withOther(/"reason":"completed"/, '"reason":"paid"'))
   const rows = await inspecting()
   const problem = expect.stringContaining(
     `The session ${strange} holds what no version of this program writes: in a record of run 1 (end) terminal.reason must be the reason of an ending, but it is "paid".`,
   ) as string
-  const told = await rows()
-  expect(told).toHaveLength(2)
-  expect(told).toContainEqual(expect.objectContaining({ key: 'good', ending: 'completed', turns: 2 }))
-  expect(told).toContainEqual(expect.objectContaining({ key: 'strange', ending: null, problem }))
+  const listed = await rows()
+  expect(listed).toHaveLength(2)
+  expect(listed).toContainEqual(expect.objectContaining({ key: 'good', ending: 'completed', turns: 2 }))
+  expect(listed).toContainEqual(expect.objectContaining({ key: 'strange', ending: null, problem }))
   for (const args of [
     ['report', folder()],
     ['what-if', folder(), '--max-turns', '1'],
@@ -82,7 +82,7 @@ test('a session with records that nobody wrote is told with what is wrong, besid
   }
 })
 
-test('what stands where the lock of a session would hides no session', async () => {
+test('hides no session because of something in place of its lock', async () => {
   mkdirSync(join(folder(), 'good.jsonl.lock'))
   writeFileSync(join(folder(), `${'n'.repeat(245)}.jsonl`), session)
   const rows = await inspecting()
@@ -92,7 +92,7 @@ test('what stands where the lock of a session would hides no session', async () 
   ])
 })
 
-test('a session is read anew when it was written over, whatever its length and its time say', async () => {
+test('reads a session again after it was overwritten, whatever its size and time', async () => {
   const path = join(folder(), 'good.jsonl')
   const rows = await inspecting()
   expect(await rows()).toMatchObject([{ title: 'go' }])

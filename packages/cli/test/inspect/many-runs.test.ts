@@ -1,4 +1,4 @@
-// What a session of many runs costs to show grows with its runs, and no faster. Reads of its records are counted, and characters that are told.
+// The cost of showing a session grows linearly with its runs. Counts reads of its records, and characters of the output.
 import { streamRun, startRun } from '@halting/core'
 import { createMemorySteps, type StepRecord } from '@halting/core/steps'
 import { scriptedModel } from '@halting/core/testing'
@@ -6,15 +6,15 @@ import { viewOf } from '@halting/analysis/view'
 import { expect, test } from 'vitest'
 import { type AnySession, inspectedSession } from '@halting/analysis/sessions'
 import { plainWhyText } from '../../src/inspect/plain-why-text.ts'
-import { says } from '../support/kept-session.ts'
+import { textReply } from '../support/store-session.ts'
 
 const found = { key: 's', sessionId: 's', path: null, changedAt: null, isLive: false, signature: '' }
-const goOn = { says: 'Continue with:', command: 'halting -p --resume s' }
+const nextStep = { says: 'Continue with:', command: 'halting -p --resume s' }
 
-/** The records of one run of a conversation, with a stage after it and with the conversation taken back by its answer. */
+/** The records of one run of a conversation, with a stage after it and a rewind to before its answer. */
 async function recordsOf(run: number): Promise<readonly StepRecord[]> {
   const steps = createMemorySteps()
-  const model = scriptedModel([says('hello')], { maxOutputTokens: 1_000 })
+  const model = scriptedModel([textReply('hello')], { maxOutputTokens: 1_000 })
   await streamRun(startRun({ prompt: 'go', sessionId: 's', runId: `run${run}` }), { model, steps }).result
   const name = { id: `run${run}/after/memory`, runId: `run${run}`, name: 'memory' }
   const most = { tokens: 10, nanos: 0 }
@@ -22,11 +22,11 @@ async function recordsOf(run: number): Promise<readonly StepRecord[]> {
   return [...steps.records, { type: 'stage', stage: { ...name, phase: 'began', most } }, taken]
 }
 
-/** How much of the records is read, and how much is told of them. */
+/** How much of the records is read, and how much output is made of them. */
 async function costOf(
   count: number,
   program: 'ours' | 'foreign',
-): Promise<{ readonly reads: number; readonly told: number }> {
+): Promise<{ readonly reads: number; readonly outputSize: number }> {
   let reads = 0
   const counted = (record: StepRecord): StepRecord =>
     new Proxy(record, {
@@ -45,8 +45,8 @@ async function costOf(
     unpriced: runs.map(() => []),
     ...(program === 'foreign' && { foreign }),
   }
-  const view = viewOf(inspectedSession(session, { found, nextStep: goOn, shellArguments: 's', whyText: plainWhyText }))
-  return { reads, told: JSON.stringify(view).length }
+  const view = viewOf(inspectedSession(session, { found, nextStep, shellArguments: 's', whyText: plainWhyText }))
+  return { reads, outputSize: JSON.stringify(view).length }
 }
 
 const foreign: NonNullable<AnySession['foreign']> = {
@@ -59,8 +59,8 @@ const foreign: NonNullable<AnySession['foreign']> = {
   skipped: { unknown: 0, kinds: [], damaged: 0, tooLong: [], copied: 0, strayResults: 0, withoutFigures: 0 },
 }
 
-test.each(['ours', 'foreign'] as const)('%s: ten times as many runs are ten times as much', async (program) => {
+test.each(['ours', 'foreign'] as const)('%s: costs ten times as much for ten times as many runs', async (program) => {
   const [few, many] = [await costOf(30, program), await costOf(300, program)]
   expect(many.reads).toBeLessThan(11 * few.reads)
-  expect(many.told).toBeLessThan(11 * few.told)
+  expect(many.outputSize).toBeLessThan(11 * few.outputSize)
 })

@@ -4,8 +4,8 @@ import { openJournal } from '@halting/journal'
 import { streamRun, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { afterEach, expect, test } from 'vitest'
-import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
-import { withInspecting } from '../support/inspecting.ts'
+import { toolReply, storeSession, textReply, sessionPath } from '../support/store-session.ts'
+import { inspectorStarter } from '../support/inspector.ts'
 import { here, installProgram, run, start } from '../support/program.ts'
 
 installProgram()
@@ -15,27 +15,27 @@ const [first, second] = ['aaaaaaaa-0000-4000-8000-000000000001', 'bbbbbbbb-0000-
 afterEach(() => {
   for (const folder of ['.halting', '.claude', '.codex']) rmSync(join(here(), folder), { recursive: true, force: true })
 })
-const inspecting = withInspecting()
+const inspecting = inspectorStarter()
 
-interface Told {
+interface ListedRow {
   readonly [field: string]: unknown
 }
 
 /** The rows of its list. */
-async function rowsAt(address: string): Promise<readonly Told[]> {
+async function rowsAt(address: string): Promise<readonly ListedRow[]> {
   const text = await (await fetch(new URL('api/sessions', address))).text()
-  // A line each.
-  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Told]))
+  // One line each.
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as ListedRow]))
 }
 
 async function json(address: string, path: string): Promise<unknown> {
   return (await fetch(new URL(path, address))).json()
 }
 
-test('it prints one address, serves the sessions of this folder there, and ends with 0 at Ctrl-C', async () => {
-  await keep(first, [asks(['Read', { file_path: 'a.ts' }]), says('hello')])
+test('prints one address, serves the sessions of this folder there, and exits with 0 at Ctrl-C', async () => {
+  await storeSession(first, [toolReply(['Read', { file_path: 'a.ts' }]), textReply('hello')])
   const each = start(['inspect'])
-  await each.says('\n')
+  await each.waitForOutput('\n')
   const address = each.stdout().trimEnd()
   expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}\/$/)
   expect(await (await fetch(address)).text()).toContain('<div id="app"></div>')
@@ -48,8 +48,8 @@ test('it prints one address, serves the sessions of this folder there, and ends 
   expect(stderr).toContain('Press Ctrl-C to stop.')
 })
 
-test('--all shows the sessions of all folders, and with --claude-code and --codex those of these programs, too', async () => {
-  await keep(first, [says('hello')])
+test('shows the sessions of all folders with --all, including those of other programs with their flags', async () => {
+  await storeSession(first, [textReply('hello')])
   const samples = join(import.meta.dirname, '../../../analysis/test/foreign/samples')
   for (const [folder, sample, name] of [
     ['.claude/projects/-home', 'claude-code-polling.jsonl', `${second}.jsonl`],
@@ -68,9 +68,9 @@ test('--all shows the sessions of all folders, and with --claude-code and --code
   expect(await programsOf('--claude-code', '--codex')).toEqual(['claude-code', 'codex'])
 })
 
-test('a session that is named alone is what the page opens with, and its ending is told in the words of why', async () => {
-  await keep(first, [says('hello')])
-  await keep(second, [says('hello')])
+test('opens the page with a session that is named alone, and explains its ending like why', async () => {
+  await storeSession(first, [textReply('hello')])
+  await storeSession(second, [textReply('hello')])
   const { address } = await inspecting(['bbbb'])
   expect(new URL(address).hash).toBe(`#/session/${second}/1/timeline`)
   const { runs } = (await json(address, `api/session?key=${second}`)) as { readonly runs: readonly [{ why: string }] }
@@ -83,7 +83,7 @@ test('a session that is named alone is what the page opens with, and its ending 
   ])
 })
 
-test('a run that goes on is told as it goes on, and a line that is being written fails nothing', async () => {
+test('shows a run while it is active, and tolerates a line that is being written', async () => {
   const { address } = await inspecting()
   expect(await rowsAt(address)).toEqual([])
   const reader = (await fetch(new URL('api/changes', address))).body?.pipeThrough(new TextDecoderStream()).getReader()
@@ -94,11 +94,11 @@ test('a run that goes on is told as it goes on, and a line that is being written
   }
   const journal = await openJournal({ path: sessionPath(first), sessionId: first, cwd: here(), version: '0.1.0' })
   await streamRun(startRun({ prompt: 'go', sessionId: first, transcript: journal.transcript }), {
-    model: scriptedModel([says('one')], { maxOutputTokens: 1_000 }),
+    model: scriptedModel([textReply('one')], { maxOutputTokens: 1_000 }),
     steps: journal.steps(),
   }).result
   await hears()
-  // What is on disk by now may be a part of it: it is heard of until all of it is.
+  // What is on disk may be incomplete: it is read again until it is complete.
   await expect.poll(() => rowsAt(address)).toMatchObject([{ key: first, turns: 1, isLive: true }])
   appendFileSync(sessionPath(first), '{"half":"a li')
   await hears()
@@ -110,8 +110,8 @@ test('a run that goes on is told as it goes on, and a line that is being written
   await reader?.cancel()
 })
 
-test('a folder stands for the sessions in it: two of one id are told apart, and one that cannot be read says why', async () => {
-  await keep(first, [says('hello')])
+test('shows the sessions of a folder: two with the same ID separately, and unreadable ones with the reason', async () => {
+  await storeSession(first, [textReply('hello')])
   const folder = join(here(), 'many')
   for (const name of ['a', 'b']) mkdirSync(join(folder, name), { recursive: true })
   copyFileSync(sessionPath(first), join(folder, 'a', `${first}.jsonl`))
@@ -129,8 +129,8 @@ test('a folder stands for the sessions in it: two of one id are told apart, and 
   rmSync(folder, { recursive: true })
 })
 
-test('one session becomes a file that is never written over by itself', async () => {
-  await keep(first, [says('</script><script>hello')])
+test('writes one session as a file, and never over its source', async () => {
+  await storeSession(first, [textReply('</script><script>hello')])
   const file = join(here(), 'it.html')
   const { status, stdout, stderr } = await run(['inspect', '--output', 'it.html', first])
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: 'halting: wrote it.html\n' })
@@ -145,32 +145,36 @@ test('one session becomes a file that is never written over by itself', async ()
   expect([over.status, over.stderr]).toEqual([2, expect.stringContaining('is the session itself')])
 })
 
-test('an export whose session is deleted meanwhile breaks off, and the terminal says why', async () => {
-  const edits = Array.from({ length: 100 }, (_, turn) => asks(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]))
-  await keep(first, edits)
+test('stops an export whose session is deleted meanwhile, and prints why', async () => {
+  const edits = Array.from({ length: 100 }, (_, turn) => toolReply(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]))
+  await storeSession(first, edits)
   const { address, program } = await inspecting()
   const answer = await fetch(new URL(`api/export?key=${first}`, address))
   // Most of it waits for its reader.
   rmSync(sessionPath(first))
   expect(await rowsAt(address)).toEqual([])
   await expect(answer.text()).rejects.toThrow('terminated')
-  await program.says('halting: The session was cut or removed while it was exported: some of it is gone.\n')
+  await program.waitForOutput('halting: The session was cut or removed while it was exported: some of it is gone.\n')
 })
 
-test('--open hands the address to the system, and one that cannot be opened is told', async () => {
-  const told = join(here(), 'opened')
-  writeFileSync(join(here(), 'xdg-open'), `#!/bin/sh\necho "$1" > '${told}.part' && mv '${told}.part' '${told}'\n`, {
-    mode: 0o755,
-  })
+test('opens the address with --open, and reports a failure', async () => {
+  const openedFile = join(here(), 'opened')
+  writeFileSync(
+    join(here(), 'xdg-open'),
+    `#!/bin/sh\necho "$1" > '${openedFile}.part' && mv '${openedFile}.part' '${openedFile}'\n`,
+    {
+      mode: 0o755,
+    },
+  )
   const { address } = await inspecting(['--open'], { PATH: `${here()}:${process.env['PATH']}` })
-  await expect.poll(() => statSync(told, { throwIfNoEntry: false })?.size).toBeGreaterThan(0)
-  expect(readFileSync(told, 'utf8')).toBe(`${address}\n`)
+  await expect.poll(() => statSync(openedFile, { throwIfNoEntry: false })?.size).toBeGreaterThan(0)
+  expect(readFileSync(openedFile, 'utf8')).toBe(`${address}\n`)
   rmSync(join(here(), 'xdg-open'))
   const { program } = await inspecting(['--open'], { PATH: here() })
-  await program.says('cannot open a browser: ')
+  await program.waitForOutput('cannot open a browser: ')
 })
 
-test('what does not go together is refused before anything is served', async () => {
+test('refuses conflicting flags before it serves anything', async () => {
   for (const [args, said] of [
     [['none'], 'No conversation found'],
     [['./none/'], 'File or folder not found: ./none/.'],
@@ -181,7 +185,7 @@ test('what does not go together is refused before anything is served', async () 
     [['--open', '--output', 'x.html'], 'starts no server'],
     [['--output', 'x.html', 'a', 'b'], '--output writes one session'],
     [['--output', 'x.html'], 'This folder has no sessions'],
-    [['--claude-code'], 'No sessions of Claude Code are kept'],
+    [['--claude-code'], 'No sessions of Claude Code found'],
     [['--all', '--cluster', 'http://127.0.0.1:1'], '--cluster those of a cluster'],
     [['--output', 'x.html', '--cluster', 'http://127.0.0.1:1'], 'Name the session'],
     [['--cluster', 'http://127.0.0.1:1', '--admin', 'http://127.0.0.1:1'], 'http://127.0.0.1:1'],

@@ -1,4 +1,4 @@
-// Files of sessions through all of it: what stands on disk, the program that reads it, its server or the file that it writes, and a browser.
+// Session files end to end: the file, the program that reads it, its server or exported page, and a browser.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -8,22 +8,22 @@ import { isWhole } from '../../../agent/test/support/deep.ts'
 import { isChromiumThere, withPages } from '../../../inspector/test/support/browser.ts'
 import { hostileCopy, hostileJournal } from '../support/hostile-files.ts'
 import { largeFile, largeJournal, lineOfClaudeCode, linesOfCodex } from '../support/large-files.ts'
-import { withInspecting } from '../support/inspecting.ts'
+import { inspectorStarter } from '../support/inspector.ts'
 import { here, installProgram, run } from '../support/program.ts'
 
 installProgram()
 
-/** A machine that has much else to do takes as long. */
+/** Time limit for a busy machine. */
 const patienceMs = 60_000
 
-/** Of a large file; a hundred thousand in the deep checks. */
+/** Lines of a large file; a hundred thousand in the deep checks. */
 const lines = isWhole ? 100_000 : 30_000
 const large = ['ours', 'claude-code', 'codex'] as const
 const pathOf = (folder: 'hostile' | 'large', name: string): string => join(here(), folder, `${name}.jsonl`)
 /** A name that would be markup, and a path that leads elsewhere. */
 const hostile = ['<img src=x onerror=hacked=1>', '..%2f..%2fetc', '"\'&amp;#?'] as const
 
-const inspecting = withInspecting()
+const inspecting = inspectorStarter()
 
 beforeAll(async () => {
   if (!isChromiumThere) return
@@ -42,7 +42,7 @@ type Shown = 'served' | 'exported'
 describe.skipIf(!isChromiumThere)('a file of a session in a browser (needs chromium)', () => {
   const open = withPages()
 
-  /** The address at which a session is shown, without a fragment. */
+  /** The address of a session's page, without a fragment. */
   async function addressOf(path: string, shown: Shown): Promise<string> {
     if (shown === 'served') return (await inspecting([path])).address.replace(/#.*$/, '')
     const file = join(here(), 'it.html')
@@ -58,7 +58,7 @@ describe.skipIf(!isChromiumThere)('a file of a session in a browser (needs chrom
     .filter((_, at) => isWhole || at % 2 === 0)
 
   it.each(largeShown)(
-    'of tens of thousands of lines of $program is scrolled to its end, $shown',
+    'with tens of thousands of lines of $program scrolls to its end, $shown',
     async ({ program, shown }) => {
       const address = await addressOf(pathOf('large', program), shown)
       const { page } = await open(address, { fragment: `#/session/${program}/1/timeline` })
@@ -76,10 +76,10 @@ describe.skipIf(!isChromiumThere)('a file of a session in a browser (needs chrom
     .filter(({ isDrawn }) => isWhole || isDrawn)
 
   it.each(hostileShown)(
-    'with script in every field is shown with its endings, runs nothing and asks nobody: $name, $shown',
+    'with script in every field is shown with its endings, runs nothing and requests nothing: $name, $shown',
     async ({ name, shown }) => {
       const path = pathOf('hostile', name)
-      // What the program says of itself.
+      // True: the program's own output.
       const { runs } = JSON.parse((await run(['why', path, '--json'])).stdout) as Why
       const address = await addressOf(path, shown)
       const session = `#/session/${encodeURIComponent(name)}`
@@ -111,7 +111,7 @@ describe.skipIf(!isChromiumThere)('a file of a session in a browser (needs chrom
   )
 })
 
-/** The views of more than one session, and how each is known. A file has one session, and shows it instead. */
+/** The views of several sessions, and how to recognize each. A file has one session, and shows it instead. */
 function otherViews(name: string): {
   readonly [shown in Shown]: readonly (readonly [fragment: string, view: string])[]
 } {
@@ -136,7 +136,7 @@ interface Why {
   readonly runs: readonly { readonly ending: { readonly reason: string } | null }[]
 }
 
-/** What is on the page or in its objects, and came out of a session. */
+/** Text on the page or in its objects that came from a session. */
 function strangersOn(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const elements = [
@@ -148,7 +148,7 @@ function strangersOn(page: Page): Promise<readonly string[]> {
   })
 }
 
-/** Unfolds what is folded, looks at records, and searches. */
+/** Unfolds everything, opens records, and searches. */
 async function openAll(page: Page): Promise<void> {
   for (const summary of (await page.locator('.part summary').all()).slice(0, 8)) await summary.click()
   await page.getByRole('tab', { name: 'Records' }).click()
@@ -160,7 +160,7 @@ async function openAll(page: Page): Promise<void> {
   await page.getByRole('searchbox').press('Escape')
 }
 
-/** Goes to the ending by the list of items; the number of the part that is shown last. */
+/** Scrolls to the ending through the list of items; returns the number of the last visible item. */
 async function endOf(page: Page): Promise<number> {
   await page.getByRole('feed').locator('.part').first().waitFor()
   await page.locator('#ending').getByText('completed').first().waitFor()

@@ -1,4 +1,4 @@
-// Holds R-JOUR-4b: whoever looks at a record has it from anybody. A field that is not of its type is told, or nothing is made of it that is no figure.
+// Holds R-JOUR-4b: records may come from anybody. A field of a wrong type is reported, or leads to no invalid figure.
 import { agentTool, HaltingError, streamRun, startRun, tool, type RunOptions } from '@halting/core'
 import { createMemorySteps, foldSession, misfitOfRecord, type StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
@@ -41,7 +41,7 @@ const options: Partial<RunOptions> = {
   },
 }
 
-/** What is on record of a run with calls beside each other, a failure and a subagent, as a file gives it back. */
+/** The records of a run with parallel calls, a failure and a subagent, as a file returns them. */
 let recorded: readonly StepRecord[] = []
 beforeAll(async () => {
   const steps = createMemorySteps({ clock: createFakeClock({ autoAdvance: true }) })
@@ -57,13 +57,13 @@ beforeAll(async () => {
     model: scriptedModel(script, { maxOutputTokens: 1_000 }),
     steps,
   }).result
-  // What a driver keeps is JSON.
+  // The step store holds JSON.
   recorded = JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
 })
 
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
 
-/** In place of any value. */
+/** Replacements for any value. */
 const strange: readonly unknown[] = [
   [undefined, null, true, 0, -1, 0.5, 1e308, -1e308, '', '5', 'x', '__proto__', [], {}, [null], [1], [[]]],
   [{ type: 'text' }, { type: 'tool_use', id: 1 }, { type: 'tool_result' }, { kind: 'user' }, { toString: 1 }],
@@ -72,15 +72,15 @@ const strange: readonly unknown[] = [
 
 type Holder = Record<string | number, unknown>
 
-/** Each place in a value, down to so many levels. */
+/** Each location in a value, down to a depth. */
 function placesIn(value: unknown, levels = 20): readonly (readonly [Holder, string])[] {
   if (typeof value !== 'object' || value === null || levels === 0) return []
-  // An object, or a list, which has its places by their numbers.
+  // An object, or a list whose locations are its indexes.
   const holder = value as Holder
   return Object.keys(holder).flatMap((name) => [[holder, name] as const, ...placesIn(holder[name], levels - 1)])
 }
 
-/** The same records, some values of which are others. */
+/** The same records with some values replaced. */
 function changed(changes: readonly (readonly [record: number, place: number, value: number])[]): readonly StepRecord[] {
   const records = structuredClone(recorded)
   for (const [record, place, value] of changes) {
@@ -92,7 +92,7 @@ function changed(changes: readonly (readonly [record: number, place: number, val
   return records
 }
 
-/** All that is made of a session when somebody looks at it. */
+/** Everything that views derive from a session. */
 function madeOf(runs: readonly (readonly StepRecord[])[]): readonly unknown[] {
   const session: AnySession = { sessionId: 's', cwd: '/', runs, began: [0], unpriced: [[]] }
   const found = { key: 's', sessionId: 's', path: null, changedAt: 0, isLive: false, signature: '' }
@@ -117,7 +117,7 @@ function madeOf(runs: readonly (readonly StepRecord[])[]): readonly unknown[] {
   return figures
 }
 
-/** Numbers that JSON has no way to say. */
+/** Numbers that JSON cannot express. */
 const strayNumbers = (value: unknown): readonly number[] =>
   typeof value === 'number'
     ? [value].filter((each) => !Number.isFinite(each))
@@ -125,7 +125,7 @@ const strayNumbers = (value: unknown): readonly number[] =>
       ? Object.values(value).flatMap(strayNumbers)
       : []
 
-test('whatever stands in a record, it is refused, or all that is told of it can be made and is a figure', () => {
+test('refuses a damaged record, or derives only valid figures from it', () => {
   expect(recorded.map(misfitOfRecord).filter((misfit) => misfit !== undefined)).toEqual([])
   expect(strayNumbers(madeOf([recorded]))).toEqual([])
   let taken = 0
@@ -146,6 +146,6 @@ test('whatever stands in a record, it is refused, or all that is told of it can 
     }),
     { numRuns: drawn(3_000) },
   )
-  // Most fields are read by nobody here.
+  // No view reads most fields.
   expect(taken).toBeGreaterThan(drawn(3_000) / 10)
 })

@@ -1,9 +1,9 @@
-// The page against the program: both are asked what other limits would have done with the same sessions.
+// The page compared with the program: both calculate other limits for the same sessions.
 import type { SessionSource } from '@halting/analysis/view'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isChromiumThere, withBrowser } from '../../../inspector/test/support/browser.ts'
-import { asks, keep, says } from '../support/kept-session.ts'
+import { toolReply, storeSession, textReply } from '../support/store-session.ts'
 import { installProgram, run, start, type Running } from '../support/program.ts'
 import { sourceAt } from '../../../inspector/test/support/served-source.ts'
 
@@ -16,11 +16,15 @@ let source: SessionSource | undefined
 
 beforeAll(async () => {
   if (!isChromiumThere) return
-  await keep(good, [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }]), says('done')])
-  const looks = Array.from({ length: 30 }, () => asks(['Read', { file_path: 'same' }]))
-  await keep(circling, [asks(['Edit', { file_path: 'b' }]), ...looks], { maxTurns: 25 })
+  await storeSession(good, [
+    toolReply(['Read', { file_path: 'a' }]),
+    toolReply(['Edit', { file_path: 'a' }]),
+    textReply('done'),
+  ])
+  const looks = Array.from({ length: 30 }, () => toolReply(['Read', { file_path: 'same' }]))
+  await storeSession(circling, [toolReply(['Edit', { file_path: 'b' }]), ...looks], { maxTurns: 25 })
   inspecting = start(['inspect'])
-  await inspecting.says('\n')
+  await inspecting.waitForOutput('\n')
   source = sourceAt(inspecting.stdout().trimEnd())
 })
 afterAll(async () => {
@@ -33,8 +37,8 @@ function served(): SessionSource {
   return source
 }
 
-/** The paragraph that the program says of one session, on one line. */
-async function toldBy(args: readonly string[]): Promise<string> {
+/** The program's paragraph about one session, on one line. */
+async function printedBy(args: readonly string[]): Promise<string> {
   const { stdout, stderr, status } = await run(['what-if', ...args])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   return stdout
@@ -54,15 +58,15 @@ describe.skipIf(!isChromiumThere)('what-if on the page (needs chromium)', () => 
     { key: circling, field: 'Tokens: tokens', written: '5000', flags: ['--max-tokens', '5000'] },
     { key: circling, field: 'Time: seconds', written: '3600', flags: ['--max-duration', '3600s'] },
     { key: circling, field: 'Turns: turns', written: '26', flags: ['--max-turns', '26'] },
-  ])('answers $flags as the program does', async ({ key, field, written, flags }) => {
+  ])('answers $flags like the program', async ({ key, field, written, flags }) => {
     const { page } = await open(served(), { fragment: `#/session/${key}/1/what-if` })
     await page.getByLabel(field, { exact: true }).fill(written)
-    const told = await toldBy([key, ...flags])
+    const printed = await printedBy([key, ...flags])
     const verdict = await page.locator('.what-if-verdict').textContent()
-    expect(told).toContain(verdict)
+    expect(printed).toContain(verdict)
     const figures = await figuresOn(page)
-    expect(figures['Saved']).toBe(/Saves (.*?)\.(?: Loses .*)?$/.exec(told.trim())?.[1])
-    expect(figures['Lost'] ?? 'nothing').toBe(/Loses (.*?)\./.exec(told)?.[1] ?? 'nothing')
+    expect(figures['Saved']).toBe(/Saves (.*?)\.(?: Loses .*)?$/.exec(printed.trim())?.[1])
+    expect(figures['Lost'] ?? 'nothing').toBe(/Loses (.*?)\./.exec(printed)?.[1] ?? 'nothing')
     expect(await page.locator('.what-if-command').textContent()).toContain(` ${flags.join(' ')} `)
   })
 
@@ -79,23 +83,23 @@ describe.skipIf(!isChromiumThere)('what-if on the page (needs chromium)', () => 
     expect(await page.locator('.what-if-bars').getAttribute('data-stop')).toBe('')
   })
 
-  it('suggests over all sessions what the program suggests, and lists which runs a limit stops', async () => {
+  it('suggests the same limits over all sessions as the program, and lists which runs a limit stops', async () => {
     const { page } = await open(served(), { fragment: '#/what-if' })
     await page.getByRole('button', { name: 'Read 2 sessions' }).click()
     const suggested = page.getByRole('region', { name: 'Suggested limits' })
     await suggested.waitFor()
     const { stdout } = await run(['what-if', good, circling, '--suggest', '--json'])
     // Its own words.
-    const told = JSON.parse(stdout) as {
+    const printed = JSON.parse(stdout) as {
       readonly suggested: readonly {
         readonly stops: number
         readonly saved: { readonly turns: number; readonly tokens: number }
       }[]
     }
-    expect(told.suggested.length).toBeGreaterThan(0)
+    expect(printed.suggested.length).toBeGreaterThan(0)
     const lines = await suggested.getByRole('listitem').allTextContents()
     expect(lines).toEqual(
-      told.suggested.map(({ stops, saved }) => {
+      printed.suggested.map(({ stops, saved }) => {
         const figures = `stops ${stops} run${stops === 1 ? '' : 's'}, saves ${saved.turns} turns, ${saved.tokens.toLocaleString('en')} tokens`
         return expect.stringContaining(figures) as string
       }),

@@ -1,9 +1,9 @@
-// The window of a model is on no record: the inspector has it from the table behind `halting models`, by the model's name.
+// Records contain no context window: the inspector looks it up by model name, like `halting models`.
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { knownModels } from '@halting/models'
 import { expect, test } from 'vitest'
-import { openFileShelf } from '../../src/inspect/file-shelf.ts'
+import { openFileCatalog } from '../../src/inspect/file-catalog.ts'
 import { ShelfSource } from '@halting/analysis/view'
 import { programInMemory } from '../support/program-in-memory.ts'
 import { here, installProgram } from '../support/program.ts'
@@ -16,11 +16,11 @@ async function windowsOf(name: string): Promise<unknown> {
   mkdirSync(join(here(), 'windows'), { recursive: true })
   copyFileSync(join(samples, `${name}.jsonl`), join(here(), 'windows', `${name}.jsonl`))
   const program = programInMemory({ cwd: here(), env: { HOME: here() } })
-  const source = new ShelfSource(await openFileShelf({}, [join('windows', `${name}.jsonl`)], program))
+  const source = new ShelfSource(await openFileCatalog({}, [join('windows', `${name}.jsonl`)], program))
   return (await source.session((await source.onlyKey()) ?? ''))?.runs.map(({ windows }) => windows)
 }
 
-test('a known model has its window, one that is not known has none', async () => {
+test('shows the window of a known model, and none for an unknown one', async () => {
   const model = 'claude-sonnet-4-5'
   const tokens = knownModels().find(({ name }) => name === model)?.contextWindow
   expect(tokens).toBeGreaterThan(0)

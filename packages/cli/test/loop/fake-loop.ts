@@ -4,7 +4,7 @@ import type { LoopClock } from '../../src/frontends/loop-clock.ts'
 import { pastRounds, type PastRounds, type RecordedRuns } from '../../src/frontends/loop-record.ts'
 import { type LoopEvent, PromptLoop, type PromptLoopOptions } from '../../src/frontends/prompt-loop.ts'
 
-/** A clock of which a test says how it goes on: the steady one, and the wall clock, which anybody may set. */
+/** A clock that the test controls: the monotonic one, and the wall clock, which anybody can set. */
 export class FakeLoopClock implements LoopClock {
   #now = 0
   #wallOffsetMs = Date.UTC(2026, 0, 1)
@@ -18,7 +18,7 @@ export class FakeLoopClock implements LoopClock {
     return this.#now + this.#wallOffsetMs
   }
 
-  /** Somebody sets the clock on the wall. */
+  /** Sets the wall clock. */
   setWall(byMs: number): void {
     this.#wallOffsetMs += byMs
   }
@@ -35,7 +35,7 @@ export class FakeLoopClock implements LoopClock {
     return this.#timers.length
   }
 
-  /** The process is gone, and its timers with it. */
+  /** The process is gone, with its timers. */
   forget(): void {
     this.#timers = []
   }
@@ -55,7 +55,7 @@ export class FakeLoopClock implements LoopClock {
   }
 }
 
-/** Everything that waits for nothing but its turn has had it. */
+/** Runs everything that is ready to run. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve()
 }
@@ -67,7 +67,7 @@ export interface FakeRun {
   readonly context?: Readonly<Record<string, string>>
   readonly requests?: number
   readonly goalMet?: boolean
-  /** The service takes requests again so long after the run has ended. */
+  /** The service accepts requests again this long after the run has ended. */
   readonly retryInMs?: number
 }
 
@@ -76,7 +76,7 @@ function resultOf(
   wallMs: number,
 ): RunResult {
   const met = goalMet === undefined ? {} : { goal: { met: goalMet } }
-  // What a loop reads of a result.
+  // True: the fields of a result that a loop reads.
   return {
     reason,
     costUsd: 0.01,
@@ -103,7 +103,7 @@ export class FakeRecord {
         start: { added: [{ kind: 'user', origin: 'prompt', inboxId: open }], run: {}, spent: {} },
       },
     ]
-    // What is read of records: the prompt of the start.
+    // True: only the prompt of the start is read.
     return pastRounds(loopId, {
       ended: this.ended,
       open: this.open === undefined ? undefined : records,
@@ -112,7 +112,7 @@ export class FakeRecord {
   }
 }
 
-/** A session of which each run takes the time that `runs` says, by the clock. */
+/** A session in which each run takes the time from `runs`, by the clock. */
 export class FakeSession {
   readonly clock: FakeLoopClock
   readonly record: FakeRecord
@@ -121,7 +121,7 @@ export class FakeSession {
   readonly #listeners = new Set<(event: SessionEvent) => void>()
   status: SessionSnapshot['status'] = 'idle'
   queue: string[] = []
-  /** Prompts of the loop, with what they said of their runs. */
+  /** Prompts of the loop, with their run metadata. */
   readonly prompts: { readonly id: string; readonly skipIfMet: boolean | undefined; readonly at: number }[] = []
   #cut: (() => void) | undefined
   #isDead = false
@@ -148,19 +148,19 @@ export class FakeSession {
     return id
   }
 
-  /** A message of a person. */
+  /** A user message. */
   person(run: FakeRun): void {
     if (this.status === 'idle') this.#begin(undefined, run)
   }
 
-  /** The run on record that did not end goes on. */
+  /** Continues the unfinished recorded run. */
   resume(): void {
     const { open } = this.record
     if (open === undefined) throw new Error('There is no run to go on with.')
     this.#run(open.runId, open.promptId, open.run, [])
   }
 
-  /** Its process is gone: what was under way in it comes to nothing. */
+  /** Its process is gone: its unfinished work is lost. */
   kill(): void {
     this.#isDead = true
     this.#listeners.clear()

@@ -1,4 +1,4 @@
-// Holds R-EVERY-15: what may stand behind /loop.
+// Holds R-EVERY-15: the arguments of /loop.
 import { describe, expect, test } from 'vitest'
 import { parseLoopArgument } from '../../src/frontends/loop-argument.ts'
 
@@ -8,7 +8,7 @@ test.each([
   ['90s for 2h Check.', { everyMs: 90_000, forMs: 7_200_000, prompt: 'Check.' }],
   ['0 for 2h x3 Check.\nTwice.', { everyMs: 0, forMs: 7_200_000, rounds: 3, prompt: 'Check.\nTwice.' }],
   ['5m for 3 files there are tests', { everyMs: 300_000, prompt: 'for 3 files there are tests' }],
-])('%s begins a loop', (given, terms) => {
+])('starts a loop for %s', (given, terms) => {
   expect(parseLoopArgument(given)).toEqual({ kind: 'begin', terms })
 })
 
@@ -17,7 +17,7 @@ test.each([
   [' ', 'show'],
   ['on', 'on'],
   ['OFF', 'off'],
-])('"%s" is read as %s', (given, kind) => {
+])('parses "%s" as %s', (given, kind) => {
   expect(parseLoopArgument(given)).toEqual({ kind })
 })
 

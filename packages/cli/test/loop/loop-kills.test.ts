@@ -1,4 +1,4 @@
-// Holds R-EVERY-10 with the real program, killed at any moment again and again: each round is made once.
+// Holds R-EVERY-10 with the real program, killed repeatedly at any moment: each round runs once.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readJournal } from '@halting/journal'
@@ -14,7 +14,7 @@ const rounds = 4
 const fileOf = (sessionId: string): string =>
   join(here(), '.halting/projects', projectName(here()), `${sessionId}.jsonl`)
 
-test('a loop that is killed again and again makes each round once', async () => {
+test('runs each round once while it is killed repeatedly', async () => {
   let sessions = 0
   const replies = script(
     Array.from({ length: 40 }, (_, index) =>
@@ -28,7 +28,7 @@ test('a loop that is killed again and again makes each round once', async () => 
       const sessionId = `00000000-0000-4000-8000-${String(++sessions).padStart(12, '0')}`
       const begin = ['loop', 'Look.', '--every', '250ms', '--rounds', String(rounds)]
       for (const delay of [...delays, Infinity]) {
-        // Killed before it had begun, it has no session yet.
+        // If it was killed before it started, it has no session yet.
         const named = existsSync(fileOf(sessionId)) ? '--resume' : '--session-id'
         const running = start([...begin, named, sessionId, ...own])
         const timer = delay === Infinity ? undefined : setTimeout(() => running.child.kill('SIGKILL'), delay)

@@ -1,13 +1,13 @@
-// Holds R-EVERY-2, R-EVERY-10, R-EVERY-10a and R-EVERY-14: what a loop is made of, and what is refused.
+// Holds R-EVERY-2, R-EVERY-10, R-EVERY-10a and R-EVERY-14: the terms of a loop, and what is refused.
 import { describe, expect, test } from 'vitest'
 import { refuseFlagsOfOthers } from '../../src/flags/flag-commands.ts'
 import { parseFlags } from '../../src/flags/parse.ts'
 import type { StoredLoop } from '../../src/frontends/loop-record.ts'
-import { checkBound, continuesLoop, flagsWith, termsOf } from '../../src/loop/loop-terms.ts'
+import { requireBound, continuesLoop, flagsWithTerms, loopTerms } from '../../src/loop/loop-terms.ts'
 
 const read = (...args: readonly string[]) => {
   const { flags, words } = parseFlags(args, { command: 'loop' })
-  return termsOf(flags, words[0] ?? '', undefined)
+  return loopTerms(flags, words[0] ?? '', undefined)
 }
 
 describe('refuses', () => {
@@ -28,18 +28,18 @@ describe('refuses', () => {
     expect(() => read(...args)).toThrow(says)
   })
 
-  test('its flags where no loop is', () => {
+  test('its flags without a loop', () => {
     const { flags } = parseFlags(['-p', 'x', '--every', '1s'])
     expect(() => refuseFlagsOfOthers(flags, undefined)).toThrow('--every belongs to halting loop.')
   })
 })
 
-test.each(['0', '0s', '0ms'])('--every %s is a round after a round', (every) => {
+test.each(['0', '0s', '0ms'])('starts each round after the previous one with --every %s', (every) => {
   expect(read('x', '--every', every)).toEqual({ prompt: 'x', everyMs: 0 })
 })
 
 describe('a bound', () => {
-  const none = { limits: { maxBudgetUsd: null }, goal: null } as Parameters<typeof checkBound>[1]
+  const none = { limits: { maxBudgetUsd: null }, goal: null } as Parameters<typeof requireBound>[1]
   const terms = { prompt: 'x', everyMs: 0 }
 
   test.each([
@@ -48,7 +48,7 @@ describe('a bound', () => {
     ['a budget', terms, { ...none, limits: { ...none.limits, maxBudgetUsd: 1 } }],
     ['a goal', terms, { ...none, goal: { isChecked: true } }],
   ])('is %s', (_what, given, session) => {
-    expect(() => checkBound(given, session as typeof none)).not.toThrow()
+    expect(() => requireBound(given, session as typeof none)).not.toThrow()
   })
 
   test.each([
@@ -56,11 +56,11 @@ describe('a bound', () => {
     ['a limit of each round', { ...none, limits: { ...none.limits, maxRunUsd: 1, maxTurns: 3 } }],
     ['a goal that plan mode does not check', { ...none, goal: { isChecked: false } }],
   ])('is not %s', (_what, session) => {
-    expect(() => checkBound(terms, session as typeof none)).toThrow('A loop needs a bound')
+    expect(() => requireBound(terms, session as typeof none)).toThrow('A loop needs a bound')
   })
 })
 
-test('a loop on record continues with what flags do not replace, and its goals and its budget hold again', () => {
+test('continues a recorded loop with its terms unless flags replace them, including goals and budget', () => {
   const stored: StoredLoop = {
     id: 'ab',
     startedAtMs: 1,
@@ -71,9 +71,9 @@ test('a loop on record continues with what flags do not replace, and its goals a
     true,
     false,
   ])
-  const terms = termsOf({ rounds: 9, maxTurns: 4 }, '', stored)
+  const terms = loopTerms({ rounds: 9, maxTurns: 4 }, '', stored)
   expect(terms).toEqual({ ...stored.terms, rounds: 9 })
-  expect(flagsWith({ rounds: 9, maxTurns: 4 }, terms)).toMatchObject({
+  expect(flagsWithTerms({ rounds: 9, maxTurns: 4 }, terms)).toMatchObject({
     maxTurns: 4,
     maxBudgetUsd: 2,
     until: ['npm test'],

@@ -1,9 +1,19 @@
-// Holds R-EVERY-1 to R-EVERY-14 with the real program: bounds, goals, kills, Ctrl-C and what is printed.
+// Holds R-EVERY-1 to R-EVERY-14 with the real program: bounds, goals, kills, Ctrl-C and output.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { call, fileSays, here, installProgram, linesOf, projectName, run, script, start } from '../support/program.ts'
+import {
+  call,
+  waitForFileText,
+  here,
+  installProgram,
+  linesOf,
+  projectName,
+  run,
+  script,
+  start,
+} from '../support/program.ts'
 
 installProgram()
 
@@ -11,7 +21,7 @@ const replies = (count: number) =>
   script(Array.from({ length: count }, (_, index) => ({ content: `Answer ${index + 1}.` })))
 const loop = (...args: readonly string[]) => ['loop', ...args]
 
-/** The prompts of the rounds of a session, as they are on record. */
+/** The recorded prompts of the rounds of a session. */
 function roundsOnRecord(sessionId: string): readonly string[] {
   const text = readFileSync(join(here(), '.halting/projects', projectName(here()), `${sessionId}.jsonl`), 'utf8')
   return [
@@ -35,7 +45,7 @@ test('repeats the prompt in one session, and ends when the rounds are done', asy
   expect(roundsOnRecord(sessionId(1))).toEqual(['1', '2', '3'])
 })
 
-test('does not start without a bound, nor in a session that is not there', async () => {
+test('does not start without a bound, or in a session that does not exist', async () => {
   const unbound = await run(loop('x', '--every', '1s', '--script', replies(1)))
   expect([unbound.status, unbound.stdout]).toEqual([2, ''])
   expect(unbound.stderr).toContain('--rounds N, --for TIME, --max-budget-usd X or --until CMD')
@@ -43,7 +53,7 @@ test('does not start without a bound, nor in a session that is not there', async
   expect([nowhere.status, nowhere.stderr]).toEqual([2, expect.stringContaining('No conversation found')])
 })
 
-test('takes the prompt from stdin, a budget of the settings as a bound, and ends with that', async () => {
+test('reads the prompt from stdin, uses a budget of the settings as a bound, and ends with it', async () => {
   mkdirSync(join(here(), '.halting'), { recursive: true })
   const settings = JSON.stringify({ limits: { maxBudgetUsd: 0.02 } })
   const priced = script(
@@ -57,7 +67,7 @@ test('takes the prompt from stdin, a budget of the settings as a bound, and ends
   expect(stderr).toMatch(/halting: loop: The budget of the session is used up · \d+ rounds? · \$0\.0\d+\n/)
 })
 
-test('ends as done with the round that meets the goal', async () => {
+test('ends as done after the round that meets the goal', async () => {
   const write = { content: [call('Bash', { command: 'touch done-1' })] }
   const answers = script([{ content: 'Not yet.' }, { content: 'Still not.' }, write, { content: 'Now.' }])
   const flags = ['--until', 'test -e done-1', '--until-tries', '1', '--allowedTools', 'Bash']
@@ -67,7 +77,7 @@ test('ends as done with the round that meets the goal', async () => {
   expect(status).toBe(0)
 })
 
-test('ends with 6 when the rounds are done and the goal is not met', async () => {
+test('ends with 6 if the rounds are done and the goal is not met', async () => {
   const flags = ['--until', 'test -e never', '--until-tries', '1', '--output-format', 'json']
   const { status, stdout } = await run(
     loop('Check.', '--every', '0', '--rounds', '2', ...flags, '--script', replies(8)),
@@ -85,14 +95,14 @@ test('ends with 6 when the rounds are done and the goal is not met', async () =>
   })
 })
 
-test('asks nothing where the goal holds before a round but the first, also where it is killed in between', async () => {
+test('makes no request if the goal is met before a later round, even after a kill in between', async () => {
   const format = ['--output-format', 'stream-json', '--verbose']
   const own = ['--every', '1h', '--rounds', '5', '--until', 'test -e outside', '--until-tries', '1']
   const first = start(loop('Check.', ...own, ...format, '--session-id', sessionId(7), '--script', replies(2)))
-  await first.says('"subtype":"loop_wait"')
+  await first.waitForOutput('"subtype":"loop_wait"')
   first.child.kill('SIGKILL')
   await first.ended
-  // Somebody else does what is wanted, in the pause. The goal is on record.
+  // Somebody else meets the goal during the pause. The goal is on record.
   writeFileSync(join(here(), 'outside'), '')
   const { status, stdout } = await run(
     loop('--resume', sessionId(7), '--every', '0', ...format, '--script', replies(1)),
@@ -112,10 +122,10 @@ test('asks nothing where the goal holds before a round but the first, also where
 })
 
 describe('a loop that was killed', () => {
-  test('in a pause continues with the next round', async () => {
+  test('during a pause continues with the next round', async () => {
     const own = ['--every', '1h', '--rounds', '2', '--session-id', sessionId(2)]
     const first = start(loop('Check.', ...own, '--script', replies(1)))
-    await first.says('next at')
+    await first.waitForOutput('next at')
     first.child.kill('SIGKILL')
     await first.ended
     const { status, stdout, stderr } = await run(loop('--continue', '--every', '0', '--script', replies(1)))
@@ -125,7 +135,7 @@ describe('a loop that was killed', () => {
     expect(roundsOnRecord(sessionId(2))).toEqual(['1', '2'])
   })
 
-  test('in a round continues that round, and counts it once', async () => {
+  test('during a round continues that round, and counts it once', async () => {
     const file = join(here(), 'in-round')
     const command = `echo begun > ${file}; sleep 300`
     const first = start(
@@ -143,7 +153,7 @@ describe('a loop that was killed', () => {
         script([{ content: [call('Bash', { command })] }]),
       ),
     )
-    await fileSays(file)
+    await waitForFileText(file)
     first.child.kill('SIGKILL')
     await first.ended
     const { status, stdout } = await run(
@@ -154,7 +164,7 @@ describe('a loop that was killed', () => {
     expect(roundsOnRecord(sessionId(3))).toEqual(['1', '2'])
   })
 
-  test('has nothing left to do when its rounds were done', async () => {
+  test('after its rounds were done has nothing left to do', async () => {
     const { status, stderr } = await run(loop('--resume', sessionId(3), '--script', replies(1)))
     expect({ status, stderr }).toEqual({ status: 0, stderr: expect.stringContaining('2 of 2 rounds done') })
     const more = await run(loop('--resume', sessionId(3), 'Check.', '--rounds', '3', '--script', replies(1)))
@@ -163,14 +173,14 @@ describe('a loop that was killed', () => {
   })
 })
 
-test('another prompt begins a loop of its own in the same session', async () => {
+test('starts a separate loop for another prompt in the same session', async () => {
   const { status, stdout } = await run(
     loop('--resume', sessionId(1), 'Something else.', '--every', '0', '--rounds', '2', '--script', replies(2)),
   )
   expect({ status, stdout }).toEqual({ status: 0, stdout: 'Answer 1.\nAnswer 2.\n' })
 })
 
-test('a session without a loop takes one, with a prompt', async () => {
+test('starts a loop in a session without one, with a prompt', async () => {
   await run(['-p', 'Hello.', '--session-id', sessionId(4), '--script', replies(1)])
   const without = await run(loop('--resume', sessionId(4), '--script', replies(1)))
   expect([without.status, without.stderr]).toEqual([2, expect.stringContaining('The session has no loop to continue')])
@@ -180,7 +190,7 @@ test('a session without a loop takes one, with a prompt', async () => {
   expect(status).toBe(0)
 })
 
-test('a loop file that is damaged is named, and nothing runs', async () => {
+test('names a damaged loop file, and runs nothing', async () => {
   const file = join(here(), '.halting/projects', projectName(here()), sessionId(4), 'loop.json')
   expect(existsSync(file)).toBe(true)
   writeFileSync(file, '{"id":"x"')
@@ -196,7 +206,7 @@ test.each([
   ['a start that no clock shows', {}, { startedAtMs: 9e15 }],
   ['a budget of nothing', { maxBudgetUsd: 0 }, {}],
   ['a bound that there is not', { minutes: 5 }, {}],
-])('a loop on record with %s is damaged', async (_what, terms, others) => {
+])('reports a recorded loop with %s as damaged', async (_what, terms, others) => {
   const file = join(here(), '.halting/projects', projectName(here()), sessionId(4), 'loop.json')
   const kept = { id: 'a1', startedAtMs: 1, terms: { prompt: 'Check.', everyMs: 0, rounds: 1, ...terms }, ...others }
   writeFileSync(file, JSON.stringify(kept))
@@ -205,7 +215,7 @@ test.each([
   rmSync(file)
 })
 
-test('what is no file in its place is named, and nothing waits for it', async () => {
+test('reports something that is not a file in its place, and does not block', async () => {
   const file = join(here(), '.halting/projects', projectName(here()), sessionId(4), 'loop.json')
   execFileSync('mkfifo', [file])
   const { status, stderr } = await run(loop('--resume', sessionId(4), '--script', replies(1)))
@@ -216,7 +226,7 @@ test('what is no file in its place is named, and nothing waits for it', async ()
   rmSync(file)
 })
 
-test('a round that waits for an approval ends the loop, which continues with the answer', async () => {
+test('ends the loop at a round that waits for an approval, and continues with the answer', async () => {
   const id = sessionId(6)
   const touches = script([{ content: [call('Bash', { command: 'touch approved' })] }])
   const own = ['--every', '0', '--rounds', '2', '--on-ask', 'defer', '--session-id', id]
@@ -237,12 +247,12 @@ test('a round that waits for an approval ends the loop, which continues with the
   })
 })
 
-test('Ctrl-C between rounds ends the loop with 130 and the command that continues it', async () => {
+test('ends with 130 at Ctrl-C between rounds, and prints the command that continues the loop', async () => {
   const running = start(
     loop('Check.', '--every', '1h', '--rounds', '5', '--session-id', sessionId(5), '--script', replies(1)),
   )
-  await running.says('next at')
-  // Somebody else cannot write the session meanwhile.
+  await running.waitForOutput('next at')
+  // No other process can write the session meanwhile.
   const other = await run(loop('--resume', sessionId(5), '--script', replies(1)))
   expect([other.status, other.stdout, other.stderr]).toEqual([2, '', expect.stringContaining('is in use by process')])
   running.child.kill('SIGINT')
@@ -253,7 +263,7 @@ test('Ctrl-C between rounds ends the loop with 130 and the command that continue
   )
 })
 
-test('Ctrl-C in a round ends the round and the loop', async () => {
+test('ends the round and the loop at Ctrl-C in a round', async () => {
   const file = join(here(), 'cut-round')
   const command = `echo begun > ${file}; sleep 300`
   const answers = script([{ content: [call('Bash', { command })] }, { content: 'never said' }])
@@ -269,7 +279,7 @@ test('Ctrl-C in a round ends the round and the loop', async () => {
     '--verbose',
   ]
   const running = start(loop('Check.', ...flags, '--script', answers))
-  await fileSays(file)
+  await waitForFileText(file)
   running.child.kill('SIGINT')
   const { status, stdout } = await running.ended
   expect(status).toBe(130)
@@ -281,7 +291,7 @@ test('Ctrl-C in a round ends the round and the loop', async () => {
   })
 })
 
-test('keeps nothing where sessions are not kept', async () => {
+test('stores nothing if sessions are not stored', async () => {
   const before = readdirSync(join(here(), '.halting/projects', projectName(here()))).length
   const flags = ['--every', '0', '--rounds', '2', '--no-session-persistence']
   const { status, stdout } = await run(loop('Check.', ...flags, '--script', replies(2)))
@@ -289,7 +299,7 @@ test('keeps nothing where sessions are not kept', async () => {
   expect(readdirSync(join(here(), '.halting/projects', projectName(here()))).length).toBe(before)
 })
 
-test('--output-format json --verbose prints every message as one array, and the result of the loop at its end', async () => {
+test("prints every message as one array with --output-format json --verbose, and the loop's result at the end", async () => {
   const flags = ['--every', '0', '--rounds', '2', '--output-format', 'json', '--verbose']
   const { stdout } = await run(loop('Check.', ...flags, '--script', replies(2)))
   const all = JSON.parse(stdout) as { readonly type: string }[]

@@ -14,7 +14,7 @@ function fixture(runs: readonly FakeRun[], hasGoal = false) {
   return { clock, session }
 }
 
-test('begins each round one interval after the start of the one before, and ends when all rounds are done', async () => {
+test('starts each round one interval after the start of the previous one, and ends when all rounds are done', async () => {
   const { clock, session } = fixture([{ ms: 1_000 }])
   const { loop, events } = loopOver(session, { terms: { everyMs: minute, rounds: 3 } })
   loop.begin()
@@ -24,7 +24,7 @@ test('begins each round one interval after the start of the one before, and ends
   expect(clock.timers).toBe(0)
 })
 
-test('begins at once after a round that took longer than the interval, and makes up for none', async () => {
+test('starts at once after a round that took longer than the interval, and skips missed rounds', async () => {
   const { clock, session } = fixture([{ ms: 3.5 * minute }, { ms: 1 }, { ms: 1 }])
   const { loop } = loopOver(session, { terms: { everyMs: minute, rounds: 3 } })
   loop.begin()
@@ -32,7 +32,7 @@ test('begins at once after a round that took longer than the interval, and makes
   expect(session.prompts.map(({ at }) => at)).toEqual([0, 3.5 * minute, 4.5 * minute])
 })
 
-test('lets the run of a person end before the next round begins', async () => {
+test("lets a user's run end before the next round starts", async () => {
   const { clock, session } = fixture([{ ms: 1 }])
   const { loop } = loopOver(session, { terms: { everyMs: minute, rounds: 2 } })
   loop.begin()
@@ -50,7 +50,7 @@ test('checks the goal without a request before each round but the first', async 
   expect(session.prompts.map(({ skipIfMet }) => skipIfMet)).toEqual([undefined, true, true])
 })
 
-test('ends as done with the round that met the goal', async () => {
+test('ends as done after the round that met the goal', async () => {
   const unmet: FakeRun = { ms: 1, reason: 'goal_unmet', goalMet: false }
   const { clock, session } = fixture([unmet, unmet, { ms: 1, goalMet: true, requests: 0 }], true)
   const { loop, events } = loopOver(session, { terms: { everyMs: minute } })
@@ -63,7 +63,7 @@ test('ends as done with the round that met the goal', async () => {
 test.each([
   ['rounds', { everyMs: minute, rounds: 2 }],
   ['time', { everyMs: minute, forMs: 2 * minute }],
-] as const)('ends with 6 where %s are over and the goal is not met', async (because, terms) => {
+] as const)('ends with 6 if %s are over and the goal is not met', async (because, terms) => {
   const { clock, session } = fixture([{ ms: 1, reason: 'goal_unmet', goalMet: false }], true)
   const { loop, events } = loopOver(session, { terms })
   loop.begin()
@@ -72,7 +72,7 @@ test.each([
   expect(events.at(-1)).toMatchObject({ type: 'end', end: { because, exitCode: 6 } })
 })
 
-test('does not cut a round when the time is over, and has the exit code of that round', async () => {
+test('does not cut a round when the time is over, and uses the exit code of that round', async () => {
   const { clock, session } = fixture([{ ms: 5 * minute, reason: 'max_turns' }])
   const { loop, events } = loopOver(session, { terms: { everyMs: 0, forMs: minute } })
   loop.begin()
@@ -81,7 +81,7 @@ test('does not cut a round when the time is over, and has the exit code of that 
   expect(events.at(-1)).toMatchObject({ type: 'end', end: { because: 'time', exitCode: 3 } })
 })
 
-test('ends as soon as it is certain that no round begins in its time, and waits for none in vain', async () => {
+test('ends as soon as no further round can start in its time, without waiting', async () => {
   const { clock, session } = fixture([{ ms: 1, reason: 'completed' }])
   const { loop, events } = loopOver(session, { terms: { everyMs: 10 * minute, forMs: 5 * minute } })
   loop.begin()
@@ -100,7 +100,7 @@ test.each<[string, FakeRun, number]>([
   ['three rounds in a row that asked nothing', { ms: 1, reason: 'stop_requested', requests: 0 }, 3],
   ['the rounds, after limits of each', { ms: 1, reason: 'max_turns' }, 7],
   ['the rounds, after the dollar limit of each', { ms: 1, reason: 'max_budget_usd', context: { of: 'run' } }, 7],
-])('is ended by %s', async (_by, run, rounds) => {
+])('ends at %s', async (_by, run, rounds) => {
   const { clock, session } = fixture([run])
   const { loop, events } = loopOver(session, { terms: { everyMs: 0, rounds: 7 } })
   loop.begin()
@@ -110,7 +110,7 @@ test.each<[string, FakeRun, number]>([
   expect(events.at(-1)).not.toMatchObject({ end: { exitCode: 0 } })
 })
 
-test('goes on after errors that are not the same', async () => {
+test('continues after errors that differ', async () => {
   const failed = (kind: string): FakeRun => ({ ms: 1, reason: 'model_error', context: { kind } })
   const { clock, session } = fixture([failed('overloaded'), failed('overloaded'), failed('timeout'), { ms: 1 }])
   const { loop } = loopOver(session, { terms: { everyMs: 0, rounds: 8 } })
@@ -147,7 +147,7 @@ test('waits for a standing budget to reset', async () => {
   expect(session.prompts.map(({ at }) => at)).toEqual([0, 5 * minute])
 })
 
-test('pauses where a person ends a round, and continues when it is told to', async () => {
+test('pauses when a user ends a round, and continues on request', async () => {
   const { clock, session } = fixture([{ ms: minute }])
   const { loop, events } = loopOver(session, { terms: { everyMs: 2 * minute, rounds: 3 }, onInterrupt: 'pause' })
   loop.begin()
@@ -161,7 +161,7 @@ test('pauses where a person ends a round, and continues when it is told to', asy
   expect(events.at(-1)).toMatchObject({ type: 'end', end: { because: 'rounds' } })
 })
 
-test('reports a prompt that cannot be made ready, and begins nothing', async () => {
+test('reports a prompt that cannot be prepared, and starts nothing', async () => {
   const { clock, session } = fixture([{ ms: 1 }])
   const error = new Error('there is no such file')
   const { loop, events } = loopOver(session, { terms: { everyMs: 0, rounds: 3 }, prompt: () => Promise.reject(error) })
@@ -171,7 +171,7 @@ test('reports a prompt that cannot be made ready, and begins nothing', async () 
   expect([session.prompts.length, clock.timers]).toEqual([0, 0])
 })
 
-test('holds one timer while it waits, and reads the clock at most twice a minute', async () => {
+test('uses one timer while it waits, and reads the clock at most twice a minute', async () => {
   const { clock, session } = fixture([{ ms: 1 }])
   let timers = 0
   const counting: LoopClock = {
@@ -190,7 +190,7 @@ test('holds one timer while it waits, and reads the clock at most twice a minute
   expect(timers).toBe(120)
 })
 
-/** What happens to a loop: time passes, a person writes, somebody sets the clock, the process is killed and started again later. */
+/** Events of a loop: time passes, a user writes, somebody sets the clock, the process is killed and restarted later. */
 const happenings = fc.array(
   fc.oneof(
     { weight: 5, arbitrary: fc.record({ kind: fc.constant('time' as const), ms: fc.nat(90_000) }) },
@@ -204,7 +204,7 @@ const happenings = fc.array(
   { maxLength: 40 },
 )
 
-test('makes each round once, one at a time, never early and never past its bound, wherever its process is killed', async () => {
+test('runs each round once, one at a time, never early and never past its bound, wherever its process is killed', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 0, max: 60_000 }),
@@ -220,7 +220,7 @@ test('makes each round once, one at a time, never early and never past its bound
         const startedAtMs = clock.wallMs()
         const open = () => {
           const session = new FakeSession(clock, () => ({ ms: lengths[next++ % lengths.length] ?? 0 }), record)
-          // It throws where a run goes on: there are never two.
+          // It throws while a run is active: there are never two.
           const past = record.past(loopId)
           const { loop } = loopOver(session, { terms: { everyMs, rounds }, startedAtMs, past })
           loop.begin(past.open === undefined ? undefined : () => session.resume())
@@ -252,7 +252,7 @@ test('makes each round once, one at a time, never early and never past its bound
         expect(all.map(({ round }) => round)).toEqual(Array.from({ length: rounds }, (_, index) => index + 1))
         expect(running.loop.view.phase).toBe('ended')
         const early = starts.filter(({ at }, index) => index > 0 && at - (starts[index - 1]?.at ?? 0) < everyMs)
-        // Between two processes nothing but the wall clock tells how long it was.
+        // Between two processes, only the wall clock measures the time.
         expect(isWallSet ? [] : early).toEqual([])
       },
     ),
@@ -260,7 +260,7 @@ test('makes each round once, one at a time, never early and never past its bound
   )
 })
 
-test('is never early and waits no longer than one interval where the wall clock is set while it waits', async () => {
+test('is never early and waits at most one interval if the wall clock is set while it waits', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 600_000 }),
@@ -279,7 +279,7 @@ test('is never early and waits no longer than one interval where the wall clock 
   )
 })
 
-test('a clock that was set back between two processes makes no pause longer than the interval', async () => {
+test('never pauses longer than the interval after the clock was set back between two processes', async () => {
   const clock = new FakeLoopClock()
   const record = new FakeRecord()
   const first = new FakeSession(clock, () => ({ ms: 1 }), record)

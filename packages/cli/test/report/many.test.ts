@@ -1,15 +1,15 @@
-// Holds R-REP-1 and R-REP-6 of docs/spec: a thousand sessions come to what was counted while they were written, in the memory of a few.
+// Holds R-REP-1 and R-REP-6 of docs/spec: a thousand sessions have the totals that were counted while they were written, in the memory of a few.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Report } from '@halting/analysis/report'
 import { generateSessions } from '../support/generated-sessions.ts'
-import { keepLarge } from '../support/kept-session.ts'
+import { storeLargeSessions } from '../support/store-session.ts'
 import { here, installProgram, run } from '../support/program.ts'
 
 installProgram()
 
-/** So little that a hundred megabytes of calls do not fit. */
+/** Too little for a hundred megabytes of calls. */
 const env = { TZ: 'UTC', NODE_OPTIONS: '--max-old-space-size=64' }
 
 test('a thousand generated sessions', async () => {
@@ -35,9 +35,9 @@ test('a thousand generated sessions', async () => {
   expect(html.stdout).toContain('500 more sessions: --json has all of them.')
 }, 60_000)
 
-test('a folder of any size takes the memory of its largest session', async () => {
+test('needs the memory of the largest session for a folder of any size', async () => {
   const folder = join(here(), 'large')
-  await keepLarge(folder, 25)
+  await storeLargeSessions(folder, 25)
   const { status, stdout } = await run(['report', folder, '--json'], { env })
   expect([status, JSON.parse(stdout)]).toMatchObject([0, { sessions: 25, totals: { runs: 25, turns: 25 * 41 } }])
 }, 60_000)

@@ -1,16 +1,16 @@
-// `HALTING_WRITE=1` takes its picture anew. Holds R-REP-7 of docs/spec: the page of a report in a real browser, which asks for nothing, runs nothing and has no problem.
+// `HALTING_WRITE=1` takes its picture. Holds R-REP-7 of docs/spec: the page of a report in a real browser, which requests nothing, runs nothing and has no errors.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { SessionSource } from '@halting/analysis/view'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { isChromiumThere, withBrowser } from '../../../inspector/test/support/browser.ts'
-import { keepSession, week } from '../support/kept-week.ts'
+import { storeWeekSession, week } from '../support/store-week.ts'
 import { here, installProgram, run } from '../support/program.ts'
 
 installProgram()
 
-/** The page is a file: it asks no server for anything. */
+/** The page is a file: it makes no request. */
 const nothing: SessionSource = {
   title: 'none',
   async *list() {},
@@ -34,10 +34,10 @@ describe.skipIf(!isChromiumThere)('in a browser', () => {
   const open = withBrowser()
 
   beforeAll(async () => {
-    for (const session of week) await keepSession(session, here())
+    for (const session of week) await storeWeekSession(session, here())
   })
 
-  test('all its parts are there, and its tables say what the terminal says', async () => {
+  test('has all its parts, and the same tables as the terminal', async () => {
     const { page } = await open(nothing, {
       address: await pageOf('--since', '2026-11-16', '--until', '2026-11-22'),
       width: 900,
@@ -63,12 +63,12 @@ describe.skipIf(!isChromiumThere)('in a browser', () => {
     if (process.env['HALTING_WRITE'] === '1') await page.screenshot({ path: picture.pathname, clip })
   })
 
-  test('it fits a narrow page: what is wide scrolls by itself', async () => {
+  test('fits a narrow page: wide parts scroll on their own', async () => {
     const { page } = await open(nothing, { address: await pageOf('.'), width: 320, height: 800 })
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320)
   })
 
-  test('what stands in a session runs nothing', async () => {
+  test('runs nothing from a session', async () => {
     const folder = join(here(), 'hostile')
     mkdirSync(folder)
     const sample = join(import.meta.dirname, '../../../analysis/test/foreign/samples/claude-code-short.jsonl')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { namedMoment } from '../../src/flags/time-values.ts'
 import { dayOf } from '@halting/analysis/report'
-import { periodOf } from '../../src/report/period.ts'
+import { reportPeriod } from '../../src/report/period.ts'
 
 const now = new Date(2026, 10, 24, 15).getTime()
 
@@ -13,12 +13,12 @@ test.each([
   ['0096-02-29', '0096-02-29'],
   ['2024-02-29', '2024-02-29'],
   ['9999-12-31', '9999-12-31'],
-])('--since %s begins on %s', (given, day) => {
+])('starts --since %s on %s', (given, day) => {
   const read = namedMoment(given)
   const since = 'value' in read ? read.value : undefined
-  expect(dayOf(periodOf({ ...(since !== undefined && { since }) }, true, now).since)).toBe(day)
+  expect(dayOf(reportPeriod({ ...(since !== undefined && { since }) }, true, now).since)).toBe(day)
 })
 
-test.each(['2026-02-29', '0050-02-30', '2026-13-01', '999999w', '0x1d', ''])('there is no moment %s', (given) => {
+test.each(['2026-02-29', '0050-02-30', '2026-13-01', '999999w', '0x1d', ''])('refuses the time %s', (given) => {
   expect(namedMoment(given)).toEqual({ expected: expect.stringContaining('an age (12h, 7d, 2w)') as string })
 })

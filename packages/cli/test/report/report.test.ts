@@ -8,8 +8,8 @@ import { streamRun, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Report } from '@halting/analysis/report'
-import { sessionPath } from '../support/kept-session.ts'
-import { keepSession, week } from '../support/kept-week.ts'
+import { sessionPath } from '../support/store-session.ts'
+import { storeWeekSession, week } from '../support/store-week.ts'
 import { here, installProgram, run as runProgram, type Ended } from '../support/program.ts'
 
 installProgram()
@@ -21,18 +21,18 @@ const isWritten = process.env['HALTING_WRITE'] === '1'
 const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
   runProgram(args, { env: { TZ: 'UTC', ...env } })
 
-/** What `--json` tells. */
-async function told(...args: readonly string[]): Promise<Report> {
+/** The output of `--json`. */
+async function reportJson(...args: readonly string[]): Promise<Report> {
   const { status, stdout, stderr } = await run(['report', ...args, '--json'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   return JSON.parse(stdout) as Report
 }
 
 beforeAll(async () => {
-  for (const session of week) await keepSession(session, here())
+  for (const session of week) await storeWeekSession(session, here())
 })
 
-test('the guide has the report of this week', async () => {
+test('has the report of this week in the guide', async () => {
   const { status, stdout, stderr } = await run(['report', ...ofWeek])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   const page = readFileSync(guide, 'utf8')
@@ -45,22 +45,22 @@ test('the guide has the report of this week', async () => {
   expect(block.exec(readFileSync(guide, 'utf8'))?.[0]).toBe(stdout)
 })
 
-test('no line is wider than the terminal, and the figures stay', async () => {
+test('fits the terminal, and keeps the figures', async () => {
   const { reportText } = await import('../../src/report/report-text.ts')
   const { columnsOf } = await import('../../src/io/columns.ts')
   const { styleFor } = await import('../../src/io/style.ts')
-  const report = await told(...ofWeek)
+  const report = await reportJson(...ofWeek)
   for (const width of [40, 60, 80, 200]) {
     const text = reportText(report, { width, style: styleFor(false, {}) })
-    // A path or an id in a message that cannot be read is one word.
+    // In an error message, a path or an ID is one word.
     expect(text.split('\n').filter((line) => columnsOf(line) > width)).toEqual([])
     expect(text).toContain('max_turns')
   }
 })
 
-describe('which sessions, and when', () => {
-  test('days are those of the time zone, and a run counts on the day on which it began', async () => {
-    const { byDay, timeZone } = await told(...ofWeek)
+describe('the selected sessions and times', () => {
+  test('are days of the time zone, and a run counts on the day on which it started', async () => {
+    const { byDay, timeZone } = await reportJson(...ofWeek)
     expect(timeZone).toBe('UTC')
     expect(byDay.map(({ name, runs }) => [name, runs])).toEqual([
       ['2026-11-16', 2],
@@ -74,14 +74,14 @@ describe('which sessions, and when', () => {
     expect((JSON.parse(stdout) as Report).byDay[0]).toMatchObject({ name: '2026-11-16', runs: 1 })
   })
 
-  test('the page tells days in the same zone', async () => {
+  test('are the same days on the page', async () => {
     const { stdout } = await run(['report', ...ofWeek, '--format', 'html'], { TZ: 'Pacific/Auckland' })
     // At 16:20 of the 17th in UTC.
     expect(/<tr><th[^>]*>00000004 .*/.exec(stdout)?.[0]).toContain('<td>2026-11-18</td>')
   })
 
-  test('--until names the last day that counts', async () => {
-    const { sessions, since, until } = await told('--since', '2026-11-17', '--until', '2026-11-17')
+  test('include the last day of --until', async () => {
+    const { sessions, since, until } = await reportJson('--since', '2026-11-17', '--until', '2026-11-17')
     expect({ sessions, since, until }).toEqual({
       sessions: 2,
       since: '2026-11-17T00:00:00.000Z',
@@ -89,26 +89,26 @@ describe('which sessions, and when', () => {
     })
   })
 
-  test('files that were not written since are not even read', async () => {
+  test('skip files that were not modified since', async () => {
     const folder = join(here(), 'old')
     mkdirSync(folder)
     const file = join(folder, 'old.jsonl')
     writeFileSync(file, 'no session\n')
     utimesSync(file, new Date('2026-01-01'), new Date('2026-01-01'))
-    expect((await told(folder, '--since', '2026-11-01')).skipped).toEqual([])
-    expect((await told(folder)).skipped).toEqual([expect.stringContaining('old.jsonl')])
+    expect((await reportJson(folder, '--since', '2026-11-01')).skipped).toEqual([])
+    expect((await reportJson(folder)).skipped).toEqual([expect.stringContaining('old.jsonl')])
   })
 
-  test('a folder stands for the sessions that worked in it and below; --all for those of every folder', async () => {
+  test('are those that worked in a folder and below; with --all, those of every folder', async () => {
     const below = join(here(), 'packages', 'app')
     mkdirSync(below, { recursive: true })
     const [first] = week
     if (first === undefined) throw new Error('the week has a session')
-    await keepSession({ ...first, id: '99999999-5b7d-4e9a-8c61-0d2b4f6a7e93', cwd: below }, here())
-    expect((await told('packages')).sessions).toBe(1)
-    expect((await told('.')).sessions).toBe(11)
-    expect((await told(...ofWeek)).sessions).toBe(10)
-    const { byFolder, of } = await told('--all', ...ofWeek)
+    await storeWeekSession({ ...first, id: '99999999-5b7d-4e9a-8c61-0d2b4f6a7e93', cwd: below }, here())
+    expect((await reportJson('packages')).sessions).toBe(1)
+    expect((await reportJson('.')).sessions).toBe(11)
+    expect((await reportJson(...ofWeek)).sessions).toBe(10)
+    const { byFolder, of } = await reportJson('--all', ...ofWeek)
     expect(of).toBe('of all folders')
     expect(Object.fromEntries(byFolder.map(({ name, sessions }) => [name, sessions]))).toEqual({
       [here()]: 10,
@@ -116,7 +116,7 @@ describe('which sessions, and when', () => {
     })
   })
 
-  test('a time in which nothing was run is told, with what to do', async () => {
+  test('cause advice for a period without runs', async () => {
     const { status, stdout } = await run(['report', '--since', '2020-12-30', '--until', '2020-12-31'])
     expect(status).toBe(0)
     expect(stdout).toBe(
@@ -124,16 +124,16 @@ describe('which sessions, and when', () => {
     )
   })
 
-  test('a time that lies in the future is told as such', async () => {
+  test('cause a message for a period in the future', async () => {
     const { status, stdout } = await run(['report', '--since', '2999-12-30'])
     expect(status).toBe(0)
     expect(stdout).toBe('0 sessions of this folder, from 2999-12-30 on\nThat period is in the future.\n')
   })
 })
 
-describe('what it tells', () => {
-  test('how runs ended, and what limits lost', async () => {
-    const { endings, limits } = await told(...ofWeek)
+describe('the contents', () => {
+  test('show how runs ended, and what limits lost', async () => {
+    const { endings, limits } = await reportJson(...ofWeek)
     expect(endings.map(({ reason, exitCode, runs }) => [reason, exitCode, runs])).toEqual([
       ['completed', 0, 7],
       ['max_turns', 3, 1],
@@ -147,8 +147,8 @@ describe('what it tells', () => {
     expect(limits[0]?.leftUsd).toBeCloseTo(5 - (limits[0]?.costUsd ?? 0), 9)
   })
 
-  test('which tools fail, are denied, or are none', async () => {
-    const { tools } = await told(...ofWeek)
+  test('show which tools fail, are denied, or are invalid', async () => {
+    const { tools } = await reportJson(...ofWeek)
     const bash = tools.find(({ tool }) => tool === 'Bash')
     expect(bash).toMatchObject({ denied: 1, invalid: 0 })
     expect(bash?.failed).toBeGreaterThan(5)
@@ -156,16 +156,16 @@ describe('what it tells', () => {
     expect(tools.find(({ tool }) => tool === 'Read')).toMatchObject({ failed: 0 })
   })
 
-  test('what the service refused and what was tried again; what stands out; what did not end', async () => {
-    const { service, outliers, open, cache } = await told(...ofWeek)
+  test('show refused and repeated requests, outliers and unfinished runs', async () => {
+    const { service, outliers, open, cache } = await reportJson(...ofWeek)
     expect(service).toMatchObject({ retried: 1, failures: [{ kind: 'overloaded', attempts: 2 }] })
     expect(outliers.map(({ session }) => session)).toEqual([week[6]?.id, week[3]?.id])
     expect(open).toMatchObject([{ session: week[9]?.id, heldBy: null }])
     expect(cache.share).toBeGreaterThan(0.5)
   })
 
-  test('what tighter limits would have done is what `halting what-if` says', async () => {
-    const { tried } = await told(...ofWeek)
+  test('show the same effect of tighter limits as `halting what-if`', async () => {
+    const { tried } = await reportJson(...ofWeek)
     const at = tried.find(({ limits }) => limits.maxTurns === 30)
     const { stdout } = await run(['what-if', '--max-turns', '30', '--json'])
     const { answers } = JSON.parse(stdout) as {
@@ -184,7 +184,7 @@ describe('what it tells', () => {
 })
 
 describe('as a page', () => {
-  test('it goes into a file for the person alone, and never over another one without --force', async () => {
+  test('writes a private file, and never over another one without --force', async () => {
     const command = ['report', ...ofWeek, '--format', 'html', '--output', 'week.html']
     expect(await run(command)).toEqual({ status: 0, stdout: '', stderr: 'halting: wrote week.html\n' })
     const page = readFileSync(join(here(), 'week.html'), 'utf8')
@@ -203,24 +203,24 @@ describe('as a page', () => {
   })
 })
 
-describe('what counts once', () => {
+describe('each thing counts once', () => {
   const [one] = week
   const fork = '8f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
 
-  test('a fork counts with what was run in it, and the session of which it is a copy with the rest', async () => {
+  test('counts a fork with its own runs, and the original with the rest', async () => {
     const folder = join(here(), 'forked')
     mkdirSync(folder)
     const source = join(folder, 'source.jsonl')
     copyFileSync(sessionPath(one?.id ?? ''), source)
-    const alone = await told(folder)
+    const alone = await reportJson(folder)
     expect(alone.totals.runs).toBe(1)
     await forkSession(source, { path: join(folder, 'fork.jsonl'), sessionId: fork, cwd: here(), version: '0' })
-    const { totals, sessions, byDay } = await told(folder)
+    const { totals, sessions, byDay } = await reportJson(folder)
     expect({ totals, sessions, byDay }).toEqual({ totals: alone.totals, sessions: 1, byDay: alone.byDay })
-    // A second copy is one of the same.
+    // A second copy counts the same.
     const again = { path: join(folder, 'again.jsonl'), sessionId: fork.replace('8f', '9f'), cwd: here(), version: '0' }
     await forkSession(join(folder, 'fork.jsonl'), again)
-    expect((await told(folder)).totals).toEqual(alone.totals)
+    expect((await reportJson(folder)).totals).toEqual(alone.totals)
     const journal = await openJournal(again)
     const start = startRun({ prompt: 'more', sessionId: again.sessionId, transcript: journal.transcript })
     const model = scriptedModel([{ text: 'done', usage: { input_tokens: 5, output_tokens: 1 } }], {
@@ -228,34 +228,34 @@ describe('what counts once', () => {
     })
     await streamRun(start, { model, steps: journal.steps() }).result
     await journal.close()
-    const more = await told(folder)
+    const more = await reportJson(folder)
     expect([more.totals.runs, more.totals.tokens]).toEqual([2, alone.totals.tokens + 6])
     expect(more.bySession.find(({ session }) => session === again.sessionId)?.title).toBe(one?.prompt)
   })
 
-  test('a file counts once, however many links lead to it', async () => {
+  test('counts a file once, however many links lead to it', async () => {
     const folder = join(here(), 'linked')
     mkdirSync(folder)
     copyFileSync(sessionPath(one?.id ?? ''), join(folder, 'one.jsonl'))
     symlinkSync('.', join(folder, 'here'))
     symlinkSync('one.jsonl', join(folder, 'two.jsonl'))
-    const { totals, skipped } = await told(folder)
+    const { totals, skipped } = await reportJson(folder)
     expect([totals.runs, skipped]).toEqual([1, []])
   })
 
-  test('what was taken over from another program counts there', async () => {
+  test('counts imported runs of another program there', async () => {
     const folder = join(here(), 'taken-over')
     mkdirSync(folder)
     const other = join(folder, 'other.jsonl')
     copyFileSync(join(import.meta.dirname, '../../../analysis/test/foreign/samples/claude-code-polling.jsonl'), other)
-    const alone = await told(folder)
+    const alone = await reportJson(folder)
     const path = join(folder, 'ours.jsonl')
     await takeOver(await readForeignSession(other), { path, sessionId: fork, cwd: here(), version: '0' })
-    expect((await told(folder)).totals).toEqual(alone.totals)
+    expect((await reportJson(folder)).totals).toEqual(alone.totals)
   })
 })
 
-describe('sessions of other programs, and what is not right', () => {
+describe('sessions of other programs, and problems', () => {
   const sample = (name: string): string =>
     join(import.meta.dirname, '../../../analysis/test/foreign/samples', `${name}.jsonl`)
 
@@ -268,8 +268,8 @@ describe('sessions of other programs, and what is not right', () => {
     writeFileSync(join(folder, 'other.jsonl'), '{"no":"session"}\n')
   })
 
-  test('they count as ours do; what has no price and what cannot be read is named', async () => {
-    const report = await told('mixed')
+  test('count like our own; missing prices and unreadable files are named', async () => {
+    const report = await reportJson('mixed')
     expect(report).toMatchObject({
       sessions: 4,
       programs: { halting: 1, 'claude-code': 2, codex: 1 },
@@ -292,7 +292,7 @@ describe('sessions of other programs, and what is not right', () => {
     expect(page).toContain('<th scope="row" dir="auto">gpt-fake</th><td>?</td>')
   })
 
-  test('texts of a session are inert: nothing in them is markup or steers a terminal', async () => {
+  test('contain no markup and no terminal controls from a session', async () => {
     const folder = join(here(), 'hostile')
     mkdirSync(folder)
     const evil = '<script>alert(1)</script><img src=x onerror=alert(1)>\\u001b[2J\\u202e"\'&'
@@ -324,19 +324,19 @@ describe('sessions of other programs, and what is not right', () => {
       '--max-turns has no effect with halting report. To see where other limits would have stopped a session, use halting what-if.',
     ],
     [['report', '--output', '.'], '. is a folder. Name a file.'],
-    [['report', '--all', '.'], '--all means the sessions of all folders, so it goes without a folder.'],
+    [['report', '--all', '.'], '--all means the sessions of all folders. Remove it, or the folder.'],
     [['report', '--by', 'weather'], '--by takes one of day, model, folder'],
-    [['report', '--cluster', 'http://127.0.0.1:1', '--since', '1d'], 'A cluster does not keep when runs began'],
+    [['report', '--cluster', 'http://127.0.0.1:1', '--since', '1d'], 'A cluster does not store when runs started'],
     [['why', '--since', '1d'], '--since belongs to halting report.'],
     [['check', '--all'], '--all belongs to halting sessions, report, inspect and what-if.'],
-    [['report', '--codex'], 'No sessions of Codex are kept in'],
-  ])('%j is refused', async (args, message) => {
+    [['report', '--codex'], 'No sessions of Codex found in'],
+  ])('refuses %j', async (args, message) => {
     const { status, stderr } = await run(args)
     expect(stderr).toContain(message)
     expect(status).toBe(2)
   })
 
-  test('a folder in which nothing was kept says what to do', async () => {
+  test('gives advice for a folder without sessions', async () => {
     const { status, stderr } = await runProgram(['report'], { cwd: dirname(sessionPath(week[0]?.id ?? '')) })
     expect({ status, stderr }).toEqual({
       status: 2,

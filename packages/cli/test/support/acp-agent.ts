@@ -28,7 +28,7 @@ import type { Command, SessionOpener } from '../../src/acp/session-opener.ts'
 import { withImages } from '../../src/acp/prompt-content.ts'
 import { type Message, updatesIn, type Wire, watchWire } from './acp-schema.ts'
 
-// An agent of the protocol in this process, with real sessions and tools, a scripted model, and a client that answers as a test says.
+// An agent of the protocol in this process, with real sessions and tools, a scripted model, and a client controlled by the test.
 
 interface ClientAnswers {
   readonly permission?: (
@@ -47,7 +47,7 @@ export interface TestAgentOptions extends ClientAnswers {
   readonly allow?: readonly string[]
   readonly capabilities?: ClientCapabilities
   readonly commands?: readonly Command[]
-  /** Something that takes its time before a prompt is handed in. */
+  /** Delays a prompt before the session receives it. */
   readonly prepare?: () => Promise<void>
   /** Called with each session, when it is open. */
   readonly opened?: (session: Session) => void
@@ -58,14 +58,14 @@ export interface TestAgent {
   readonly wire: Wire
   readonly agent: ClientConnection['agent']
   readonly connection: ClientConnection
-  /** Opens a session, and gives its id. */
+  /** Opens a session, and returns its ID. */
   readonly newSession: () => Promise<NewSessionResponse>
   readonly prompt: (
     sessionId: string,
     text: string,
   ) => Promise<{ readonly stopReason: string; readonly _meta?: unknown }>
   readonly updates: (kind?: string) => readonly Message[]
-  /** All text of a kind of chunk. */
+  /** The concatenated text of one kind of chunk. */
   readonly text: (kind?: string) => string
   readonly close: () => Promise<void>
 }
@@ -74,7 +74,7 @@ export const fullCapabilities: ClientCapabilities = {
   session: { notices: {}, compaction: {}, configOptions: { boolean: {} } },
 }
 
-/** A folder that is gone when the test is. */
+/** A folder that is removed after the test. */
 export function testFolder(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'halting-acp-')))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -173,12 +173,12 @@ function clientFor({ permission, elicitation, readFile, writeFile }: ClientAnswe
   return app
 }
 
-/** Two ends of a connection in this process; what goes over it is seen. */
+/** Two ends of a connection in this process; the traffic is recorded. */
 function streams(wire: Wire): [agent: Stream, client: Stream] {
   const way = (from: 'agent' | 'client') =>
     new TransformStream<AnyMessage, AnyMessage>({
       transform(message, controller) {
-        // As it would be on the wire.
+        // As on the wire.
         const text = JSON.stringify(message)
         wire.see(from, JSON.parse(text) as Message)
         controller.enqueue(JSON.parse(text) as AnyMessage)

@@ -17,24 +17,24 @@ export interface Talk extends Running {
   readonly agent: ClientConnection['agent']
   readonly initialized: InitializeResponse
   readonly wire: Wire
-  /** Lines of stdout that are no message. */
+  /** Lines on stdout that are not messages. */
   readonly strangers: string[]
-  /** Calls that it was asked about. */
+  /** Calls for which it asked permission. */
   readonly asked: string[]
-  /** Its exit code, once it has ended. */
+  /** Its exit code, once it has exited. */
   readonly exited: () => Promise<unknown>
 }
 
 export interface TalkOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly capabilities?: ClientCapabilities
-  /** In place of allowing once what it is asked about. */
+  /** Answers permission requests instead of allowing them once. */
   readonly permission?: () => Promise<RequestPermissionResponse>
-  /** What it is asked for beside permissions. */
+  /** Answers other requests. */
   readonly answers?: (app: ClientApp) => void
 }
 
-/** The program, and a client over its pipes that allows all it is asked about. */
+/** The program, and a client over its pipes that allows every request. */
 export async function talk(args: readonly string[], options: TalkOptions = {}): Promise<Talk> {
   const { env = {}, capabilities = {}, answers, permission } = options
   const running = start(['acp', ...args], { stdin: { open: true }, env })
@@ -44,7 +44,7 @@ export async function talk(args: readonly string[], options: TalkOptions = {}): 
   const [strangers, asked] = [[] as string[], [] as string[]]
   const { stdin, stdout } = child
   if (stdin === null || stdout === null) throw new Error('no pipes')
-  // What is written and read is looked at line by line.
+  // Input and output are recorded line by line.
   const toAgent = new Writable({
     write(chunk: Buffer, _encoding, done) {
       for (const line of chunk.toString().split('\n').filter(Boolean)) wire.see('client', JSON.parse(line) as Message)
@@ -79,7 +79,7 @@ export async function talk(args: readonly string[], options: TalkOptions = {}): 
       return { outcome: { outcome: 'selected', optionId: 'allow_once' } }
     })
   answers?.(app)
-  // Node's own type of web streams and that of the library are the same streams.
+  // True: Node's type of web streams and that of the library describe the same streams.
   const writable = Writable.toWeb(toAgent) as WritableStream<Uint8Array>
   const { agent } = app.connect(ndJsonStream(writable, readable))
   const initialized = await agent.request(methods.agent.initialize, {

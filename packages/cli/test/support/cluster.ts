@@ -13,12 +13,12 @@ export interface ServedCluster {
   readonly cluster: FakeCluster
   readonly url: string
   readonly service: ScriptedServer
-  /** Where its sessions have their folders. */
+  /** The folder with the folders of its sessions. */
   readonly base: string
   readonly close: () => Promise<void>
 }
 
-/** A cluster with a worker of `halting serve` with these flags and variables, whose model answers with these replies. */
+/** A cluster with a worker of `halting serve` with these flags and variables, whose model sends these replies. */
 export async function servedCluster(
   replies: readonly unknown[],
   flags: Flags = {},

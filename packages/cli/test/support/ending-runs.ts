@@ -11,15 +11,15 @@ import { FinishReasonHook } from '@halting/core/compat'
 import { plainContext } from '@halting/core/adapters'
 import { createFakeClock, type FakeClock, type ScriptedReply, scriptedModel } from '@halting/core/testing'
 
-// One run for each ending of the table: real ones, with a scripted model and a clock that moves when it is told to.
+// One run for each ending of the table: real ones, with a scripted model and a clock that the test moves.
 
-/** What a run may do with what is around it. */
-export interface Around {
+/** How a run can affect its surroundings. */
+export interface RunControls {
   readonly session: Session
   readonly clock: FakeClock
-  /** The person ends the run, each in the way of the face. */
+  /** The user ends the run, in the way of each frontend. */
   readonly cancel: () => void
-  /** Whoever reads the run goes. */
+  /** The reader of the run disconnects. */
   readonly leave: () => void
 }
 
@@ -27,13 +27,13 @@ export interface EndingRun {
   readonly replies: readonly ScriptedReply[] | (() => ScriptedReply)
   readonly options?: Partial<QueryOptions>
   readonly model?: Parameters<typeof scriptedModel>[1]
-  /** What happens when the model writes `waits`, or a tool begins. */
-  readonly meanwhile?: (around: Around) => void
+  /** What happens when the model writes `waits`, or a tool starts. */
+  readonly meanwhile?: (around: RunControls) => void
 }
 
 type Tool = NonNullable<QueryOptions['tools']>[number]
 
-/** Each request takes so long, and costs at most what is reserved for it. */
+/** Each request takes this long, and costs at most its reservation. */
 const requestMs = 10_000
 const prices = { cost: () => 0.25, worstCase: () => 0.3 }
 const waits = 'I wait'
@@ -52,7 +52,7 @@ const fails = (kind: 'prompt_too_long' | 'image' | 'overloaded', status: number,
   error: { kind, status, message },
 })
 
-/** A rest is over once the stop was asked for, whichever comes first: the run sees it at the checkpoint after that call. */
+/** A pause ends once the stop was requested, whichever comes first: the run sees it at the cancellation point after that call. */
 function restUntilStopped(): { readonly over: () => Promise<string>; readonly end: () => void } {
   let ended = 0
   const resting: (() => void)[] = []
@@ -88,7 +88,7 @@ const tools: readonly Tool[] = [
   }),
 ]
 
-/** How each ending comes about. A reason without its row does not compile. */
+/** How each ending happens. A reason without a row does not compile. */
 export const endingRuns: { readonly [reason in EndingReason]: EndingRun } = {
   completed: { replies: [calls('Look'), 'Done.'] },
   finish_reason: {
@@ -154,7 +154,7 @@ export const endingRuns: { readonly [reason in EndingReason]: EndingRun } = {
       hooks: [new CallableHook((context) => context.withPermission('defer'), { triggers: ['beforeToolUse'] })],
     },
   },
-  // No face has a key or a request for it, since each ends a run at once; hooks, guards and programs that have the session ask for it.
+  // No frontend has a key or a request for it, since each ends a run at once; hooks, guards and programs with a session can request it.
   user_requested: {
     replies: () => calls('Rest'),
     meanwhile({ session }) {
@@ -188,8 +188,8 @@ export const endingRuns: { readonly [reason in EndingReason]: EndingRun } = {
   },
 }
 
-/** What a session of the run is made of. */
-export function partsOf({ replies, options, model }: EndingRun): {
+/** The parts of a session for the run. */
+export function sessionPartsOf({ replies, options, model }: EndingRun): {
   readonly options: QueryOptions
   readonly clock: FakeClock
 } {
@@ -205,23 +205,23 @@ export function partsOf({ replies, options, model }: EndingRun): {
   return { options: { model: timed, tools, prices, clock, ...options }, clock }
 }
 
-/** Has that happen which the run is about. */
-export function watch({ meanwhile }: EndingRun, around: Around): void {
+/** Triggers the event that the run is about. */
+export function triggerEvent({ meanwhile }: EndingRun, around: RunControls): void {
   around.session.listen((event) => {
     if (event.type !== 'loop') return
-    const { event: told } = event
-    if (told.type === 'retry') void around.clock.advance(told.delayMs)
+    const { event: runEvent } = event
+    if (runEvent.type === 'retry') void around.clock.advance(runEvent.delayMs)
     const waitsNow =
-      told.type === 'tool_start' ||
-      (told.type === 'model_update' && told.update.type === 'text_delta' && told.update.text === waits)
-    // When all have been told.
+      runEvent.type === 'tool_start' ||
+      (runEvent.type === 'model_update' && runEvent.update.type === 'text_delta' && runEvent.update.text === waits)
+    // When all of them have been emitted.
     if (waitsNow && meanwhile !== undefined) setImmediate(() => meanwhile(around))
   })
 }
 
-/** A session of the run, for a face that has no more of its own. */
-export function openEndingRun(run: EndingRun, cwd: string, ways: Pick<Around, 'cancel' | 'leave'>): Session {
-  const { options, clock } = partsOf(run)
+/** A session of the run, for a frontend that needs nothing else. */
+export function openEndingRun(run: EndingRun, cwd: string, ways: Pick<RunControls, 'cancel' | 'leave'>): Session {
+  const { options, clock } = sessionPartsOf(run)
   const session = createSession({
     options,
     journal: undefined,
@@ -230,6 +230,6 @@ export function openEndingRun(run: EndingRun, cwd: string, ways: Pick<Around, 'c
     cwd,
     end: async () => undefined,
   })
-  watch(run, { session, clock, ...ways })
+  triggerEvent(run, { session, clock, ...ways })
   return session
 }

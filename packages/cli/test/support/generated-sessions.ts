@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What a folder of generated sessions comes to, counted while it was written. */
+/** The totals of generated sessions, counted while they were written. */
 export interface Generated {
   readonly runs: number
   readonly turns: number
@@ -14,13 +14,13 @@ export interface Generated {
   readonly failed: number
 }
 
-/** A uuid that is the same each time. */
+/** A UUID that is the same each time. */
 function idOf(...parts: readonly unknown[]): string {
   const hex = createHash('sha256').update(parts.join(':')).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-/** Writes sessions as Claude Code records them, over thirty days of November, the same each time. */
+/** Writes sessions in the form of Claude Code, over thirty days of November, the same each time. */
 export function generateSessions(folder: string, count: number): Generated {
   let seed = 11
   const next = (most: number): number => (seed = (seed * 48_271) % 2_147_483_647) % most

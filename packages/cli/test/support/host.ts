@@ -2,9 +2,9 @@ import { startScriptedServer, type ScriptedServer } from '@halting/models/script
 import { afterEach } from 'vitest'
 import { type Ended, type Line, type Running, start } from './program.ts'
 
-// A host as programs are that drive the program: it writes lines and reads lines.
+// A host like those that drive the program: it writes and reads lines.
 
-/** What the official SDK and the Python one begin with. */
+/** The first message of the official SDK and of the Python SDK. */
 export const hostArgs = ['--output-format', 'stream-json', '--verbose', '--input-format', 'stream-json'] as const
 
 export interface Host {
@@ -14,15 +14,15 @@ export interface Host {
   readonly send: (...messages: readonly (object | string)[]) => void
   /** Every line so far. */
   readonly lines: () => readonly Line[]
-  /** Resolves with the first line, of those after the ones that were waited for, that is so. */
+  /** Resolves with the first matching line after those that were waited for. */
   readonly next: (isIt: (line: Line) => boolean) => Promise<Line>
-  /** Resolves with the first line of all that is so. */
+  /** Resolves with the first matching line of all. */
   readonly first: (isIt: (line: Line) => boolean) => Promise<Line>
-  /** Asks, and waits for the answer: what stands in it. */
+  /** Sends a request, and returns the content of the answer. */
   readonly ask: (subtype: string, fields?: object) => Promise<Answer>
-  /** Says it, and waits for the result. */
+  /** Sends a prompt, and waits for the result. */
   readonly say: (text: string, more?: object) => Promise<Line>
-  /** Closes stdin and waits for the end. */
+  /** Closes stdin and waits for the exit. */
   readonly end: () => Promise<Ended & { readonly lines: readonly Line[] }>
 }
 
@@ -45,7 +45,7 @@ export const isResult = ({ type }: Line): boolean => type === 'result'
 
 const open: Host[] = []
 
-/** Ends what a test has left. */
+/** Stops what a test has left running. */
 export function endHosts(): void {
   afterEach(async () => {
     for (const { running, service } of open.splice(0)) {
@@ -61,7 +61,7 @@ export interface HostOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Starts the program as a host does, against a service on this machine that answers with these replies. */
+/** Starts the program like a host, against a local service with these replies. */
 export async function host(replies: readonly unknown[], options: HostOptions = {}): Promise<Host> {
   const service = await startScriptedServer({ replies })
   const { args = [], env = {}, cwd } = options
@@ -79,7 +79,7 @@ export async function host(replies: readonly unknown[], options: HostOptions = {
     rest += text
     const parts = rest.split('\n')
     rest = parts.pop() ?? ''
-    // What a host does with a line: it is an object with a type.
+    // True: a host expects an object with a type in each line.
     for (const part of parts) lines.push(JSON.parse(part) as Line)
     for (const look of waiting) look()
   })
@@ -118,10 +118,10 @@ export async function host(replies: readonly unknown[], options: HostOptions = {
       const id = `r${++asked}`
       send({ type: 'control_request', request_id: id, request: { subtype, ...fields } })
       const { response } = await find(
-        ({ type, response: told }) => type === 'control_response' && idOf(told) === id,
+        ({ type, response: answered }) => type === 'control_response' && idOf(answered) === id,
         () => 0,
       )
-      // What an answer looks like; tests look at the rest.
+      // True: the shape of an answer; tests check the rest.
       return response as Answer
     },
     say(text, more) {
@@ -142,7 +142,7 @@ function idOf(response: unknown): unknown {
   return typeof response === 'object' && response !== null && 'request_id' in response ? response.request_id : undefined
 }
 
-/** Lines without what is another in each run. */
+/** Lines without what differs in each run. */
 export function kinds(lines: readonly Line[]): readonly string[] {
   return lines.map(({ type, subtype, state }) =>
     `${type} ${subtype ?? ''} ${typeof state === 'string' ? state : ''}`.trimEnd(),

@@ -12,7 +12,7 @@ import {
   scriptedWorld,
 } from '../../../analysis/test/support/sessions.ts'
 
-/** Fields by which a reader knows what something is, or which other thing is meant: with another text there it is another record, or none. */
+/** Fields that identify a record or refer to another one: with other text there, it would be a different record, or an invalid one. */
 const structural: ReadonlySet<string> = new Set(
   [
     'type kind scope key role origin reason transition category status outcome behavior phase trigger unit code',
@@ -21,10 +21,10 @@ const structural: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(' ')),
 )
 
-/** A text that is longer than anybody reads, and stands in a file beside the session. */
+/** A text that is longer than anybody reads, stored in a file next to the session. */
 const huge = `${hostileText} `.repeat(4_000)
 
-/** The same with a hostile text in every place for one; some of them are huge. What is for programs has names of fields that mean something to them. */
+/** The same value with a hostile text in every text field, some of them huge. Objects for programs get field names with a special meaning. */
 function hostileValue(value: unknown, field = ''): unknown {
   if (typeof value === 'string')
     return structural.has(field) ? value : (field === 'text' || field === 'content' ? huge : hostileText) + value
@@ -35,22 +35,22 @@ function hostileValue(value: unknown, field = ''): unknown {
   return Object.fromEntries([...fields, ...strange])
 }
 
-/** As JSON brings them: `__proto__` is a field like any other. */
+/** As JSON creates them: `__proto__` is an ordinary field. */
 const strangeNames = JSON.parse(
   '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"toString":"no","length":-1,"then":"no"}',
 ) as object
 
-/** A session of this program with records of every kind, and such text in every field of them. Its last run has no end. */
+/** A session of halting with records of every kind, and such text in each of their fields. Its last run has no end. */
 export async function hostileJournal(path: string, sessionId: string): Promise<void> {
   const runs = [...hostileSession().runs, ...(await manyKinds())]
   const journal = await openJournal({ path, sessionId, cwd: hostileText, version: hostileText, title: hostileText })
   for (const record of runs.flat())
-    // What comes of JSON is of the same types, for the types of these fields are texts.
+    // True: JSON keeps the types, since the types of these fields are texts.
     journal.log?.append(hostileValue(JSON.parse(JSON.stringify(record))) as StepRecord)
   await journal.close()
 }
 
-/** Runs with agents, hooks, retries, a compaction, what was said meanwhile, a stage after them and a conversation that went back; then one that did not end. */
+/** Runs with agents, hooks, retries, a compaction, messages in between, a stage after them and a rewind; then an unfinished one. */
 async function manyKinds(): Promise<readonly (readonly StepRecord[])[]> {
   const world = scriptedWorld()
   const overloaded = { error: { kind: 'overloaded', message: 'busy', status: 529 } } as const

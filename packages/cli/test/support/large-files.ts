@@ -2,14 +2,14 @@ import { writeFileSync } from 'node:fs'
 import { openJournal } from '@halting/journal'
 import { largeSession } from '../../../analysis/test/support/sessions.ts'
 
-/** A session of this program of about so many records. */
+/** A session of halting with about this many records. */
 export async function largeJournal(path: string, sessionId: string, records: number): Promise<void> {
   const journal = await openJournal({ path, sessionId, cwd: '/work', version: '0' })
   for (const record of largeSession(records).runs.flat()) journal.log?.append(record)
   await journal.close()
 }
 
-/** A session of so many lines, half of which are replies with a call each, and the last one an answer. `line` makes one of a program. */
+/** A session with this many lines, half of them replies with a call each, and the last one an answer. `line` creates one line of a program. */
 export function largeFile(path: string, lines: number, line: (at: number, isLast: boolean) => readonly object[]): void {
   const all: string[] = []
   for (let at = 0; all.length < lines; at++)

@@ -1,14 +1,14 @@
 import { decoded, isOfSpans, type Received } from './otlp.ts'
 
-// What a collector was sent, in forms that tests compare: spans as trees, metrics as lists.
+// What a collector received, in forms that tests compare: spans as trees, metrics as lists.
 
-/** A value with its type: 64-bit integers are bigints, the rest is as JSON has it. */
+/** A value with its type: 64-bit integers are bigints, the rest is JSON. */
 export type Value = string | bigint | number | boolean | readonly Value[]
 export type Values = Readonly<Record<string, Value>>
 
 export interface SpanNode {
   readonly name: string
-  /** As OTLP numbers them: 1 internal, 3 client. */
+  /** OTLP numbers: 1 internal, 3 client. */
   readonly kind: number
   /** 0 unset, 2 error. */
   readonly status: number
@@ -32,7 +32,7 @@ export interface Sent {
   readonly scope: { readonly name: string; readonly version: string }
 }
 
-// The shapes of requests, as far as they are read here. `decoded` has held them against the definitions.
+// The shapes of requests, as far as they are read here. `decoded` has checked them against the definitions.
 interface AnyValue {
   readonly stringValue?: string
   readonly intValue?: string
@@ -108,7 +108,7 @@ function valuesOf(attributes: readonly KeyValue[]): Values {
   return Object.fromEntries(attributes.map(({ key, value }) => [key, valueOf(value)]))
 }
 
-/** All spans that were sent, in the order in which they began. */
+/** All spans, in the order in which they started. */
 export function spansOf(received: readonly Received[]): readonly (SentSpan & Sent)[] {
   return received
     .filter(isOfSpans)
@@ -143,7 +143,7 @@ function sentSpan(span: WireSpan): SentSpan {
   }
 }
 
-/** Spans below a parent: '' has those that begin a trace. */
+/** Spans below a parent; '' has the root spans. */
 export function treesOf(spans: readonly SentSpan[], parent = ''): readonly SpanNode[] {
   return spans
     .filter(({ parentSpanId }) => parentSpanId === parent)
@@ -159,9 +159,9 @@ export function treesOf(spans: readonly SentSpan[], parent = ''): readonly SpanN
 
 export interface Point {
   readonly attributes: Values
-  /** Of a counter. */
+  /** For a counter. */
   readonly value?: bigint | number
-  /** Of a histogram. */
+  /** For a histogram. */
   readonly count?: bigint
   readonly sum?: number
   readonly buckets?: readonly bigint[]
@@ -217,7 +217,7 @@ function bucketsOf({ attributes, count = '0', sum = 0, bucketCounts = [], explic
   }
 }
 
-/** Names of spans that begin before what they lie in, or end after it. */
+/** Names of spans that start before their parent, or end after it. */
 export function outOfPlace(spans: readonly SentSpan[]): readonly string[] {
   return spans.flatMap((span) => {
     const around = spans.find(({ spanId }) => spanId === span.parentSpanId)

@@ -2,11 +2,11 @@ import { recordedSteps, type RecordedCall, recordedWork, type PastRequest } from
 import type { StepRecord } from '@halting/core/steps'
 import type { SpanNode, Value, Values } from './otlp-forms.ts'
 
-// The spans that a run should have, made of its record alone: of a run that was not resumed, without hooks, compactions and retries.
+// The expected spans of a run, built only from its record: for a run that was not resumed, without hooks, compactions and retries.
 
 const numberValue = (value: number): Value => (Number.isInteger(value) ? BigInt(value) : value)
 
-/** Of the models that these tests ask. */
+/** For the models of these tests. */
 const providerOf = (model = ''): string => (model.startsWith('claude-') ? 'anthropic' : 'unknown')
 
 interface Ending {
@@ -44,7 +44,7 @@ class Reader {
 
   run({ scope, agent, depth }: { readonly scope: string; readonly agent: string; readonly depth: number }): SpanNode {
     const ending = this.#ending(scope)
-    const laps = this.#records.flatMap((record) =>
+    const iterations = this.#records.flatMap((record) =>
       record.type === 'lap' && record.lap.scope === scope ? [record.lap] : [],
     )
     const requests = this.#requests.filter((request) => request.scope === scope)
@@ -69,10 +69,13 @@ class Reader {
         'halting.tool_calls': BigInt(ending.toolCalls),
       },
       events: [
-        ...laps.map(({ transition }) => ({ name: 'halting.lap', attributes: { 'halting.transition': transition } })),
+        ...iterations.map(({ transition }) => ({
+          name: 'halting.lap',
+          attributes: { 'halting.transition': transition },
+        })),
         { name: 'halting.ending', attributes: ending.terminal },
       ],
-      children: requests.map((request, index) => this.#turn(request, index + 1, laps[index]?.transition)),
+      children: requests.map((request, index) => this.#turn(request, index + 1, iterations[index]?.transition)),
     }
   }
 
@@ -136,7 +139,7 @@ class Reader {
     const { name, status, input } = call
     const below = `${scope}agent:${place}/`
     const isAgent = this.#requests.some((request) => request.scope === below)
-    // What it is called with; here it names a kind of agent.
+    // True: the input of the call, which names a kind of agent.
     const { subagent_type: agent = 'general-purpose' } = input as { readonly subagent_type?: string }
     return {
       name: `execute_tool ${name}`,
@@ -187,7 +190,7 @@ interface Reply {
 }
 
 function replyOf(came: unknown): Reply {
-  // What the driver recorded of an attempt that was answered.
+  // True: the step engine recorded this of an attempt with an answer.
   const { message } = came as {
     readonly message: {
       readonly id: string
@@ -200,14 +203,14 @@ function replyOf(came: unknown): Reply {
   return { id: message.id, model: message.model, reason: message.stop_reason, calls }
 }
 
-/** What the record does not say, as it says it: times until the first part of a reply and of calls, and what is left of limits. */
+/** What the record does not contain: times until the first part of a reply and of calls, and what is left of limits. */
 const unrecorded: Readonly<Record<string, 'number' | 'bigint'>> = {
   'gen_ai.response.time_to_first_chunk': 'number',
   'halting.left.turns': 'bigint',
   'halting.left.others': 'bigint',
 }
 
-/** A tree as it was sent, without what its record does not say. */
+/** A tree as it was sent, without what its record does not contain. */
 export function asRecorded({ attributes, events, children, ...about }: SpanNode): SpanNode {
   const known = (values: Values, more: readonly string[] = []): Values =>
     Object.fromEntries(

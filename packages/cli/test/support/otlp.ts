@@ -1,30 +1,30 @@
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
-// The official definitions of OTLP, as protobuf.js has made code of them. Later releases of this package write the format by hand and have none.
+// The official definitions of OTLP, compiled by protobuf.js. Later releases of this package write the format by hand and have none.
 import definitions from 'otlp-definitions/build/src/generated/root.js'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 
 export interface Received {
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** As it came, uncompressed. */
+  /** The body of the request, uncompressed. */
   readonly body: Buffer
 }
 
 export interface TestCollector {
-  /** Where it listens. */
+  /** The address of the collector. */
   readonly url: string
   readonly received: readonly Received[]
   forget(): void
-  /** How it answers; 200 unless set. */
+  /** Its response status; 200 unless set. */
   answer: (response: ServerResponse, received: Received) => void
 }
 
 const isFine = (response: ServerResponse): void =>
   void response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
 
-/** A collector for the tests of this file, on a port of this machine. What it was sent is forgotten before each test. */
+/** A collector for the tests of this file, on a local port. It is reset before each test. */
 export function installCollector(): TestCollector {
   const received: Received[] = []
   const collector = {
@@ -47,7 +47,7 @@ export function installCollector(): TestCollector {
       })
     })
     await new Promise<void>((listens) => server?.listen(0, '127.0.0.1', listens))
-    // It listens at a port, so its address has one.
+    // True: it listens on a port, so its address has one.
     collector.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   })
   beforeEach(() => {
@@ -61,7 +61,7 @@ export function installCollector(): TestCollector {
   return collector
 }
 
-/** What protobuf.js makes of one message. */
+/** How protobuf.js represents one message. */
 interface MessageType {
   decode(bytes: Uint8Array): object
   encode(message: object): { finish(): Uint8Array }
@@ -70,7 +70,7 @@ interface MessageType {
   toObject(message: object, options: object): JsonObject
 }
 
-// Its own types say no more of it than that it is a root.
+// Its own types only say that it is a root.
 const { trace, metrics } = (
   definitions as unknown as {
     readonly opentelemetry: {
@@ -89,37 +89,37 @@ interface JsonObject {
   readonly [name: string]: Json
 }
 
-/** One form for both encodings: 64-bit numbers and bytes as texts, and what was left out as what it means then. */
+/** One form for both encodings: 64-bit numbers and bytes as texts, and missing fields as their defaults. */
 const oneForm = { longs: String, bytes: String, defaults: true } as const
 
-/** Spans go to a path of theirs. */
+/** Spans have their own path. */
 export const isOfSpans = ({ path }: Pick<Received, 'path'>): boolean => /traces|spans/.test(path)
 
-/** What the definitions make of a request. @throws where it is none, or has what they do not know. */
+/** Decodes a request with the definitions. @throws if it is invalid, or contains unknown fields */
 export function decoded({ path, headers, body }: Received): JsonObject {
   const type = isOfSpans({ path }) ? trace.v1.ExportTraceServiceRequest : metrics.v1.ExportMetricsServiceRequest
   if (headers['content-type'] === 'application/x-protobuf') {
     const message = type.decode(body)
-    // Fields that the definitions do not know are left out of it.
+    // Decoding drops unknown fields.
     const known = type.encode(message).finish()
     if (!Buffer.from(known).equals(body)) throw new Error(`${path}: ${body.length - known.length} bytes are unknown`)
     return idsAs(hexOf, type.toObject(message, oneForm))
   }
   if (headers['content-type'] !== 'application/json') throw new Error(`${path}: ${headers['content-type']}`)
-  // An object, or nothing of it is known.
+  // True: an object, or nothing of it is known.
   const sent = JSON.parse(body.toString('utf8')) as JsonObject
   const message = type.fromObject(idsAs(base64Of, sent))
   const wrong = type.verify(message)
   if (wrong !== null) throw new Error(`${path}: ${wrong}`)
-  const told = idsAs(hexOf, type.toObject(message, oneForm))
-  const known = new Set(namesIn(told))
+  const fields = idsAs(hexOf, type.toObject(message, oneForm))
+  const known = new Set(namesIn(fields))
   const unknown = namesIn(sent).filter((name) => !known.has(name))
   if (unknown.length > 0) throw new Error(`${path}: the definitions have no ${unknown.join(', ')}`)
-  return told
+  return fields
 }
 
 const hexOf = (base64: string): string => Buffer.from(base64, 'base64').toString('hex')
-/** JSON has ids in hexadecimal digits; protobuf.js takes bytes as Base64. */
+/** JSON has IDs as hexadecimal digits; protobuf.js expects bytes as Base64. */
 const base64Of = (hex: string): string => Buffer.from(hex, 'hex').toString('base64')
 
 const ids: ReadonlySet<string> = new Set(['traceId', 'spanId', 'parentSpanId'])
@@ -128,13 +128,13 @@ function idsAs(form: (id: string) => string, value: JsonObject): JsonObject {
   const inside = (name: string, each: Json): Json => {
     if (typeof each === 'string') return ids.has(name) ? form(each) : each
     if (Array.isArray(each)) return each.map((member) => inside('', member))
-    // What is neither is an object.
+    // True: anything else is an object.
     return typeof each === 'object' && each !== null ? idsAs(form, each as JsonObject) : each
   }
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, inside(name, each)]))
 }
 
-/** Names of all fields, each behind those that it lies in. */
+/** Names of all fields, each after those that contain it. */
 function namesIn(value: Json, around = ''): readonly string[] {
   if (Array.isArray(value)) return value.flatMap((each) => namesIn(each, around))
   if (typeof value !== 'object' || value === null) return []

@@ -8,12 +8,12 @@ interface Around {
   readonly isTerminal?: boolean
 }
 
-/** What stands around the program, in memory: what comes on stdin, what it writes, and a reader that can go. */
+/** The program's environment in memory: stdin, output, and a reader that can disconnect. */
 export interface ProgramInMemory extends Program {
   readonly stdin: Program['stdin'] & PassThrough
-  /** All that was written on stdout. */
+  /** All output on stdout. */
   readonly written: () => string
-  /** Whoever reads stdout goes: what is written from here on is dropped, as a pipe drops it. */
+  /** The reader of stdout disconnects: later output is dropped, as in a pipe. */
   readonly readerGoes: () => void
 }
 
@@ -25,7 +25,7 @@ export function programInMemory({ cwd, env, isTerminal = false }: Around): Progr
     argv: [],
     env,
     cwd,
-    // True where nobody asks whether it is a terminal: it is read as a stream.
+    // True unless it is asked whether it is a terminal: it is read as a stream.
     stdin: new PassThrough() as unknown as ProgramInMemory['stdin'],
     output: {
       isTerminal: { stdout: isTerminal, stderr: isTerminal },

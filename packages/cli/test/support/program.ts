@@ -7,23 +7,23 @@ import { PassThrough, Readable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, inject } from 'vitest'
 
-// The real program, bundled from the sources of this moment (vitest.build.ts) and run as a process of its own.
+// The real program, bundled from the current sources (vitest.build.ts) and run as a separate process.
 
 let folder = ''
 
-/** Where programs of this test file run; empty at first. */
+/** The folder in which programs of this test file run; empty at first. */
 export const here = (): string => folder
 
-/** The program's own file. */
+/** The file of the program. */
 export const programPath = (): string => join(inject('program'), 'bin/halting.js')
 
-/** The name of the folder that has the sessions of this one. */
+/** The name of the folder with the sessions of this one. */
 export function projectName(cwd: string): string {
   const hash = createHash('sha256').update(cwd).digest('hex').slice(0, 12)
   return `${cwd.replaceAll(/[^a-zA-Z0-9]/g, '-')}-${hash}`
 }
 
-/** Makes a folder for the program to run in, which is removed at the end of the test file. */
+/** Creates a folder for the program to run in, which is removed after the test file. */
 export function installProgram(): void {
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'halting-cli-test-'))
@@ -39,7 +39,7 @@ export interface Ended {
 }
 
 export interface RunOptions {
-  /** What comes on stdin; nothing, closed at once, when absent. `open` leaves the pipe open and silent. */
+  /** Content of stdin; empty and closed at once if absent. `open` leaves the pipe open and silent. */
   readonly stdin?: string | { readonly open: true }
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
@@ -49,12 +49,12 @@ export interface Running {
   readonly child: ChildProcess
   readonly stdout: () => string
   readonly stderr: () => string
-  /** Resolves when stdout or stderr holds the text. */
-  readonly says: (text: string) => Promise<void>
+  /** Resolves when stdout or stderr contains the text. */
+  readonly waitForOutput: (text: string) => Promise<void>
   readonly ended: Promise<Ended>
 }
 
-/** Starts the program. No key, no settings of the person who runs the tests. */
+/** Starts the program without a key and without the developer's settings. */
 export function start(args: readonly string[], options: RunOptions = {}): Running {
   const child = spawn(process.execPath, [programPath(), ...args], {
     cwd: options.cwd ?? folder,
@@ -69,7 +69,7 @@ export function start(args: readonly string[], options: RunOptions = {}): Runnin
       for (const listener of listeners) listener()
     })
   }
-  // A program that needs no stdin may be gone before it is written.
+  // A program that needs no stdin may exit before it is written.
   child.stdin.on('error', () => undefined)
   if (typeof options.stdin !== 'object') child.stdin.end(options.stdin ?? '')
   const ended = new Promise<Ended>((resolve) => {
@@ -79,7 +79,7 @@ export function start(args: readonly string[], options: RunOptions = {}): Runnin
     child,
     stdout: () => said.stdout,
     stderr: () => said.stderr,
-    says: (text) =>
+    waitForOutput: (text) =>
       new Promise((resolve, reject) => {
         const look = (): void => {
           if (!said.stdout.includes(text) && !said.stderr.includes(text)) return
@@ -101,8 +101,8 @@ export function run(args: readonly string[], options: RunOptions = {}): Promise<
 }
 
 /**
- * Runs the program in this process, from its sources, as `run` does in one of its own: a tenth of the work. For commands that read, and for what is refused; not
- * for runs, which listen to signals and start programs.
+ * Runs the program in this process, from its sources, like `run` in a separate one, at a tenth of the cost. For commands
+ * that read and for errors; not for runs, which listen to signals and start programs.
  */
 export async function runHere(args: readonly string[], options: Omit<RunOptions, 'stdin'> = {}): Promise<Ended> {
   // Few tests need it.
@@ -114,7 +114,7 @@ export async function runHere(args: readonly string[], options: Omit<RunOptions,
   const stream = (name: keyof typeof said): NodeJS.WriteStream => {
     const written = new PassThrough()
     written.setEncoding('utf8').on('data', (text: string) => void (said[name] += text))
-    // Of a terminal it has nothing, as a pipe has nothing of it.
+    // Like a pipe, it has nothing of a terminal.
     return written as unknown as NodeJS.WriteStream
   }
   const status = await mainWith({
@@ -150,7 +150,7 @@ function environment(): NodeJS.ProcessEnv {
 
 let scripts = 0
 
-/** Writes a script for the model; gives its name. */
+/** Writes a script for the model; returns its name. */
 export function script(replies: readonly unknown[], model?: string): string {
   const name = join(folder, `script-${++scripts}.json`)
   writeFileSync(name, JSON.stringify({ ...(model === undefined ? {} : { model }), replies }))
@@ -167,21 +167,21 @@ export function call(
 export type Line = { readonly type: string; readonly subtype?: string; readonly [field: string]: unknown }
 
 export function linesOf(stdout: string): readonly Line[] {
-  // What a host does with a line: it is an object with a type.
+  // True: a host expects an object with a type in each line.
   return stdout
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as Line)
 }
 
-/** Resolves with what the file says, as soon as there is one. */
-export async function fileSays(name: string): Promise<string> {
+/** Resolves with the content of the file, as soon as there is any. */
+export async function waitForFileText(name: string): Promise<string> {
   while (!existsSync(name) || readFileSync(name, 'utf8').trim() === '')
     await new Promise((resolve) => setTimeout(resolve, 5))
   return readFileSync(name, 'utf8').trim()
 }
 
-/** Whether a process runs; one that only waits for its parent to look does not. */
+/** Whether a process is running; a zombie is not. */
 export function isAlive(processId: number): boolean {
   try {
     process.kill(processId, 0)
@@ -196,15 +196,15 @@ export function isAlive(processId: number): boolean {
   }
 }
 
-/** Those of the processes that still run. What was killed gets a moment to be gone: the system does that in its own time. */
-export async function survivorsOf(processIds: readonly number[]): Promise<readonly number[]> {
+/** The processes that are still running. Killed ones get a moment to exit. */
+export async function stillAlive(processIds: readonly number[]): Promise<readonly number[]> {
   const deadline = performance.now() + 2_000
   while (processIds.some(isAlive) && performance.now() < deadline)
     await new Promise((resolve) => setTimeout(resolve, 5))
   return processIds.filter(isAlive)
 }
 
-/** Every file below a folder, with its content; none where the folder is missing. */
+/** Every file below a folder, with its content; none if the folder is missing. */
 export function filesBelow(folder: string): readonly (readonly [path: string, content: string])[] {
   if (!existsSync(folder)) return []
   return readdirSync(folder, { recursive: true })

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll } from 'vitest'
 import { run } from './program.ts'
 
-/** A request of the program, as a service of the Messages API gets it. */
+/** A request of the program, as a service of the Messages API receives it. */
 export interface RecordedRequest {
   readonly system: readonly { readonly text: string }[]
   readonly tools: readonly OfferedTool[]
@@ -26,7 +26,7 @@ export interface OfferedSchema {
   readonly required?: readonly string[]
 }
 
-/** What the service answers: a text, or a call of a tool. */
+/** The service's reply: a text, or a tool call. */
 export interface CannedReply {
   readonly text?: string
   readonly name?: string
@@ -35,11 +35,11 @@ export interface CannedReply {
 
 export interface RequestedAfter {
   readonly stdin?: string
-  /** The answers to the first requests of the run; every other request is refused. */
+  /** Replies to the first requests of the run; every other request is refused. */
   readonly replies?: readonly CannedReply[]
 }
 
-/** Starts a service for this test file. The answer runs the program and resolves with the request that it made after the replies. */
+/** Starts a service for this test file. Returns a function that runs the program and resolves with its request after the replies. */
 export function recordRequest(): (args: readonly string[], after?: RequestedAfter) => Promise<RecordedRequest> {
   let requests: RecordedRequest[] = []
   let replies: readonly CannedReply[] = []
@@ -75,7 +75,7 @@ export function recordRequest(): (args: readonly string[], after?: RequestedAfte
   }
 }
 
-/** A reply with a text or a call of a tool, as events of the Messages API. */
+/** A reply with a text or a tool call, as events of the Messages API. */
 function streamed({ text, name, input }: CannedReply): string {
   const block = text === undefined ? { type: 'tool_use', id: 'toolu_1', name, input: {} } : { type: 'text', text: '' }
   const delta =

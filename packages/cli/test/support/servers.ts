@@ -6,22 +6,22 @@ import { type Ended, here, linesOf, run, script } from './program.ts'
 
 export const server = fileURLToPath(new URL('../../../agent/test/mcp/hostile-server.mjs', import.meta.url))
 
-/** A server each of whose tools asks the person something. */
+/** A server each of whose tools asks the user something. */
 export const askingServer = fileURLToPath(new URL('../../../agent/test/mcp/asking-server.mjs', import.meta.url))
 
-/** A server that does as `mode` says, as files give it. */
+/** A server that behaves according to `mode`, in the form of a file. */
 export const one = (mode: string, note = '', env: object = {}): object => ({
   command: process.execPath,
   args: [server, mode, note],
   env,
 })
 
-/** What `--mcp-config` takes. */
+/** The value of `--mcp-config`. */
 export const given = (servers: object): string => JSON.stringify({ mcpServers: servers })
 
 type Line = Readonly<Record<string, unknown>>
 
-interface Told {
+interface ProjectRun {
   readonly status: Ended['status']
   readonly stderr: string
   readonly init: Line
@@ -32,16 +32,16 @@ interface Told {
 interface ServersProject {
   /** The folder of the project: a new one for each test. */
   readonly folder: () => string
-  /** A run of the program in the project, told line by line. */
-  readonly told: (
+  /** A run of the program in the project, as lines. */
+  readonly runInProject: (
     args: readonly string[],
     replies: readonly unknown[],
     env?: Readonly<Record<string, string>>,
-  ) => Promise<Told>
+  ) => Promise<ProjectRun>
 }
 
 interface TestFolders {
-  /** Of the project, and of what the person has for themselves: new ones for each test. */
+  /** For the project, and for the user: new ones for each test. */
   project: string
   config: string
 }
@@ -62,7 +62,7 @@ interface ServersCommand {
   readonly place: Readonly<TestFolders>
   /** `halting mcp` in the project. */
   readonly mcp: (...args: readonly string[]) => Promise<Ended>
-  /** What the person's own file says. */
+  /** The content of the user's file. */
   readonly own: () => unknown
 }
 
@@ -79,7 +79,7 @@ export function projectWithServers(): ServersProject {
   const place = foldersOfTest()
   return {
     folder: () => place.project,
-    async told(args, replies, env = {}) {
+    async runInProject(args, replies, env = {}) {
       const { status, stdout, stderr } = await run(
         ['--verbose', '--output-format', 'stream-json', '--script', script(replies), ...args],
         { cwd: place.project, env: { HALTING_CONFIG_DIR: place.config, HALTING_MCP_WAIT_MS: '60000', ...env } },
@@ -88,8 +88,8 @@ export function projectWithServers(): ServersProject {
       const init = lines.find(({ subtype }) => subtype === 'init') ?? {}
       const results = lines.flatMap(({ type, message }) => {
         if (type !== 'user') return []
-        // What a host reads of a user message of a run: results of tools.
-        const { content } = message as { readonly content: Told['results'] }
+        // True: a host reads this of a user message in a run: results of tools.
+        const { content } = message as { readonly content: ProjectRun['results'] }
         return Array.isArray(content) ? content : []
       })
       return { status, stderr, init, results, lines }

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-// A package in the place of `@halting/store-sqlite`, which needs a library that is not on every machine: the same export, with a file of JSON for each session.
+// A package in place of `@halting/store-sqlite`, whose library is not on every machine: the same export, with a JSON file for each session.
 
 const source = `
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -91,7 +91,7 @@ export function sqliteStore({ path }) {
 }
 `
 
-/** Installs the package below this folder. Gives the value of NODE_PATH that finds it. */
+/** Installs the package below this folder. Returns the value of NODE_PATH that finds it. */
 export function installStorePackage(folder: string): string {
   const modules = join(folder, 'modules', 'node_modules')
   const own = join(modules, '@halting', 'store-sqlite')
@@ -102,7 +102,7 @@ export function installStorePackage(folder: string): string {
   return modules
 }
 
-/** One session as it is in such a store. */
+/** One session in such a store. */
 export interface StoredRow {
   readonly head: { readonly cwd: string; readonly title?: string }
   /** As JSON. */
@@ -112,6 +112,6 @@ export interface StoredRow {
 
 /** Reads a session of such a store. */
 export function storedRow(path: string, sessionId: string): StoredRow {
-  // What the package writes.
+  // True: the package writes this.
   return JSON.parse(readFileSync(join(path, `${sessionId}.json`), 'utf8')) as StoredRow
 }

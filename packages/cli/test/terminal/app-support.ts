@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Flags } from '../../src/flags/flags.ts'
 import type { Program } from '../../src/program.ts'
-import { openLive } from '../../src/flags/open-session.ts'
+import { openLiveSession } from '../../src/flags/open-session.ts'
 import { type App, createApp } from '../../src/terminal/app/app.ts'
 import type { OpenSession, ClusterConnection } from '../../src/terminal/app/context.ts'
 import { openSessionOf } from '../../src/terminal/app/open-session.ts'
@@ -143,7 +143,7 @@ export async function startApp(setup: AppSetup = {}): Promise<RunningApp> {
 
 async function openTestSession(flags: Flags, program: Program): Promise<OpenSession> {
   return openSessionOf(
-    await openLive(flags, program, { answersQuestions: true, unmetWithoutWork: 'end', background: 'keep' }),
+    await openLiveSession(flags, program, { answersQuestions: true, unmetWithoutWork: 'end', background: 'keep' }),
   )
 }
 

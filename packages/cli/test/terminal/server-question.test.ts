@@ -2,7 +2,7 @@
 import type { ElicitationAnswer, ElicitationRequest } from '@halting/agent/mcp'
 import type { SessionEvent } from '@halting/core/session'
 import { describe, expect, test } from 'vitest'
-import { openLive } from '../../src/flags/open-session.ts'
+import { openLiveSession } from '../../src/flags/open-session.ts'
 import { openSessionOf } from '../../src/terminal/app/open-session.ts'
 import { ServerQuestions } from '../../src/terminal/app/server-questions.ts'
 import { serverQuestionView } from '../../src/terminal/view/server-question.ts'
@@ -144,7 +144,7 @@ test('a session shows the form and the page of a server, one after the other', a
     env: { HALTING_MCP_WAIT_MS: '60000' },
     async open(flags, program) {
       const questions = new ServerQuestions(() => undefined)
-      const live = await openLive(flags, program, { answersQuestions: true, elicit: questions.ask })
+      const live = await openLiveSession(flags, program, { answersQuestions: true, elicit: questions.ask })
       questions.attach(live.session)
       return openSessionOf(live, undefined, questions)
     },

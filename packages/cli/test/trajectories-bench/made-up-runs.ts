@@ -1,4 +1,4 @@
-// Made-up runs, in the form of the recorded ones. No text of a recorded run is in them.
+// Made-up runs, in the form of the recorded ones. They contain no text of a recorded run.
 import { createHash } from 'node:crypto'
 
 export interface Step {
@@ -56,7 +56,7 @@ export interface Table {
 
 let made = 0
 
-/** 16 digits that stand for a text. */
+/** 16 digits that represent a text. */
 const digest = (text: string): string => createHash('sha1').update(text).digest('hex').slice(0, 16)
 
 /** A step of bash with its output. */
@@ -117,7 +117,7 @@ export const live: readonly Run[] = many(30).map((index) => ({
       : many(6).map((look) => step(`ls folder${look}`, { usd: 0.01, tokens: { in: 1000, out: 20 } })),
 }))
 
-/** 2 models at 80 tasks, 4 runs each: whether one fails says nothing of its turns. */
+/** 2 models at 80 tasks, 4 runs each: whether one fails is independent of its turns. */
 export const runsOnly: readonly Run[] = ['small', 'large'].flatMap((model) =>
   many(80).flatMap((task) =>
     many(4).map((trial) => ({

@@ -47,7 +47,7 @@ describe('exact intervals', () => {
     expect(found.high).toBeCloseTo(high, 4)
   })
 
-  it('contain the share, and turn round with it', () => {
+  it('contain the share, and mirror with it', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 3000 }), fc.double({ min: 0, max: 1, noNaN: true }), (of, part) => {
         const count = Math.round(part * of)
@@ -61,7 +61,7 @@ describe('exact intervals', () => {
     )
   })
 
-  it('rest on the beta distribution, which has a closed form where b is 1', () => {
+  it('are based on the beta distribution, which has a closed form if b is 1', () => {
     fc.assert(
       fc.property(fc.double({ min: 0.01, max: 0.99, noNaN: true }), fc.integer({ min: 1, max: 400 }), (x, a) => {
         expect(betaShare(x, a, 1)).toBeCloseTo(x ** a, 9)
@@ -78,7 +78,7 @@ describe('medians and ratios', () => {
     expect(quantile([], 0.5)).toBeUndefined()
   })
 
-  it('has the median within its interval, and few values give all of their range', () => {
+  it('have the median within its interval, and few values give their whole range', () => {
     expect(medianInterval([3, 1, 2])).toEqual({ value: 2, low: 1, high: 3, of: 3 })
     fc.assert(
       fc.property(fc.array(fc.integer(), { minLength: 1 }), (values) => {
@@ -89,7 +89,7 @@ describe('medians and ratios', () => {
     )
   })
 
-  it('draws clusters, not runs: equal runs of one task are no more evidence', () => {
+  it('draw clusters, not runs: equal runs of one task are no additional evidence', () => {
     const rows = (times: number) =>
       [0, 1, 2, 3, 4, 5, 6, 7].flatMap((task) =>
         Array.from({ length: times }, () => ({ cluster: `task ${task}`, part: task % 2, whole: 1 })),
@@ -99,13 +99,13 @@ describe('medians and ratios', () => {
     expect(often).toEqual(once)
   })
 
-  it('gives the same interval for the same seed', () => {
+  it('give the same interval for the same seed', () => {
     const rows = Array.from({ length: 30 }, (_, index) => ({ cluster: `${index}`, part: index, whole: 30 }))
     expect(clusteredRatio(rows, 3)).toEqual(clusteredRatio(rows, 3))
     expect(clusteredRatio([], 1)).toBeUndefined()
   })
 
-  it('shuffles without losing anything', () => {
+  it('shuffle without losing anything', () => {
     const items = Array.from({ length: 50 }, (_, index) => index)
     const mixed = shuffled(items, randomOf(1))
     expect(mixed).not.toEqual(items)
@@ -116,7 +116,7 @@ describe('medians and ratios', () => {
 describe('areas under curves', () => {
   const row = (score: number, failed: boolean, index: number): Scored => ({ score, failed, cluster: `${index}` })
 
-  it('are 1 where every failure scores higher, 0 where lower, and 0.5 for equal scores', () => {
+  it('are 1 if every failure scores higher, 0 if lower, and 0.5 for equal scores', () => {
     expect(
       areaOf(
         [1, 2, 3, 4].map((score, index) => row(score, score > 2, index)),
@@ -162,7 +162,7 @@ describe('the small classifiers', () => {
     return { features: [noise, signal], failed: signal + 0.2 * random() > 0.6, cluster: `${index % 60}` }
   })
 
-  it.each(['logisticRegression', 'decisionTree'] as const)('%s finds what decides', (name) => {
+  it.each(['logisticRegression', 'decisionTree'] as const)('%s finds the deciding feature', (name) => {
     const scores = statistics.scoresByOthers(made, statistics[name], 1)
     const area = areaOf(
       made.map(({ failed, cluster }, index) => ({ score: scores[index] ?? Number.NaN, failed, cluster })),
@@ -172,7 +172,7 @@ describe('the small classifiers', () => {
   })
 
   it.each(['logisticRegression', 'decisionTree'] as const)(
-    '%s finds nothing in noise, judged by tasks unseen',
+    '%s finds nothing in noise, judged by unseen tasks',
     (name) => {
       const noise = made.map((each) => ({ ...each, features: [random(), random()] }))
       const scores = statistics.scoresByOthers(noise, statistics[name], 1)
@@ -183,7 +183,7 @@ describe('the small classifiers', () => {
     },
   )
 
-  it('takes a missing value for the mean', () => {
+  it('treats a missing value as the mean', () => {
     const score = statistics.logisticRegression([[0], [1], [2], [3]], [false, false, true, true])
     expect(score([Number.NaN])).toBeCloseTo(score([1.5]), 10)
     expect(score([3])).toBeGreaterThan(score([0]))

@@ -1,4 +1,4 @@
-// The loader and the tables of bench/trajectories, over made-up runs.
+// The loader and the tables of bench/trajectories, with made-up runs.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -44,7 +44,7 @@ const { playedPieces } = (await import(new URL('played-calls.mjs', folder).href)
 const newFolder = (): string => mkdtempSync(join(tmpdir(), 'halting-trajectories-test-'))
 
 describe('the loader', () => {
-  it('reads one run a line, compressed or not', () => {
+  it('reads one run per line, compressed or not', () => {
     const text = graded.map((run) => JSON.stringify(run)).join('\n')
     const [plain, small] = [join(newFolder(), 'runs.jsonl'), join(newFolder(), 'runs.jsonl.gz')]
     writeFileSync(plain, `${text}\n`)
@@ -54,7 +54,7 @@ describe('the loader', () => {
     expect(readRuns(join(newFolder(), 'missing'))).toEqual([])
   })
 
-  it('names the line of what it cannot read', () => {
+  it('names the line that it cannot read', () => {
     const file = join(newFolder(), 'runs.jsonl')
     writeFileSync(file, `${JSON.stringify(graded[0])}\n{"task":`)
     expect(() => readRuns(file)).toThrow(/runs\.jsonl, line 2: not valid JSON/)
@@ -62,14 +62,14 @@ describe('the loader', () => {
     expect(() => readRuns(file)).toThrow(/line 1: a run needs agent, task and outcome/)
   })
 
-  it('finds a folder by the files in it', () => {
+  it('finds a folder by its files', () => {
     const found = newFolder()
     expect(dataFolder(found)).toBeUndefined()
     writeFileSync(join(found, 'live.jsonl.gz'), '')
     expect(dataFolder(found)).toBe(found)
   })
 
-  it('tells answers from limits, where the source says how a run ended', () => {
+  it('distinguishes answers from limits, if the source says how a run ended', () => {
     const run = (fields: Partial<Run>): Run => ({ ...(graded[0] as Run), ...fields })
     expect(isHandedIn(run({ ending: 'submitted' }))).toBe(true)
     expect(isHandedIn(run({ ending: 'submitted (exit_cost)' }))).toBe(false)
@@ -79,7 +79,7 @@ describe('the loader', () => {
     expect(isHandedIn(run({ source: 'laude-institute/terminal-bench-leaderboard', ending: 'unset' }))).toBe(true)
   })
 
-  it('sums steps where there are no sums, and takes 0 tokens for none on record', () => {
+  it('sums steps if there are no totals, and treats 0 tokens as missing', () => {
     const [run] = graded as [Run]
     expect(useOf(run)).toEqual({ turns: run.steps?.length, usd: run.usd, tokens: undefined, ms: undefined })
     expect(useOf({ ...run, tokens: { in: 0, out: 0 } }).tokens).toBeUndefined()
@@ -98,20 +98,20 @@ describe('the loader', () => {
 })
 
 describe('steps as calls', () => {
-  it('close what a cut left open in a command, and leave whole ones alone', () => {
+  it('close what a cut left open in a command, and leave complete ones unchanged', () => {
     expect(closedCommand("cat > a.py <<'EOF'\na = 1\nb =")).toBe("cat > a.py <<'EOF'\na = 1\nb =\nEOF\n")
     expect(closedCommand("sed -i 's/a/b")).toBe("sed -i 's/a/b'")
     const whole = ["cat > a.py <<'EOF'\na = 1\nEOF\npython a.py", 'echo "it\'s"', 'ls -l']
     expect(whole.map(closedCommand)).toEqual(whole)
   })
 
-  it('begin anew where a person answers, and spell digests in letters that no mask takes out', () => {
+  it('start again where a person answers, and write digests in letters that no mask removes', () => {
     const [run] = graded as [Run]
     const said = { ...step(''), tool: 'say' }
     const pieces = playedPieces({ ...run, steps: [step('ls', { ms: 9 }), said, step('pwd'), step('id')] })
     expect(pieces.map(({ length }) => length)).toEqual([1, 2])
     expect(pieces[0]?.[0]?.content).toMatch(/\n[g-v]{16}$/)
-    // Only of people at work is the time that of the call.
+    // Only for people at work is the time that of the call.
     expect(pieces[0]?.[0]?.ms).toBe(0)
     expect(playedPieces({ ...run, outcome: null, steps: [step('ls', { ms: 9 })] })[0]?.[0]?.ms).toBe(9)
   })
@@ -124,7 +124,7 @@ describe('cells', () => {
     expect(textOf(undefined)).toBe('–')
   })
 
-  it('are put between the markers of a page, and nowhere else', () => {
+  it('are inserted between the markers of a page, and nowhere else', () => {
     const table = { id: 'a', title: '', note: '', head: ['x', 'y'], rows: [['one', 2]] }
     const page =
       'before\n<!-- table: a -->\nold\n<!-- end of table -->\n<!-- table: b -->\nstays\n<!-- end of table -->\n'
@@ -135,7 +135,7 @@ describe('cells', () => {
     expect(withTables(written, [table])).toBe(written)
   })
 
-  it('of two halves disagree where their intervals have nothing in common', () => {
+  it('of two halves disagree if their intervals do not overlap', () => {
     const table = (cell: Cell): Table => ({
       id: 'a',
       title: '',
@@ -167,7 +167,7 @@ describe('the tables of made-up runs', () => {
     expect(cellOf(tables, 'endings', 'mcpmark, all models', 'solved')).toMatchObject({ count: 320, of: 640 })
   })
 
-  it('find a sign of failure where there is one, and none where there is none', async () => {
+  it('find a sign of failure if there is one, and none otherwise', async () => {
     const tables = await made('foretelling')
     expect(cellOf(tables, 'foretelling-end', 'mini-swe-agent', 'figure')).toBeUndefined()
     expect(cellOf(tables, 'foretelling-end', 'failing steps', 'mini-swe-agent')).toMatchObject({ value: 1 })
@@ -176,7 +176,7 @@ describe('the tables of made-up runs', () => {
     expect(cellOf(tables, 'foretelling-same-task', 'mcpmark', 'the same task')).toMatchObject({ value: 0.5 })
   })
 
-  it('play runs through the loop: it stops the one that repeats itself', async () => {
+  it('run the loop on recorded runs: it stops the one that repeats itself', async () => {
     const tables = [...(await made('repetition')), ...(await made('together'))]
     const guard = 'the guard: reminds at 3, stops at 5'
     expect(cellOf(tables, 'repetition', guard, 'stops, live')).toMatchObject({ count: 1, of: 30 })
@@ -203,7 +203,7 @@ describe('the tables of made-up runs', () => {
     const tables = await made('limits')
     const rows = tables.flatMap((table) => table.rows)
     const [, , , lost, saved] = rows.find((row) => JSON.stringify(row.slice(0, 3)) === manyTokens) ?? []
-    // Every other failed run uses 50,000 tokens more than any that was solved: two thirds of all tokens are beyond the limit.
+    // Every other failed run uses 50,000 tokens more than any solved one: two thirds of all tokens are beyond the limit.
     expect(lost).toMatchObject({ value: expect.closeTo(0.05, 1) })
     expect(lost).not.toMatchObject({ value: 0 })
     expect(saved).toMatchObject({ value: expect.closeTo(0.66, 1) })
@@ -216,13 +216,13 @@ const manyTokens = JSON.stringify(['mcpmark, one limit for all models', 'tokens'
 describe('the program', () => {
   const program = fileURLToPath(new URL('run.mjs', folder))
 
-  it('says so where there is no data, and succeeds', async () => {
+  it('says that there is no data, and succeeds', async () => {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, '--data', newFolder()])
     expect(stdout).toBe('')
     expect(stderr).toContain('There are no recorded runs')
   })
 
-  it('refuses a table that there is not, and names those there are', async () => {
+  it('refuses an unknown table, and lists the known ones', async () => {
     await expect(promisify(execFile)(process.execPath, [program, 'nonsense'])).rejects.toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Tables: endings, foretelling'),

@@ -1,4 +1,4 @@
-// An MCP server over stdio with one tool. It dies before it answers where it is told to.
+// An MCP server over stdio with one tool. It can be configured to die before it answers.
 import { createInterface } from 'node:readline'
 
 const answer = (id, result) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`)

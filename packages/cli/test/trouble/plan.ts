@@ -1,4 +1,4 @@
-// What a random session is to do, by its seed: the same plan decides what the service answers and what is true at the end.
+// The plan of a random session, by its seed: it decides what the service answers and what is true at the end.
 
 /** One step of the main conversation: one reply of the model. */
 export type Step =
@@ -8,9 +8,9 @@ export type Step =
   | { readonly kind: 'agents'; readonly marks: readonly string[] }
 
 export interface Plan {
-  /** Stands in its prompt, and in all that belongs to it. */
+  /** Part of its prompt, and of everything that belongs to it. */
   readonly name: string
-  /** Two plans have folders that differ in one sign. */
+  /** Two plans have folders that differ in one character. */
   readonly folder: string
   readonly steps: readonly Step[]
   /** Processes are killed. */
@@ -62,7 +62,7 @@ export function planOf(seed: number): Plan {
         steps.push({ kind: 'write', file: `f${files.length - 1}.txt`, mark })
     }
   }
-  // Cyrillic for every fourth pair: all its letters were one sign.
+  // Cyrillic for every fourth pair, since sanitized names would replace all of its letters by the same character.
   const folder = pair % 4 === 3 ? `папка${seed % 2 === 0 ? 'а' : 'б'}${pair}` : `p${seed % 2 === 0 ? '_' : '-'}${pair}`
   return {
     name,

@@ -1,4 +1,4 @@
-// A service that speaks the Messages API on loopback, knows what each session is to do, and keeps the bill of each.
+// A local service with the Messages API that knows the plan of each session, and records the bill of each.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ interface Body {
   readonly messages: readonly { readonly role: string; readonly content: string | readonly Block[] }[]
 }
 
-/** What a session was billed, and how its requests went. */
+/** The bill of a session, and the outcome of its requests. */
 interface Bill {
   usd: number
   requests: number
@@ -28,7 +28,7 @@ export interface Service {
   readonly close: () => void
 }
 
-/** Of claude-sonnet-4-5, in dollars a token. */
+/** Prices of claude-sonnet-4-5, in dollars per token. */
 const price = { input: 3e-6, output: 15e-6 }
 
 export async function startService(
@@ -94,7 +94,7 @@ interface Call {
 }
 
 function answerTo({ messages, tools }: Body, plan: Plan, cwd: string): Answer {
-  // The stage that takes notes asks without tools.
+  // The stage that takes notes sends no tools.
   if (tools === undefined || tools.length === 0)
     return [{ type: 'text', text: JSON.stringify({ notes: [{ topic: 'preferences', sentences: ['1.2'] }] }) }]
   const [first] = messages

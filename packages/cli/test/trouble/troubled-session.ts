@@ -7,18 +7,18 @@ import type { Service } from './service.ts'
 
 const besideThis = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
-/** Calls that a person answered, and how. */
+/** Calls that a user answered, and how. */
 type Answers = ReadonlyMap<string, 'approve' | 'deny'>
 
 export interface Played {
   readonly cwd: string
   readonly id: string
-  /** What each process came to; undefined for one that was killed. */
+  /** The exit code of each process; undefined for one that was killed. */
   readonly ends: readonly (Ended | undefined)[]
   readonly answers: Answers
 }
 
-/** Plays one session to its end: processes are killed while the service is asked and after it answered; calls wait for a person. */
+/** Runs one session to its end: processes are killed while the service is asked and after it answered; calls wait for a user. */
 export class TroubledSession {
   readonly plan: Plan
   readonly cwd: string
@@ -38,7 +38,7 @@ export class TroubledSession {
     mkdirSync(this.cwd, { recursive: true })
   }
 
-  /** Told by the service. */
+  /** Called by the service. */
   onRequest(moment: 'before' | 'after'): void {
     if (this.#kills === 0 || this.#random(6) > 0) return
     const kill = this.#kill
@@ -107,7 +107,7 @@ export class TroubledSession {
   }
 }
 
-/** The calls that wait: those of the result, or, where the process that asked was killed before its result line, of who would go on without an answer. */
+/** The pending calls: those of the result, or, if the process was killed before its result line, those that would block a resume. */
 function waitingIn({ status, stdout, stderr }: Ended): readonly string[] {
   if (status === 2) return [...stderr.matchAll(/halting approve \S+ (toolu_\S+)/g)].map(([, id = '']) => id)
   if (status !== 5) return []

@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** Dear enough that requests of agents at once reserve more than there is, where nothing is lost by a kill. */
+/** Expensive enough that concurrent requests of agents reserve more than there is, unless a kill loses something. */
 const budgetOf = ({ kills }: Plan): number => (kills === 0 ? 1.2 : 20)
 
 function textsIn(cwd: string): ReadonlyMap<string, string> {
@@ -36,14 +36,14 @@ function textsIn(cwd: string): ReadonlyMap<string, string> {
   return new Map(names.map((name) => [name, readFileSync(join(cwd, name), 'utf8')]))
 }
 
-interface Told {
+interface ToolResult {
   readonly text: string
   readonly isError: boolean
 }
 
-/** Results of calls in the file of a session, by their ids. */
-function resultsIn(file: string): ReadonlyMap<string, Told> {
-  const results = new Map<string, Told>()
+/** Results of calls in the file of a session, by their IDs. */
+function resultsIn(file: string): ReadonlyMap<string, ToolResult> {
+  const results = new Map<string, ToolResult>()
   const look = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return
     if ('tool_use_id' in value && 'content' in value)
@@ -79,7 +79,7 @@ async function problemsOf(session: TroubledSession): Promise<readonly string[]> 
   if (last?.status !== 0 && !wasOver)
     return [`ended with ${last?.status}: ${last?.stdout.slice(0, 300)} ${last?.stderr.slice(0, 300)}`]
   for (const ended of played.ends) {
-    // One that came after a killed one may find nothing to do, or only a question.
+    // A process after a killed one may find nothing to do, or only a question.
     if (ended === undefined || ended.status === 2) continue
     const lines = ended.stdout.trim().split('\n')
     if (lines.length !== 1 || !lines[0]?.startsWith('{'))
@@ -106,7 +106,11 @@ async function problemsOf(session: TroubledSession): Promise<readonly string[]> 
   return problems
 }
 
-function effectsAmiss(played: Played, { name, steps }: Plan, results: ReadonlyMap<string, Told>): readonly string[] {
+function effectsAmiss(
+  played: Played,
+  { name, steps }: Plan,
+  results: ReadonlyMap<string, ToolResult>,
+): readonly string[] {
   const problems: string[] = []
   const texts = textsIn(played.cwd)
   const all = [...texts.values()].join('')
@@ -115,31 +119,32 @@ function effectsAmiss(played: Played, { name, steps }: Plan, results: ReadonlyMa
   for (const [at, step] of steps.entries()) {
     if (step.kind === 'agents' || step.kind === 'read') continue
     const id = `toolu_${name}_${at}`
-    const told = results.get(id)
-    if (told === undefined) {
+    const reported = results.get(id)
+    if (reported === undefined) {
       problems.push(`${id} has no result`)
       continue
     }
     if (step.kind === 'server') continue
     const times = all.split('\n').filter((line) => line === step.mark).length
-    const isUnknown = told.text.includes('outcome of this call is unknown')
+    const isUnknown = reported.text.includes('outcome of this call is unknown')
     const answer = played.answers.get(id)
-    const mayBe = isUnknown ? [0, 1] : told.isError ? [0] : [1]
-    if (!mayBe.includes(times)) problems.push(`${id} ${answer}: ${times} times, ${told.text}`)
-    // Nobody is asked about an edit of a file that is not there.
-    const isLost = told.isError && isOfLostFile(step.file, texts, told.text)
-    if (answer === undefined && !isLost) problems.push(`${id} was not asked about: ${told.text}`)
-    if (answer === 'approve' && told.isError && !isUnknown && !isLost) problems.push(`${id} was approved: ${told.text}`)
+    const mayBe = isUnknown ? [0, 1] : reported.isError ? [0] : [1]
+    if (!mayBe.includes(times)) problems.push(`${id} ${answer}: ${times} times, ${reported.text}`)
+    // Nobody is asked about an edit of a missing file.
+    const isLost = reported.isError && isOfLostFile(step.file, texts, reported.text)
+    if (answer === undefined && !isLost) problems.push(`${id} was not asked about: ${reported.text}`)
+    if (answer === 'approve' && reported.isError && !isUnknown && !isLost)
+      problems.push(`${id} was approved: ${reported.text}`)
   }
   return problems
 }
 
-/** The file was never written, because a person denied it, or nobody knows. */
-function isOfLostFile(file: string, texts: ReadonlyMap<string, string>, told: string): boolean {
-  return !texts.has(file) || /not exist|no such file|not read/i.test(told)
+/** The file was never written, because a user denied it, or the outcome is unknown. */
+function isOfLostFile(file: string, texts: ReadonlyMap<string, string>, reported: string): boolean {
+  return !texts.has(file) || /not exist|no such file|not read/i.test(reported)
 }
 
-/** Its own sentence, once at most: a run that ends with a question takes no notes. */
+/** Its own sentence, at most once: a run that ends with a question takes no notes. */
 async function notesAmiss({ cwd }: Played, { name }: Plan): Promise<readonly string[]> {
   const { stdout } = await run(['memory', '--json'], { cwd })
   const { topics } = JSON.parse(stdout) as {
@@ -151,17 +156,17 @@ async function notesAmiss({ cwd }: Played, { name }: Plan): Promise<readonly str
 }
 
 function moneyAmiss({ ends }: Played, plan: Plan, { totals }: Report): readonly string[] {
-  const told = totals.costUsd + totals.unknownUsd
+  const reported = totals.costUsd + totals.unknownUsd
   const billed = service.bills.get(plan.name)?.usd ?? 0
-  // What a process was about to be told when it was killed counts with all that it may cost.
-  const isAmiss = ends.includes(undefined) ? told < billed - 1e-9 : Math.abs(told - billed) > 1e-9
-  const problems = isAmiss ? [`told $${told}, billed $${billed}`] : []
-  return told > budgetOf(plan) ? [...problems, `$${told} of $${budgetOf(plan)}`] : problems
+  // If a process was killed before it received the cost, the worst case counts.
+  const isAmiss = ends.includes(undefined) ? reported < billed - 1e-9 : Math.abs(reported - billed) > 1e-9
+  const problems = isAmiss ? [`reported $${reported}, billed $${billed}`] : []
+  return reported > budgetOf(plan) ? [...problems, `$${reported} of $${budgetOf(plan)}`] : problems
 }
 
 describe(`${count} sessions in trouble, from seed ${firstSeed}`, () => {
   test(
-    'come to one result each; nothing is mixed, done twice or paid twice, and nobody ends for money that comes back',
+    'have one result each; nothing is mixed, repeated or paid twice, and no run ends for lack of money that is refunded',
     async () => {
       const left = [...sessions.values()]
       const found: string[] = []

@@ -22,7 +22,7 @@ interface World {
   readonly settings: (settings: object) => void
 }
 
-/** A project whose package.json names a check, with a home of its own. */
+/** A project whose package.json names a check, with a separate home. */
 function world({ isPassing = true } = {}): World {
   const home = mkdtempSync(join(tmpdir(), 'halting-verify-'))
   onTestFinished(() => rmSync(home, { recursive: true, force: true }))
@@ -48,21 +48,21 @@ const json = ['--output-format', 'json'] as const
 const resultOf = ({ stdout }: Ended): Line | undefined => linesOf(stdout).at(-1)
 
 describe('halting -p', () => {
-  test('asks once, and the run is verified when a check passes then', async () => {
+  test('asks once, and the run is verified if a check passes then', async () => {
     const { run: print } = world()
     const ended = await print([write, answer, checks, { content: 'The tests pass.' }], ...json)
     expect(resultOf(ended)).toMatchObject({ result: 'The tests pass.', verified: true, num_turns: 4, is_error: false })
     expect(ended.status).toBe(0)
   })
 
-  test('keeps the answer that the model gave before, prints it once, and names a command that would check it', async () => {
+  test("keeps the model's earlier answer, prints it once, and names a command that would check it", async () => {
     const ended = await world().run([write, answer, refuses])
     expect(ended).toMatchObject({ status: 0, stdout: 'It is written.\n' })
     expect(ended.stderr).toBe(
       `${asked}\n! Not checked: 1 file changed +4 −0, and no check has passed since. Check with: npm test\n`,
     )
-    const told = resultOf(await world().run([write, answer, refuses], ...json))
-    expect(told).toMatchObject({
+    const result = resultOf(await world().run([write, answer, refuses], ...json))
+    expect(result).toMatchObject({
       result: 'It is written.',
       verified: false,
       is_error: false,
@@ -70,20 +70,20 @@ describe('halting -p', () => {
     })
   })
 
-  test('is not verified by a check that fails, which is no failure of the run', async () => {
+  test('is not verified by a failing check, which does not fail the run', async () => {
     const { run: print } = world({ isPassing: false })
     const ended = await print([write, answer, checks, { content: 'The tests fail.' }])
     expect(ended).toMatchObject({ status: 0, stdout: 'The tests fail.\n' })
     expect(ended.stderr).toContain('! Not checked: ')
   })
 
-  test('a run that changed nothing, or checked it by itself, is not asked', async () => {
+  test('does not ask in a run that changed nothing, or checked it already', async () => {
     expect(resultOf(await world().run([{ content: 'Hello.' }], ...json))).toMatchObject({ verified: 'nothing changed' })
     const by = { content: [call('Bash', { command: 'npm test' })] }
     expect(resultOf(await world().run([write, by, answer], ...json))).toMatchObject({ verified: true, num_turns: 3 })
   })
 
-  test('why and report say it', async () => {
+  test('reports it in why and report', async () => {
     const { cwd, run: print } = world()
     await print([write, answer, refuses])
     const env = { HOME: join(cwd, '..') }
@@ -96,7 +96,7 @@ describe('halting -p', () => {
   })
 })
 
-describe('nobody is asked', () => {
+describe('asks nobody', () => {
   test.each<[string, readonly string[], unknown]>([
     ['with --verify-changes tell', ['--verify-changes', 'tell'], false],
     ['with --verify-changes off', ['--verify-changes', 'off'], undefined],
@@ -109,13 +109,13 @@ describe('nobody is asked', () => {
     expect(resultOf(ended)?.['verified']).toBe(verified)
   })
 
-  test('where the answer has to match a schema', async () => {
+  test('if the answer has to match a schema', async () => {
     const schema = JSON.stringify({ type: 'object', properties: { done: { type: 'boolean' } }, required: ['done'] })
     const ended = await world().run([write, { content: '{"done":true}' }], '--json-schema', schema, ...json)
     expect(resultOf(ended)).toMatchObject({ structured_output: { done: true }, verified: false })
   })
 
-  test('where the settings say so; a flag goes before them', async () => {
+  test('if the settings say so; a flag has priority', async () => {
     const printed = async (replies: readonly unknown[], ...flags: readonly string[]) => {
       const { run: print, settings } = world()
       settings({ verifyChanges: 'off' })
@@ -128,7 +128,7 @@ describe('nobody is asked', () => {
     })
   })
 
-  test('by a host, whatever the settings say, unless its flag does', async () => {
+  test('for a host, whatever the settings say, unless its flag asks', async () => {
     const host = async (settings: object, replies: readonly unknown[], ...flags: readonly string[]) => {
       const { cwd, settings: set } = world()
       set(settings)
@@ -154,20 +154,20 @@ describe('nobody is asked', () => {
   })
 })
 
-test('another value is a usage error', async () => {
+test('refuses another value as a usage error', async () => {
   const { status, stderr } = await world().run([], '--verify-changes', 'maybe')
   expect(status).toBe(2)
   expect(stderr).toContain('--verify-changes takes one of ask, tell, off, not "maybe".')
 })
 
-describe('the answer stands', () => {
-  test('where the service refuses the question', async () => {
+describe('keeps the answer', () => {
+  test('if the service refuses the question', async () => {
     const refused = { error: { status: 400, type: 'invalid_request_error', message: 'not now' } }
     const ended = await world().run([write, answer, refused])
     expect(ended).toMatchObject({ status: 0, stdout: 'It is written.\n' })
   })
 
-  test('where the budget has no room for the question', async () => {
+  test('if the budget is too low for the question', async () => {
     const usage = { input_tokens: 10_000, output_tokens: 10 }
     const ended = await world().run(
       [{ ...write, usage }, { ...answer, usage }, refuses],
@@ -185,22 +185,22 @@ describe('the answer stands', () => {
   })
 })
 
-describe('in the middle of the question', () => {
+describe('during the question', () => {
   const slow = { ...refuses, delay_ms: 60_000 }
 
-  test('Ctrl-C interrupts the run', async () => {
+  test('interrupts the run at Ctrl-C', async () => {
     const running = world().start([write, answer, slow])
-    await running.says(asked)
+    await running.waitForOutput(asked)
     running.child.kill('SIGINT')
     const { status, stderr } = await running.ended
     expect(status).toBe(130)
     expect(stderr).not.toContain('Not checked')
   })
 
-  test('a run that was killed goes on with it, and keeps its answer', async () => {
+  test('resumes a killed run with the question, and keeps its answer', async () => {
     const { cwd, start: begin } = world()
     const running = begin([write, answer, slow], '--session-id', id)
-    await running.says(asked)
+    await running.waitForOutput(asked)
     running.child.kill('SIGKILL')
     await running.ended
     const ended = await run(['-p', '--resume', id, ...json, '--script', script([refuses])], {

@@ -1,4 +1,4 @@
-// Holds R-VERI-22 and R-VERI-23: what `halting -p` prints of a run whose last change was checked or not, and of an answer that was kept.
+// Holds R-VERI-22 and R-VERI-23: what `halting -p` prints of a run whose last change was checked or not, and of a stored answer.
 import type { FileWork, RunOptions } from '@halting/core'
 import { tool } from '@halting/core'
 import { createSession } from '@halting/core/session'
@@ -14,17 +14,17 @@ const change: FileWork = { changedLines: 4 }
 const passing: FileWork = { check: { command: 'npm test', passed: true } }
 const asking: RunOptions['verification'] = { mode: 'ask', checks: () => ['npm test'] }
 
-type Said = FileWork | string | { readonly text: string; readonly work: FileWork }
+type ModelAction = FileWork | string | { readonly text: string; readonly work: FileWork }
 
-interface Given {
+interface ReportOptions {
   readonly verification?: RunOptions['verification']
   readonly isTerminal?: boolean
   readonly flags?: Flags
   readonly saysUnchecked?: boolean
 }
 
-/** What is printed of a run whose model does these. */
-async function printed(said: readonly Said[], given: Given = {}) {
+/** The output for a run whose model does these. */
+async function printed(said: readonly ModelAction[], given: ReportOptions = {}) {
   const { verification = { mode: 'tell' }, isTerminal = false, flags = {}, saysUnchecked = false } = given
   const works = said.flatMap((each) => (typeof each === 'string' ? [] : 'work' in each ? [each.work] : [each]))
   const program = programInMemory({ cwd: '/work', env: {}, isTerminal })
@@ -78,7 +78,7 @@ describe('the end', () => {
     expect(await printed([change, 'Done.'])).toEqual({ exitCode: 0, out: 'Done.\n', err: `${unchecked}\n` })
   })
 
-  test.each<[string, readonly Said[], Given]>([
+  test.each<[string, readonly ModelAction[], ReportOptions]>([
     ['a check passed', [change, passing, 'Done.'], {}],
     ['nothing changed', ['Hello.'], {}],
     ['--quiet', [change, 'Done.'], { flags: { quiet: true } }],
@@ -88,7 +88,7 @@ describe('the end', () => {
   })
 })
 
-describe.each([true, false])('an answer that was kept (terminal: %s)', (isTerminal) => {
+describe.each([true, false])('a stored answer (terminal: %s)', (isTerminal) => {
   const given = { verification: asking, isTerminal }
 
   test('is printed once, without what came after it', async () => {
@@ -99,7 +99,7 @@ describe.each([true, false])('an answer that was kept (terminal: %s)', (isTermin
     expect(err).toContain('! Not checked:')
   })
 
-  test('is a step where the model calls a tool after it', async () => {
+  test('becomes a step if the model calls a tool after it', async () => {
     const verified = [change, 'Done.', { text: 'Let me check.', work: passing }, 'All tests pass.'] as const
     const { out, err } = await printed(verified, given)
     const lines = out.split('\n').filter((line) => line !== '')
@@ -108,7 +108,7 @@ describe.each([true, false])('an answer that was kept (terminal: %s)', (isTermin
     expect(err).not.toContain('Not checked')
   })
 
-  test('with every step, what the model said of it is one of them', async () => {
+  test("is printed among all steps with the model's comment on it", async () => {
     const { out, err } = await printed([change, 'Done.', 'There is no need.'], { ...given, flags: { verbose: true } })
     expect(out.trim()).toBe('Done.')
     expect(err.match(/There is no need\./g)).toHaveLength(1)
@@ -116,7 +116,7 @@ describe.each([true, false])('an answer that was kept (terminal: %s)', (isTermin
     expect(err).toContain('You changed 4 lines')
   })
 
-  test('with every step, nothing is lost or told twice where the model goes on', async () => {
+  test('is neither lost nor repeated among all steps if the model continues', async () => {
     const verified = [change, 'Done.', { text: 'Let me check.', work: passing }, 'All tests pass.'] as const
     const { out, err } = await printed(verified, { ...given, flags: { verbose: true } })
     const all = `${out}${err}`

@@ -16,7 +16,7 @@ const refused: ScriptedReply = {
 }
 const limited = { error: { status: 429, message: 'Too many requests', headers: { 'retry-after': '3600' } } }
 
-test('an editor is told that a wait begins and ends, and /retry ends it', async () => {
+test('informs an editor that a wait starts and ends, and ends it with /retry', async () => {
   const model = scriptedModel([refused, 'Done.'])
   const { newSession, prompt, updates, text } = await startAgent({ model, options: { waitForLimitsMs: wait } })
   const { sessionId } = await newSession()
@@ -39,7 +39,7 @@ test('an editor is told that a wait begins and ends, and /retry ends it', async 
   ])
 })
 
-test('an editor without notices reads it as text, and a cancel ends the run at once', async () => {
+test('sends text to an editor without notices, and ends the run at once after a cancel', async () => {
   const { newSession, prompt, text, agent } = await startAgent({
     model: scriptedModel([refused]),
     options: { waitForLimitsMs: wait },
@@ -52,7 +52,7 @@ test('an editor without notices reads it as text, and a cancel ends the run at o
   expect(await answered).toMatchObject({ stopReason: 'cancelled' })
 })
 
-test('a host hears of a wait and ends it by retry_now', async () => {
+test('informs a host of a wait, and ends it at retry_now', async () => {
   const one = await host([limited, { content: 'Done.' }], { args: ['--wait-for-limits', '8h'] })
   expect(await one.ask('retry_now')).toMatchObject({ response: { retried: false } })
   one.send(user('go'))
@@ -70,7 +70,7 @@ test('a host hears of a wait and ends it by retry_now', async () => {
   expect((await one.end()).status).toBe(0)
 })
 
-test('a host that is not waited for has its result at once, with the moment', async () => {
+test('sends a host its result at once with the retry time if it does not wait', async () => {
   const one = await host([limited])
   const result = await one.say('go')
   expect(result).toMatchObject({
@@ -79,9 +79,9 @@ test('a host that is not waited for has its result at once, with the moment', as
   })
 })
 
-test('the official SDK passes messages about waits over, and a model that it sets ends the wait', async () => {
+test('works with the official SDK, which passes wait messages on and ends a wait by setting a model', async () => {
   let seen = 0
-  const told = await runQuery('go', [limited, { content: 'From another.' }], {
+  const talked = await runQuery('go', [limited, { content: 'From another.' }], {
     options: { extraArgs: { 'wait-for-limits': '8h' } },
     during: async (message, query) => {
       if (!JSON.stringify(message).includes('"subtype":"service_wait"')) return
@@ -89,6 +89,6 @@ test('the official SDK passes messages about waits over, and a model that it set
       if (seen === 1) await query.setModel('claude-haiku-4-5')
     },
   })
-  expect([seen, answerOf(told), told.thrown]).toEqual([2, 'From another.', undefined])
-  expect(told.requests.map(({ body }) => body['model'])).toEqual(['claude-sonnet-5-5', 'claude-haiku-4-5'])
+  expect([seen, answerOf(talked), talked.thrown]).toEqual([2, 'From another.', undefined])
+  expect(talked.requests.map(({ body }) => body['model'])).toEqual(['claude-sonnet-5-5', 'claude-haiku-4-5'])
 })

@@ -42,14 +42,14 @@ interface WaitLine {
 const waitsIn = (stdout: string): readonly WaitLine[] =>
   linesOf(stdout)
     .filter(({ subtype }) => subtype === 'service_wait')
-    // True: what the messages of this subtype have.
+    // True: messages of this subtype have these fields.
     .map((line) => line as unknown as WaitLine)
 
 describe('a run that may wait', () => {
-  test('waits in another process after kill -9 until the same moment, with more than its time limit, and asks no earlier', async () => {
+  test('waits in another process after kill -9 until the same time, even beyond its time limit, and asks no earlier', async () => {
     const { server, halting } = await world(limited(6), done)
     const killed = halting('hi', ...streamed, '--wait-for-limits', '8h', '--max-duration', '2s')
-    await killed.says('"service_wait"')
+    await killed.waitForOutput('"service_wait"')
     killed.child.kill('SIGKILL')
     const before = await killed.ended
     const [first] = waitsIn(before.stdout)
@@ -74,7 +74,7 @@ describe('a run that may wait', () => {
   ] as const)('ends at once with %s: %d', async (signal, status) => {
     const { server, halting } = await world(limited(3_600), done)
     const running = halting('hi', '--output-format', 'json', '--wait-for-limits', '8h')
-    await running.says('waiting for the service until')
+    await running.waitForOutput('waiting for the service until')
     expect(running.stdout()).toBe('')
     running.child.kill(signal)
     const { status: code, stdout } = await running.ended
@@ -82,7 +82,7 @@ describe('a run that may wait', () => {
     expect([code, result?.['terminal_reason'], server.requests.length]).toEqual([status, 'aborted_streaming', 1])
   })
 
-  test('ends at once where the service asks for more than it may wait, and says so', async () => {
+  test('ends at once if the service asks for a longer wait than allowed, and says so', async () => {
     const { halting } = await world(limited(2 * 3_600))
     const { status, stderr } = await halting('hi', '--wait-for-limits', '1h').ended
     expect([status, stderr]).toEqual([
@@ -93,7 +93,7 @@ describe('a run that may wait', () => {
 })
 
 describe('a run that does not wait', () => {
-  test('says when the service takes requests again, in local time, and which flag waits for it', async () => {
+  test('says when the service accepts requests again, in local time, and which flag waits for it', async () => {
     const { halting } = await world(limited(7_200), limited(7_200))
     const { status, stderr } = await halting('hi').ended
     expect(status).toBe(1)
@@ -120,10 +120,10 @@ describe('a run that does not wait', () => {
     expect((await halting('hi').ended).stderr).not.toContain('--wait-for-limits')
   })
 
-  test.each([['text'], ['stream-json']])('announces a retry that waits for minutes (%s)', async (format) => {
+  test.each([['text'], ['stream-json']])('announces a retry after minutes (%s)', async (format) => {
     const { halting } = await world(limited(500), done)
     const running = halting('hi', '--output-format', format, ...(format === 'stream-json' ? ['--verbose'] : []))
-    await running.says('Too many requests (retry 1 of 10 at ')
+    await running.waitForOutput('Too many requests (retry 1 of 10 at ')
     running.child.kill('SIGINT')
     expect((await running.ended).status).toBe(130)
   })

@@ -7,7 +7,7 @@ const limited = (seconds = 3_600): object => ({
 })
 const flags = { waitForLimits: 8 * 3_600_000 }
 
-test('a wait is counted down, r sent alone asks now, and a message that begins with it does not', async () => {
+test('counts a wait down, retries at r alone, and not at a message that begins with it', async () => {
   const {
     terminal,
     say,
@@ -32,7 +32,7 @@ test('a wait is counted down, r sent alone asks now, and a message that begins w
   await terminal.waitFor('This session is not waiting for a service.')
 })
 
-test('Esc ends a run that waits at once, and gives the message back', async () => {
+test('ends a waiting run at Esc at once, and returns the message', async () => {
   const { terminal, say, type, settled } = await startApp({ replies: [limited()], flags })
   say('go')
   await terminal.waitFor('waiting for the service')
@@ -44,7 +44,7 @@ test('Esc ends a run that waits at once, and gives the message back', async () =
   expect(terminal.shown()).not.toContain('waiting for the service,')
 })
 
-test('another model that is chosen is asked at once', async () => {
+test('asks another selected model at once', async () => {
   const { terminal, say, settled } = await startApp({ replies: [limited(), { content: 'From another.' }], flags })
   say('go')
   await terminal.waitFor('waiting for the service')
@@ -54,14 +54,14 @@ test('another model that is chosen is asked at once', async () => {
   expect(terminal.shown()).not.toContain('retry now')
 })
 
-test('r is a prompt where nothing waits', async () => {
+test('treats r as a prompt if nothing waits', async () => {
   const { terminal, say } = await startApp({ replies: [{ content: 'What is r?' }], flags })
   say('r')
   await terminal.waitFor('What is r?')
   expect(terminal.shown()).not.toContain('Nothing of this session')
 })
 
-test('an agent that waits is shown in its line, and r asks for it, too', async () => {
+test('shows a waiting agent in its line, and also retries it at r', async () => {
   const agent = {
     type: 'tool_use',
     name: 'Agent',
@@ -80,7 +80,7 @@ test('an agent that waits is shown in its line, and r asks for it, too', async (
   expect(terminal.shown()).not.toContain('retry now')
 })
 
-test('a run that does not wait says when the service takes requests again, in local time', async () => {
+test('says when the service accepts requests again, in local time, if the run does not wait', async () => {
   const { terminal, say } = await startApp({ replies: [limited(7_200)] })
   say('go')
   await terminal.waitFor('It takes requests again at')

@@ -1,4 +1,4 @@
-// Holds R-SERV-14 and R-SERV-15 of docs/spec: waits for services in words.
+// Holds R-SERV-14 and R-SERV-15 of docs/spec: texts about waits for services.
 import { ModelError, startRun, StopSignal, streamRun, type RunEvent, type RunResult } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -14,10 +14,10 @@ import { followActivity } from '../../src/headless/activity.ts'
 import { waitAdvice } from '../../src/headless/limit-advice.ts'
 import { pauseNote } from '../../src/headless/pause-note.ts'
 import { clockText } from '../../src/io/figures.ts'
-import { goOn } from '../../src/why/go-on.ts'
+import { resumeCommand } from '../../src/why/resume-command.ts'
 
 const hour = 3_600_000
-/** A moment of the local zone, whichever that is. */
+/** A time in the local zone, whichever that is. */
 const at = (text: string): number => new Date(text).getTime()
 const now = at('2026-11-29T14:05:10')
 
@@ -33,7 +33,7 @@ test.each([
 describe('a wait', () => {
   const wait = { untilMs: now + 751_000, error: '429', message: 'Too many requests.' }
 
-  test('is told with its end and its reason, and counts down', () => {
+  test('is printed with its end and its reason, and counts down', () => {
     expect(serviceWaitText(wait, now)).toBe('waiting for the service until 14:17 (429: Too many requests)')
     expect(serviceWaitText({ ...wait, message: '429 slow down' }, now)).toContain('(429 slow down)')
     expect(serviceWaitText({ untilMs: now, error: '', message: '' }, now)).toBe(
@@ -44,7 +44,7 @@ describe('a wait', () => {
     expect(serviceCountdown({ untilMs: now + 500, error: '' }, now)).toBe('waiting for the service, 0:01 left')
   })
 
-  test('of a tool is told in the same way, with the day where it is another one', () => {
+  test('of a tool is printed the same way, with the day if it is another one', () => {
     const text = (untilMs: number): string => toolWaitText({ what: 'bash_1 to end', untilMs }, now)
     expect(text(now + hour)).toBe('waiting for bash_1 to end, at most until 15:05')
     expect(text(now + 24 * hour)).toBe('waiting for bash_1 to end, at most until 2026-11-30 14:05')
@@ -52,7 +52,7 @@ describe('a wait', () => {
     expect(countdownText('bash_1 to end', -1)).toBe('waiting for bash_1 to end, 0:00 left')
   })
 
-  test('what a service says steers no terminal', () => {
+  test("has no terminal controls from a service's text", () => {
     const hostile = '\u001B[2Jgone\n\u202Eok'
     expect(serviceWaitText({ ...wait, message: hostile }, now)).toBe(
       'waiting for the service until 14:17 (429: gone ok)',
@@ -60,7 +60,7 @@ describe('a wait', () => {
   })
 })
 
-test('a retry is told with its time where it comes more than five seconds later', () => {
+test('prints a retry with its time if it is more than five seconds away', () => {
   const error = new ModelError({ kind: 'rate_limit', message: 'Slow down', status: 429 }).toRecord()
   const retry = (delayMs: number) =>
     ({ type: 'retry', request: 1, attempt: 1, maxRetries: 10, delayMs, error }) as const
@@ -72,7 +72,7 @@ test('a retry is told with its time where it comes more than five seconds later'
   ])
 })
 
-test('the line of a run counts a wait down, also one of an agent, and goes on afterwards', () => {
+test('counts a wait down in the line of a run or an agent, and continues afterwards', () => {
   const error = new ModelError({ kind: 'rate_limit', message: 'Slow down', status: 429 }).toRecord()
   const untilMs = Date.now() + hour
   const wait = (isWaiting: boolean) =>
@@ -96,7 +96,7 @@ test('the line of a run counts a wait down, also one of an agent, and goes on af
   })
   activity.onEvent(wait(true))
   expect(line()).toMatch(/^waiting for the service, .* left \(429\) ·/)
-  // It may go on for hours.
+  // It may take hours.
   expect(activity.paceMs()).toBe(1_000)
   activity.onEvent(wait(false))
   expect(line()).toMatch(/^asking the model/)
@@ -115,7 +115,7 @@ describe('an ending at a service', () => {
     signal: new StopSignal({ reason: 'error', message: 'x', context, source: 'model' }),
   })
 
-  test('names the moment in local time', () => {
+  test('names the time in local time', () => {
     const moment = Date.parse(ended.retryAt ?? '')
     expect(endingMessage(ended, moment - 2 * hour)).toBe(
       `Slow down. It takes requests again at ${clockText(moment, moment - 2 * hour)}.`,
@@ -153,10 +153,10 @@ describe('an ending at a service', () => {
     expect(waitAdvice(typeof terminal === 'function' ? terminal() : terminal, waitForLimits, now)).toBe(advice)
   })
 
-  test.each([[1], [8], [10], [30], [480]])('%i hours away: the command names the same time', (hours) => {
+  test.each([[1], [8], [10], [30], [480]])('%i hours away: names the same time in the command', (hours) => {
     const terminal = limited({ kind: 'rate_limit' }, now + hours * hour)
     for (const waitForLimitsMs of [0, 8 * hour]) {
-      const { command } = goOn(terminal, { sessionId: 'id', sessionCwd: '/', cwd: '/', waitForLimitsMs }, now)
+      const { command } = resumeCommand(terminal, { sessionId: 'id', sessionCwd: '/', cwd: '/', waitForLimitsMs }, now)
       const [flag] = /--wait-for-limits \d+h/.exec(waitAdvice(terminal, waitForLimitsMs, now)) ?? []
       expect(command).toBe(`halting -p --resume id ${flag}`)
     }

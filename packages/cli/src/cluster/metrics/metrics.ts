@@ -1,16 +1,16 @@
 import type { WorkerEvent, WorkerFigures } from '@halting/restate'
 import type { Telemetry } from '@halting/telemetry'
 
-/** What a worker measures, for `GET /metrics`. */
+/** The metrics of a worker, for `GET /metrics`. */
 export interface Metrics {
   readonly onEvent: (event: WorkerEvent) => void
-  /** For the events of the runs of one session. */
+  /** Receives the events of one session's runs. */
   readonly listener: (sessionId: string) => Promise<Telemetry>
-  /** All of it, in the text format of Prometheus. */
+  /** All metrics in the Prometheus text format. */
   readonly text: (figures: WorkerFigures) => Promise<string>
 }
 
-/** The SDK of OpenTelemetry is loaded here, by workers alone. */
+/** Loads the OpenTelemetry SDK, which only workers need. */
 export async function openMetrics(): Promise<Metrics> {
   const { RunMetrics } = await import('./run-metrics.ts')
   const { WorkerMetrics } = await import('./worker-metrics.ts')

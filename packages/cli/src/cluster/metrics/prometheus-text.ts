@@ -1,14 +1,14 @@
 import { wellFormed } from '@halting/core/adapters'
 
-/** One value, under the labels that it is told apart by. */
+/** One value with its labels. */
 export interface Sample {
-  /** What stands behind the name of its family: `_bucket`, `_sum`, `_count`; none when absent. */
+  /** Suffix of the family name: `_bucket`, `_sum` or `_count`; absent for none. */
   readonly suffix?: string
   readonly labels?: Readonly<Record<string, string>>
   readonly value: number
 }
 
-/** What is measured under one name. */
+/** All samples of one metric. */
 export interface MetricFamily {
   readonly name: string
   readonly help: string
@@ -16,7 +16,7 @@ export interface MetricFamily {
   readonly samples: readonly Sample[]
 }
 
-/** Metrics in the text format of Prometheus, version 0.0.4. Names are made valid; whatever a label or a help text has in it, it stays in its place. */
+/** Formats metrics in the Prometheus text format, version 0.0.4. Names are made valid; labels and help texts are escaped. */
 export function prometheusText(families: readonly MetricFamily[]): string {
   return families
     .filter(({ samples }) => samples.length > 0)
@@ -30,7 +30,7 @@ export function prometheusText(families: readonly MetricFamily[]): string {
     .join('')
 }
 
-/** As Prometheus takes it: letters, digits and `_`, and no digit first. */
+/** A valid Prometheus name: letters, digits and `_`, not starting with a digit. */
 export function metricName(name: string): string {
   return name.replaceAll(/[^\w]/g, '_').replace(/^(?=\d|$)/, '_')
 }
@@ -44,7 +44,7 @@ function labelsText(labels: Readonly<Record<string, string>>): string {
 }
 
 function escaped(text: string): string {
-  // Some parsers end a line at a carriage return, too.
+  // Some parsers also end a line at a carriage return.
   return text.replaceAll('\\', String.raw`\\`).replaceAll(/\r?\n|\r/g, String.raw`\n`)
 }
 

@@ -2,11 +2,11 @@ import { DataPointType, MeterProvider, MetricReader, type MetricData } from '@op
 import { telemetry, type Telemetry } from '@halting/telemetry'
 import { metricName, type MetricFamily, type Sample } from './prometheus-text.ts'
 
-/** So many series one instrument has at most; what comes beyond them is counted together. */
-const mostSeries = 300
+/** Maximum number of series per instrument; further ones are counted together. */
+const maxSeries = 300
 
-/** Nobody sends them: they are read when somebody asks. */
-class ReadWhenAsked extends MetricReader {
+/** A reader that sends nothing: metrics are collected when they are requested. */
+class OnDemandReader extends MetricReader {
   protected override onShutdown(): Promise<void> {
     return Promise.resolve()
   }
@@ -16,27 +16,27 @@ class ReadWhenAsked extends MetricReader {
   }
 }
 
-/** The metrics that OpenTelemetry has of runs (docs/guide/telemetry.md), of all sessions of this process together. */
+/** The OpenTelemetry metrics of runs (docs/guide/telemetry.md), for all sessions of this process. */
 export class RunMetrics {
-  readonly #reader = new ReadWhenAsked({ cardinalitySelector: () => mostSeries })
+  readonly #reader = new OnDemandReader({ cardinalitySelector: () => maxSeries })
   readonly #provider = new MeterProvider({ readers: [this.#reader] })
 
-  /** For the events of one session. */
+  /** Receives the events of one session. */
   listener(sessionId: string): Promise<Telemetry> {
     return telemetry({ meterProvider: this.#provider, sessionId })
   }
 
   async families(): Promise<readonly MetricFamily[]> {
     const { resourceMetrics } = await this.#reader.collect()
-    return resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics.flatMap(familyOf))
+    return resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics.flatMap(metricFamilies))
   }
 }
 
-const unitWords: Readonly<Record<string, string>> = { s: '_seconds', USD: '_usd', '1': '_ratio' }
+const unitSuffixes: Readonly<Record<string, string>> = { s: '_seconds', USD: '_usd', '1': '_ratio' }
 
-function familyOf(metric: MetricData): readonly MetricFamily[] {
+function metricFamilies(metric: MetricData): readonly MetricFamily[] {
   const { name: given, description: help, unit } = metric.descriptor
-  const name = `${metricName(given)}${unitWords[unit] ?? ''}`
+  const name = `${metricName(given)}${unitSuffixes[unit] ?? ''}`
   switch (metric.dataPointType) {
     case DataPointType.SUM: {
       const samples = metric.dataPoints.map(({ attributes, value }) => ({ labels: labelsOf(attributes), value }))
@@ -59,22 +59,25 @@ function familyOf(metric: MetricData): readonly MetricFamily[] {
           name,
           help,
           type: 'histogram',
-          samples: metric.dataPoints.flatMap(({ attributes, value }) => histogramOf(labelsOf(attributes), value)),
+          samples: metric.dataPoints.flatMap(({ attributes, value }) => histogramSamples(labelsOf(attributes), value)),
         },
       ]
     case DataPointType.EXPONENTIAL_HISTOGRAM:
-      // No instrument of ours is one.
+      // No instrument of halting uses this type.
       return []
   }
 }
 
-interface Counted {
+interface HistogramValue {
   readonly buckets: { readonly boundaries: number[]; readonly counts: number[] }
   readonly sum?: number
   readonly count: number
 }
 
-function histogramOf(labels: Readonly<Record<string, string>>, { buckets, sum, count }: Counted): readonly Sample[] {
+function histogramSamples(
+  labels: Readonly<Record<string, string>>,
+  { buckets, sum, count }: HistogramValue,
+): readonly Sample[] {
   let upTo = 0
   const bounded = buckets.boundaries.map((boundary, at): Sample => {
     upTo += buckets.counts[at] ?? 0

@@ -2,11 +2,11 @@ import { memoryUsage, cpuUsage, uptime } from 'node:process'
 import type { WorkerEvent, WorkerFigures } from '@halting/restate'
 import type { MetricFamily, Sample } from './prometheus-text.ts'
 
-/** Tenants beyond these are counted together. */
-const mostTenants = 100
+/** Further tenants are counted together. */
+const maxTenants = 100
 const otherTenant = 'other'
 
-/** What the runs of one tenant came to in this process. */
+/** The totals of one tenant's runs in this process. */
 interface TenantFigures {
   readonly reasons: Map<string, number>
   usd: number
@@ -15,7 +15,7 @@ interface TenantFigures {
   toolCalls: number
 }
 
-/** Counts the events of a worker, and says how it stands. No label has the name of a session, and none has more than a bounded number of values. */
+/** Counts the events of a worker and reports its state. Labels never contain session IDs, and have a bounded number of values. */
 export class WorkerMetrics {
   readonly #events = new Map<string, number>()
   readonly #tenants = new Map<string, TenantFigures>()
@@ -32,7 +32,7 @@ export class WorkerMetrics {
   }
 
   #tenant(name: string): TenantFigures {
-    const label = this.#tenants.has(name) || this.#tenants.size < mostTenants ? name : otherTenant
+    const label = this.#tenants.has(name) || this.#tenants.size < maxTenants ? name : otherTenant
     const figures = this.#tenants.get(label) ?? { reasons: new Map(), usd: 0, tokens: 0, requests: 0, toolCalls: 0 }
     this.#tenants.set(label, figures)
     return figures
@@ -92,7 +92,7 @@ export class WorkerMetrics {
   }
 }
 
-/** Under the names that Prometheus' own libraries use. */
+/** Uses the metric names of Prometheus' own client libraries. */
 function processFamilies(): readonly MetricFamily[] {
   const { user, system } = cpuUsage()
   const { rss, heapUsed } = memoryUsage()

@@ -2,7 +2,7 @@ import type { FlagFor } from '../flag-kinds.ts'
 import { type Flags, listedStates, logFormats } from '../flags.ts'
 import { namedMoment } from '../time-values.ts'
 import {
-  address,
+  urlAddress,
   choice,
   duration,
   filledText,
@@ -50,7 +50,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     topic: 'cluster',
     kind: 'value',
     value: 'URL',
-    read: address,
+    read: urlAddress,
     alsoOf: ['approve', 'deny', 'doctor', 'inspect', 'replay', 'report', 'sessions', 'what-if', 'why'],
     meaning: 'Use sessions on the cluster at this address',
   },
@@ -59,7 +59,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     topic: 'cluster',
     kind: 'value',
     value: 'URL',
-    read: address,
+    read: urlAddress,
     commands: ['serve'],
     meaning: 'Address where the cluster accepts requests, such as http://127.0.0.1:8080',
   },
@@ -68,7 +68,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     topic: 'cluster',
     kind: 'value',
     value: 'URL',
-    read: address,
+    read: urlAddress,
     alsoOf: ['approve', 'deny', 'doctor', 'inspect', 'replay', 'report', 'serve', 'sessions', 'what-if', 'why'],
     meaning: "Admin address of the cluster (default: port 9070 of the cluster's host)",
   },
@@ -77,7 +77,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     topic: 'cluster',
     kind: 'value',
     value: '[URL]',
-    read: address,
+    read: urlAddress,
     without: '',
     commands: ['serve'],
     meaning: 'Register this worker with the cluster, under this address (default: http://HOST:PORT)',
@@ -182,7 +182,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     value: 'CURSOR',
     read: filledText,
     commands: ['sessions'],
-    meaning: 'With --cluster: continue behind the page that printed this (nextCursor in JSON)',
+    meaning: 'With --cluster: continue after the page that printed this (nextCursor in JSON)',
   },
   state: {
     names: ['--state'],

@@ -1,6 +1,6 @@
 import type { FlagFor } from '../flag-kinds.ts'
 import { type Flags } from '../flags.ts'
-import { command, duration, filledText, goalTries, passes, single } from '../values.ts'
+import { command, duration, durationOrNone, filledText, goalTries, loopRounds, passes, single } from '../values.ts'
 
 type GoalsFlag =
   | 'until'
@@ -11,8 +11,11 @@ type GoalsFlag =
   | 'skipIfMet'
   | 'stopWhenMet'
   | 'protect'
+  | 'every'
+  | 'rounds'
+  | 'loopTime'
 
-/** Flags about what must hold before a run is done. */
+/** Flags about goals, and about loops that repeat a prompt. */
 export const goalsFlags: { readonly [Name in GoalsFlag]-?: FlagFor<NonNullable<Flags[Name]>> } = {
   until: {
     names: ['--until'],
@@ -76,5 +79,32 @@ export const goalsFlags: { readonly [Name in GoalsFlag]-?: FlagFor<NonNullable<F
     value: 'GLOB',
     read: single,
     meaning: 'Prevent the agent from changing these files: "test/**". Repeat the flag for more patterns',
+  },
+  every: {
+    names: ['--every'],
+    topic: 'commands',
+    kind: 'value',
+    value: 'TIME',
+    read: durationOrNone,
+    commands: ['loop'],
+    meaning: 'Time from the start of a round to the start of the next, such as 10m; 0 starts the next round at once',
+  },
+  rounds: {
+    names: ['--rounds'],
+    topic: 'commands',
+    kind: 'value',
+    value: 'N',
+    read: loopRounds,
+    commands: ['loop'],
+    meaning: 'Maximum number of rounds, 1 to 1000000',
+  },
+  loopTime: {
+    names: ['--for'],
+    topic: 'commands',
+    kind: 'value',
+    value: 'TIME',
+    read: duration,
+    commands: ['loop'],
+    meaning: 'Maximum duration of the loop, such as 8h; does not interrupt a running round',
   },
 }

@@ -218,7 +218,7 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
   },
 }
 
-/** `Infinity` for no limit. */
+/** Parses dollars; `none` is `Infinity`. */
 function dollarsOrNone(given: string): Reading<number> {
   if (given === 'none') return { value: Infinity }
   const read = dollars(given)

@@ -150,14 +150,14 @@ export const modelFlags: { readonly [Name in ModelFlag]-?: FlagFor<NonNullable<F
   },
 }
 
-/** Betas are dated: what looks otherwise is the prompt. */
+/** Betas contain a date; anything else is the prompt. */
 function isBetaName(argument: string): boolean {
   return /^[a-z\d-]+-\d{4}-\d{2}-\d{2}$/.test(argument)
 }
 
 const settingSources = ['user', 'project', 'local'] as const
 
-/** An empty list means: none. It must not be lost on the way. */
+/** An empty list means no sources, so it must not become an absent value. */
 function sources(given: string): Reading<readonly string[]> {
   if (given.trim() === '') return { value: ['none'] }
   const read = list(given)

@@ -20,7 +20,7 @@ type OutputFlag =
   | 'includeAllMessages'
   | 'debug'
 
-/** Flags about what goes in and out. */
+/** Flags about input and output. */
 export const outputFlags: { readonly [Name in OutputFlag]-?: FlagFor<NonNullable<Flags[Name]>> } = {
   print: { names: ['-p', '--print'], topic: 'output', kind: 'switch', meaning: 'Answer one prompt and exit' },
   outputFormat: {

@@ -29,7 +29,7 @@ type ProgramFlag =
   | 'usd'
   | 'version'
 
-/** Flags of commands that start no run, and those that every program has. */
+/** Flags of single commands, and those that every program has. */
 export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullable<Flags[Name]>> } = {
   json: {
     names: ['--json'],

@@ -19,7 +19,7 @@ type SessionsFlag =
   | 'conversationOnly'
   | 'filesOnly'
 
-/** Flags about stored sessions, how they continue, and how their changes are undone. */
+/** Flags about stored sessions, how they are resumed, and how their changes are undone. */
 export const sessionsFlags: { readonly [Name in SessionsFlag]-?: FlagFor<NonNullable<Flags[Name]>> } = {
   resume: {
     names: ['-r', '--resume'],

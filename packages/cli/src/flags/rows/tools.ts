@@ -28,7 +28,7 @@ type ToolsFlag =
   | 'permissionPrompts'
   | 'agent'
 
-/** Flags about what a run may do, and about trust. */
+/** Flags about what a run is allowed to do, and about trust. */
 export const toolsFlags: { readonly [Name in ToolsFlag]-?: FlagFor<NonNullable<Flags[Name]>> } = {
   trust: {
     names: ['--trust'],
@@ -213,12 +213,12 @@ export const toolsFlags: { readonly [Name in ToolsFlag]-?: FlagFor<NonNullable<F
   },
 }
 
-/** An empty list means: no tools. It must not be lost on the way. */
+/** An empty list means no tools, so it must not become an absent value. */
 function toolList(given: string): Reading<readonly string[]> {
   return given.trim() === '' ? { value: ['none'] } : list(given)
 }
 
-/** Whether it is right in itself is looked at when it is read. */
+/** Checks only that it is a JSON object; its content is validated later. */
 function jsonObject(given: string): Reading<string> {
   const expected = 'JSON: {"name": {"description": "…", "prompt": "…"}}'
   try {
@@ -235,7 +235,7 @@ function promptTool(given: string): Reading<string> {
     : { expected: 'stdio, or a tool of a server such as mcp__auth__ask' }
 }
 
-/** What looks otherwise is the prompt. */
+/** Anything else is the prompt. */
 function isConfig(argument: string): boolean {
   return /^\s*\{.*\}\s*$/s.test(argument) || /^\S+\.json$/.test(argument)
 }

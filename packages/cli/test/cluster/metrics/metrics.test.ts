@@ -15,7 +15,7 @@ interface Read {
   readonly value: number
 }
 
-/** Reads the format as its description has it, strictly. @throws Error for a line that is none. */
+/** A strict parser of the text format. @throws Error for an invalid line */
 function parsed(text: string): readonly Read[] {
   expect(text === '' || text.endsWith('\n')).toBe(true)
   const types = new Map<string, string>()
@@ -49,7 +49,7 @@ function parsed(text: string): readonly Read[] {
     })
 }
 
-test('whatever labels and help say, each sample is one line that reads back', () => {
+test('writes each sample as one line that parses back, whatever labels and help contain', () => {
   assert(
     property(
       array(record({ label: string({ unit: 'grapheme' }), help: string(), value: double({ noNaN: true }) })),
@@ -74,7 +74,7 @@ test('whatever labels and help say, each sample is one line that reads back', ()
   )
 })
 
-test('a worker says how it stands, and what its runs came to by tenant', async () => {
+test("reports the worker's state, and the totals of its runs by tenant", async () => {
   const metrics = new WorkerMetrics()
   const ended = { type: 'run_ended', session: 's', reason: 'completed', usd: 0.5, tokens: 10, requests: 2 } as const
   metrics.onEvent({ ...ended, tenant: 'acme', toolCalls: 3 })
@@ -96,7 +96,7 @@ test('a worker says how it stands, and what its runs came to by tenant', async (
   expect(JSON.stringify(read)).not.toContain('"s"')
 })
 
-test('however many tenants there are, a bounded number of series has all that they spent', () => {
+test('bounds the number of series without losing costs, however many tenants there are', () => {
   const metrics = new WorkerMetrics()
   for (let at = 0; at < 500; at++)
     metrics.onEvent({
@@ -116,7 +116,7 @@ test('however many tenants there are, a bounded number of series has all that th
   expect(costs.reduce((sum, { value }) => sum + value, 0)).toBe(500)
 })
 
-test('the metrics of runs are those of OpenTelemetry, with bucketed durations', async () => {
+test('exports the OpenTelemetry metrics of runs, with bucketed durations', async () => {
   const metrics = await openMetrics()
   const listeners = await Promise.all(['a', 'b'].map((id) => metrics.listener(id)))
   for (const { onEvent } of listeners)
