@@ -1,8 +1,4 @@
-export {
-  checkpointsOfFile as checkpointsBeside,
-  checkpointsFolder,
-  hiddenFromCheckpoints,
-} from './checkpoints/checkpoints-folder.ts'
+export { checkpointsOfFile, checkpointsFolder, hiddenFromCheckpoints } from './checkpoints/checkpoints-folder.ts'
 export { FileCheckpoints, type CheckpointOptions } from './checkpoints/file-checkpoints.ts'
 export { firstChangeSince } from './checkpoints/since-message.ts'
 export { SessionFiles, type RestorePlan, type WhatToRestore } from './checkpoints/session-files.ts'
@@ -18,7 +14,7 @@ export { codingAgent } from './coding-agent/coding-agent.ts'
 export { CodingAgentBuilder, type EngineOptions } from './coding-agent/builder.ts'
 export type { AnswerOf, AnswerSchema, CodingAgentOptions, GivenServer } from './coding-agent/options.ts'
 export { findPackage, type FoundPackage, type PackageQuery } from './providers/find-package.ts'
-export { bootstrapVariables as decidedBefore, environmentWith } from './coding-agent/settings-of.ts'
+export { bootstrapVariables, environmentWith } from './coding-agent/settings-of.ts'
 export { endSession, type EndSessionOptions } from './coding-agent/end-session.ts'
 export {
   SessionWall,
@@ -68,7 +64,7 @@ export {
   type NotificationChannel,
   type StatusLineSettings,
   type SettingsWriterOptions,
-  placeOfSuggestions,
+  suggestionDestination,
   removeStoredRule,
   settingsWriter,
   type StoredRule,
@@ -90,7 +86,7 @@ export { openWorkspace, type OpenWorkspaceOptions, type SessionWorkspace } from 
 export { sessionAgents, type SessionAgents } from './agents/session-agents.ts'
 export type { SessionAgentsOptions } from './agents/read-agents.ts'
 export { boundedFile, holderOf, type LockHolder, configFolder, realPath } from '@halting/journal/files'
-export { boundedText, homeFolder, calledPath } from '@halting/policy/files'
+export { boundedText, homeFolder, resolveToolPath } from '@halting/policy/files'
 export { sessionOptions, type SessionParts } from './coding-agent/session-options.ts'
 export { commandChanges, type CommandChange } from './checks/command-changes.ts'
 export { commandWork, type CommandOutcome } from './checks/command-work.ts'
@@ -100,7 +96,7 @@ export { createFitImage, type FitImage, type FitImageOptions, type FittedImage }
 export { imageAdvice } from './media/fit-image-texts.ts'
 export { createPrepareContent } from './media/prepare-content.ts'
 export {
-  isMemoryEnabled as keepsMemory,
+  isMemoryEnabled,
   memoryOf,
   memoriesOfProject,
   memoryPlace,
@@ -166,7 +162,7 @@ export {
   storedSessions,
   type StoredSessionFile,
   ResumeRejectedError,
-  headOfKept,
+  readSessionHead,
   endsOf,
   sessionFile,
   sessionFolder,

@@ -42,10 +42,10 @@ import {
   createSkillTool,
   skillList,
   readAgentDefinitions,
-  writtenOffers,
+  projectFileOffers,
   type PromptFile,
 } from '../src/instructions/index.ts'
-import type { Described } from '@halting/policy'
+import type { DescribedSandbox } from '@halting/policy'
 import { expandPromptFile } from '../src/instructions/expand-prompt-file.ts'
 
 let home = ''
@@ -285,7 +285,7 @@ describe('definitions in files', () => {
       expect.stringContaining(`${taken} does not count`),
     ])
     // What the user is asked about when they trust the folder.
-    expect((await writtenOffers(places())).map(({ setting, text }) => [setting, text])).toEqual([
+    expect((await projectFileOffers(places())).map(({ setting, text }) => [setting, text])).toEqual([
       ['agents', `model: opus in ${dear}`],
       ['agents', `in place of your agent general-purpose: ${general}`],
       ['agents', `in place of your agent reviewer: ${taken}`],
@@ -630,7 +630,7 @@ describe('rules', () => {
       excludes: () => false,
       describe(_access, _readable, rights) {
         shut.push(permissions.deniedPlaces(rights).read.length)
-        return {} as Described
+        return {} as DescribedSandbox
       },
       sandboxed: (command) => ({ ...command, descriptors: [], started: () => undefined }),
       dispose: () => undefined,

@@ -8,7 +8,7 @@ import { type ToolContext, streamRun, ModelError, startRun, Transcript } from '@
 import type { AnyLeafTool, TaskStarted } from '@halting/core/adapters'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { Described } from '@halting/policy'
+import type { DescribedSandbox } from '@halting/policy'
 import { BoundedOutput } from '../src/tools/bounded-output.ts'
 import { withProgress } from '../src/tools/progress-reports.ts'
 import { tailReporter } from '../src/tools/bash.ts'
@@ -265,7 +265,7 @@ describe('when the run ends', () => {
     const held = {
       holds: () => true,
       excludes: () => false,
-      describe: () => ({}) as Described,
+      describe: () => ({}) as DescribedSandbox,
       dispose: () => undefined,
     }
     const sandboxed: Sandbox['sandboxed'] = (command) => ({ ...command, descriptors: [], started: () => undefined })

@@ -12,7 +12,7 @@ import {
   readAgentDefinitions,
   readPlugins,
   readPromptFiles,
-  writtenOffers,
+  projectFileOffers,
 } from '../src/instructions/index.ts'
 import { ownSkillFolders } from '../src/instructions/places.ts'
 import { pluginServers } from '../src/mcp/index.ts'
@@ -107,7 +107,7 @@ describe('components of a plugin', () => {
     }
     expect((await expandPrompt(command, '', { trust: { lets: async () => false }, run })).text).toBe('listed')
     expect(ran).toEqual(['ls'])
-    expect(await writtenOffers({ cwd, home, env: {}, plugins: all })).toEqual([])
+    expect(await projectFileOffers({ cwd, home, env: {}, plugins: all })).toEqual([])
   })
 
   test('never run an agent in a looser mode than its caller', () => {

@@ -9,12 +9,12 @@ import {
   agentsFileFor,
   commandIn,
   expandPrompt,
-  mentioned,
+  loadMentions,
   readPromptFiles,
   runPromptCommand,
   skillList,
   type PromptFile,
-  writtenOffers,
+  projectFileOffers,
 } from '../src/instructions/index.ts'
 import { listField, parseFrontMatter, textField } from '../src/instructions/frontmatter.ts'
 import { mentionsIn } from '../src/instructions/mentions.ts'
@@ -187,7 +187,7 @@ test('R-CMD-4: the trust review names everything that they would run, loosen and
   put('notes.md', 'x')
   put('app/AGENTS.md', '@~/notes.md')
   const a = join(cwd, '.claude/commands/a.md')
-  expect((await writtenOffers(places())).map(({ setting, text }) => `${setting}: ${text}`)).toEqual([
+  expect((await projectFileOffers(places())).map(({ setting, text }) => `${setting}: ${text}`)).toEqual([
     `imports: ${join(home, 'notes.md')} (by ${join(cwd, 'AGENTS.md')})`,
     `commands: !\`git status\` in ${a}`,
     `commands: allowed-tools: Bash(git:*) in ${a}`,
@@ -223,7 +223,12 @@ test('R-MENTION-1: embeds a file, some of its lines, and the names in a folder',
   put('app/a.ts', 'one\ntwo\nthree\nfour')
   put('app/lib/b.ts', 'b')
   const workspace = new Workspace({ cwd })
-  const { blocks, notes } = await mentioned('@a.ts#2-3. @lib, @gone.md', workspace, createPermissions({ cwd }), signal)
+  const { blocks, notes } = await loadMentions(
+    '@a.ts#2-3. @lib, @gone.md',
+    workspace,
+    createPermissions({ cwd }),
+    signal,
+  )
   const shown = blocks.map((block) => textOf([block]))
   expect(shown).toEqual([
     `File ${join(cwd, 'a.ts')}, lines 2 to 3 (mentioned by the user):`,
@@ -240,7 +245,7 @@ test('R-MENTION-2: applies the rules about reading', async () => {
   put('outside.md', 'outside')
   const workspace = new Workspace({ cwd })
   const permissions = createPermissions({ cwd, deny: ['Read(./.env)'], whenAsked: 'deny' })
-  const { blocks, notes } = await mentioned('@.env @../outside.md', workspace, permissions, signal)
+  const { blocks, notes } = await loadMentions('@.env @../outside.md', workspace, permissions, signal)
   expect(blocks).toEqual([])
   expect(notes.map((note) => note.slice(0, 40))).toEqual([
     '@.env was not added: Denied by the rule ',

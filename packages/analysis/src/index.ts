@@ -1,5 +1,5 @@
 // `@halting/analysis`: computes figures from the records of finished sessions. It reads no files, so it also runs in a browser.
-export { mayChange as changes, whatIfPriced } from './what-if/changing-calls.ts'
+export { mayChange, whatIfPriced } from './what-if/changing-calls.ts'
 export { answerRuns, type AnsweredRuns, type WantedAnswers } from './what-if/answer-runs.ts'
 export { answerBudgets, type AnsweredBudgets } from './what-if/answer-budgets.ts'
 export type { PeriodSpent } from './what-if/period-account.ts'
@@ -74,7 +74,7 @@ export {
 export type { GradedRun, RunGrade, RunUse } from './grades/graded-run.ts'
 export { gradeOf } from './grades/grade-of.ts'
 export { gradedRun, gradedRuns, type GradingSources, type RunToGrade } from './grades/graded-runs.ts'
-export { runOutcomes as outcomesOf, type RunOutcome } from './grades/run-outcome.ts'
+export { runOutcomes, type RunOutcome } from './grades/run-outcome.ts'
 export { calibrateLimits, type Calibration, type CalibrationOptions } from './calibration/calibrate-limits.ts'
 export { calibrateSessions, type CalibratedSessions } from './calibration/calibrate-sessions.ts'
 export { calibrateTrajectories, type GradedTrajectory } from './calibration/calibrate-trajectories.ts'

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { givenFile } from '@halting/agent/open-session'
+import { readOptionFile } from '@halting/agent/open-session'
 import { here, installProgram, programPath, run } from './support/program.ts'
 
 installProgram()
@@ -31,11 +31,11 @@ describe.each(flags)('%s', (flag) => {
 
 test('does not read all of a file that is too large or endless', async () => {
   writeFileSync(join(here(), 'large'), Buffer.alloc(10 * 1024 * 1024 + 1, 'a'))
-  await expect(givenFile('large', here(), 'It takes a file')).rejects.toThrow(
+  await expect(readOptionFile('large', here(), 'It takes a file')).rejects.toThrow(
     'It takes a file; "large" cannot be read: it is larger than 10 MB.',
   )
   writeFileSync(join(here(), 'marked'), '\uFEFFtext')
-  expect(await givenFile('marked', here(), '')).toBe('text')
+  expect(await readOptionFile('marked', here(), '')).toBe('text')
 })
 
 test.runIf(existsSync('/dev/fd'))('reads what a shell passes by <(command)', async () => {

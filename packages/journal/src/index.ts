@@ -3,12 +3,7 @@
 // One session: open, read, lock.
 export { openJournal, type JournalOptions, type SessionJournal } from './open-journal.ts'
 export { entryOfLine, parseJournal, readJournal, type ReadJournal } from './read-journal.ts'
-export {
-  readSessionEnds as endsOfKept,
-  readSessionHead as headOfKept,
-  type SessionEnds as KeptEnds,
-  outlineOf,
-} from './session-ends.ts'
+export { readSessionEnds, readSessionHead, type SessionEnds, outlineOf } from './session-ends.ts'
 export type { RunOutline, SessionOutline } from './session-outline.ts'
 export { lockSession, type LockedSession } from './lock-session.ts'
 export { ResumeRejectedError } from './resume-rejected-error.ts'

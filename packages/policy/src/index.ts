@@ -1,4 +1,4 @@
-export { onProcessExit as atExit, offProcessExit as notAtExit } from './process-exit.ts'
+export { onProcessExit, offProcessExit } from './process-exit.ts'
 export { mcpToolName, validServerName, uniqueToolName } from './mcp-names.ts'
 export type { Remedy } from './permissions/decide.ts'
 export { ruleTexts, type RuleUpdate } from './permissions/rule-updates.ts'
@@ -26,28 +26,22 @@ export {
 } from './permissions/rule.ts'
 export { runsAnything } from './permissions/runs-anything.ts'
 export { generalAgentName } from './permissions/subject.ts'
-export type { DescribedSandbox as Described, DeniedPatterns } from './sandbox/describe.ts'
+export type { DescribedSandbox, DeniedPatterns } from './sandbox/describe.ts'
 export type { PlainCommand, SandboxDescription, Place as SandboxPlace } from './sandbox/description.ts'
-export {
-  isPublicAddress,
-  isDomainDenied,
-  isExactHost as isPlainHost,
-  normalizeHost as normalHost,
-  type DomainLists,
-} from './sandbox/domains.ts'
+export { isPublicAddress, isDomainDenied, isExactHost, normalizeHost, type DomainLists } from './sandbox/domains.ts'
 export { type TrialMeans, trialSummary } from './sandbox/trial-means.ts'
 export type { TrialCall, TrialPort } from './permissions/trial.ts'
 export { SandboxError } from './sandbox/sandbox-error.ts'
-export { type EditsChoice, editsOffReason as whyEditsOff } from './sandbox/sandbox-settings.ts'
+export { type EditsChoice, editsOffReason } from './sandbox/sandbox-settings.ts'
 export {
   explicitAutoAllow,
   sandboxSettingsOf,
   type SandboxSettings,
-  restrictionsOf as tightening,
+  restrictionsOf,
 } from './sandbox/sandbox-settings.ts'
 export { SessionWall, type SessionWallOptions } from './sandbox/session-wall.ts'
 export { type EditMeans, editSummary } from './sandbox/edit-means.ts'
-export { type PipedProcess as Piped, spawnPiped, type SpawnRequest } from './sandbox/spawn-piped.ts'
+export { type PipedProcess, spawnPiped, type SpawnRequest } from './sandbox/spawn-piped.ts'
 export {
   type WallMeans,
   wallSummary,

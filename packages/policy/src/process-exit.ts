@@ -10,7 +10,7 @@ export function onProcessExit(call: () => void): void {
   exitCallbacks.add(call)
 }
 
-/** Removes a callback that `atExit` registered. */
+/** Removes a callback that `onProcessExit` registered. */
 export function offProcessExit(call: () => void): void {
   if (exitCallbacks.delete(call) && exitCallbacks.size === 0) process.off('exit', callAll)
 }

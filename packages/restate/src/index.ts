@@ -4,7 +4,7 @@ export {
   mailSignal,
   type AttemptOptions,
   type AttemptTurn,
-  type AttemptContext as Found,
+  type AttemptContext,
   type Work,
 } from './engine/attempt.ts'
 export type { ClusterLog, RenewAfter } from './engine/cluster-log.ts'
@@ -30,7 +30,7 @@ export { s3Payloads, type S3PayloadsOptions } from './payloads/s3-payloads.ts'
 export type { ClusterSession } from './service/cluster-session.ts'
 export type { NamedRequest, Opening, PushRequest, SessionRequest } from './service/messages.ts'
 export { mailboxObject, sessionObject } from './service/names.ts'
-export type { AcceptedRequest as Taken } from './service/named-handlers.ts'
+export type { AcceptedRequest } from './service/named-handlers.ts'
 export type { RequestAnswer } from './service/answers.ts'
 export { SessionRefusedError } from './service/refused-work.ts'
 export type { FullStatus } from './service/full-status.ts'
@@ -43,9 +43,9 @@ export type {
   WorkerSession,
 } from './service/session-options.ts'
 export { sessionServices } from './service/session-service.ts'
-export type { Stall as Stalled } from './service/stall.ts'
+export type { Stall } from './service/stall.ts'
 export type { OpenQuestion, SessionStatus } from './service/status.ts'
-export type { RecordsPage as KeptRecords } from './service/stored-records.ts'
+export type { RecordsPage } from './service/stored-records.ts'
 export { Departure } from './worker/departure.ts'
 export { startWorker, type Worker, type WorkerFigures, type WorkerOptions } from './worker/worker.ts'
 export { Places, type Ticket } from './worker/places.ts'

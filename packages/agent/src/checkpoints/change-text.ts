@@ -1,4 +1,4 @@
-import { shownPath } from '@halting/policy/files'
+import { displayPath } from '@halting/policy/files'
 import type { FileChange } from './change-log.ts'
 import type { ContentStore } from './content-store.ts'
 import { stateAt, type PathState } from './path-state.ts'
@@ -12,7 +12,7 @@ export async function changeText(
   from: string,
   contents: ContentStore,
 ): Promise<string> {
-  const name = shownPath(path, from)
+  const name = displayPath(path, from)
   const head = headOf(name, before, after)
   const [old, next] = [await textOf(before, path, contents), await textOf(after, path, contents)]
   if (old === next) return head

@@ -1,4 +1,4 @@
-import { isInside, pathOutside } from '@halting/policy/files'
+import { isInside, searchPathOutside } from '@halting/policy/files'
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { askForFilters, filtersIn, gitOutput, settingsWithout } from '../tools/git-output.ts'
@@ -69,7 +69,7 @@ export class GitProject {
     const quiet: Environment = {
       ...env,
       // Git must not be taken from the project: a command could have put it there, as in node_modules/.bin.
-      PATH: pathOutside(root, env['PATH']),
+      PATH: searchPathOutside(root, env['PATH']),
       GIT_OPTIONAL_LOCKS: '0',
       GIT_NO_LAZY_FETCH: '1',
       // Older versions fetch missing objects anyway, with programs that the repository names.

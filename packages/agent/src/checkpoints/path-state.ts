@@ -46,7 +46,7 @@ export function stateAt(path: string, largestBytes: number = largestStoredBytes)
   })
 }
 
-/** The same for a name in a folder that is held open: `HeldFolder.pathOf`. */
+/** The same for a name in a folder that is held open: `PinnedFolder.pathOf`. */
 export function stateInFolder(at: string): PathContent {
   return readState(at, largestStoredBytes, { isRequested: () => true, targetOf: () => readlinkSync(at) })
 }

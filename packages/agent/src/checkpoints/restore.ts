@@ -3,7 +3,7 @@ import { lstat, open, rename, rm, rmdir, symlink, unlink } from 'node:fs/promise
 import { basename, dirname } from 'node:path'
 import { codeOf, messageOf } from '@halting/core/adapters'
 import { makeFolder } from '@halting/journal/files'
-import { type HeldFolder, holdFolder, errorNaming, PathMovedError } from '@halting/policy/files'
+import { type PinnedFolder, pinFolder, errorNaming, PathMovedError } from '@halting/policy/files'
 import { copyRights } from '../tools/copy-rights.ts'
 import { type ChangeLog, type ChangeRecord, type FileChange } from './change-log.ts'
 import type { ContentStore } from './content-store.ts'
@@ -87,7 +87,7 @@ async function put(change: FileChange, number: number, contents: ContentStore): 
   const content = after.kind === 'file' && !isDone ? await contents.read(after.sha256) : undefined
   if (after.kind === 'file' && !isDone && content === undefined) return 'its earlier content is no longer saved'
   try {
-    const folder = await holdFolder(dirname(path), { makes: !isDone && after.kind !== 'absent' })
+    const folder = await pinFolder(dirname(path), { makes: !isDone && after.kind !== 'absent' })
     try {
       return await putIn(folder, change, number, content)
     } finally {
@@ -111,7 +111,7 @@ function isExpected(now: PathState, { before, after }: FileChange): boolean {
 
 /** Works in the folder that is held open, whatever replaces it meanwhile. */
 async function putIn(
-  folder: HeldFolder,
+  folder: PinnedFolder,
   change: FileChange,
   number: number,
   content: Uint8Array | undefined,
@@ -194,7 +194,7 @@ async function remove(at: string, now: PathState): Promise<string | undefined> {
 
 /** A folder by its path. */
 async function removeIfEmpty(path: string): Promise<void> {
-  const folder = await holdFolder(dirname(path)).catch(() => undefined)
+  const folder = await pinFolder(dirname(path)).catch(() => undefined)
   try {
     if (folder !== undefined) await isRemovedEmpty(folder.pathOf(basename(path)))
   } finally {

@@ -13,7 +13,7 @@ import {
   type RuleText,
   SessionWall,
   type TrialCall,
-  whyEditsOff,
+  editsOffReason,
 } from '@halting/policy'
 import type { PermissionSettings, Settings } from '@halting/policy/settings'
 import { createResultFiles, type ResultFiles, endsOf } from '@halting/journal'
@@ -58,7 +58,7 @@ export interface OpenWorkspaceOptions {
    * Default: they ask.
    */
   readonly confinesEdits?: boolean | undefined
-  /** Where suggested rules are stored, such as the result of `placeOfSuggestions`. */
+  /** Where suggested rules are stored, such as the result of `suggestionDestination`. */
   readonly suggestFor?: PermissionUpdate['destination'] | undefined
 }
 
@@ -111,7 +111,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     isSandboxed: () => workspace.sandbox !== undefined,
     keptFolders: ownFolders,
     tries: settings.tryReadOnly,
-    editsOff: whyEditsOff({ sandbox: settings.sandbox, isDefault: options.confinesEdits === true }),
+    editsOff: editsOffReason({ sandbox: settings.sandbox, isDefault: options.confinesEdits === true }),
   })
   workspace.wall = wall
   const permissions = createPermissions({

@@ -1,7 +1,7 @@
 import type { AnyTool, Permissions } from '@halting/core'
 import { codeOf, isPdf, type CarriedText, type CarryOver } from '@halting/core/adapters'
 import { realPath } from '@halting/journal/files'
-import { shownPath, type InPlace, openInPlace } from '@halting/policy/files'
+import { displayPath, type OpenedInPlace, openInPlace } from '@halting/policy/files'
 import { type FileStates, seenFile, type LastSeen } from '../tools/file-state.ts'
 import { isImage } from '../tools/image.ts'
 import { bytesOfFile, readLines } from '../tools/line-reader.ts'
@@ -73,7 +73,7 @@ async function carriedFile(
   { room, signal, files }: Room,
 ): Promise<CarriedText | undefined> {
   const path = seen.realPath
-  const name = shownPath(path, realPath(workspace.cwd))
+  const name = displayPath(path, realPath(workspace.cwd))
   const found = await openFound(path)
   if (found === 'gone') return { title: texts.fileTitle(name, { hasChanged: false }), text: texts.deletedFile }
   if (found?.kind !== 'file') return undefined
@@ -87,7 +87,7 @@ async function carriedFile(
 async function carriedText(
   seen: LastSeen,
   name: string,
-  { file, stats }: Extract<InPlace, { readonly kind: 'file' }>,
+  { file, stats }: Extract<OpenedInPlace, { readonly kind: 'file' }>,
   workspace: Workspace,
   { room, signal, files }: Room,
 ): Promise<CarriedText | undefined> {
@@ -114,7 +114,7 @@ function emptyText(lineCount: number | undefined): string {
   return lineCount === 0 ? texts.emptyFile : texts.shortenedFile(lineCount)
 }
 
-async function openFound(path: string): Promise<InPlace | 'gone' | undefined> {
+async function openFound(path: string): Promise<OpenedInPlace | 'gone' | undefined> {
   try {
     return await openInPlace(path)
   } catch (thrown) {

@@ -1,4 +1,4 @@
-import { atExit, notAtExit } from '@halting/policy'
+import { onProcessExit, offProcessExit } from '@halting/policy'
 import { randomUUID } from 'node:crypto'
 import { endGroup, killGroup, markVariable, type ProcessGroup } from '../tools/process-group.ts'
 
@@ -29,7 +29,7 @@ export class HookProcesses {
   }
 
   add(groupId: number, own: string): ProcessGroup {
-    if (this.#groups.size === 0) atExit(this.#killAll)
+    if (this.#groups.size === 0) onProcessExit(this.#killAll)
     if (this.#first === 0) this.#first = groupId
     const group: ProcessGroup = { groupId, mark: own, knownBy: 'group' }
     this.#groups.add(group)
@@ -63,13 +63,13 @@ export class HookProcesses {
   }
 
   #keep(group: ProcessGroup): void {
-    if (this.#groups.size === 0) atExit(this.#killAll)
+    if (this.#groups.size === 0) onProcessExit(this.#killAll)
     this.#groups.add(group)
   }
 
   #forget(group: ProcessGroup): void {
     this.#groups.delete(group)
-    if (this.#groups.size === 0) notAtExit(this.#killAll)
+    if (this.#groups.size === 0) offProcessExit(this.#killAll)
   }
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { StringDecoder } from 'node:string_decoder'
 import type { Sandbox } from '@halting/policy/sandbox'
 import { whyNotStarted } from '../not-started.ts'
-import { type Piped, spawnPiped } from '@halting/policy'
+import { type PipedProcess, spawnPiped } from '@halting/policy'
 import type { HookProcesses } from './processes.ts'
 
 /** How a hook of any type ended. Never an exception. */
@@ -89,7 +89,7 @@ export async function runCommand(call: CommandCall, processes: HookProcesses): P
   }
 }
 
-function start({ command, cwd, sandbox, readable }: CommandCall, env: CommandCall['env']): Piped {
+function start({ command, cwd, sandbox, readable }: CommandCall, env: CommandCall['env']): PipedProcess {
   // If stdin is a socket, bash assumes a remote shell and reads the user's start-up file.
   const bash = { file: 'bash', args: ['--norc', '-c', command], cwd, env }
   if (sandbox === undefined || sandbox.excludes(command)) return spawnPiped(bash)

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@halting/core'
 import { headOf, messageOf } from '@halting/core/adapters'
-import { gitTurnedOff } from '@halting/policy/git'
+import { gitHardening } from '@halting/policy/git'
 import { HookProcesses } from './processes.ts'
 import { runCommand, type CommandCall, type HookEnd } from './run-command.ts'
 
@@ -71,7 +71,7 @@ export class StatusLineCommand {
           input: `${JSON.stringify(input)}\n`,
           env: {
             ...env,
-            ...gitTurnedOff(),
+            ...gitHardening(),
             CLAUDE_PROJECT_DIR: projectDirectory,
             HALTING_PROJECT_DIR: projectDirectory,
             CLAUDECODE: '1',

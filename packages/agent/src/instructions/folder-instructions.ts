@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { type AnyTool, type AgentState, type ToolContext, type ToolOutput } from '@halting/core'
 import { isAgentTool, isJsonObject, type AnyLeafTool } from '@halting/core/adapters'
-import { calledPath, changedPathsOf, isInside, patchedFilesOf, patchToolName } from '@halting/policy/files'
+import { resolveToolPath, changedPathsOf, isInside, patchedFilesOf, patchToolName } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
 import { folderInstructions } from './briefing-texts.ts'
 import { readPlaces, type ReadingRules } from './instruction-files.ts'
@@ -40,7 +40,7 @@ export function withFolderInstructions(
   return (tool) => {
     if (!(tool.name in fileFields || tool.name === patchToolName) || isAgentTool(tool)) return tool
     return withFolders(tool, async (input, context) => {
-      const paths = filesOf(tool.name, input).map((path) => calledPath(path, options.cwd))
+      const paths = filesOf(tool.name, input).map((path) => resolveToolPath(path, options.cwd))
       const moment = momentOf(context.state)
       const around = new Map(paths.flatMap((path) => placesBelow(path, options)).map((place) => [place.path, place]))
       const changed = new Set(paths.map(realPath))

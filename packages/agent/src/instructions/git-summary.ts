@@ -1,5 +1,5 @@
 import { headOf } from '@halting/core/adapters'
-import { leadsElsewhere } from '@halting/policy/git'
+import { mayShowForeignFiles } from '@halting/policy/git'
 import { readOnlyGit } from '../tools/read-only-git.ts'
 import type { Environment } from '../tools/limits.ts'
 import * as texts from './briefing-texts.ts'
@@ -14,7 +14,7 @@ const limits = { mostBytes: 1024 * 1024, timeoutMs: 1_500 }
  * another, and if git does not answer in time.
  */
 export async function gitSummary(cwd: string, env: Environment): Promise<string | undefined> {
-  if (leadsElsewhere(cwd)) return undefined
+  if (mayShowForeignFiles(cwd)) return undefined
   const git = await readOnlyGit(cwd, env, limits)
   const args = ['status', '--porcelain=v1', '-z', '--branch', '--untracked-files=normal', '--ignore-submodules=all']
   const status = await git([...args, '--', '.'])

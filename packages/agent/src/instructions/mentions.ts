@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { AgentState, type AnyTool, type ContentBlock, type Permissions } from '@halting/core'
 import { codeOf, blocksOf, headOf, isAgentTool, textOf } from '@halting/core/adapters'
-import { firstEntries, type FirstEntries, statOf, calledPath } from '@halting/policy/files'
+import { firstEntries, type FirstEntries, statOf, resolveToolPath } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
 import { createReadTool } from '../tools/read.ts'
 import type { Workspace } from '../tools/workspace.ts'
@@ -107,7 +107,7 @@ function cut(text: string, most: number): string {
 function placeOf(named: string, cwd: string): string | undefined {
   return spellingsOf(named)
     .filter((spelling) => !spelling.includes('\0'))
-    .map((spelling) => calledPath(spelling, cwd))
+    .map((spelling) => resolveToolPath(spelling, cwd))
     .find((path) => statOf(path) !== undefined)
 }
 

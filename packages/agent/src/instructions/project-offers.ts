@@ -8,7 +8,7 @@ import type { BriefingPlaces } from './places.ts'
 /**
  * What the instructions, commands, skills and agents of a project would import, run or loosen, for the trust review.
  */
-export async function projectOffers(options: BriefingPlaces): Promise<readonly Offer[]> {
+export async function projectFileOffers(options: BriefingPlaces): Promise<readonly Offer[]> {
   const offers = new Map<string, Offer>()
   const trust = {
     lets: async (offer: Offer) => {

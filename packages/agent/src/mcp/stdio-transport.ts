@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import type { Sandbox } from '@halting/policy/sandbox'
-import { type Piped, spawnPiped } from '@halting/policy'
+import { type PipedProcess, spawnPiped } from '@halting/policy'
 import { endGroup, markVariable, processMoment, type ProcessGroup } from '../tools/process-group.ts'
 import type { ProcessTable } from '../tools/process-table.ts'
 import type { StdioServer } from './config.ts'
@@ -36,7 +36,7 @@ export class StdioTransport implements Transport {
   readonly #server: StdioServer
   readonly #place: StdioPlace
   readonly #flood = new Flood()
-  #child: Piped | undefined
+  #child: PipedProcess | undefined
   #group: ProcessGroup | undefined
   #parts: Buffer[] = []
   #length = 0
@@ -157,7 +157,7 @@ function messageIn(line: string): JSONRPCMessage | undefined {
 }
 
 /** @throws SandboxError for a server that cannot be confined. */
-function startServer({ command, args, env }: StdioServer, place: StdioPlace, mark: string): Piped {
+function startServer({ command, args, env }: StdioServer, place: StdioPlace, mark: string): PipedProcess {
   const { cwd, sandbox } = place
   const outer = place.env[markVariable]
   const all = { ...place.env, ...env, [markVariable]: outer === undefined ? mark : `${outer},${mark}` }

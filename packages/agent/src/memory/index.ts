@@ -31,9 +31,9 @@ export {
 export {
   forgetNotes,
   type RemovedNotes,
-  withLockedMemory as holdingMemory,
+  withLockedMemory,
   type LockedMemory,
   MemoryError,
   placedNotes,
 } from './store.ts'
-export { undoDream, type UndoResult as Undone } from './undo-dream.ts'
+export { undoDream, type UndoResult } from './undo-dream.ts'

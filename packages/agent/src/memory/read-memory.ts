@@ -1,7 +1,7 @@
 import { codeOf } from '@halting/core/adapters'
 import { opendir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { boundedBytes, holdFolder, PathMovedError } from '@halting/policy/files'
+import { boundedBytes, pinFolder, PathMovedError } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
 import type { FolderBelow } from '@halting/journal'
 import type { Note } from './note.ts'
@@ -93,7 +93,7 @@ export function notesOf({ topics }: Memory): readonly Note[] {
 }
 
 async function namesIn(root: string): Promise<readonly string[]> {
-  const openFolder = await holdFolder(root)
+  const openFolder = await pinFolder(root)
   try {
     const names: string[] = []
     for await (const { name } of await opendir(openFolder.pathOf('.'))) {

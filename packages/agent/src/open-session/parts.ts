@@ -14,7 +14,7 @@ import type { SessionNotice, SessionPorts } from './ports.ts'
 import { mayNameFileOrCommand } from './prepare.ts'
 import type { Briefing } from './read-briefing.ts'
 import type { RunSettings } from './run-settings.ts'
-import { applySandbox } from './sandbox.ts'
+import { confineCommands } from './sandbox.ts'
 import type { SessionFrontend, SessionListener } from './session-options.ts'
 import { openToolbox, type Toolbox } from './toolbox.ts'
 import { createKeyRedactor } from '@halting/models'
@@ -107,7 +107,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     this.#models = models
     for (const warning of models.warnings) ports.note(warning)
     if (!models.keepsFiles) checkpoints?.turnOff()
-    await applySandbox(run, toolbox, ports)
+    await confineCommands(run, toolbox, ports)
     const servers = (this.#servers = await this.#openServers(toolbox, models))
     toolbox.workspace.webSearch = webSearchOf(run.settings.webSearch, toolbox.permissions, servers)
     if (servers !== undefined) await frontend.onServers?.(servers)

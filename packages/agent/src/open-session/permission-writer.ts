@@ -1,5 +1,5 @@
 import { homeFolder } from '@halting/journal/files'
-import { type SettingsWriterOptions, placeOfSuggestions, settingsWriter } from '@halting/policy/settings'
+import { type SettingsWriterOptions, suggestionDestination, settingsWriter } from '@halting/policy/settings'
 import { ConfigurationError } from '@halting/core'
 import type { PermissionUpdate } from '@halting/core/adapters'
 import type { RunSettings } from './run-settings.ts'
@@ -14,7 +14,7 @@ export async function permissionWriter(
 ): Promise<Pick<ToolboxSession, 'keep' | 'suggestFor'>> {
   const { env, trustedBy } = run
   const options: SettingsWriterOptions = { cwd, env, home: homeFolder(env), trustedBy }
-  return { keep: settingsWriter(options), suggestFor: await placeOfSuggestions(options) }
+  return { keep: settingsWriter(options), suggestFor: await suggestionDestination(options) }
 }
 
 /**

@@ -3,13 +3,13 @@ import type { Settings } from '@halting/policy/settings'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { Toolbox } from './toolbox.ts'
-import { SessionWall, whyEditsOff } from '@halting/policy'
+import { SessionWall, editsOffReason } from '@halting/policy'
 
 /**
  * Confines the commands of a session in a sandbox, if its choices or settings request it.
  * @throws SandboxError if it is not available; nothing runs without it then.
  */
-export async function applySandbox(
+export async function confineCommands(
   {
     choices,
     settings,
@@ -57,6 +57,6 @@ export function wallOf(
     setting: confineJudged,
     isSandboxed: () => false,
     tries: tryReadOnly,
-    editsOff: whyEditsOff({ sandbox, isDefault: true }),
+    editsOff: editsOffReason({ sandbox, isDefault: true }),
   })
 }

@@ -1,13 +1,7 @@
 export { type AutoCompact, type ErrorPolicyName, isShare, leastWindowTokens, type SessionChoices } from './choices.ts'
 export type { LimitSource, LimitSources, RunLimitDefault, WaitDefault } from './chosen-limits.ts'
 export { modelSettingsOf } from './model-settings.ts'
-export {
-  askableModels,
-  checkModelName,
-  firstKeyVariable as keyFound,
-  modelsWithKey,
-  nearestModel,
-} from './model-names.ts'
+export { askableModels, checkModelName, firstKeyVariable, modelsWithKey, nearestModel } from './model-names.ts'
 export {
   checkAskable,
   checkModel,
@@ -22,7 +16,7 @@ export type { SessionNotice, SessionPorts } from './ports.ts'
 export { type LimitOptions, modelOf, noSettings, type RunSettings, settingsOf } from './run-settings.ts'
 export { turnsWithoutPrice } from './run-limit.ts'
 export { standingNames, standingOptions } from './standing.ts'
-export { sessionScope as whose } from './session-scope.ts'
+export { sessionScope } from './session-scope.ts'
 export {
   AiSdkModels,
   isBehindPackage,

@@ -6,7 +6,7 @@ import type { Environment } from '@halting/policy/files'
 import type { Workspace } from '../tools/workspace.ts'
 import { openSandbox } from './open-sandbox.ts'
 
-/** Options of `applySandbox`. */
+/** Options of `confineCommands`. */
 export interface ConfineCommandsOptions {
   /** The workspace of the session. */
   readonly workspace: Workspace

@@ -9,5 +9,5 @@ export {
   findNamespaces,
 } from '@halting/policy'
 export { openSandbox } from './open-sandbox.ts'
-export { type CommandToHold, type Sandbox, type SandboxedCommand, type SandboxOptions } from '@halting/policy/sandbox'
+export { type SandboxCommand, type Sandbox, type SandboxedCommand, type SandboxOptions } from '@halting/policy/sandbox'
 export { type Confinement, Wall, type WallOptions } from '@halting/policy/wall'

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { shownPath } from '@halting/policy/files'
+import { displayPath } from '@halting/policy/files'
 
 /** Line breaks, invisible characters and bidirectional controls. */
 const unseen = /[\p{Cc}\u2028\u2029\u061C\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/gu
@@ -19,7 +19,7 @@ export function exactPath(path: string): string {
 
 /** A path in a list with one path per line: as JSON if it is ambiguous otherwise. */
 export function displayName(path: string, from: string): string {
-  return inOneLine(shownPath(path, from))
+  return inOneLine(displayPath(path, from))
 }
 
 /** A name as it is, or as JSON if it is ambiguous otherwise. */

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import type { ToolContext } from '@halting/core'
-import { firstEntries, holdFolder } from '@halting/policy/files'
+import { firstEntries, pinFolder } from '@halting/policy/files'
 import { nearest } from '../nearest.ts'
 import { toolsOfCaller } from './available-tools.ts'
 import { nearestFolder, similarNames } from './path-texts.ts'
@@ -31,7 +31,7 @@ export async function nameHints(real: string, workspace: Workspace, rights: Tool
 
 /** Undefined if there is no such folder, or if it cannot be read. */
 async function namesIn(path: string): Promise<readonly string[] | undefined> {
-  const folder = await holdFolder(path).catch(() => undefined)
+  const folder = await pinFolder(path).catch(() => undefined)
   try {
     return folder && firstEntries(folder.pathOf('.'), mostRead).entries.map(({ name }) => name)
   } catch {

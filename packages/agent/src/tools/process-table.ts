@@ -1,4 +1,4 @@
-import { atExit, notAtExit } from '@halting/policy'
+import { onProcessExit, offProcessExit } from '@halting/policy'
 import type { Readable } from 'node:stream'
 import { detachedOf, endGroup, isRunning, isRunningInTurns, killGroup, type ProcessGroup } from './process-group.ts'
 
@@ -36,7 +36,7 @@ export class ProcessTable {
   }
 
   add(group: ProcessGroup, origin: Origin = unnamed): void {
-    if (this.#groups.size === 0) atExit(this.#killAll)
+    if (this.#groups.size === 0) onProcessExit(this.#killAll)
     this.#groups.set(group, origin)
   }
 
@@ -102,7 +102,7 @@ export class ProcessTable {
   /** Removes a group from the table: it lives on. */
   leave(group: ProcessGroup): void {
     this.#groups.delete(group)
-    if (this.#groups.size === 0) notAtExit(this.#killAll)
+    if (this.#groups.size === 0) offProcessExit(this.#killAll)
   }
 
   async dispose(): Promise<void> {

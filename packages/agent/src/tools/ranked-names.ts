@@ -1,10 +1,10 @@
 import {
   bracesExpanded,
   bracketReadings,
-  fitsPath,
+  matchesPath,
   globPattern,
   foldedName,
-  hasCounterparts,
+  mayHaveLookAlikes,
 } from '@halting/policy/files'
 
 /**
@@ -24,7 +24,7 @@ export interface RankedGlob {
 export function rankedGlob(pattern: string): RankedGlob | undefined {
   const readings = bracketReadings(pattern)
   const matchers = readings.map(matcherOf)
-  const folded = hasCounterparts(pattern) ? readings.map((reading) => matcherOf(foldedName(reading))) : []
+  const folded = mayHaveLookAlikes(pattern) ? readings.map((reading) => matcherOf(foldedName(reading))) : []
   if (!matchers.every((matcher) => matcher !== undefined)) return undefined
   return {
     readings,
@@ -47,7 +47,7 @@ function matcherOf(pattern: string): ((name: string) => boolean) | undefined {
   if (alternatives === undefined) return undefined
   return (name) => {
     const segments = name.split('/')
-    return alternatives.some((alternative) => fitsPath(alternative, segments))
+    return alternatives.some((alternative) => matchesPath(alternative, segments))
   }
 }
 

@@ -1,5 +1,5 @@
-import { pathOutside } from '@halting/policy/files'
-import { gitTurnedOff } from '@halting/policy/git'
+import { searchPathOutside } from '@halting/policy/files'
+import { gitHardening } from '@halting/policy/git'
 import { askForFilters, filtersIn, type GitOutput, gitOutput, settingsWithout } from './git-output.ts'
 import type { Environment } from './limits.ts'
 
@@ -21,7 +21,7 @@ export interface ReadOnlyGitLimits {
  */
 export async function readOnlyGit(cwd: string, env: Environment, limits: ReadOnlyGitLimits): Promise<ReadOnlyGit> {
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...rest } = env
-  const quiet: Environment = { ...rest, ...gitTurnedOff(), PATH: pathOutside(cwd, env['PATH']), LC_ALL: 'C' }
+  const quiet: Environment = { ...rest, ...gitHardening(), PATH: searchPathOutside(cwd, env['PATH']), LC_ALL: 'C' }
   const names = await gitOutput(cwd, askForFilters, quiet, limits)
   const safeEnv = withoutFilters(quiet, names?.text ?? '')
   return (args) => gitOutput(cwd, args, safeEnv, limits)

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { basename } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
-import { type HeldFolder, holdFolder, type InPlace, openInPlace } from '@halting/policy/files'
+import { type PinnedFolder, pinFolder, type OpenedInPlace, openInPlace } from '@halting/policy/files'
 import { headOf } from '@halting/core/adapters'
 import { noRipgrep, ripgrepExit, ripgrepNotStarted, searchIncomplete, searchTimedOut } from './search-texts.ts'
 
@@ -35,8 +35,8 @@ export async function runRipgrep(options: RipgrepOptions, take: Take): Promise<R
   if (program === undefined) return { kind: 'failed', why: noRipgrep }
   if (options.signal.aborted) return { kind: 'aborted' }
   // The folder or file that was judged is held open and searched, whatever replaces it at its path.
-  const folder = await holdFolder(options.cwd)
-  let file: InPlace | undefined
+  const folder = await pinFolder(options.cwd)
+  let file: OpenedInPlace | undefined
   try {
     file = options.file === undefined ? undefined : await openInPlace(options.file)
     return await searchIn({ program, folder, file }, options, take)
@@ -48,8 +48,8 @@ export async function runRipgrep(options: RipgrepOptions, take: Take): Promise<R
 
 interface SearchTarget {
   readonly program: string
-  readonly folder: HeldFolder
-  readonly file: InPlace | undefined
+  readonly folder: PinnedFolder
+  readonly file: OpenedInPlace | undefined
 }
 
 function searchIn({ program, folder, file }: SearchTarget, options: RipgrepOptions, take: Take): Promise<RipgrepEnd> {

@@ -28,7 +28,7 @@ import {
 } from './search-texts.ts'
 import { displayName, exactPath } from './display-name.ts'
 import type { Workspace } from './workspace.ts'
-import { hasCounterparts } from '@halting/policy/files'
+import { mayHaveLookAlikes } from '@halting/policy/files'
 import { BestNames, globOfPath, rankedGlob } from './ranked-names.ts'
 
 /** What the Grep tool returns: files, lines, or the number of matches. */
@@ -288,7 +288,7 @@ async function chosenGlobs(
   const ranked = rankedGlob(isNegated ? glob.slice(1) : glob)
   if (ranked === undefined || !root.isDirectory) return asWritten
   const { readings } = ranked
-  if (readings.length === 1 && !hasCounterparts(glob)) return asWritten
+  if (readings.length === 1 && !mayHaveLookAlikes(glob)) return asWritten
   // Excluding too much of what was named is what was requested.
   if (isNegated) return { globs: readings.map((reading) => `!${reading}`), note: '' }
   const names = new BestNames(ranked)

@@ -2,7 +2,7 @@ import { codeOf } from '@halting/core/adapters'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { ToolContext } from '@halting/core'
-import { type InPlace, openInPlace, PathMovedError } from '@halting/policy/files'
+import { type OpenedInPlace, openInPlace, PathMovedError } from '@halting/policy/files'
 import { missingRoot, specialRoot } from './search-texts.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -35,7 +35,7 @@ export async function searchRoot(
   return { kind: 'root', path: root, real, isDirectory: kind === 'folder' }
 }
 
-async function kindOf(real: string): Promise<InPlace['kind'] | 'none'> {
+async function kindOf(real: string): Promise<OpenedInPlace['kind'] | 'none'> {
   try {
     const found = await openInPlace(real)
     if (found.kind === 'file') await found.file.close()

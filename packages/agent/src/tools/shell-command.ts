@@ -8,7 +8,7 @@ import { isReadOnlyCommand } from '@halting/policy/shell'
 import { BoundedOutput } from './bounded-output.ts'
 import { OutputSpool } from './output-spool.ts'
 import { expireMounts } from '@halting/policy/files'
-import { environmentWithoutRule } from '@halting/policy/git'
+import { hardenedEnvironment } from '@halting/policy/git'
 import type { Environment, Limits } from './limits.ts'
 import { markVariable, processMoment, type ProcessGroup } from './process-group.ts'
 import type { ProcessTable } from './process-table.ts'
@@ -16,7 +16,7 @@ import { notConfinable } from './shell-texts.ts'
 import { whyNotStarted } from '../not-started.ts'
 import type { Sandbox, SandboxedCommand } from '@halting/policy/sandbox'
 import { SandboxError, type SessionWall } from '@halting/policy'
-import { type Aftermath, type Confinement, EditWall, ToolCaches, TrialWall, Wall } from '@halting/policy/wall'
+import { type CommandAftermath, type Confinement, EditWall, ToolCaches, TrialWall, Wall } from '@halting/policy/wall'
 
 /** How a command ended. Never an exception: a command that cannot be started has ended too. */
 export interface ShellEnd {
@@ -27,7 +27,7 @@ export interface ShellEnd {
   /** The shell's directory at its end; undefined if it did not report one. */
   readonly directory: string | undefined
   /** Effects of a command that was confined to the workspace, in addition to its output. */
-  readonly aftermath?: Aftermath
+  readonly aftermath?: CommandAftermath
   /**
    * The result of a trial: why the command has to run again, as the end of a sentence; undefined if it had no effects.
    */
@@ -223,7 +223,7 @@ function spawnShell(
     env: {
       ...environmentOf(place, mark),
       ...(traceparent !== undefined && { TRACEPARENT: traceparent }),
-      ...(isJudgedToRead(command, confinement) && environmentWithoutRule()),
+      ...(isJudgedToRead(command, confinement) && hardenedEnvironment()),
     },
   }
   const own = ['ignore', 'pipe', 'pipe', 'pipe'] as const

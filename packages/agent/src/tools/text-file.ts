@@ -6,9 +6,9 @@ import type { ChangingCall, FileCheckpoints } from '../checkpoints/file-checkpoi
 import {
   type Disk,
   diskOf,
-  type HeldFolder,
-  holdFolder,
-  type InPlace,
+  type PinnedFolder,
+  pinFolder,
+  type OpenedInPlace,
   errorNaming,
   NotWrittenError,
   openInPlace,
@@ -70,7 +70,7 @@ async function asInEditor(
 }
 
 async function loaded(
-  { file, stats }: Extract<InPlace, { readonly kind: 'file' }>,
+  { file, stats }: Extract<OpenedInPlace, { readonly kind: 'file' }>,
   largestBytes: number,
 ): Promise<LoadedFile> {
   const bytes = stats.size > largestBytes ? undefined : await readAtMost(file, stats.size, largestBytes)
@@ -84,7 +84,7 @@ async function loaded(
   return { kind: 'not text', why: encodingOf(bytes) === 'utf-8' ? 'UTF-8' : 'UTF-16', seen, stats }
 }
 
-async function openIfThere(path: string): Promise<InPlace | undefined> {
+async function openIfThere(path: string): Promise<OpenedInPlace | undefined> {
   try {
     return await openInPlace(path)
   } catch (thrown) {
@@ -142,7 +142,7 @@ interface EditorWrite {
 async function throughEditor(path: string, { text, bytes, over, editor }: EditorWrite): Promise<SeenFile | undefined> {
   if (editor.files.write === undefined) return undefined
   const disk = diskOf(path)
-  const folder = await holdFolder(dirname(path), { makes: true })
+  const folder = await pinFolder(dirname(path), { makes: true })
   try {
     await folder.check()
     await checkUnchanged(disk, folder, { path, over })
@@ -173,7 +173,7 @@ async function replaceFile(
   if (Buffer.byteLength(path) > longestPath)
     throw Object.assign(new Error('the path is too long'), { code: 'ENAMETOOLONG' })
   const disk = diskOf(path)
-  const folder = await holdFolder(dirname(path), { makes: true })
+  const folder = await pinFolder(dirname(path), { makes: true })
   const name = basename(path)
   const temporary = folder.pathOf(`.${name.slice(0, 40)}.${randomUUID()}.tmp`)
   try {
@@ -200,7 +200,7 @@ export async function removeFile(
 ): Promise<void> {
   const remove = async (): Promise<void> => {
     const disk = diskOf(path)
-    const folder = await holdFolder(dirname(path), { makes: false })
+    const folder = await pinFolder(dirname(path), { makes: false })
     try {
       await folder.check()
       await checkUnchanged(disk, folder, { path, over })
@@ -218,7 +218,7 @@ export async function removeFile(
 /** Checks the file just before it is replaced: writing takes time, and others write too. */
 async function checkUnchanged(
   disk: Disk,
-  folder: HeldFolder,
+  folder: PinnedFolder,
   { path, over }: { readonly path: string; readonly over: Stats | undefined },
 ): Promise<void> {
   const there = await disk.lstat(folder.pathOf(basename(path))).catch(() => undefined)

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Model, ToolContext } from '@halting/core'
-import { PathMovedError, absolutePath, isInsideAny, calledPath, lookAlikesOf } from '@halting/policy/files'
+import { PathMovedError, absolutePath, isInsideAny, resolveToolPath, lookAlikesOf } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
 import { type CallerRights, defaultMediaLimits } from '@halting/core/adapters'
 import { createFitImage, type FitImage } from '../media/fit-image.ts'
@@ -245,7 +245,7 @@ export class Workspace {
 
   /** The absolute path of a path in a call. */
   pathOf(path: string): string {
-    return calledPath(path, this.cwd)
+    return resolveToolPath(path, this.cwd)
   }
 
   /** A sentence that lists readable files of the same folder whose names look the same; empty if there are none. */

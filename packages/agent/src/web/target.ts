@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { matchesWildcard } from '@halting/core/adapters'
-import { isDomainDenied, isPlainHost, isPublicAddress, normalHost } from '@halting/policy'
+import { isDomainDenied, isExactHost, isPublicAddress, normalizeHost } from '@halting/policy'
 import * as texts from './web-fetch-texts.ts'
 
 /** A URL that may be requested, or why not. */
@@ -33,10 +33,10 @@ export function targetOf(rawUrl: string | URL, { privateHosts = [], deniedDomain
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused(texts.wrongScheme)
   if (url.username !== '' || url.password !== '') return refused(texts.urlWithCredentials)
-  const host = normalHost(url.hostname)
-  if (!isPlainHost(host)) return refused(texts.invalidHost)
+  const host = normalizeHost(url.hostname)
+  if (!isExactHost(host)) return refused(texts.invalidHost)
   if (isDomainDenied(host, deniedDomains)) return refused(texts.deniedDomain)
-  const isPrivate = privateHosts.some((named) => matchesWildcard(normalHost(named), host))
+  const isPrivate = privateHosts.some((named) => matchesWildcard(normalizeHost(named), host))
   if (!isPrivate && isIP(host) !== 0 && !isPublicAddress(host)) return refused(texts.privateAddress)
   if (!isPrivate && isIP(host) === 0 && !host.includes('.')) return refused(texts.privateAddress)
   if (!isPrivate) url.protocol = 'https:'

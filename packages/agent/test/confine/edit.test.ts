@@ -13,7 +13,7 @@ import {
   type SessionWorkspace,
 } from '@halting/agent'
 import { isReadOnlyCommand } from '@halting/policy/shell'
-import type { Aftermath } from '@halting/policy/wall'
+import type { CommandAftermath } from '@halting/policy/wall'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ConfinedNotice } from '../../src/tools/workspace.ts'
 import { notConfined, notConfinedNow, notTakenBack, ranInWorkspace, takenBack } from '../../src/tools/shell-texts.ts'
@@ -107,7 +107,7 @@ const withoutNotes = (text: string): string =>
 const ruled = { settings: { permissions: { allow: ['Bash'], deny: [], ask: [], additionalDirectories: [] } } }
 
 /** Returns these effects for every command of the session, and counts how often they were requested. */
-function settles(session: Session, settle: () => Aftermath): () => number {
+function settles(session: Session, settle: () => CommandAftermath): () => number {
   let asked = 0
   session.workspace.wall?.edits()
   const editor = session.workspace.wall?.editor

@@ -5,12 +5,12 @@ import {
   type DreamEnd,
   dream,
   forgetNotes,
-  holdingMemory,
+  withLockedMemory,
   type Note,
   placedNotes,
   readMemory,
   undoDream,
-  type Undone,
+  type UndoResult,
 } from '@halting/agent/memory'
 import { expect, test } from 'vitest'
 import { answering, now, topicWith, type World, world } from './support.ts'
@@ -20,7 +20,7 @@ const dreaming = (
   answer: unknown,
   { at = now, when = 'whenever', asked = [] }: { at?: Date; when?: 'due' | 'whenever'; asked?: string[] } = {},
 ): Promise<DreamEnd> => dream(place, { owner, ask: answering(answer, asked), now: at, when })
-const undo = ({ place }: World): Promise<Undone> => holdingMemory(place, undoDream)
+const undo = ({ place }: World): Promise<UndoResult> => withLockedMemory(place, undoDream)
 const notesIn = async ({ place }: World): Promise<readonly Note[]> =>
   placedNotes(await readMemory(place)).map(({ note }) => note)
 const nothing = { merge: [], drop: [] }
@@ -218,7 +218,7 @@ test('a forgotten note is in no file: neither in the backup of a dream nor in dr
   const made = withNotes()
   await dreaming(made, { merge: [], drop: ['00000003'] })
   for (const name of ['project.md.part', '.before-dream.json.part']) made.write(name, 'We use pnpm now.')
-  await holdingMemory(made.place, (held) => forgetNotes(held, new Set(['00000004'])))
+  await withLockedMemory(made.place, (held) => forgetNotes(held, new Set(['00000004'])))
   const names = readdirSync(made.place.path)
   expect(names).not.toContain('.before-dream.json')
   for (const name of names) expect(readFileSync(join(made.place.path, name), 'utf8')).not.toContain('pnpm')
@@ -228,6 +228,6 @@ test('a forgotten note is in no file: neither in the backup of a dream nor in dr
 test('a note that no dream touched can be forgotten, and the dream still undone', async () => {
   const made = withNotes()
   await dreaming(made, { merge: [], drop: ['00000003'] })
-  await holdingMemory(made.place, (held) => forgetNotes(held, new Set(['00000002'])))
+  await withLockedMemory(made.place, (held) => forgetNotes(held, new Set(['00000002'])))
   expect(await undo(made)).toMatchObject({ kind: 'undone', names: ['project.md'] })
 })

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSy
 import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { memoryOf, memoryPlace } from '@halting/agent'
-import { forgetNotes, holdingMemory, MemoryError, memoryText, placedNotes, readMemory } from '@halting/agent/memory'
+import { forgetNotes, withLockedMemory, MemoryError, memoryText, placedNotes, readMemory } from '@halting/agent/memory'
 import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 import { sources } from '../../../../vitest.build.ts'
@@ -34,7 +34,7 @@ test('preserves text that a user wrote by hand byte for byte, in topics and in t
   expect(read('MEMORY.md')).toBe(
     '# My index\n\nAsk me about [preferences](preferences.md).\n- [project](project.md): facts and decisions about this project\n',
   )
-  await holdingMemory(place, (held) => forgetNotes(held, new Set(added.map(({ note }) => note.id))))
+  await withLockedMemory(place, (held) => forgetNotes(held, new Set(added.map(({ note }) => note.id))))
   expect(read('preferences.md')).toBe(`${byHand}\n`)
 })
 
@@ -43,7 +43,7 @@ test('removes an empty topic, with its line in the index', async () => {
   await keep(place, 'I want short answers from you.')
   await keep(place, 'The build runs on Fridays only.', 'project')
   const ids = new Set(await idsIn(place))
-  const { gone } = await holdingMemory(place, (held) => forgetNotes(held, ids))
+  const { gone } = await withLockedMemory(place, (held) => forgetNotes(held, ids))
   expect(gone.map(({ text }) => text)).toEqual(['I want short answers from you.', 'The build runs on Fridays only.'])
   expect(names()).toEqual(['MEMORY.md'])
   expect(read('MEMORY.md')).not.toContain('.md)')

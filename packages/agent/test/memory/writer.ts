@@ -1,6 +1,6 @@
 // Stores notes until it is killed: `node writer.mjs HOME FIRST`.
 import { memoryPlace } from '@halting/agent'
-import { holdingMemory } from '@halting/agent/memory'
+import { withLockedMemory } from '@halting/agent/memory'
 import { newNote } from '../../src/memory/note.ts'
 import { addNotes } from '../../src/memory/store.ts'
 
@@ -10,6 +10,6 @@ process.stdout.write('began\n')
 for (let at = Number(first); ; at++) {
   const source = { sessionId: `session-${at}`, messageId: `message-${at}` }
   const note = newNote(`Rule number ${at} is to be kept.`, '2026-11-23', source)
-  await holdingMemory(place, (held) => addNotes(held, [{ topic: at % 2 === 0 ? 'project' : 'user', note }]))
+  await withLockedMemory(place, (held) => addNotes(held, [{ topic: at % 2 === 0 ? 'project' : 'user', note }]))
   process.stdout.write(`kept ${at}\n`)
 }

@@ -108,7 +108,8 @@ export function limitFigures(
   // Use the limit of the signal: a guard or a resume may have used another limit than the run began with.
   const signalLimit = terminal.signal.context['limit']
   const reached =
-    figures.find(({ limit, max }) => ending.includes(limit) && (max === null || max === signalLimit))?.limit ?? ending[0]
+    figures.find(({ limit, max }) => ending.includes(limit) && (max === null || max === signalLimit))?.limit ??
+    ending[0]
   return figures.map((each) => {
     const isReached = each.limit === reached
     return { ...each, max: isReached && typeof signalLimit === 'number' ? signalLimit : each.max, isReached }

@@ -1,5 +1,5 @@
 // `@halting/analysis/report`: sums over many sessions, as figures and as an HTML page.
-export { ReportCollector as Collector } from './report-collector.ts'
+export { ReportCollector } from './report-collector.ts'
 export { type Period, dayOf } from './period.ts'
 export { gatherReport, isBelow, type ReportScope } from './report-collector.ts'
 export type {
@@ -25,7 +25,7 @@ export { reportHtml } from './report-html.ts'
 export {
   budgetText,
   endingName,
-  serviceFacts as factsOf,
+  serviceFacts,
   goalCells,
   goalHead,
   goalTables,
@@ -41,4 +41,4 @@ export {
   spentText,
   triedText,
 } from './report-words.ts'
-export { limitsWorthReporting as worthTelling } from './tighter-limits.ts'
+export { limitsWorthReporting } from './tighter-limits.ts'

@@ -2,7 +2,7 @@ import { setImmediate as pause } from 'node:timers/promises'
 import { basename } from 'node:path'
 import { endings } from '@halting/core'
 import { isEndingReason } from '@halting/core/adapters'
-import { endsOfKept, fileState, regularFileStats, type SessionIndex } from '@halting/journal'
+import { readSessionEnds, fileState, regularFileStats, type SessionIndex } from '@halting/journal'
 import { createKeyRedactor } from '@halting/models'
 import { withoutSubagents } from '../foreign/agent-files.ts'
 import { ReadTogether } from '../foreign/read-together.ts'
@@ -115,7 +115,7 @@ export class FileCatalog implements SessionCatalog<FileEntry> {
   async readBeginning(found: FileEntry): Promise<Beginning | undefined> {
     if (found.size < longFileBytes) return undefined
     // Without stored sums it is unknown which run is the last.
-    const ends = endsOfKept(found.path)
+    const ends = readSessionEnds(found.path)
     if (ends === undefined) return undefined
     const session = await readSessionBeginning(found.path, beginningBytes, this.#options.prices)
     if (session === undefined || (session.runs[0]?.length ?? 0) === 0) return undefined

@@ -13,5 +13,5 @@ export {
 export { summariesOf, summaryOf, type SessionSummary } from './session-summaries.ts'
 export { sessionsInFiles, type ManySessions } from './session-files.ts'
 export { writerOf } from './writer-of.ts'
-export { FileCatalog as FileShelf, type FileCatalogOptions } from './file-catalog.ts'
+export { FileCatalog, type FileCatalogOptions } from './file-catalog.ts'
 export { inspectedSession, type InspectedDetails } from './inspect-session.ts'

@@ -1,9 +1,9 @@
 import { setImmediate as pause } from 'node:timers/promises'
 import { isEndingReason, isJsonObject, messageOf } from '@halting/core/adapters'
 import {
-  endsOfKept,
+  readSessionEnds,
   fileState,
-  type KeptEnds,
+  type SessionEnds,
   listedFile,
   regularFileStats,
   type SessionIndex,
@@ -66,7 +66,7 @@ function listedSummary(
   const known = knownSummary(index.getListed(file.path, listed, 'summary'))
   // The keys in use may have changed since it was stored.
   if (known !== undefined) return { ...file, ...redactedTexts(known, redact) }
-  const ends = endsOfKept(file.path)
+  const ends = readSessionEnds(file.path)
   if (ends === undefined) return undefined
   const facts = redactedTexts(factsOfEnds(ends), redact)
   if (isShort(facts)) index.noteListed(file.path, listed, 'summary', facts)
@@ -141,7 +141,7 @@ function redactedTexts<Summary extends SessionFacts>(summary: Summary, redact: (
 
 async function readSummary(file: StoredSessionFile): Promise<SessionSummary> {
   try {
-    const ends = endsOfKept(file.path)
+    const ends = readSessionEnds(file.path)
     const lockedBy = await holderOf(`${file.path}.lock`)
     const writer = lockedBy === undefined ? {} : { heldBy: lockedBy.pid }
     if (ends !== undefined) return { ...file, ...factsOfEnds(ends), ...writer }
@@ -153,6 +153,6 @@ async function readSummary(file: StoredSessionFile): Promise<SessionSummary> {
   }
 }
 
-function factsOfEnds({ sums: { runs, turns, costUsd }, ...facts }: KeptEnds): SessionFacts {
+function factsOfEnds({ sums: { runs, turns, costUsd }, ...facts }: SessionEnds): SessionFacts {
   return { ...facts, runs, turns, costUsd }
 }

@@ -31,5 +31,5 @@ export type {
 export { viewOf } from './view.ts'
 export { replayLines, type ReplayLine } from './replay-lines.ts'
 export type { SessionSource } from './session-source.ts'
-export { CatalogSource as ShelfSource, type CatalogSessionSource as OpenShelf } from './catalog-source.ts'
-export type { Beginning, Entry, SessionCatalog as Shelf } from './session-catalog.ts'
+export { CatalogSource, type CatalogSessionSource } from './catalog-source.ts'
+export type { Beginning, Entry, SessionCatalog } from './session-catalog.ts'

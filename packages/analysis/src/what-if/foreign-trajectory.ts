@@ -96,7 +96,10 @@ function figuresOf(
   const own = { model, ...(askedModel !== undefined && { askedModel }), usage }
   const payments = [
     { ...toPayment(own, beganMs, Math.max(beganMs, endedMs)), of: 'run' as const },
-    ...agentRequests.map((payment) => ({ ...toPayment(payment, payment.endedMs, payment.endedMs), of: 'part' as const })),
+    ...agentRequests.map((payment) => ({
+      ...toPayment(payment, payment.endedMs, payment.endedMs),
+      of: 'part' as const,
+    })),
   ]
   const ends = new Map<string, number>()
   let endMs = payments.reduce((latest, payment) => Math.max(latest, payment.endMs), 0)

@@ -9,7 +9,7 @@ export {
   noLimitText,
   shareText,
   solvedText,
-  expectedLossText as toExpectText,
+  expectedLossText,
 } from './calibration-words.ts'
 export {
   calibratedRows,

@@ -2,21 +2,21 @@ import { fileURLToPath } from 'node:url'
 import type { ContentBlock as AcpBlock } from '@agentclientprotocol/sdk'
 import type { ContentBlock, MessageContent } from '@halting/core'
 import { type ImageBlock, headOf } from '@halting/core/adapters'
-import type { SaidPart } from '@halting/agent/open-session'
+import type { PromptPart } from '@halting/agent/open-session'
 
 /** A prompt of a client, with the words of the person separate from what the editor added. */
 export interface ClientPrompt {
   /** The person's text with the names of mentioned files. Only this is searched for a command. */
   readonly text: string
   /** The same in parts. Only the words of the person are searched for `@` files. */
-  readonly parts: readonly SaidPart[]
+  readonly parts: readonly PromptPart[]
   /** Contents from the editor, and other parts that are sent unchanged after the text. */
   readonly rest: string
   readonly images: readonly ImageBlock[]
 }
 
 export function readClientPrompt(prompt: readonly AcpBlock[]): ClientPrompt {
-  const parts: SaidPart[] = []
+  const parts: PromptPart[] = []
   let rest = ''
   const images: ImageBlock[] = []
   for (const block of prompt) {

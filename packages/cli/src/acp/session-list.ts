@@ -4,7 +4,7 @@ import type { TranscriptEntry } from '@halting/core'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { readRecordedTranscript } from '@halting/analysis/transcript'
-import { whose } from '@halting/agent/session-settings'
+import { sessionScope } from '@halting/agent/session-settings'
 
 const pageSize = 50
 const titleWidth = 100
@@ -18,7 +18,7 @@ export async function listSessions(
   if (start === undefined) return undefined
   const cwd = folder ?? undefined
   const all = await storedSessions(
-    whose({ ...program, cwd: cwd ?? program.cwd }),
+    sessionScope({ ...program, cwd: cwd ?? program.cwd }),
     cwd === undefined ? 'all' : 'of this folder',
   )
   const { summariesOf } = await import('../stored-sessions/session-summaries.ts')
@@ -45,7 +45,7 @@ export async function findSessionFile(
   sessionId: string,
   program: Pick<Program, 'cwd' | 'env'>,
 ): Promise<StoredSessionFile | undefined> {
-  const all = await storedSessions(whose(program), 'all', 'to choose from')
+  const all = await storedSessions(sessionScope(program), 'all', 'to choose from')
   const found = all.find((file) => file.sessionId === sessionId)
   if (found !== undefined) await refreshSession(found)
   return found

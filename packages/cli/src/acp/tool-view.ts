@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs'
 import { isAbsolute, join, sep } from 'node:path'
 import type { ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientprotocol/sdk'
-import { calledPath } from '@halting/policy/files'
+import { resolveToolPath } from '@halting/policy/files'
 import { fieldsOf } from './fields.ts'
 import { oneLine } from '../io/figures.ts'
 import { mcpNameOf } from '../io/mcp-name.ts'
@@ -63,7 +63,7 @@ function inputReader(fields: Readonly<Record<string, unknown>>, cwd: string): In
     const value = fields[key]
     return typeof value === 'string' ? value : ''
   }
-  const path = (key: string): string => (field(key) === '' ? '' : calledPath(field(key), cwd))
+  const path = (key: string): string => (field(key) === '' ? '' : resolveToolPath(field(key), cwd))
   return {
     field,
     path,
@@ -191,7 +191,7 @@ function patchView(fields: Readonly<Record<string, unknown>>, cwd: string): Tool
   const whole = `Patch ${titles.join(', ')}`
   const title = titleText(whole)
   if (files.length === 0) return { title, kind: 'edit', locations: [], content: wholeInput(fields) }
-  const locations = files.map((file) => ({ path: calledPath(file.target ?? file.path, cwd) }))
+  const locations = files.map((file) => ({ path: resolveToolPath(file.target ?? file.path, cwd) }))
   // A diff does not show that a file is moved or deleted.
   const titleList = title === whole ? [] : [textContent(fenced(titles.join('\n')))]
   return { title, kind: 'edit', locations, content: [...titleList, ...files.map((file) => patchDiff(file, cwd))] }
@@ -199,11 +199,11 @@ function patchView(fields: Readonly<Record<string, unknown>>, cwd: string): Tool
 
 /** The change of one file of a patch: its hunks, or the whole file if it is added or deleted. */
 function patchDiff({ kind, path, target, hunks }: PatchFileView, cwd: string): ToolCallContent {
-  const full = calledPath(path, cwd)
+  const full = resolveToolPath(path, cwd)
   const before = kind === 'add' ? null : kind === 'delete' ? (textBefore(full, cwd) ?? '') : hunkSide(hunks, '-')
   const diff = {
     type: 'diff',
-    path: calledPath(target ?? path, cwd),
+    path: resolveToolPath(target ?? path, cwd),
     oldText: before,
     newText: hunkSide(hunks, '+'),
   } as const

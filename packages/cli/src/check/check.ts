@@ -16,7 +16,7 @@ import {
   queryOptionsOf,
   openToolbox,
 } from '@halting/agent/open-session'
-import { describeModels, standingNames, whose } from '@halting/agent/session-settings'
+import { describeModels, standingNames, sessionScope } from '@halting/agent/session-settings'
 import { boundsText, helpfulBounds } from './bounds-text.ts'
 import { forecastText, type FlagLimits } from './forecast-text.ts'
 import { runLimitOfPrint } from '../flags/run-limit.ts'
@@ -48,7 +48,7 @@ export async function check(flags: Flags, program: Program): Promise<number> {
   }
   const likely = forecast(options)
   const { model, smallModel = model } = models
-  const notes = { owner: whose(ports), settings, model: smallModel }
+  const notes = { owner: sessionScope(ports), settings, model: smallModel }
   const after = await afterBounds(run.choices, notes)
   const helpful = helpfulBounds(bounds, { options, forecast: likely, defaults: defaultLimits(run) })
   const { halts, standingBudgets = [], notes: remarks } = bounds

@@ -1,4 +1,4 @@
-import { shortestToken } from '@halting/restate/client'
+import { minTokenLength } from '@halting/restate/client'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { clusterTokenVariable } from './cluster-token-variable.ts'
@@ -9,9 +9,9 @@ import { clusterTokenVariable } from './cluster-token-variable.ts'
  */
 export function clusterTokens(env: Program['env']): readonly string[] {
   const tokens = (env[clusterTokenVariable] ?? '').split(/[\s,]+/).filter((token) => token !== '')
-  if (tokens.some((token) => token.length < shortestToken))
+  if (tokens.some((token) => token.length < minTokenLength))
     throw new UsageError(
-      `${clusterTokenVariable} must have at least ${shortestToken} characters. Create one with openssl rand -hex 32.`,
+      `${clusterTokenVariable} must have at least ${minTokenLength} characters. Create one with openssl rand -hex 32.`,
     )
   return tokens
 }

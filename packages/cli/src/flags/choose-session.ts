@@ -1,6 +1,6 @@
 import { endsOf, type JournalOptions, sessionFolder } from '@halting/agent'
 import { type ChosenSession } from '@halting/agent/open-session'
-import { whose } from '@halting/agent/session-settings'
+import { sessionScope } from '@halting/agent/session-settings'
 import { newUuid } from '@halting/journal/files'
 import type { Flags } from './flags.ts'
 import type { Program } from '../program.ts'
@@ -41,6 +41,6 @@ export async function chooseSession(flags: Flags, program: Program): Promise<Cho
     isNamed: true,
     forkOf: file,
     ...at,
-    readableFolders: endsOf(sessionFolder({ ...whose(program), sessionId: file.sessionId })),
+    readableFolders: endsOf(sessionFolder({ ...sessionScope(program), sessionId: file.sessionId })),
   }
 }

@@ -1,4 +1,4 @@
-import { decidedBefore } from '@halting/agent'
+import { bootstrapVariables } from '@halting/agent'
 import {
   type RunLimitDefault,
   type RunSettings as SessionSettings,
@@ -67,5 +67,5 @@ export async function settingsFor(
 /** Sets variables of the settings in the process, where libraries read them, such as the proxy. */
 export function applyEnvironment({ settings }: Pick<RunSettings, 'settings'>): void {
   for (const [name, value] of Object.entries(settings.env ?? {}))
-    if (!decidedBefore.has(name)) process.env[name] = value
+    if (!bootstrapVariables.has(name)) process.env[name] = value
 }

@@ -12,7 +12,7 @@ import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
-import { whose } from '@halting/agent/session-settings'
+import { sessionScope } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
 
 /** Finds a session of another program by its ID or the unique beginning of one; `only` limits the program. @throws UsageError if several match */
@@ -21,7 +21,7 @@ export async function findForeignSession(
   program: Program,
   only?: ForeignFile['program'],
 ): Promise<ForeignFile | undefined> {
-  const all = await findForeign(id, whose(program))
+  const all = await findForeign(id, sessionScope(program))
   const found = all.filter((file) => only === undefined || file.program === only)
   const [first] = found
   if (found.length < 2) return first
@@ -36,7 +36,7 @@ export function foreignFolders({ claudeCode, codex }: Flags, program: Program): 
   return (['claude-code', 'codex'] as const)
     .filter((name) => (name === 'codex' ? codex : claudeCode) === true)
     .map((name) => {
-      const folder = foreignFolder(name, whose(program))
+      const folder = foreignFolder(name, sessionScope(program))
       if (existsSync(folder)) return folder
       throw new UsageError(`No sessions of ${programNames[name]} found in ${folder}.`)
     })
@@ -48,7 +48,7 @@ export function foreignFolders({ claudeCode, codex }: Flags, program: Program): 
  */
 export async function foreignToResume(id: string, program: Program): Promise<ForeignSession | undefined> {
   const lowerCaseId = id.toLowerCase()
-  const own = await storedSessions(whose(program), 'all', 'to choose from')
+  const own = await storedSessions(sessionScope(program), 'all', 'to choose from')
   if (own.some(({ sessionId }) => sessionId.toLowerCase().startsWith(lowerCaseId))) return undefined
   const file = await findForeignSession(id, program)
   if (file === undefined) return undefined

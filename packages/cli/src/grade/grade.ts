@@ -1,7 +1,7 @@
-import { gradeOf, isCopiedRun, outcomesOf, type RunGrade } from '@halting/analysis'
+import { gradeOf, isCopiedRun, runOutcomes, type RunGrade } from '@halting/analysis'
 import { writerOf, type AnySession } from '@halting/analysis/sessions'
 import { firstPrompt } from '@halting/analysis/view'
-import { whose } from '@halting/agent/session-settings'
+import { sessionScope } from '@halting/agent/session-settings'
 import { noteGrade, readGrades, type NewGrade } from '@halting/journal'
 import { wantsJson, type Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
@@ -26,9 +26,9 @@ export async function grade(flags: Flags, words: readonly string[], program: Pro
   if (request.grade !== undefined) {
     checkGradable(session, index, path)
     const { sessionId } = session
-    const runId = outcomesOf(session.runs)[index]?.runId ?? ''
-    hadGrade = readGrades(whose(program)).of(sessionId, runId) !== undefined
-    await noteGrade(whose(program), { sessionId, runId, grade: request.grade })
+    const runId = runOutcomes(session.runs)[index]?.runId ?? ''
+    hadGrade = readGrades(sessionScope(program)).of(sessionId, runId) !== undefined
+    await noteGrade(sessionScope(program), { sessionId, runId, grade: request.grade })
   }
   const allGrades = listGrades(session, path, program)
   const grades = flags.run === undefined ? allGrades : { ...allGrades, runs: allGrades.runs.slice(index, index + 1) }
@@ -93,19 +93,19 @@ function checkGradable({ runs, foreign }: AnySession, index: number, path: strin
   const records = runs[index] ?? []
   if (isCopiedRun(records))
     throw new UsageError(`Run ${index + 1} is a copy: it counts in the session in which it was made. Grade it there.`)
-  const isOpen = foreign === undefined && index === runs.length - 1 && outcomesOf([records])[0]?.reason === null
+  const isOpen = foreign === undefined && index === runs.length - 1 && runOutcomes([records])[0]?.reason === null
   const writer = isOpen ? writerOf(path) : undefined
   if (writer !== undefined)
     throw new UsageError(`Run ${index + 1} is still running, in process ${writer}. Grade it when it has ended.`)
 }
 
 function listGrades({ sessionId, runs, foreign }: AnySession, file: string, program: Program): ListedGrades {
-  const grades = readGrades(whose(program))
+  const grades = readGrades(sessionScope(program))
   return {
     sessionId,
     program: foreign?.program ?? 'halting',
     file,
-    runs: outcomesOf(runs).map((outcome, index) => ({
+    runs: runOutcomes(runs).map((outcome, index) => ({
       run: index + 1,
       runId: outcome.runId,
       prompt: firstPrompt(runs[index] ?? []).slice(0, 200),

@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { GradingSources } from '@halting/analysis'
-import { whose } from '@halting/agent/session-settings'
+import { sessionScope } from '@halting/agent/session-settings'
 import { messageOf } from '@halting/core/adapters'
 import { gradesFile, readGrades } from '@halting/journal'
 import { realPath } from '@halting/journal/files'
@@ -11,7 +11,7 @@ import type { Program } from '../program.ts'
 
 /** The user's grades, and a lookup of repositories. @throws ConfigurationError if the grades cannot be read */
 export function gradingSources(program: Program): GradingSources {
-  return { grades: readGrades(whose(program)), repositoryOf: repositoryFinder() }
+  return { grades: readGrades(sessionScope(program)), repositoryOf: repositoryFinder() }
 }
 
 /** Like `gradingSources`, but if the grades cannot be read, prints the problem and continues without them. */
@@ -28,7 +28,7 @@ export function gradingSourcesForDisplay(program: Program): GradingSources {
 export function watchedGradingSources(program: Program): () => GradingSources {
   let current: { readonly state: string; readonly sources: GradingSources } | undefined
   return () => {
-    const state = fileState(gradesFile(whose(program)))
+    const state = fileState(gradesFile(sessionScope(program)))
     if (current?.state !== state) current = { state, sources: gradingSourcesForDisplay(program) }
     return current.sources
   }

@@ -4,7 +4,7 @@ import { endings } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { whose } from '@halting/agent/session-settings'
+import { sessionScope } from '@halting/agent/session-settings'
 import { waitingCalls } from '@halting/analysis/transcript'
 
 /** A request to a session, and what to do after it was made. */
@@ -35,7 +35,7 @@ export async function continueSession(
   const { reason } = last.terminal
   const { continuesWith } = endings[reason]
   if (continuesWith === 'answers') {
-    const place = { ...whose(program), sessionId }
+    const place = { ...sessionScope(program), sessionId }
     const answers = await readAnswers(place, last.runId)
     const calls = waitingCalls(journal)
     if (!calls.some(({ id }) => answers[id] !== undefined)) {

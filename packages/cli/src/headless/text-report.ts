@@ -9,7 +9,7 @@ import { longRetryText, toolWaitIn, toolWaitText } from '../frontends/wait-text.
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Output } from '../io/output.ts'
 import type { Style } from '../io/style.ts'
-import { pendingOf } from '@halting/analysis/transcript'
+import { pendingCalls } from '@halting/analysis/transcript'
 import { followActivity, showActivity } from './activity.ts'
 import { resumeCommand } from '../why/resume-command.ts'
 import { type AnswerStream, noStream, streamAnswer } from './answer-stream.ts'
@@ -214,7 +214,7 @@ function questionLines(
   { permissionMode: mode, cluster }: Flags,
 ): string {
   const place = cluster === undefined ? [] : ['--cluster', cluster]
-  const lines = pendingOf(signal.context).flatMap(({ id, name, message }) => [
+  const lines = pendingCalls(signal.context).flatMap(({ id, name, message }) => [
     `  ${everyCharacterInLine(`${name}: ${message}`, 3 * width)}`,
     `  halting ${shellQuoted(['approve', sessionId, id, ...place])}`,
   ])

@@ -1,5 +1,5 @@
 import type { StepRecord } from '@halting/core/steps'
-import type { InspectedSession, Entry, SessionRow, Shelf } from '@halting/analysis/view'
+import type { InspectedSession, Entry, SessionRow, SessionCatalog } from '@halting/analysis/view'
 import { endings } from '@halting/core'
 import { isEndingReason } from '@halting/core/adapters'
 import {
@@ -40,7 +40,7 @@ type Partitions = Map<string, string>
  * The sessions of a cluster, or the named ones. Shows the front of the list, and more pages on request. Rows come from
  * the list; records are read only when a session is shown.
  */
-export class ClusterCatalog implements Shelf<ListedEntry> {
+export class ClusterCatalog implements SessionCatalog<ListedEntry> {
   readonly title: string
   readonly pauseMs = 3_000
   readonly #flags: Flags

@@ -10,7 +10,7 @@ import type { Program } from '../program.ts'
 import { findSessionFile } from '../stored-sessions/find-session.ts'
 import { asUsageError } from '../stored-sessions/as-usage-error.ts'
 import { UsageError } from '../usage-error.ts'
-import { ShelfSource, type OpenShelf } from '@halting/analysis/view'
+import { CatalogSource, type CatalogSessionSource } from '@halting/analysis/view'
 import { spawn } from 'node:child_process'
 
 /**
@@ -72,17 +72,17 @@ function isUsageError(error: unknown): boolean {
   return error instanceof UsageError
 }
 
-async function openCatalog(flags: Flags, words: readonly string[], program: Program): Promise<OpenShelf> {
+async function openCatalog(flags: Flags, words: readonly string[], program: Program): Promise<CatalogSessionSource> {
   if (flags.cluster !== undefined) {
     const { ClusterCatalog } = await import('./cluster-catalog.ts')
-    return new ShelfSource(await ClusterCatalog.open(flags, words, program), isUsageError)
+    return new CatalogSource(await ClusterCatalog.open(flags, words, program), isUsageError)
   }
   const { openFileCatalog } = await import('./file-catalog.ts')
-  return new ShelfSource(await openFileCatalog(flags, words, program), isUsageError)
+  return new CatalogSource(await openFileCatalog(flags, words, program), isUsageError)
 }
 
 /** The page address of the newest run if a single session is named; '' for several. @throws UsageError if the session cannot be read */
-async function addressOfSession(source: OpenShelf, words: readonly string[]): Promise<string> {
+async function addressOfSession(source: CatalogSessionSource, words: readonly string[]): Promise<string> {
   const key = words.length === 1 ? await source.onlyKey() : undefined
   if (key === undefined) return ''
   const view = await asUsageError(source.session(key, 'beginning'))

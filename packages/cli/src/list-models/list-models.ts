@@ -3,7 +3,13 @@ import { type KnownModel, knownModels, modelAliases, type ModelPrice } from '@ha
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import { oneLine } from '../io/figures.ts'
-import { askableModels, keyFound, type ListedAlias, listedAliases, nearestModel } from '@halting/agent/session-settings'
+import {
+  askableModels,
+  firstKeyVariable,
+  type ListedAlias,
+  listedAliases,
+  nearestModel,
+} from '@halting/agent/session-settings'
 import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
 import { priceOfModel } from '../setup/model-prices.ts'
 import type { Program } from '../program.ts'
@@ -71,7 +77,7 @@ function modelsJson(models: readonly KnownModel[], aliases: readonly PricedAlias
     contextWindow,
     maxOutputTokens,
     usdPerMillionTokens: price,
-    keyVariable: keyFound(keyVariables, env) ?? null,
+    keyVariable: firstKeyVariable(keyVariables, env) ?? null,
   }))
   const ofSettings = aliases.map(({ name, model, contextWindow, maxOutputTokens, price, from }) => ({
     name,
@@ -114,7 +120,7 @@ function modelsText(
 }
 
 function keyLine(variables: readonly string[], env: Program['env']): string {
-  const found = keyFound(variables, env)
+  const found = firstKeyVariable(variables, env)
   if (found !== undefined) return `key from ${found}`
   return variables.length === 0 ? 'needs no key' : `no key: set ${variables.join(' or ')}`
 }

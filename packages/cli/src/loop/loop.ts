@@ -1,7 +1,7 @@
 import { type AbortCause, endings, type SdkMessage } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { wantedAfter } from '@halting/agent/open-session'
-import { whose } from '@halting/agent/session-settings'
+import { sessionScope } from '@halting/agent/session-settings'
 import { chooseSession } from '../flags/choose-session.ts'
 import { type LiveSession, openLiveSession } from '../flags/open-session.ts'
 import type { Flags } from '../flags/flags.ts'
@@ -88,7 +88,7 @@ async function chooseLoop(
   if (!isNamed || given.forkSession === true) return { flags: given, stored: undefined }
   const { env } = await settingsFor(given, program, runLimitOfPrint)
   const { sessionId } = await chooseSession(given, { ...program, env })
-  const stored = await readStoredLoop({ ...whose({ cwd: program.cwd, env }), sessionId })
+  const stored = await readStoredLoop({ ...sessionScope({ cwd: program.cwd, env }), sessionId })
   const { continue: isNewest, ...others } = given
   // Pins the session, since another one could become the newest before it is opened.
   return { flags: isNewest === true ? { ...others, resume: sessionId } : given, stored }
@@ -110,7 +110,7 @@ async function runLoop(running: RunningLoop): Promise<number> {
     isNew || journal === undefined ? { rounds: [], lastStartedAtMs: null } : pastRounds(record.id, journal)
   const adopted = await runToAdopt(running, past)
   if (journal !== undefined)
-    await writeStoredLoop({ ...whose({ cwd: program.cwd, env: run.env }), sessionId: session.id }, record)
+    await writeStoredLoop({ ...sessionScope({ cwd: program.cwd, env: run.env }), sessionId: session.id }, record)
   const report = await openReport(running)
   try {
     const { end, rounds } = await driveLoop(running, { past, report, adopt: adopted && (() => adopted.ask(session)) })

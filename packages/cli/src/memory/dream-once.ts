@@ -4,7 +4,7 @@ import { runStages, type StageReport } from '@halting/core/after'
 import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { watchInterruption } from '../headless/interruption.ts'
-import { openModels, standingOptions, whose } from '@halting/agent/session-settings'
+import { openModels, standingOptions, sessionScope } from '@halting/agent/session-settings'
 import { sessionPorts, type RunSettings } from '../flags/session-ports.ts'
 
 /** Consolidates the notes once, with the small model if there is one. `end` is undefined if a limit ended it first. */
@@ -22,7 +22,7 @@ export async function dreamOnce(
   let end: DreamEnd | undefined
   try {
     const stage = dreamStage({
-      owner: whose({ ...program, env }),
+      owner: sessionScope({ ...program, env }),
       place,
       when: 'whenever',
       onEnd: (ended) => void (end = ended),

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
-import { memoryPlace, keepsMemory, type MemoryPlace } from '@halting/agent'
+import { memoryPlace, isMemoryEnabled, type MemoryPlace } from '@halting/agent'
 import {
   forgetNotes,
-  holdingMemory,
+  withLockedMemory,
   MemoryError,
   placedNotes,
   readMemory,
   undoDream,
   type Memory,
-  type Undone,
+  type UndoResult,
   type Note,
 } from '@halting/agent/memory'
 import { wantsJson, type Flags } from '../flags/flags.ts'
@@ -16,7 +16,7 @@ import { nearest } from '../flags/nearest.ts'
 import { many, money, oneLine, told, printable } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { settingsFor, type RunSettings } from '../flags/session-ports.ts'
-import { whose } from '@halting/agent/session-settings'
+import { sessionScope } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
 
 const subcommands = ['list', 'show', 'forget', 'dream'] as const
@@ -35,7 +35,7 @@ export async function memory(
     )
   }
   const run = await settingsFor(given, program)
-  const place = memoryPlace(whose({ ...program, env: run.env }), run.settings)
+  const place = memoryPlace(sessionScope({ ...program, env: run.env }), run.settings)
   const command = { run, place, words, program }
   try {
     switch (known) {
@@ -120,7 +120,7 @@ async function forget(command: MemoryCommand): Promise<number> {
   // Deletes all of the notes or none, so that a typo has no partial effect.
   const unknownId = words.find((word) => !ids.has(word))
   if (unknownId !== undefined) throw unknownNameError(unknownId, there)
-  const { gone, left } = await holdingMemory(place, (locked) => forgetNotes(locked, new Set(words)))
+  const { gone, left } = await withLockedMemory(place, (locked) => forgetNotes(locked, new Set(words)))
   const { output } = program
   if (wantsJson(run.choices)) output.out(`${JSON.stringify({ forgotten: gone.map(({ id }) => id) })}\n`)
   else for (const { id, text } of gone) output.out(`Deleted: ${id}  ${oneLine(text, output.width - 21)}\n`)
@@ -162,7 +162,7 @@ async function undo({ run, place, words, program }: MemoryCommand): Promise<numb
   if (words.length > 1 || words[0] !== 'undo') throw new UsageError('halting memory dream takes no arguments, or undo.')
   const { output } = program
   // Locking would create a memory folder, so this checks first.
-  const undone: Undone = existsSync(place.path) ? await holdingMemory(place, undoDream) : { kind: 'nothing' }
+  const undone: UndoResult = existsSync(place.path) ? await withLockedMemory(place, undoDream) : { kind: 'nothing' }
   if (wantsJson(run.choices)) output.out(`${JSON.stringify(undone)}\n`)
   switch (undone.kind) {
     case 'nothing':
@@ -190,7 +190,7 @@ function memoryJson(
 ): { readonly [field: string]: unknown } {
   return {
     folder: path,
-    enabled: keepsMemory(settings, env),
+    enabled: isMemoryEnabled(settings, env),
     topics: topics.map(({ name, description, notes }) => ({
       topic: name,
       description,

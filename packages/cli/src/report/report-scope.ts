@@ -1,14 +1,14 @@
 import { stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
-import { headOfKept, storedSessions, sessionFolder } from '@halting/journal'
+import { readSessionHead, storedSessions, sessionFolder } from '@halting/journal'
 import { filesOfAllFolders } from '../foreign/all-session-files.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSessionFiles } from '../stored-sessions/find-session.ts'
-import { whose } from '@halting/agent/session-settings'
+import { sessionScope } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
 import { isBelow } from '@halting/analysis/report'
 
@@ -56,12 +56,12 @@ export async function reportScope(flags: Flags, words: readonly string[], progra
 
 /** Sessions of halting that worked in a folder or below it, according to their first lines. */
 async function sessionsBelow(folder: string, program: Program): Promise<readonly string[]> {
-  const all = await storedSessions(whose(program), 'all')
-  const [own = ''] = sessionFolder({ ...whose(program), cwd: folder, sessionId: 'any' }).parts
+  const all = await storedSessions(sessionScope(program), 'all')
+  const [own = ''] = sessionFolder({ ...sessionScope(program), cwd: folder, sessionId: 'any' }).parts
   const below = own.endsWith('-') ? own : `${own}-`
   return all.flatMap(({ path, project }) => {
     try {
-      return isBelow(headOfKept(path).cwd, folder) ? [path] : []
+      return isBelow(readSessionHead(path).cwd, folder) ? [path] : []
     } catch {
       // If its location says that it may have worked there, the file is listed as unreadable.
       return project === own || project.startsWith(below) ? [path] : []

@@ -4,10 +4,10 @@ import { counted, elapsed, many, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { barLines } from '../why/bars.ts'
 import {
-  worthTelling,
+  limitsWorthReporting,
   budgetText,
   endingName,
-  factsOf,
+  serviceFacts,
   goalCells,
   goalHead,
   goalTables,
@@ -79,12 +79,12 @@ export function reportText(report: Report, { by, width, style }: ReportLayout): 
     ...part('Last changes', verificationTexts(report).flatMap(item)),
     ...part('Ended by a limit', report.limits.map(limitText).flatMap(item)),
     ...part('Shared budgets', report.budgets.map((row) => budgetText(row, report.madeAt)).flatMap(item)),
-    ...part('What tighter limits would have done', worthTelling(report.tried).map(triedText).flatMap(item)),
+    ...part('What tighter limits would have done', limitsWorthReporting(report.tried).map(triedText).flatMap(item)),
     ...part(calibrationTitle(report.calibration), calibrationTexts(report.calibration).flatMap(item)),
     ...part('Tools', toolLines(report, columns, style)),
     ...part('Time', timeLines(report, columns, style)),
     ...part('Waits', waitTexts(report).flatMap(item)),
-    ...part('Models and the window', factsOf(report).flatMap(item)),
+    ...part('Models and the window', serviceFacts(report).flatMap(item)),
     ...part('The most expensive sessions', sessionLines(report.bySession, columns, style)),
     ...part('The longest sessions', sessionLines(longestSessions(report), columns, style)),
     ...part('Far above the others', report.outliers.map(outlierText).flatMap(item)),

@@ -6,7 +6,7 @@ import { messageOf } from '@halting/core/adapters'
 import type { SessionStore } from '@halting/core/steps'
 import { registerWorkingCopies, sessionsOf, sessionStoreSecrets, StoreWorkingCopies } from '@halting/journal'
 import { findPackage } from '@halting/agent'
-import { whose } from '@halting/agent/session-settings'
+import { sessionScope } from '@halting/agent/session-settings'
 import { told } from '../io/figures.ts'
 import type { Program, SessionStoreInUse } from '../program.ts'
 
@@ -41,7 +41,7 @@ export function openWorkingCopies(
   program: Pick<Program, 'cwd' | 'env' | 'output'>,
 ): StoreWorkingCopies {
   return new StoreWorkingCopies({
-    base: sessionsOf(whose(program)).base,
+    base: sessionsOf(sessionScope(program)).base,
     name: store.name,
     connect: () => connect(store, program),
     redact: addressRedactor(store),

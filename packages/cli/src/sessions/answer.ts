@@ -9,7 +9,7 @@ import { oneLine } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
 import type { Program } from '../program.ts'
 import { findSession, readSession } from '../stored-sessions/find-session.ts'
-import { whose } from '@halting/agent/session-settings'
+import { sessionScope } from '@halting/agent/session-settings'
 import { type WaitingCall, waitingCalls } from '@halting/analysis/transcript'
 import { UsageError } from '../usage-error.ts'
 
@@ -40,7 +40,7 @@ export async function answer(
   const call = findWaitingCall(calls, callId, { command, sessionId })
   const decision =
     command === 'approve' ? approvalOf(call.name) : ({ behavior: 'deny', message: message ?? deniedByUser } as const)
-  const answers = await noteAnswer({ ...whose(program), cwd: journal.cwd, sessionId }, run, call.id, decision)
+  const answers = await noteAnswer({ ...sessionScope(program), cwd: journal.cwd, sessionId }, run, call.id, decision)
   const open = calls.filter(({ id }) => answers[id] === undefined)
   const next =
     open.length === 0

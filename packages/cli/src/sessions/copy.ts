@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { whose } from '@halting/agent/session-settings'
+import { sessionScope } from '@halting/agent/session-settings'
 import { messageOf } from '@halting/core/adapters'
 import {
   copySession,
-  headOfKept,
+  readSessionHead,
   sessionFile,
   sessionStoreVariable,
   storedSessions,
@@ -38,7 +38,7 @@ export async function copySessions(flags: Flags, id: string | undefined, program
     throw new UsageError('--to names the place where the sessions are. Name another one.')
   const files =
     id === undefined
-      ? await storedSessions(whose(program), all === true ? 'all' : 'of this folder')
+      ? await storedSessions(sessionScope(program), all === true ? 'all' : 'of this folder')
       : [await findSession(id, program)]
   const elsewhere = { ...program, env: { ...program.env, [sessionStoreVariable]: target?.value ?? '' } }
   const opened = target === undefined ? undefined : openSessionStore(target, elsewhere)
@@ -59,8 +59,8 @@ async function copyAll(
   const outcome: CopyOutcome = { copied: [], skipped: [], failed: [] }
   for (const { path, sessionId } of files) {
     try {
-      const { cwd } = headOfKept(path)
-      const place = { ...whose({ ...elsewhere, cwd: resolve(cwd) }), sessionId }
+      const { cwd } = readSessionHead(path)
+      const place = { ...sessionScope({ ...elsewhere, cwd: resolve(cwd) }), sessionId }
       const target = sessionFile(place)
       if (present === undefined ? existsSync(target) : present.has(sessionId)) outcome.skipped.push(sessionId)
       else {

@@ -1,7 +1,7 @@
 import { memoriesOfProject, memoryPlace, type MemoryPlace } from '@halting/agent'
 import { messageOf } from '@halting/core/adapters'
-import { deleteSession, headOfKept, type StoredSessionFile } from '@halting/journal'
-import { whose } from '@halting/agent/session-settings'
+import { deleteSession, readSessionHead, type StoredSessionFile } from '@halting/journal'
+import { sessionScope } from '@halting/agent/session-settings'
 import type { Flags } from '../flags/flags.ts'
 import { many, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
@@ -30,10 +30,10 @@ export async function deleteStoredSession({ yes }: Flags, id: string, program: P
 
 /** Memories that may contain notes of the session: of its project folder, and of the folder's current location. */
 async function memoriesFor({ path, project }: StoredSessionFile, program: Program): Promise<readonly MemoryPlace[]> {
-  const owner = whose(program)
+  const owner = sessionScope(program)
   const inProject = await memoriesOfProject(owner, project)
   try {
-    const own = memoryPlace({ ...owner, cwd: headOfKept(path).cwd })
+    const own = memoryPlace({ ...owner, cwd: readSessionHead(path).cwd })
     return inProject.some((place) => place.path === own.path) ? inProject : [...inProject, own]
   } catch {
     // A damaged file can be deleted, too.

@@ -4,7 +4,7 @@ import type { Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { whose } from '@halting/agent/session-settings'
+import { sessionScope } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
 import { refuseFlagsOf } from './flag-owners.ts'
 import { sessionJson, sessionLines } from './session-text.ts'
@@ -106,8 +106,8 @@ function requiredArgument(argument: string | undefined, usage: string): string {
 }
 
 async function readSummaries({ all }: Flags, program: Program): Promise<readonly SessionSummary[]> {
-  const files = await storedSessions(whose(program), all === true ? 'all' : 'of this folder')
-  return summariesOf(files, new SessionIndex(sessionsOf(whose(program)).base))
+  const files = await storedSessions(sessionScope(program), all === true ? 'all' : 'of this folder')
+  return summariesOf(files, new SessionIndex(sessionsOf(sessionScope(program)).base))
 }
 
 async function listSessions(flags: Flags, program: Program): Promise<number> {

@@ -1,5 +1,5 @@
 import { defaultModelName, keyVariablesOf } from '@halting/models'
-import { keyFound } from '@halting/agent/session-settings'
+import { firstKeyVariable } from '@halting/agent/session-settings'
 import type { Program } from '../program.ts'
 
 /** A variable that contains a key. The value is never printed. */
@@ -36,7 +36,7 @@ const otherVariables: Readonly<Record<string, readonly [service: string, why: st
 
 /** Keys in the environment, and in `env` of the effective settings (spec R-SETUP-2). */
 export function keyFindings(env: Program['env'], outer: Program['env']): readonly KeyFinding[] {
-  const isSet = (variable: string, where: Program['env']): boolean => keyFound([variable], where) !== undefined
+  const isSet = (variable: string, where: Program['env']): boolean => firstKeyVariable([variable], where) !== undefined
   const fromOf = (variable: string): KeyFinding['from'] => (isSet(variable, outer) ? 'environment' : 'settings')
   const used = Object.entries(defaultModels).flatMap(([service, model]) =>
     (keyVariablesOf(model ?? `${service}/any`) ?? [])

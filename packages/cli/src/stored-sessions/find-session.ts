@@ -1,7 +1,7 @@
 import { realpath, stat, readdir } from 'node:fs/promises'
 import { basename, dirname, join, resolve, relative } from 'node:path'
 import {
-  headOfKept,
+  readSessionHead,
   readJournal,
   refreshSession,
   storedSessions,
@@ -14,7 +14,7 @@ import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { asUsageError } from './as-usage-error.ts'
-import { whose } from '@halting/agent/session-settings'
+import { sessionScope } from '@halting/agent/session-settings'
 import type { Dirent } from 'node:fs'
 import { messageOf } from '@halting/core/adapters'
 
@@ -44,7 +44,7 @@ function sessionsToChooseFrom(
   which: 'of this folder' | 'all',
   program: Program,
 ): Promise<readonly StoredSessionFile[]> {
-  return storedSessions(whose(program), which, 'to choose from')
+  return storedSessions(sessionScope(program), which, 'to choose from')
 }
 
 /** Like `findSession`, but undefined if none matches. Refreshes its file from the session store. */
@@ -113,7 +113,7 @@ function looksLikeFile(given: string): boolean {
  */
 export async function findSessionFiles(given: readonly string[], program: Program): Promise<readonly string[]> {
   if (given.length === 0) {
-    const own = await storedSessions(whose(program), 'of this folder')
+    const own = await storedSessions(sessionScope(program), 'of this folder')
     if (own.length === 0)
       throw new UsageError('This folder has no sessions. Name sessions, files, or a folder with session files.')
     return own.map(({ path }) => path)
@@ -189,7 +189,7 @@ export async function sessionOfThisFolder(id: string, program: Program): Promise
 /** The folder in the first line of the file. If that is damaged, reads the whole file, which reports the problem. */
 async function folderOf({ path }: StoredSessionFile): Promise<string> {
   try {
-    return headOfKept(path).cwd
+    return readSessionHead(path).cwd
   } catch {
     return (await readSession(path)).cwd
   }

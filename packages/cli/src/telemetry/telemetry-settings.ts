@@ -1,4 +1,4 @@
-import type { ToldContent } from '@halting/telemetry'
+import type { ExportedContent } from '@halting/telemetry'
 import { isTrueValue } from './true-value.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -37,7 +37,7 @@ export interface TelemetrySettings {
   readonly batch: BatchSetting
   readonly metricIntervalMs: number
   readonly temporality: 'cumulative' | 'delta' | 'lowmemory'
-  readonly content: Required<ToldContent>
+  readonly content: Required<ExportedContent>
   readonly parent: { readonly traceparent: string; readonly tracestate?: string } | undefined
   /** What was ignored, one sentence each. */
   readonly problems: readonly string[]
@@ -237,7 +237,7 @@ class Reader {
     return 1
   }
 
-  #content(): Required<ToldContent> {
+  #content(): Required<ExportedContent> {
     const isSet = (name: string): boolean => isTrueValue(this.#text(name)?.toLowerCase() ?? '')
     const all = isSet('OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT')
     const results = all || isSet('OTEL_LOG_TOOL_CONTENT')

@@ -80,9 +80,9 @@ export async function trustAtStart(flags: Flags, program: Program, terminal: Que
   const trust = await folderTrust({ ...owner, once })
   const { records } = await readTrust(owner)
   if (once !== undefined || records.get(folder)?.trusted === false) return
-  const { writtenOffers } = await import('@halting/agent/instructions')
+  const { projectFileOffers } = await import('@halting/agent/instructions')
   const place = { ...owner, cwd: folder }
-  const offers = [...(await projectOffers(place)), ...(await writtenOffers(place))]
+  const offers = [...(await projectOffers(place)), ...(await projectFileOffers(place))]
   const waiting = offers.filter((offer) => !trust.lets(offer))
   if (waiting.length === 0) return
   output.err(offersText(folder, waiting))

@@ -38,9 +38,9 @@ export async function trust(flags: Flags, [word]: readonly string[], program: Pr
       `${folder} is too broad to trust: it contains more than projects, such as downloads. Trust the project folders in it.`,
     )
   }
-  const { writtenOffers } = await import('@halting/agent/instructions')
+  const { projectFileOffers } = await import('@halting/agent/instructions')
   const place = { ...owner, cwd: folder }
-  const offers = [...(await projectOffers(place)), ...(await writtenOffers(place))]
+  const offers = [...(await projectOffers(place)), ...(await projectFileOffers(place))]
   if (!wantsJson(flags)) output.err(offersText(folder, offers))
   if (flags.yes !== true) {
     const canAsk = !wantsJson(flags) && program.stdin.isTTY && output.isTerminal.stderr

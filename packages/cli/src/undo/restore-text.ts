@@ -1,4 +1,4 @@
-import { checkpointsBeside, SessionFiles, type LeftFile, type RestorePlan } from '@halting/agent'
+import { checkpointsOfFile, SessionFiles, type LeftFile, type RestorePlan } from '@halting/agent'
 import type { StoredSessionFile } from '@halting/journal'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, oneLine } from '../io/figures.ts'
@@ -6,7 +6,7 @@ import type { Program } from '../program.ts'
 
 /** The recorded file changes of a session. */
 export function sessionFiles({ path }: StoredSessionFile): SessionFiles {
-  return new SessionFiles(checkpointsBeside(path))
+  return new SessionFiles(checkpointsOfFile(path))
 }
 
 const verbs = {

@@ -17,7 +17,7 @@ import {
   noLimitText,
   shareText,
   solvedText,
-  toExpectText,
+  expectedLossText,
 } from '@halting/analysis/words'
 import type { SavedLimits } from '@halting/policy/settings'
 import { columnsOf, wrapped } from '../io/columns.ts'
@@ -128,7 +128,7 @@ function cellsOf(figure: CalibratedFigure, { lost, toExpect, saved, stops }: Cal
     stops === 0
       ? 'nothing: stops no other run'
       : `${shareText(saved.share)}${interval}: ${savedText(figure, saved.amount)}, ${many(stops, 'run')}`
-  return [`${counted(lost.runs)} of ${counted(lost.of)}, ${shareText(lost.share)}`, toExpectText(toExpect), saves]
+  return [`${counted(lost.runs)} of ${counted(lost.of)}, ${shareText(lost.share)}`, expectedLossText(toExpect), saves]
 }
 
 function savedText(figure: CalibratedFigure, amount: number): string {

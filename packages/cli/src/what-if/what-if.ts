@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import {
   suggestLimits,
   type OtherLimits,
-  changes,
+  mayChange,
   answerBudgets,
   answerRuns,
   type StandingLimit,
@@ -56,7 +56,7 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
   }
   const result: WhatIfAnswers = {
     answers,
-    suggested: wanted.suggests ? suggestLimits(trajectories, { changes }) : undefined,
+    suggested: wanted.suggests ? suggestLimits(trajectories, { changes: mayChange }) : undefined,
     runs,
     ...(standing !== undefined && { budgets, periods: standing.periods }),
     skipped,

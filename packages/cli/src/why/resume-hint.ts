@@ -1,7 +1,7 @@
 import { programNames, type ForeignSession } from '@halting/analysis/foreign'
 import type { AnySession } from '@halting/analysis/sessions'
 import { sessionContinuation } from '@halting/analysis/why'
-import { whose } from '@halting/agent/session-settings'
+import { sessionScope } from '@halting/agent/session-settings'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { recordedResumeContext } from './recorded-resume-context.ts'
@@ -9,7 +9,7 @@ import { resumeAfterAnswers, resumeCommand, type ResumeHint, type ResumeContext 
 
 /** How to resume a session. Gives a command only if that command would work. */
 export async function resumeHint(session: AnySession, path: string, program: Program): Promise<ResumeHint> {
-  const continuation = await sessionContinuation(session, path, whose(program))
+  const continuation = await sessionContinuation(session, path, sessionScope(program))
   const { sessionId, cwd: sessionCwd } = session
   const context: ResumeContext = { sessionId, sessionCwd, cwd: program.cwd }
   switch (continuation.kind) {

@@ -1,4 +1,4 @@
-import { type SessionRow, type SessionSource, ShelfSource } from '@halting/analysis/view'
+import { type SessionRow, type SessionSource, CatalogSource } from '@halting/analysis/view'
 import { createClusterClient } from '@halting/restate/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ClusterCatalog } from '../../src/inspect/cluster-catalog.ts'
@@ -17,7 +17,7 @@ afterAll(() => served?.close())
 async function opened(words: readonly string[] = []): Promise<SessionSource> {
   const url = served?.url ?? ''
   const program = programInMemory({ cwd: '/', env: {} })
-  return new ShelfSource(await ClusterCatalog.open({ cluster: url, admin: url }, words, program))
+  return new CatalogSource(await ClusterCatalog.open({ cluster: url, admin: url }, words, program))
 }
 
 async function rowsOf(source: SessionSource): Promise<readonly SessionRow[]> {

@@ -1,7 +1,7 @@
 // Holds R-REP-3b of docs/spec: files that were copied, by a backup or by hand. The list of the inspector, `report` and `what-if` count each run once.
 import { copyFileSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { type SessionSource, ShelfSource } from '@halting/analysis/view'
+import { type SessionSource, CatalogSource } from '@halting/analysis/view'
 import { beforeAll, expect, test } from 'vitest'
 import { openFileCatalog } from '../../src/inspect/file-catalog.ts'
 import type { Report } from '@halting/analysis/report'
@@ -58,7 +58,7 @@ async function listed(source: SessionSource): Promise<Sums> {
 }
 
 async function sourceOf(name: string): Promise<SessionSource> {
-  return new ShelfSource(await openFileCatalog({}, [name], programInMemory({ cwd: here(), env: { HOME: here() } })))
+  return new CatalogSource(await openFileCatalog({}, [name], programInMemory({ cwd: here(), env: { HOME: here() } })))
 }
 
 async function json(...args: readonly string[]): Promise<unknown> {

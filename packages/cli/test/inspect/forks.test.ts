@@ -6,7 +6,7 @@ import { forkSession, openJournal } from '@halting/journal'
 import { readForeignSession, takeOver } from '@halting/analysis/foreign'
 import { streamRun, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
-import { type SessionRow, ShelfSource, type OpenShelf } from '@halting/analysis/view'
+import { type SessionRow, CatalogSource, type CatalogSessionSource } from '@halting/analysis/view'
 import { beforeAll, expect, test } from 'vitest'
 import { openFileCatalog } from '../../src/inspect/file-catalog.ts'
 import type { Report } from '@halting/analysis/report'
@@ -52,9 +52,9 @@ beforeAll(async () => {
   await takeOver(await readForeignSession(sample), place(taken))
 })
 
-async function shelf(...words: readonly string[]): Promise<OpenShelf> {
+async function shelf(...words: readonly string[]): Promise<CatalogSessionSource> {
   const program = programInMemory({ cwd: here(), env: { HOME: here() } })
-  return new ShelfSource(await openFileCatalog({}, words, program))
+  return new CatalogSource(await openFileCatalog({}, words, program))
 }
 
 async function listed(): Promise<readonly SessionRow[]> {

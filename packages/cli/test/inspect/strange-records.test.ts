@@ -11,7 +11,7 @@ import { htmlOf, markdownOf } from '@halting/analysis/export'
 import { type AnySession, inspectedSession } from '@halting/analysis/sessions'
 import { plainWhyText } from '../../src/inspect/plain-why-text.ts'
 import { styleFor } from '../../src/io/style.ts'
-import { Collector } from '@halting/analysis/report'
+import { ReportCollector } from '@halting/analysis/report'
 import { reportText } from '../../src/report/report-text.ts'
 import { waitingCalls } from '@halting/analysis/transcript'
 
@@ -97,7 +97,7 @@ function madeOf(runs: readonly (readonly StepRecord[])[]): readonly unknown[] {
   const session: AnySession = { sessionId: 's', cwd: '/', runs, began: [0], unpriced: [[]] }
   const found = { key: 's', sessionId: 's', path: null, changedAt: 0, isLive: false, signature: '' }
   const inspected = inspectedSession(session, { found, shellArguments: 's', whyText: plainWhyText })
-  const collector = new Collector({ since: null, until: null })
+  const collector = new ReportCollector({ since: null, until: null })
   collector.add(session, { file: 's.jsonl' })
   const report = collector.told('here', [], 0)
   const figures = [

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { knownModels } from '@halting/models'
 import { expect, test } from 'vitest'
 import { openFileCatalog } from '../../src/inspect/file-catalog.ts'
-import { ShelfSource } from '@halting/analysis/view'
+import { CatalogSource } from '@halting/analysis/view'
 import { programInMemory } from '../support/program-in-memory.ts'
 import { here, installProgram } from '../support/program.ts'
 
@@ -16,7 +16,7 @@ async function windowsOf(name: string): Promise<unknown> {
   mkdirSync(join(here(), 'windows'), { recursive: true })
   copyFileSync(join(samples, `${name}.jsonl`), join(here(), 'windows', `${name}.jsonl`))
   const program = programInMemory({ cwd: here(), env: { HOME: here() } })
-  const source = new ShelfSource(await openFileCatalog({}, [join('windows', `${name}.jsonl`)], program))
+  const source = new CatalogSource(await openFileCatalog({}, [join('windows', `${name}.jsonl`)], program))
   return (await source.session((await source.onlyKey()) ?? ''))?.runs.map(({ windows }) => windows)
 }
 

@@ -2,7 +2,7 @@ export { firstEntries, type FirstEntries } from './first-entries.ts'
 export {
   bracesExpanded,
   bracketReadings,
-  matchesPath as fitsPath,
+  matchesPath,
   globPattern,
   type GlobPattern,
   type SegmentPattern as GlobSegment,
@@ -12,29 +12,24 @@ export {
   bothEnds,
   isInside,
   statOf,
-  displayPath as shownPath,
-  searchPathOutside as pathOutside,
+  displayPath,
+  searchPathOutside,
   homeFolder,
   absolutePath,
   isDirectory,
   type Environment,
   isInsideAny,
 } from './paths.ts'
-export {
-  resolveToolPath as calledPath,
-  foldedName,
-  mayHaveLookAlikes as hasCounterparts,
-  lookAlikesOf,
-} from './look-alikes.ts'
+export { resolveToolPath, foldedName, mayHaveLookAlikes, lookAlikesOf } from './look-alikes.ts'
 export { boundedText, boundedBytes, type BoundedBytes, type BoundedText } from './bounded-text.ts'
 export {
   inFolderSync,
   isOpenAt,
-  type PinnedFolder as HeldFolder,
-  pinFolder as holdFolder,
+  type PinnedFolder,
+  pinFolder,
   errorNaming,
   PathMovedError,
-  type OpenedInPlace as InPlace,
+  type OpenedInPlace,
   openInPlace,
   NotWrittenError,
 } from './open-in-place.ts'

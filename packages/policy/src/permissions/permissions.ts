@@ -68,7 +68,7 @@ export interface PermissionOptions {
   readonly trial?: TrialPort
   /** Stores permission updates that a person accepts, such as `settingsWriter`. Without it, all are for the session only. */
   readonly keep?: NonNullable<Permissions['keep']>
-  /** Where suggested rules are to be stored, for example the result of `placeOfSuggestions`. Default: `localSettings`. */
+  /** Where suggested rules are to be stored, for example the result of `suggestionDestination`. Default: `localSettings`. */
   readonly suggestFor?: PermissionUpdate['destination']
   /** An MCP tool that searches for `WebSearch`, such as `mcp__search__web`: its rules apply to searches too. */
   readonly searchTool?: string | undefined

@@ -1,6 +1,6 @@
 export {
   type Sandbox,
-  type SandboxCommand as CommandToHold,
+  type SandboxCommand,
   type SandboxedCommand,
   type SandboxOptions,
   openSandbox,

@@ -16,13 +16,7 @@ import { openFilter } from './unnamed-file.ts'
 import { forgetMeans, namespaceArguments, procArguments, type WallMeans } from './wall-means.ts'
 
 export type { Confinement, EditConfinement, ReadConfinement, TrialConfinement } from './confinement.ts'
-export type {
-  CommandAftermath as Aftermath,
-  EditCommand,
-  EnteredCaches,
-  ProjectCaches,
-  MovedAside as TakenBack,
-} from './edit-command.ts'
+export type { CommandAftermath, EditCommand, EnteredCaches, ProjectCaches, MovedAside } from './edit-command.ts'
 export { EditWall, type EditWallOptions } from './edit-wall.ts'
 export { ToolCaches, type ToolCachesOptions } from './edit-caches.ts'
 export { type TrialCommand, TrialWall, type TrialWallOptions } from './trial-wall.ts'

@@ -15,7 +15,7 @@ export {
 } from './fields.ts'
 export {
   type SettingsWriterOptions,
-  suggestionDestination as placeOfSuggestions,
+  suggestionDestination,
   removeStoredRule,
   settingsWriter,
   type StoredRule,

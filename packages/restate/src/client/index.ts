@@ -1,5 +1,5 @@
 // `@halting/restate/client`: access to the sessions of a cluster for programs that are not part of it. It does not load the engine's SDK.
-export { proofHeaders, minTokenLength as shortestToken } from '../access/proof.ts'
+export { proofHeaders, minTokenLength } from '../access/proof.ts'
 export { createClusterClient } from './cluster-client.ts'
 export type {
   ChangedOptions,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { SessionSnapshot, SessionEvent } from '@halting/core/session'
 import { isJsonObject, usualMaxTurns } from '@halting/core/adapters'
 import type { LiveSession } from '../../flags/open-session.ts'
-import { pluginsWithHooks, turnsWithoutPrice, whose } from '@halting/agent/session-settings'
+import { pluginsWithHooks, turnsWithoutPrice, sessionScope } from '@halting/agent/session-settings'
 import { loopFile } from '../../frontends/loop-file.ts'
 import { commandConfinement, modeConfinement } from '../../frontends/confinement-words.ts'
 import { verdictText } from '../../frontends/permission-verdict.ts'
@@ -123,7 +123,7 @@ function localSession(live: LiveSession): LocalSession {
 
 function loopStoreOf({ session, journal, run }: LiveSession): LoopStore | undefined {
   if (journal === undefined) return undefined
-  const place = { ...whose({ cwd: session.snapshot.cwd, env: run.env }), sessionId: session.id }
+  const place = { ...sessionScope({ cwd: session.snapshot.cwd, env: run.env }), sessionId: session.id }
   const load = (): Promise<typeof import('../../frontends/loop-record.ts')> => import('../../frontends/loop-record.ts')
   return {
     isThere: () => existsSync(loopFile(place)),

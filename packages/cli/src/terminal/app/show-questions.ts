@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { calledPath } from '@halting/policy/files'
+import { resolveToolPath } from '@halting/policy/files'
 import type { LimitRequest } from '@halting/core'
 import type { Question } from '@halting/core/session'
 import type { LimitQuestionOptions } from '../view/limit-question.ts'
@@ -243,7 +243,7 @@ function viewOptions(app: AppContext, now: () => number): Omit<QuestionOptions, 
     rows: () => app.screen.rows,
     explain: (command) => app.open?.explain(command) ?? { parts: [] },
     // A path on another machine may be a different file here.
-    fileText: (path) => (app.cluster === undefined ? fileText(calledPath(path, app.cwd)) : undefined),
+    fileText: (path) => (app.cluster === undefined ? fileText(resolveToolPath(path, app.cwd)) : undefined),
   }
 }
 

@@ -3,7 +3,7 @@ import type { RewindOptions } from '@halting/core/session'
 import { UsageError } from '../../usage-error.ts'
 import { many, money, oneLine } from '../../io/figures.ts'
 import { findSession } from '../../stored-sessions/find-session.ts'
-import { whose } from '@halting/agent/session-settings'
+import { sessionScope } from '@halting/agent/session-settings'
 import type { AppContext, OpenSession, ClusterConnection } from '../app/context.ts'
 import { promptsIn } from '../app/transcript-entries.ts'
 import type { Flags } from '../../flags/flags.ts'
@@ -103,7 +103,7 @@ async function chooseClusterSession(app: AppContext, cluster: ClusterConnection)
 
 async function chooseLocalSession(app: AppContext): Promise<string | undefined> {
   const { summariesOf } = await import('../../stored-sessions/session-summaries.ts')
-  const all = await summariesOf((await storedSessions(whose(app.program), 'of this folder')).slice(0, 200))
+  const all = await summariesOf((await storedSessions(sessionScope(app.program), 'of this folder')).slice(0, 200))
   const others = all.filter(({ sessionId, problem }) => sessionId !== app.open?.session.id && problem === undefined)
   if (others.length === 0) {
     app.note('There is no other session for this folder.')

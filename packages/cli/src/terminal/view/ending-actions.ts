@@ -2,7 +2,7 @@ import { endings, type LimitsChange, type PermissionDecision, type RunResult } f
 import { deniedByUser, limitOfResult, mostGoalTries, type EndingAction, type EndingLimit } from '@halting/core/adapters'
 import type { LimitsInForce } from '@halting/core/session'
 import { counted, stopwatch } from '../../io/figures.ts'
-import { pendingOf } from '@halting/analysis/transcript'
+import { pendingCalls } from '@halting/analysis/transcript'
 import { dollars as dollarsText } from '../../io/dollars.ts'
 
 /** What an action after an ending does with the session. */
@@ -179,7 +179,7 @@ function withTurns(raised: LimitsChange, { maxTurns }: LimitsInForce): readonly 
 
 /** Answers for the pending calls, which the message names. Approving needs a typed word, not a habitual key. */
 function approvals({ signal }: RunResult): readonly OfferedAction[] {
-  const ids = pendingOf(signal.context).map(({ id }) => id)
+  const ids = pendingCalls(signal.context).map(({ id }) => id)
   if (ids.length === 0) return []
   const all = (decision: PermissionDecision): EndingEffect => ({
     type: 'approve',

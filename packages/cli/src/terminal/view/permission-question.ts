@@ -28,7 +28,7 @@ import {
 import { editableInput, subjectLines } from './question-subject.ts'
 import { isPressed, textField, typedCharacter, type TextField } from './text-field.ts'
 import { toolTitle } from './tool-title.ts'
-import { calledPath, isInsideAny } from '@halting/policy/files'
+import { resolveToolPath, isInsideAny } from '@halting/policy/files'
 import { isAbsolute, relative } from 'node:path'
 import { patchToolName, patchFileViews } from '../../frontends/patch-files.ts'
 
@@ -384,7 +384,7 @@ export function mayHarm(tool: string, input: unknown, cwd: string): boolean {
 
 /** Whether a path, resolved like a tool would, is outside the folder. */
 function isOutside(path: string, cwd: string): boolean {
-  const called = calledPath(path, cwd)
+  const called = resolveToolPath(path, cwd)
   const from = relative(cwd, called)
   return from.startsWith('..') || isAbsolute(from) || !isInsideAny(called, [cwd])
 }

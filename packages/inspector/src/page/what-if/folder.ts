@@ -4,7 +4,7 @@ import {
   type SuggestedLimit,
   type Trajectory,
   type WhatIf,
-  changes,
+  mayChange,
   whatIfPriced,
 } from '@halting/analysis'
 import type { Plot } from '../plots/plot.ts'
@@ -100,7 +100,7 @@ export function stoppedBy(limits: OtherLimits, runs: readonly PastRun[]): readon
 export function suggestedFor(runs: readonly PastRun[]): readonly SuggestedLimit[] {
   return suggestLimits(
     runs.map(({ trajectory }) => trajectory),
-    { changes },
+    { changes: mayChange },
   )
 }
 

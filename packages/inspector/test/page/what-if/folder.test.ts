@@ -1,4 +1,4 @@
-import { suggestLimits, changes, whatIfPriced } from '@halting/analysis'
+import { suggestLimits, mayChange, whatIfPriced } from '@halting/analysis'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -45,7 +45,7 @@ describe('other limits over many sessions', () => {
     expect(suggested).toEqual(
       suggestLimits(
         runs.map(({ trajectory }) => trajectory),
-        { changes },
+        { changes: mayChange },
       ),
     )
     const sums = valuesToTry('maxTurns', runs, suggested).map((value) => sumsAt('maxTurns', value, runs))

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { whatIf, changes, whatIfPriced } from '@halting/analysis'
+import { whatIf, mayChange, whatIfPriced } from '@halting/analysis'
 import { describe, expect, it } from 'vitest'
 import { svgOfPicture } from '../../../src/page/picture/picture.ts'
 import {
@@ -102,7 +102,9 @@ describe('limits to try', () => {
 
 describe('the effect of other limits', () => {
   it('equals the result of core, and unknown dollars stop nothing', () => {
-    expect(whatIfPriced(trajectory, { maxTurns: 4 }, ['m'])).toEqual(whatIf(trajectory, { maxTurns: 4 }, { changes }))
+    expect(whatIfPriced(trajectory, { maxTurns: 4 }, ['m'])).toEqual(
+      whatIf(trajectory, { maxTurns: 4 }, { changes: mayChange }),
+    )
     expect(whatIfPriced(trajectory, { maxBudgetUsd: 100 }, ['m'])).toMatchObject({ verdict: 'unknown', reason: null })
     expect(whatIfPriced(trajectory, { maxBudgetUsd: 100 }, []).verdict).toBe('same')
     expect(whatIfPriced(trajectory, { maxTurns: 4 }, []).lost).toEqual({
