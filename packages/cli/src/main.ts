@@ -7,7 +7,7 @@ import { argumentGroups, type ParsedArguments, parseFlags } from './flags/parse.
 import { FailedError } from './failed-error.ts'
 import { InterruptedError } from './interrupted-error.ts'
 import { signalExitCodes } from './io/exit-codes.ts'
-import { told } from './io/figures.ts'
+import { programMessage } from './io/figures.ts'
 import { brokenExitCode, createOutput } from './io/output.ts'
 import { standardInput } from './io/standard-input.ts'
 import type { Program } from './program.ts'
@@ -31,7 +31,7 @@ export async function mainWith(program: Omit<Program, 'cwd'> & { readonly cwd: (
   const { output, cwd } = program
   const exitCode = await (async () => dispatch({ ...program, cwd: cwd() }))().catch((thrown: unknown) => {
     if (thrown instanceof InterruptedError) return signalExitCodes.SIGINT
-    output.err(told(errorText(thrown)))
+    output.err(programMessage(errorText(thrown)))
     return isUsage(thrown) ? 2 : 1
   })
   await output.flush()
@@ -261,7 +261,7 @@ async function runPrompt(flags: Flags, words: readonly string[], program: Progra
     return promptOnCluster(flags, words, program)
   }
   if (isInteractive) {
-    for (const warning of flagWarnings(flags)) output.err(told(warning))
+    for (const warning of flagWarnings(flags)) output.err(programMessage(warning))
     const { runTerminal } = await import('./terminal/run-terminal.ts')
     return runTerminal(flags, words, program)
   }
@@ -269,7 +269,7 @@ async function runPrompt(flags: Flags, words: readonly string[], program: Progra
     const { printResumableSessions } = await import('./sessions/sessions.ts')
     return printResumableSessions(program)
   }
-  for (const warning of flagWarnings(flags)) output.err(told(warning))
+  for (const warning of flagWarnings(flags)) output.err(programMessage(warning))
   const { headless } = await import('./headless/headless.ts')
   return headless(flags, words, program)
 }
@@ -450,7 +450,7 @@ async function runWithoutSession(
 }
 
 async function runLoop(flags: Flags, words: readonly string[], program: Program): Promise<number> {
-  for (const warning of flagWarnings(flags)) program.output.err(told(warning))
+  for (const warning of flagWarnings(flags)) program.output.err(programMessage(warning))
   const { loop } = await import('./loop/loop.ts')
   return loop(flags, words, program)
 }

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { inert } from '../src/io/inert.ts'
+import { sanitizeTerminalText } from '../src/io/sanitize-terminal-text.ts'
 import { call, here, installProgram, programPath, run, script } from './support/program.ts'
 
 installProgram()
@@ -29,19 +29,19 @@ const sequences = [
 
 describe('The output layer', () => {
   test.each(sequences)('%s', (_name, text) => {
-    expect(inert(`before ${text} after\n\tnext`, { styled: true })).not.toMatch(forbidden)
+    expect(sanitizeTerminalText(`before ${text} after\n\tnext`, { styled: true })).not.toMatch(forbidden)
   })
 
   test('passes colors of the program on a color terminal, and no imitations', () => {
-    expect(inert('\u001B[31mred\u001B[0m \u001B[5mblink\u001B[38;5;1mx', { styled: true })).toBe(
+    expect(sanitizeTerminalText('\u001B[31mred\u001B[0m \u001B[5mblink\u001B[38;5;1mx', { styled: true })).toBe(
       '\u001B[31mred\u001B[0m blinkx',
     )
-    expect(inert('\u001B[31mred\u001B[0m', { styled: false })).toBe('red')
+    expect(sanitizeTerminalText('\u001B[31mred\u001B[0m', { styled: false })).toBe('red')
   })
 
   test('keeps text in any script, tabs and line ends', () => {
     const text = 'a\tb\nåß∂ 漢字 👩‍👩‍👧 שלום\u200F עולם\n'
-    expect(inert(text, { styled: true })).toBe(text)
+    expect(sanitizeTerminalText(text, { styled: true })).toBe(text)
   })
 
   test('passes nothing dangerous from random texts, in any pieces', () => {
@@ -71,7 +71,9 @@ describe('The output layer', () => {
     for (let round = 0; round < 20_000; round += 1) {
       const text = Array.from({ length: 1 + next(12) }, () => alphabet[next(alphabet.length)]).join('')
       const at = next(text.length + 1)
-      const shown = inert(text.slice(0, at), { styled: true }) + inert(text.slice(at), { styled: true })
+      const shown =
+        sanitizeTerminalText(text.slice(0, at), { styled: true }) +
+        sanitizeTerminalText(text.slice(at), { styled: true })
       expect(shown.replaceAll('\u001B[31m', '')).not.toMatch(forbidden)
     }
   })

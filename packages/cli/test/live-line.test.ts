@@ -3,7 +3,7 @@ import type { RunEvent } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 import { describe, expect, test, vi } from 'vitest'
 import { followActivity, showActivity } from '../src/headless/activity.ts'
-import { columnsOf, fitted, wrapped } from '../src/io/columns.ts'
+import { columnsOf, truncateToColumns, wrapToColumns } from '../src/io/columns.ts'
 import { createOutput } from '../src/io/output.ts'
 
 interface Terminal {
@@ -262,7 +262,7 @@ test.each([
 })
 
 test('cuts a text between characters, and wraps it between words', () => {
-  expect(fitted('漢字漢字', 6)).toBe('漢字…')
-  expect(fitted('short', 5)).toBe('short')
-  expect(wrapped('one two three\nfour', 8)).toBe('one two\nthree\nfour')
+  expect(truncateToColumns('漢字漢字', 6)).toBe('漢字…')
+  expect(truncateToColumns('short', 5)).toBe('short')
+  expect(wrapToColumns('one two three\nfour', 8)).toBe('one two\nthree\nfour')
 })

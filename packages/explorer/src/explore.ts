@@ -22,12 +22,12 @@ export interface ExploreOptions {
   /** Explores at most this many paths, drawn from all of them, the same ones every time. Replaces `part`. */
   readonly mostPaths?: number
   /** Stores the records of a run elsewhere and reads them back; the checks apply to those, too. */
-  readonly keep?: (records: readonly StepRecord[]) => Promise<readonly StepRecord[]>
+  readonly roundTrip?: (records: readonly StepRecord[]) => Promise<readonly StepRecord[]>
 }
 
 /** Explores every path of a scenario. Throws at the first path that breaks a promise, and names its deviations. */
 export async function explore(scenario: Scenario, options: ExploreOptions = {}): Promise<Exploration> {
-  const { kills: killOption = 'all', part = { number: 0, of: 1 }, mostPaths, keep: roundTrip } = options
+  const { kills: killOption = 'all', part = { number: 0, of: 1 }, mostPaths, roundTrip: roundTrip } = options
   const killed = killsOf(killOption)
   const terminals: { [reason: string]: number } = {}
   const transitions: { [transition: string]: number } = {}

@@ -185,7 +185,7 @@ function apiOf({ responses }: OpenAiLikeService, env: Environment, { api }: Pick
  * does.
  * @throws ConfigurationError for an unknown API in a variable.
  */
-export function askedAs(
+export function requestableModelName(
   name: string,
   env: Environment,
   { openai: settings = {} }: Pick<ModelSettings, 'openai'> = {},
@@ -315,7 +315,7 @@ function isOnThisMachine(baseUrl: string | undefined): boolean {
 }
 
 /** Whether the named model, or the default one, uses the Messages API. */
-export function isOfMessagesApi(name: string | undefined, env: Environment): boolean {
+export function isMessagesApiModel(name: string | undefined, env: Environment): boolean {
   return modelNamed(wantedName(name, env))?.kind === 'anthropic'
 }
 

@@ -102,7 +102,7 @@ export async function filesThatFit(
       if (entry.name === '.gitignore') ignoreFiles.push(relative(root, path))
       if (entry.isDirectory()) {
         const isWanted = !skippedFolders.has(entry.name) || patterns.some(({ source }) => source.includes(entry.name))
-        if (isWanted && patterns.some((pattern) => pattern.couldFitBelow(path))) folders.push(path)
+        if (isWanted && patterns.some((pattern) => pattern.couldMatchBelow(path))) folders.push(path)
       } else if (patterns.some((pattern) => pattern.matches(path))) found.push(relative(root, path))
     }
     if (performance.now() - busySince <= longestBusyMs) continue

@@ -90,5 +90,5 @@ export interface LiveSession<Choices extends SessionChoices = SessionChoices> {
    */
   prepare(prompt: string | readonly PromptPart[], rest?: string, signal?: AbortSignal): Promise<Prepared>
   /** Reloads commands, skills and agents, including those of plugins: the next request uses them. */
-  readAnew(): Promise<void>
+  reload(): Promise<void>
 }

@@ -260,7 +260,7 @@ class SessionOpening<Choices extends SessionChoices> {
     const { openAfter } = await import('./after-run.ts')
     const { stagesFor } = await import('./stages.ts')
     // Piped input is not typed by the user, even if it is the whole prompt: someone else may have written it.
-    const written = this.#opening.frontend.written ?? ''
+    const written = this.#opening.frontend.typedText ?? ''
     const notes = { owner: sessionScope(this.#opening.ports), settings, model: smallModel ?? options.model, written }
     const stages = await stagesFor({ ...enabled, notes: enabled.notes && isKept }, notes)
     return openAfter({ ...enabled, stages, model: smallModel })
@@ -296,7 +296,7 @@ class SessionOpening<Choices extends SessionChoices> {
       outputStyle: 'default',
       initFields: () => ({ ...this.#init, tools: offered }),
       prepare: preparedWith({ hasModel, run, reloadable, servers, toolbox, ports }),
-      async readAnew() {
+      async reload() {
         const { reloadParts } = await import('./reloadable-parts.ts')
         await reloadParts(reloadable, { run, ports, toolbox, skills, tools, more })
       },

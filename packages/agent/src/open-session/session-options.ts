@@ -94,7 +94,7 @@ export interface SessionFrontend {
   /**
    * The part of it that the user typed, without piped input: notes are extracted only from that. Default: none of it.
    */
-  readonly written?: string
+  readonly typedText?: string
   /** Called when everything that may fail has been opened, and nothing is on disk yet. An error undoes everything. */
   readonly ready?: () => Promise<void>
   /** Creates the models, in place of those that the choices name. */

@@ -19,7 +19,7 @@ export function confinementNotes(ended: EndedConfined, { wall }: Pick<ShellPlace
   const { confinement, end, output, isOver } = ended
   if (confinement.kind === 'trial') return !isOver && mayBeConfinement(end, output) ? [ranInTrial] : []
   if (confinement.kind !== 'edit') {
-    if (end.exitCode === notConfinedCode && output.includes(notConfinedMark)) wall?.confiner?.forget()
+    if (end.exitCode === notConfinedCode && output.includes(notConfinedMark)) wall?.readWall?.forget()
     return !isOver && refusals.test(output) ? [ranConfined] : []
   }
   if (didNotRun(end, output)) {

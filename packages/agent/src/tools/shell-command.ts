@@ -284,8 +284,8 @@ function confinerOf({ wall }: ShellPlace): { readonly confiner: Wall; readonly d
   if (wall === undefined || means === undefined || means.kind === 'none' || means.kind === 'off')
     throw new SandboxError(notConfinable)
   const { home, memory } = wall
-  wall.confiner ??= new Wall({ means, home, memory })
-  return { confiner: wall.confiner, diesWithUs: means.kind === 'bubblewrap' }
+  wall.readWall ??= new Wall({ means, home, memory })
+  return { confiner: wall.readWall, diesWithUs: means.kind === 'bubblewrap' }
 }
 
 /** The same for commands that may change the workspace. */
@@ -293,19 +293,19 @@ function editWallOf({ wall }: ShellPlace): EditWall {
   const means = wall?.edits()
   if (wall === undefined || means?.kind !== 'bubblewrap') throw new SandboxError(notConfinable)
   const { home, keptFolders, stateFolder } = wall
-  if (wall.editor === undefined) {
+  if (wall.editWall === undefined) {
     const caches = new ToolCaches(wall.cacheOptions(means.file))
-    wall.editor = new EditWall({ means, home, keptFolders, stateFolder, caches })
+    wall.editWall = new EditWall({ means, home, keptFolders, stateFolder, caches })
   }
-  return wall.editor
+  return wall.editWall
 }
 
 /** The same for trials. */
 function trialWallOf({ wall }: ShellPlace): TrialWall {
   const means = wall?.trials()
   if (wall === undefined || means?.kind !== 'overlay') throw new SandboxError(notConfinable)
-  wall.trialist ??= new TrialWall({ means, home: wall.home, cacheFolder: wall.cacheFolder })
-  return wall.trialist
+  wall.trialWall ??= new TrialWall({ means, home: wall.home, cacheFolder: wall.cacheFolder })
+  return wall.trialWall
 }
 
 function spawnConfined(

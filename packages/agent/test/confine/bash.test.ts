@@ -112,7 +112,7 @@ describe.skipIf(allMeans.length === 0)('The Bash tool (needs Landlock or bubblew
     const session = openSession()
     await session.run('ls')
     const memory = session.workspace.wall?.memory ?? ''
-    const wall = session.workspace.wall?.confiner
+    const wall = session.workspace.wall?.readWall
     if (wall === undefined || allMeans[0]?.kind !== 'landlock') return
     expect(existsSync(memory)).toBe(true)
     const confine = wall.confine.bind(wall)

@@ -110,7 +110,7 @@ const ruled = { settings: { permissions: { allow: ['Bash'], deny: [], ask: [], a
 function settles(session: Session, settle: () => CommandAftermath): () => number {
   let asked = 0
   session.workspace.wall?.edits()
-  const editor = session.workspace.wall?.editor
+  const editor = session.workspace.wall?.editWall
   if (editor === undefined) throw new Error('Run a command first.')
   const confine = editor.confine.bind(editor)
   Object.defineProperty(editor, 'confine', {
@@ -333,7 +333,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     await session.run('touch t')
     const before = session.workspace.wall?.edits()
     expect(existsSync(join(session.home, '.halting/confinement-edits.json'))).toBe(true)
-    const editor = session.workspace.wall?.editor
+    const editor = session.workspace.wall?.editWall
     if (editor === undefined) throw new Error('There is no wall.')
     const confine = editor.confine.bind(editor)
     Object.defineProperty(editor, 'confine', {

@@ -215,7 +215,7 @@ describe.skipIf(means === undefined)(
       const session = openSession()
       await session.decide('bash script.sh')
       const { wall } = session.workspace
-      const [before, trialist] = [wall?.trials(), wall?.trialist]
+      const [before, trialist] = [wall?.trials(), wall?.trialWall]
       if (trialist === undefined) throw new Error('There is no wall.')
       const confine = trialist.confine.bind(trialist)
       Object.defineProperty(trialist, 'confine', {

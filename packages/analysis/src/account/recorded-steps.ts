@@ -39,7 +39,7 @@ export interface RecordedRequest extends RecordedStep {
   /** The amount reserved and the most that the request may cost. Null when the request was not granted, or the record does not say. */
   readonly grant: { readonly [field: string]: unknown } | null
   /** The recorded result; null for an open request. */
-  readonly came: { readonly [field: string]: unknown } | null
+  readonly result: { readonly [field: string]: unknown } | null
 }
 
 /** One tool call and its outcome. */
@@ -142,7 +142,7 @@ class StepReader {
         ...(mostOfGrant(intent) ?? { tokens: 0, nanos: 0 }),
         calls: [],
         grant: intent,
-        came: null,
+        result: null,
       })
     }
     return { steps: this.#steps, requests: this.#requests, calls: this.#calls, budgetWaits: this.#budgetWaits }
@@ -173,7 +173,7 @@ class StepReader {
       nanos: numberOf(nanos),
       calls,
       grant: isJsonObject(value['grant']) ? value['grant'] : null,
-      came: value,
+      result: value,
     })
   }
 
@@ -271,7 +271,7 @@ function statusOfText(content: unknown): ToolStatus {
 }
 
 /** Web searches that the service billed for an attempt. */
-export function searchesOf({ came }: RecordedRequest): number {
+export function searchesOf({ result: came }: RecordedRequest): number {
   const charge = isJsonObject(came?.['charge']) ? came['charge'] : {}
   const usage = isJsonObject(charge['usage']) ? charge['usage'] : {}
   const uses = isJsonObject(usage['server_tool_use']) ? usage['server_tool_use'] : {}
@@ -279,7 +279,7 @@ export function searchesOf({ came }: RecordedRequest): number {
 }
 
 /** Whether the cost was never reported: the request is open, or was charged at worst case. */
-export function isAtWorst({ isOpen, came }: RecordedRequest): boolean {
+export function isAtWorst({ isOpen, result: came }: RecordedRequest): boolean {
   return isOpen || (isJsonObject(came?.['charge']) && came['charge']['known'] === false)
 }
 

@@ -14,7 +14,7 @@ export interface PastRequest {
   /** Id of the model that was asked. */
   readonly model: string
   /** `unknown`: the request was recorded as begun and its reply was lost. `open`: the record ends during the request. */
-  readonly came: 'answered' | 'failed' | 'aborted' | 'unknown' | 'open'
+  readonly outcome: 'answered' | 'failed' | 'aborted' | 'unknown' | 'open'
   /** Why the request failed; null when it did not. */
   readonly failure: ModelErrorKind | null
   /** Milliseconds that it took. */
@@ -69,7 +69,7 @@ export function recordedWork(records: readonly StepRecord[]): RecordedWork {
 }
 
 function requestOf(request: RecordedRequest, hasEnded: boolean): PastRequest {
-  const { phase, scope, name, model, isOpen, durationMs, tokens, nanos, came } = request
+  const { phase, scope, name, model, isOpen, durationMs, tokens, nanos, result: came } = request
   const charge = isJsonObject(came?.['charge']) ? came['charge'] : {}
   const error = came?.['error']
   const otherCharges = charge['others']
@@ -78,7 +78,7 @@ function requestOf(request: RecordedRequest, hasEnded: boolean): PastRequest {
     scope,
     name: name.replace(/\.\d+$/, ''),
     model,
-    came: isOpen ? (hasEnded ? 'unknown' : 'open') : kindOf(came?.['kind']),
+    outcome: isOpen ? (hasEnded ? 'unknown' : 'open') : kindOf(came?.['kind']),
     // For a failed attempt the step engine records a `ModelErrorJson`.
     failure: isJsonObject(error) && typeof error['kind'] === 'string' ? (error['kind'] as ModelErrorKind) : null,
     durationMs,
@@ -97,6 +97,6 @@ function usageOfMessage(message: unknown): Usage {
   return message['usage'] as unknown as Usage
 }
 
-function kindOf(kind: unknown): Exclude<PastRequest['came'], 'open'> {
+function kindOf(kind: unknown): Exclude<PastRequest['outcome'], 'open'> {
   return kind === 'failed' || kind === 'aborted' || kind === 'unknown' ? kind : 'answered'
 }

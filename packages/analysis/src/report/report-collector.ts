@@ -171,7 +171,7 @@ export class ReportCollector {
   }
 
   /** The report on all added sessions. `of`: which sessions these are, in words; `now`: milliseconds since 1970. */
-  told(of: string, skipped: readonly string[], now: number): Report {
+  report(of: string, skipped: readonly string[], now: number): Report {
     const { since, until } = this.#period
     const bySession = this.#sessions.toSorted((a, b) => b.costUsd - a.costUsd || b.tokens - a.tokens)
     const { spent: after } = this.#after
@@ -330,7 +330,7 @@ export async function gatherReport(
       skipped.push(error.message)
     }
   }
-  return collector.told(of, skipped, now)
+  return collector.report(of, skipped, now)
 }
 
 /** Whether a path is a folder or inside it. */

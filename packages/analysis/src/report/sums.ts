@@ -74,7 +74,7 @@ export class SumsBy {
 export function paidFor(requests: readonly PastRequest[]): Paid {
   let [count, tokens, unknownTokens, nanos, worst] = [0, 0, 0, 0, 0]
   for (const request of requests) {
-    if (request.came !== 'open') count++
+    if (request.outcome !== 'open') count++
     if (request.isAtWorst) {
       unknownTokens += request.tokens
       worst += request.nanos
@@ -102,7 +102,7 @@ export class SumsByModel {
   readonly #sums = new Map<string, ModelSum>()
   usage: Usage = noUsage
 
-  add({ model, came, tokens, nanos, isAtWorst, usage, others, durationMs }: PastRequest): void {
+  add({ model, outcome: came, tokens, nanos, isAtWorst, usage, others, durationMs }: PastRequest): void {
     const sum = this.#of(model)
     let [own, ownTokens] = [nanos, tokens]
     for (const other of others) {

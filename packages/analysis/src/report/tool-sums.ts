@@ -73,7 +73,7 @@ export class ServiceSums {
 
   add(requests: readonly PastRequest[]): void {
     const attempts = new Map<string, number>()
-    for (const { scope, name, failure, came, nanos, isAtWorst } of requests) {
+    for (const { scope, name, failure, outcome: came, nanos, isAtWorst } of requests) {
       const request = `${scope}|${name}`
       attempts.set(request, (attempts.get(request) ?? 0) + 1)
       if (isAtWorst) this.withoutUsage++

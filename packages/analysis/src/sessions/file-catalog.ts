@@ -63,7 +63,7 @@ export class FileCatalog implements SessionCatalog<FileEntry> {
     this.#options = options
   }
 
-  async look(): Promise<readonly FileEntry[]> {
+  async list(): Promise<readonly FileEntry[]> {
     // Files of subagents may have been added.
     this.#together.forgetFolders()
     const paths = await withoutSubagents(await this.#options.find(), this.#together)
@@ -78,7 +78,7 @@ export class FileCatalog implements SessionCatalog<FileEntry> {
     return found.toSorted((a, b) => (b.changedAt ?? 0) - (a.changedAt ?? 0))
   }
 
-  lookAt({ path }: FileEntry): Promise<FileEntry | undefined> {
+  refreshed({ path }: FileEntry): Promise<FileEntry | undefined> {
     return Promise.resolve(this.#entryOf(path))
   }
 

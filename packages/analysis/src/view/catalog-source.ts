@@ -145,7 +145,7 @@ export class CatalogSource<Found extends Entry> implements CatalogSessionSource 
 
   /** Scans the catalog, and reports changes since the last scan. */
   async #scan(): Promise<readonly Found[]> {
-    const all = await this.#catalog.look()
+    const all = await this.#catalog.list()
     const isFirst = !this.#hasScanned
     this.#hasScanned = true
     const changed = all.filter((found) => this.#known.get(found.key)?.signature !== found.signature)
@@ -170,7 +170,7 @@ export class CatalogSource<Found extends Entry> implements CatalogSessionSource 
 
   async #find(key: string): Promise<Found | undefined> {
     const known = this.#known.get(key)
-    const found = known === undefined ? undefined : await this.#withReadableError(this.#catalog.lookAt(known))
+    const found = known === undefined ? undefined : await this.#withReadableError(this.#catalog.refreshed(known))
     if (found !== undefined) return found
     if (this.#catalog.find !== undefined) return this.#withReadableError(this.#catalog.find(key))
     return (await this.#withReadableError(this.#scan())).find((each) => each.key === key)

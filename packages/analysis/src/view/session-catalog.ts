@@ -20,9 +20,9 @@ export interface SessionCatalog<Found extends Entry = Entry> {
   /** Title of the page. */
   readonly title: string
   /** Lists the current sessions without reading them. */
-  look(): Promise<readonly Found[]>
+  list(): Promise<readonly Found[]>
   /** The current state of an entry; undefined when it was removed. */
-  lookAt(found: Found): Promise<Found | undefined>
+  refreshed(found: Found): Promise<Found | undefined>
   /**
    * The row of a session in a list.
    * @throws HaltingError for one that cannot be read.

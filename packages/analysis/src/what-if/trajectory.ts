@@ -408,7 +408,7 @@ function nameOf({ scope, name }: Pick<RecordedStep, 'scope' | 'name'>): string {
   return `${scope}|${name}`
 }
 
-function outputOf({ came }: RecordedRequest): number {
+function outputOf({ result: came }: RecordedRequest): number {
   const usage = isJsonObject(came?.['charge']) ? came['charge']['usage'] : undefined
   const tokens = isJsonObject(usage) ? usage['output_tokens'] : undefined
   return typeof tokens === 'number' ? tokens : 0

@@ -18,13 +18,13 @@ export interface RunExplanation {
   /** The account of the run. */
   readonly account: Account
   /** Attempts whose usage was never reported. */
-  readonly untold: UnreportedUsage
+  readonly unreportedUsage: UnreportedUsage
   /** Notices of models and services in this session so far, for example that another API is used. */
   readonly notices: readonly string[]
   /** Stages after the run. */
   readonly stages: readonly RecordedStage[]
   /** What a person can do next. */
-  readonly goOn: NextStep
+  readonly nextStep: NextStep
   /** How earlier runs ended. */
   readonly before: readonly string[]
   /** Id of the process that is writing to it. */
@@ -38,7 +38,7 @@ export interface RunDetails {
   /** Remarks on a session of another program. */
   readonly about: RunExplanation['about']
   /** What a person can do next. */
-  readonly goOn?: RunExplanation['goOn'] | undefined
+  readonly nextStep?: RunExplanation['nextStep'] | undefined
   /** Id of the process that is writing to the session. */
   readonly heldBy?: number | undefined
   /** The account of the run, if already computed. */
@@ -54,17 +54,17 @@ export function explainRuns(session: AnySession): (run: number, details: RunDeta
   const stages = stagesByRun(runs)
   let noticesByRun: ReturnType<typeof noticesUntil> | undefined
   const notices = (): ReturnType<typeof noticesUntil> => (noticesByRun ??= noticesUntil(runs))
-  return (run, { goOn = { says: '' }, about, heldBy, account: known }) => {
+  return (run, { nextStep: goOn = { says: '' }, about, heldBy, account: known }) => {
     const records = runs[run] ?? []
     const account = known ?? (foreign === undefined ? accountOf(records) : foreignAccount(records))
     return {
       sessionId,
       cwd,
       account,
-      untold: unreportedUsageIn(records),
+      unreportedUsage: unreportedUsageIn(records),
       notices: notices()[run] ?? [],
       stages: stages.get(account.run.runId) ?? [],
-      goOn,
+      nextStep: goOn,
       before: endingsBefore(runs, run),
       about,
       ...(heldBy !== undefined && { heldBy }),

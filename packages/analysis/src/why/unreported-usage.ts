@@ -23,10 +23,10 @@ export function unreportedUsageIn(records: readonly StepRecord[]): UnreportedUsa
   const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0)
   return {
     attempts: requests.length,
-    unreported: requests.filter(({ came }) => came === 'answered').length,
+    unreported: requests.filter(({ outcome: came }) => came === 'answered').length,
     tokens: sum(requests.map(({ tokens }) => tokens)),
     usd: sum(requests.map(({ nanos }) => nanos)) / 1e9,
-    chargedTokens: sum(requests.map(({ came, tokens }) => (came === 'open' ? 0 : tokens))),
+    chargedTokens: sum(requests.map(({ outcome: came, tokens }) => (came === 'open' ? 0 : tokens))),
   }
 }
 

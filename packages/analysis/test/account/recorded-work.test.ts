@@ -130,7 +130,13 @@ describe('recorded requests', () => {
     const overloaded = { error: { kind: 'overloaded', message: 'busy', status: 529 } } as const
     const { work, records } = await recorded([overloaded, callReply('Look'), { text: 'ok', usage }])
     expect(
-      work.requests.map(({ name, came, failure, nanos, isAtWorst }) => [name, came, failure, nanos, isAtWorst]),
+      work.requests.map(({ name, outcome: came, failure, nanos, isAtWorst }) => [
+        name,
+        came,
+        failure,
+        nanos,
+        isAtWorst,
+      ]),
     ).toEqual([
       ['model:1', 'failed', 'overloaded', 0, false],
       ['model:1', 'answered', null, 110e9, false],
@@ -154,7 +160,7 @@ describe('recorded requests', () => {
     const { records } = await recorded([callReply('Look'), { text: 'ok', usage }], limits)
     const at = records.findIndex((record) => record.type === 'intent' && record.key.endsWith('model:2.1'))
     const { requests } = recordedWork(records.slice(0, at + 1))
-    expect(requests.map(({ came, isAtWorst }) => [came, isAtWorst])).toEqual([
+    expect(requests.map(({ outcome: came, isAtWorst }) => [came, isAtWorst])).toEqual([
       ['answered', false],
       ['open', true],
     ])

@@ -147,7 +147,7 @@ test('a report counts runs that changed files', async () => {
       const one = { sessionId: `s${index}`, cwd: '/a', runs: [records], began: [0], unpriced: [[]] }
       collector.add(one, { file: `/s${index}.jsonl` })
     }
-    return collector.told('of this folder', [], 1)
+    return collector.report('of this folder', [], 1)
   }
   const none = await reported([['Hello.']])
   expect(verificationTexts(none)).toEqual([])

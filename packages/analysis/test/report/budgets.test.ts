@@ -15,7 +15,7 @@ function reportOf(runs: readonly Records[], now: number): Report {
     const session = { sessionId: `s${index}`, cwd: '/a', runs: [records], began, unpriced: [[]] }
     collector.add(session, { file: `/s${index}.jsonl` })
   }
-  return collector.told('of this folder', [], now)
+  return collector.report('of this folder', [], now)
 }
 
 test('names a standing budget with the runs that it ended, its use then, its reset time, and who waited for it', async () => {

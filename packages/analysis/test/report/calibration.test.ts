@@ -26,7 +26,7 @@ function reportOf(counts: { readonly solved: number; readonly unsolved: number }
     const session = { sessionId: `s${index}`, cwd: '/repo/sub', runs: [runs], began: [0], unpriced: [[]] }
     collector.add(session, { file: `/s${index}.jsonl` })
   }
-  return collector.told('of this folder', [], Date.UTC(2026, 11, 1))
+  return collector.report('of this folder', [], Date.UTC(2026, 11, 1))
 }
 
 test('reports limits with intervals, and that grades are guesses, where enough runs are solved', () => {

@@ -18,7 +18,7 @@ function reportOf(runs: Runs, folders: readonly string[] = ['/a']): Report {
     const began = [Date.UTC(2026, 10, 16 + index, 12)]
     collector.add({ sessionId: `s${index}`, cwd, runs: [records], began, unpriced: [[]] }, { file: `/s${index}.jsonl` })
   }
-  return collector.told('of this folder', [], Date.UTC(2026, 11, 1))
+  return collector.report('of this folder', [], Date.UTC(2026, 11, 1))
 }
 
 const met = async () => (await goalRun({ until: [goalOf(failed(), failed('x'), passed)] })).records

@@ -113,7 +113,7 @@ test('all breakdowns agree with the accounts of all runs', async () => {
         }
         collector.add(read, { file: `${index}.jsonl` })
       }
-      const report = collector.told('of this test', [], 0)
+      const report = collector.report('of this test', [], 0)
       expectAgreement(report, all)
     }),
     { numRuns: 60 },
@@ -143,7 +143,7 @@ function expectAgreement(report: Report, all: readonly (readonly StepRecord[])[]
   expect(totals.requests).toBe(sum(accounts.map((account) => account.totals.requests)))
   // The possible cost of an open request is not charged to anyone yet.
   const requests = all.flatMap((records) => recordedWork(records).requests)
-  const open = sum(requests.filter(({ came }) => came === 'open').map(({ tokens }) => tokens))
+  const open = sum(requests.filter(({ outcome: came }) => came === 'open').map(({ tokens }) => tokens))
   const charged = totals.tokens + totals.unknownTokens - open
   expect(charged).toBe(sum(accounts.map((account) => account.totals.tokens)))
   expect(report.service.untold).toBe(requests.filter(({ isAtWorst }) => isAtWorst).length)

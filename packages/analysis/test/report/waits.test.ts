@@ -13,7 +13,7 @@ function reportOf(runs: readonly (readonly StepRecord[])[], now: number = begunA
     const session = { sessionId: `0000000${index}`, cwd: '/a', runs: [records], began: [begunAt], unpriced: [[]] }
     collector.add(session, { file: `/s${index}.jsonl` })
   }
-  return collector.told('of this folder', [], now)
+  return collector.report('of this folder', [], now)
 }
 
 test('sums waits by model and by cause, with the longest, next to the active time', async () => {

@@ -38,7 +38,7 @@ function reportOf(runs: readonly (readonly StepRecord[])[], began: readonly (num
   const collector = new ReportCollector({ since: null, until: null })
   const all = runs.map((_, index) => began[index] ?? null)
   collector.add({ sessionId: 'aaaaaaaa', cwd: '/a', runs, began: all, unpriced: runs.map(() => []) }, { file: 'a' })
-  return collector.told('of this test', [], Date.parse('2026-11-24T12:00:00Z'))
+  return collector.report('of this test', [], Date.parse('2026-11-24T12:00:00Z'))
 }
 
 test('a call that waited for a person counts once, in the run that carried it out', async () => {

@@ -52,7 +52,7 @@ async function addRun(
   await journal.close()
 }
 
-function sourceOf(path: string): CatalogSource<Awaited<ReturnType<FileCatalog['look']>>[number]> {
+function sourceOf(path: string): CatalogSource<Awaited<ReturnType<FileCatalog['list']>>[number]> {
   const shelf = new FileCatalog({
     title: 'a test',
     find: () => Promise.resolve([path]),

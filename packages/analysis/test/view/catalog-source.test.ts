@@ -20,12 +20,12 @@ class MemoryCatalog implements SessionCatalog {
   readonly reads: string[] = []
   problem: Error | undefined
 
-  look(): Promise<readonly Entry[]> {
+  list(): Promise<readonly Entry[]> {
     if (this.problem !== undefined) return Promise.reject(this.problem)
     return Promise.resolve([...this.there].map(([key, version]) => entryOf(key, version)))
   }
 
-  lookAt({ key }: Entry): Promise<Entry | undefined> {
+  refreshed({ key }: Entry): Promise<Entry | undefined> {
     const version = this.there.get(key)
     return Promise.resolve(version === undefined ? undefined : entryOf(key, version))
   }
@@ -109,9 +109,9 @@ test('a large catalog has more sessions on request, and a session outside the li
     get remaining() {
       return 3 - listed
     },
-    look: async () => (await catalog.look()).slice(0, listed),
-    lookAt: (found) => catalog.lookAt(found),
-    find: (key) => catalog.lookAt(entryOf(key, 1)),
+    list: async () => (await catalog.list()).slice(0, listed),
+    refreshed: (found) => catalog.refreshed(found),
+    find: (key) => catalog.refreshed(entryOf(key, 1)),
     rowOf: (found) => catalog.rowOf(found),
     read: (found) => catalog.read(found),
     more: async () => void (listed = 2),

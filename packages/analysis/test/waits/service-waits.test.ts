@@ -246,7 +246,7 @@ test('arbitrary records of waits throw nothing and give no negative figure', asy
       const collector = new ReportCollector({ since: null, until: null })
       const plainSession = { sessionId: 's', cwd: '', runs: [records], began: [begunAt], unpriced: [[]] }
       collector.add(plainSession, { file: '/s.jsonl' })
-      const report = collector.told('of this folder', [], begunAt)
+      const report = collector.report('of this folder', [], begunAt)
       expect(report.serviceWaits.ms).toBeGreaterThanOrEqual(0)
       expect([...reportHtml(report)].join('')).not.toContain('NaN')
     }),

@@ -4,7 +4,7 @@ import { Console } from 'node:console'
 import { createKeyRedactor } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import { signalExitCodes } from '../io/exit-codes.ts'
-import { told } from '../io/figures.ts'
+import { programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { versionOf } from '../version.ts'
 import { serveAgent } from './agent-app.ts'
@@ -20,7 +20,7 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
   redirectConsoleToStderr()
   if (stdin.isTTY)
     output.err(
-      told(
+      programMessage(
         'this command is for editors, which talk to it over stdin and stdout. For the setup, see docs/guide/editors.md.',
       ),
     )
@@ -37,7 +37,7 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
     ended,
     connection.closed.then(() => connectionExitCode(connection.signal.reason, output)),
     interrupted().then((code) => {
-      for (const line of opener.exitNotes?.() ?? []) output.err(told(line))
+      for (const line of opener.exitNotes?.() ?? []) output.err(programMessage(line))
       return code
     }),
   ])
@@ -50,7 +50,9 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
 function connectionExitCode(reason: unknown, output: Program['output']): number {
   if (!(reason instanceof MessageTooLargeError)) return 0
   const limit = `${reason.maxMessageBytes / 1024 / 1024} MiB`
-  output.err(told(`the editor sent a message of more than ${limit}, which cannot be read. Open the sessions again.`))
+  output.err(
+    programMessage(`the editor sent a message of more than ${limit}, which cannot be read. Open the sessions again.`),
+  )
   return 1
 }
 

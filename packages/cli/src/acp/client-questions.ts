@@ -10,7 +10,7 @@ import type { LimitAnswer, LimitRequest } from '@halting/core'
 import type { Question, Session, SessionEvent } from '@halting/core/session'
 import { checkedLimitAnswer, messageOf, type PermissionAnswer, userDidNotAnswer } from '@halting/core/adapters'
 import type { EventUpdates } from './event-updates.ts'
-import { everyCharacter } from '../io/seen.ts'
+import { revealHidden } from '../io/reveal-hidden.ts'
 import { fieldsOf } from './fields.ts'
 import type { Outbox } from './outbox.ts'
 import { unconfinedRemark } from '../frontends/unconfined-remark.ts'
@@ -93,7 +93,7 @@ export class ClientQuestions {
         options: optionsFor(question),
         _meta: {
           'halting/question': {
-            reason: [everyCharacter(question.reason), ...(remark === undefined ? [] : [remark])].join(' '),
+            reason: [revealHidden(question.reason), ...(remark === undefined ? [] : [remark])].join(' '),
             toolName,
             ...(agentId !== undefined && { agentId }),
           },

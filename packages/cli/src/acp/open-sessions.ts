@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Flags } from '../flags/flags.ts'
 import { waitOfPeople } from '../flags/run-limit.ts'
-import { linesOfTold, oneLine, told } from '../io/figures.ts'
+import { programMessageLines, oneLine, programMessage } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 import type { Program } from '../program.ts'
 import { listedAliases, modelsWithKey } from '@halting/agent/session-settings'
@@ -63,7 +63,7 @@ async function openIn(request: OpenSessionRequest, flags: Flags, program: Progra
     addDir: [...(flags.addDir ?? []), ...additionalDirectories],
     ...(resume !== undefined && { resume }),
   }
-  const note = (text: string): void => notes.output.err(told(oneLine(text, 1_000)))
+  const note = (text: string): void => notes.output.err(programMessage(oneLine(text, 1_000)))
   const questions = new ServerQuestions({ client, capabilities, note })
   const live = await openLiveSession(
     sessionFlags,
@@ -102,7 +102,7 @@ class NoteForwarder {
   constructor(outer: Output) {
     const err = (text: string): void => {
       outer.err(text)
-      const message = linesOfTold(text).join('\n')
+      const message = programMessageLines(text).join('\n')
       if (this.#listener === undefined) this.#waiting.push(message)
       else this.#listener(message)
     }

@@ -11,7 +11,7 @@ import {
 import { offerLabel } from '../frontends/limit-question.ts'
 import { modeWords } from '../frontends/mode-words.ts'
 import { oneLine } from '../io/figures.ts'
-import { everyCharacter, everyCharacterInLine } from '../io/seen.ts'
+import { revealHidden, revealHiddenInLine } from '../io/reveal-hidden.ts'
 import { fieldsOf } from './fields.ts'
 
 /** More suggestions are not shown. */
@@ -32,7 +32,7 @@ export function optionsFor({ toolName, suggestions }: Pick<Question, 'toolName' 
     {
       optionId: 'reject_always',
       kind: 'reject_always',
-      name: everyCharacterInLine(`Always reject this ${toolName} call (in this session)`, maxNameLength),
+      name: revealHiddenInLine(`Always reject this ${toolName} call (in this session)`, maxNameLength),
     },
   ]
 }
@@ -52,7 +52,7 @@ function savingOptions(suggestions: readonly PermissionUpdate[]): readonly Savin
       name: savingLabel(update),
       update,
     }))
-    .filter(({ name }) => oneLine(name, maxNameLength) === name && everyCharacter(name) === name)
+    .filter(({ name }) => oneLine(name, maxNameLength) === name && revealHidden(name) === name)
 }
 
 /** What an option changes, and where it is stored. */

@@ -5,7 +5,7 @@ import { resolveToolPath } from '@halting/policy/files'
 import { fieldsOf } from './fields.ts'
 import { oneLine } from '../io/figures.ts'
 import { mcpNameOf } from '../io/mcp-name.ts'
-import { everyCharacter } from '../io/seen.ts'
+import { revealHidden } from '../io/reveal-hidden.ts'
 import {
   patchFileTitle,
   patchToolName,
@@ -222,7 +222,7 @@ function waitOf(
 }
 
 function titleText(title: string): string {
-  return oneLine(everyCharacter(title), titleWidth) || 'Tool call'
+  return oneLine(revealHidden(title), titleWidth) || 'Tool call'
 }
 
 export function textContent(text: string): ToolCallContent {
@@ -237,7 +237,7 @@ function wholeInput(fields: Readonly<Record<string, unknown>>): ToolCallContent[
 
 /** Text as a code block: all of what a title leaves out. Nobody should approve a command without having seen its end (spec R-ACP-7a). */
 export function fenced(text: string, language = ''): string {
-  const visible = everyCharacter(text)
+  const visible = revealHidden(text)
   const fence = '`'.repeat(Math.max(3, ...[...visible.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)))
   return `${fence}${language}\n${visible}\n${fence}`
 }

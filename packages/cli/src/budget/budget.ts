@@ -7,7 +7,7 @@ import {
   reportBudgets,
 } from '@halting/agent/budgets'
 import { type Flags, wantsJson } from '../flags/flags.ts'
-import { many, money, oneLine, told } from '../io/figures.ts'
+import { many, money, oneLine, programMessage } from '../io/figures.ts'
 import { settingsFor } from '../flags/session-ports.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
@@ -26,7 +26,7 @@ export async function budget(
   const owner = { cwd: program.cwd, env: run.env }
   if (subcommand === 'settle') return settleEntry(flags, words, { owner, program })
   if (flags.usd !== undefined) throw new UsageError('--usd belongs to halting budget settle ID.')
-  for (const warning of run.warnings) program.output.err(told(oneLine(warning, 500)))
+  for (const warning of run.warnings) program.output.err(programMessage(oneLine(warning, 500)))
   const report = await reportBudgets(owner, run.settings.budgets ?? [])
   const { output } = program
   if (wantsJson(flags)) output.out(`${JSON.stringify(report)}\n`)

@@ -4,7 +4,7 @@ import type { StageLimits } from '@halting/core/after'
 import type { MemoryStagesOptions } from '@halting/agent/memory'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import type { FlagLimit } from '../headless/limit-advice.ts'
-import { counted, elapsed, many, money, oneLine, told } from '../io/figures.ts'
+import { counted, elapsed, many, money, oneLine, programMessage } from '../io/figures.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import {
@@ -31,10 +31,10 @@ export async function check(flags: Flags, program: Program): Promise<number> {
   const ports = sessionPorts({ ...program, env }, flags)
   const toolbox = openToolbox(run, ports)
   const models = await describeModels(run, ports)
-  for (const warning of models.warnings) output.err(told(warning))
+  for (const warning of models.warnings) output.err(programMessage(warning))
   const briefing = await briefingOf(run, program, toolbox)
   const agents = await agentsOf(run, ports, toolbox, models, briefing)
-  for (const warning of agents?.warnings ?? []) output.err(told(warning))
+  for (const warning of agents?.warnings ?? []) output.err(programMessage(warning))
   const goals = await goalOptions(run.choices, settings, toolbox)
   const options = {
     ...(await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)),

@@ -3,7 +3,7 @@ import type { FlagName, Flags } from '../flags/flags.ts'
 import { invalidParamsError } from '../acp/errors.ts'
 import type { OpenedSession, SessionOpener, OpenSessionRequest } from '../acp/session-opener.ts'
 import { withImages } from '../acp/prompt-content.ts'
-import { told } from '../io/figures.ts'
+import { programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { recordedTranscript } from '@halting/analysis/transcript'
 import { checkMode } from '../frontends/check-mode.ts'
@@ -89,7 +89,7 @@ async function openOnCluster(
   })
   if (permissionMode !== undefined) session.set({ permissionMode: checkMode(permissionMode, session.snapshot) })
   if (resume !== undefined) await waitForSnapshot(session)
-  for (const text of notes) program.output.err(told(text))
+  for (const text of notes) program.output.err(programMessage(text))
   return {
     session,
     commands: () => [],

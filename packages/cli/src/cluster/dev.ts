@@ -8,7 +8,7 @@ import type { Flags } from '../flags/flags.ts'
 import { closingLine } from '../headless/ending.ts'
 import { watchInterruption, type Interruption } from '../headless/interruption.ts'
 import { runOnce } from '../headless/run.ts'
-import { oneLine, told } from '../io/figures.ts'
+import { oneLine, programMessage } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { userFolder } from '../terminal/user-folder.ts'
@@ -53,7 +53,7 @@ export async function cluster(
       engine,
       folder,
       signal: interruption.signal,
-      report: (message) => program.output.err(told(message)),
+      report: (message) => program.output.err(programMessage(message)),
     }).catch(() => undefined)
     const devRun = chooseDevRun(flags, prompt, program)
     worker = await startServingWorker(
@@ -126,7 +126,7 @@ async function runPrompt(
   const { output } = program
   const flags = { cluster: engine.ingress }
   const { openRemoteSession } = await import('./remote-session.ts')
-  const note = (text: string): void => output.err(told(text))
+  const note = (text: string): void => output.err(programMessage(text))
   const { session } = await openRemoteSession(flags, program, { supportedFlags: [], note })
   const messageId = randomUUID()
   output.out(`> ${prompt}\n`)
@@ -160,7 +160,7 @@ async function runPrompt(
 function endingText(terminal: RunResult): string {
   return terminal.reason === 'completed'
     ? closingLine(terminal, '')
-    : told(oneLine(terminal.signal.message, 300)).trim()
+    : programMessage(oneLine(terminal.signal.message, 300)).trim()
 }
 
 function printNextCommands(

@@ -8,7 +8,7 @@ import type { HostSession } from '../host/host-session.ts'
 import { answerLimitsByHost } from '../host/limit-questions.ts'
 import { answerByHost } from '../host/questions.ts'
 import { statusCommands, withStatusCommands } from '../host/status-commands.ts'
-import { told } from '../io/figures.ts'
+import { programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { checkMode } from '../frontends/check-mode.ts'
 import { UsageError } from '../usage-error.ts'
@@ -41,7 +41,7 @@ export async function openClusterSessionForHost(
 ): Promise<HostSession> {
   refuseUnsupportedFields(given)
   const { output } = program
-  const note = (text: string): void => output.err(told(text))
+  const note = (text: string): void => output.err(programMessage(text))
   const flags = withoutSdkDefaults(given.flags, note)
   const { permissionPromptTool, permissionPrompts, permissionMode, cluster = '' } = flags
   const asks = permissionPrompts === 'none' ? undefined : permissionPromptTool

@@ -2,7 +2,7 @@ import { limitQuestion } from '../frontends/limit-question.ts'
 import { isRaisableLimit } from '@halting/core/adapters'
 import { columnsOf } from '../io/columns.ts'
 import { many, money, oneLine } from '../io/figures.ts'
-import { everyCharacterInLine } from '../io/seen.ts'
+import { revealHiddenInLine } from '../io/reveal-hidden.ts'
 import { unreachableWorkerRemedy, unreachableWorkerText } from './unreachable-worker.ts'
 import { releaseCommand } from './release.ts'
 import { totalsOf, listedState, type ListedSession } from './session-pages.ts'
@@ -32,7 +32,7 @@ export function sessionTable(sessions: readonly ListedSession[], now: number, wi
       .map((cell, at) => cell + ' '.repeat(Math.max(0, (widths[at] ?? 0) - columnsOf(cell))))
       .join('  ')
       .trimEnd()}\n`
-  const below = (text: string): string => `  ${everyCharacterInLine(text, Math.max(20, width - 2))}\n`
+  const below = (text: string): string => `  ${revealHiddenInLine(text, Math.max(20, width - 2))}\n`
   return line(heads) + rows.map(({ cells, lines }) => line(cells) + lines.map(below).join('')).join('')
 }
 
@@ -60,7 +60,7 @@ export function sessionFacts(session: ListedSession, now: number): string {
     many(turns, 'turn'),
     ...(usd > 0 ? [money(usd)] : []),
     stateText(session),
-    ...waitLines(session, now).map((line) => everyCharacterInLine(line, 100)),
+    ...waitLines(session, now).map((line) => revealHiddenInLine(line, 100)),
   ].join(', ')
 }
 

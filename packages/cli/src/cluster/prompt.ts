@@ -4,7 +4,7 @@ import type { FlagName, Flags } from '../flags/flags.ts'
 import { watchInterruption, type Interruption } from '../headless/interruption.ts'
 import { createReport } from '../headless/report.ts'
 import { runOnce, type RunSession } from '../headless/run.ts'
-import { told } from '../io/figures.ts'
+import { programMessage } from '../io/figures.ts'
 import { readPiped } from '../io/stdin.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
@@ -36,7 +36,7 @@ export async function promptOnCluster(
     throw new UsageError('Without a terminal, --cluster needs -p: halting -p "PROMPT" --cluster URL.')
   const isNew = flags.resume === undefined
   if (isNew && promptArgument.trim() === '' && stdin.isTTY) throw noPrompt()
-  const note = (text: string): void => output.err(told(text))
+  const note = (text: string): void => output.err(programMessage(text))
   const live = await openRemoteSession(flags, program, { supportedFlags, note })
   const interruption = watchInterruption(output)
   try {

@@ -4,15 +4,17 @@ import { inputSummary } from '@halting/analysis/words'
 import { flagTable } from '../flags/table.ts'
 import { limitFlags } from '../flags/limit-flags.ts'
 import { limitQuestion, limitReason } from '../frontends/limit-question.ts'
-import { told } from '../io/figures.ts'
-import { everyCharacterInLine } from '../io/seen.ts'
+import { programMessage } from '../io/figures.ts'
+import { revealHiddenInLine } from '../io/reveal-hidden.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 
 /** Says which call waits in a session, and which commands answer it. */
 export function permissionRequestLine(sessionId: string, { callId, toolName, input }: Question, url: string): string {
   const command = (word: string): string => `halting ${shellQuoted([word, sessionId, callId, '--cluster', url])}`
-  const call = everyCharacterInLine(`${toolName} ${inputSummary(input)}`.trim(), 200)
-  return told(`${call === '' ? 'a call' : call} waits for an answer: ${command('approve')}, or ${command('deny')}`)
+  const call = revealHiddenInLine(`${toolName} ${inputSummary(input)}`.trim(), 200)
+  return programMessage(
+    `${call === '' ? 'a call' : call} waits for an answer: ${command('approve')}, or ${command('deny')}`,
+  )
 }
 
 /** Says at which limit a run pauses, and which command raises the limit. */
@@ -22,5 +24,7 @@ export function limitQuestionLine(sessionId: string, request: LimitRequest, url:
   const to = offers.at(-1)?.to ?? 0
   const value = limit === 'maxDurationMs' ? `${to}ms` : String(to)
   const command = shellQuoted(['-p', '--resume', sessionId, '--cluster', url, flag, value])
-  return told(`The run pauses. ${limitQuestion(request)} ${limitReason(request)} To raise it: halting ${command}`)
+  return programMessage(
+    `The run pauses. ${limitQuestion(request)} ${limitReason(request)} To raise it: halting ${command}`,
+  )
 }

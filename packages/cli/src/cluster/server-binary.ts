@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { askLine, isYes } from '../io/ask.ts'
-import { told } from '../io/figures.ts'
+import { programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { userFolder } from '../terminal/user-folder.ts'
 import { UsageError } from '../usage-error.ts'
@@ -62,7 +62,7 @@ async function requireConsent(what: string, folder: string, { yes, program }: Co
 }
 
 async function install(wanted: string, folder: string, { output, env }: Program): Promise<void> {
-  output.err(told(`installing ${wanted} …`))
+  output.err(programMessage(`installing ${wanted} …`))
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, 'package.json'), '{ "private": true }\n')
   const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']

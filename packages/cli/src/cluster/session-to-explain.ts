@@ -1,6 +1,6 @@
 import type { AnySession } from '@halting/analysis/sessions'
 import type { Flags } from '../flags/flags.ts'
-import { told } from '../io/figures.ts'
+import { programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { readClusterSession, stallReason } from './cluster-client.ts'
 import { withStallNotice } from './stall-notice.ts'
@@ -14,7 +14,7 @@ export async function sessionToExplain(
   sessionId: string | undefined,
   program: Program,
 ): Promise<AnySession> {
-  const note = (text: string): void => program.output.err(told(text))
+  const note = (text: string): void => program.output.err(programMessage(text))
   const session = await withStallNotice(readClusterSession(flags, sessionId, program), {
     flags,
     sessionId: sessionId ?? '',

@@ -2,7 +2,7 @@ import type { FullStatus } from '@halting/restate/client'
 import { refuseFlagsOf } from '../sessions/flag-owners.ts'
 import { wantsJson, type Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
-import { oneLine, counted, told } from '../io/figures.ts'
+import { oneLine, counted, programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { clusterAnswer, clusterClient, unknownSessionError } from './cluster-client.ts'
@@ -127,7 +127,7 @@ export async function listClusterSessions(flags: Flags, program: Program): Promi
   }
   if (sessions.length > 0) output.out(sessionTable(sessions, now, output.width))
   const says = pageText(page, flags, program)
-  if (says !== '') output.err(told(says))
+  if (says !== '') output.err(programMessage(says))
   return 0
 }
 

@@ -1,7 +1,7 @@
 import type { BudgetStatus, LeaseHolder, LeaseWaiter } from '@halting/restate'
 import { proofHeaders } from '@halting/restate/client'
 import { type Flags, wantsJson } from '../flags/flags.ts'
-import { many, money, oneLine, told } from '../io/figures.ts'
+import { many, money, oneLine, programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { clusterTokens } from './cluster-token.ts'
@@ -42,7 +42,7 @@ export async function tenantBudget(
     )
   if (flags.quiet !== true && !wantsJson(flags) && isUnused(status))
     output.err(
-      told(
+      programMessage(
         `no session has used this budget, and it has no limit. Use it with halting serve --tenant ${oneLine(tenant, 60)}.`,
       ),
     )

@@ -1,7 +1,7 @@
 import type { WorkerEvent } from '@halting/restate'
 import { redactSecrets } from '@halting/agent'
 import type { logFormats } from '../flags/flags.ts'
-import { linesOfTold, many, money, oneLine, told } from '../io/figures.ts'
+import { programMessageLines, many, money, oneLine, programMessage } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 
 const maxIdColumns = 80
@@ -28,8 +28,8 @@ interface WorkerLogOptions {
 export function workerLog({ format, output, worker, now = Date.now }: WorkerLogOptions): WorkerLog {
   if (format === 'text')
     return {
-      event: (event) => output.err(told(eventText(event))),
-      say: (message) => output.err(told(redactSecrets(message))),
+      event: (event) => output.err(programMessage(eventText(event))),
+      say: (message) => output.err(programMessage(redactSecrets(message))),
       ofSession: (session) => (text) =>
         output.err(redactSecrets(text).replaceAll(/^halting: /gm, () => `halting: ${oneLine(session, 40)}: `)),
     }
@@ -38,7 +38,7 @@ export function workerLog({ format, output, worker, now = Date.now }: WorkerLogO
     output.err(`${escapeControls(JSON.stringify(line))}\n`)
   }
   const messages = (text: string, fields: object): void => {
-    for (const line of linesOfTold(text)) write('info', 'message', { ...fields, message: messageText(line) })
+    for (const line of programMessageLines(text)) write('info', 'message', { ...fields, message: messageText(line) })
   }
   return {
     event(event) {

@@ -1,6 +1,6 @@
 import { contextUsage } from '@halting/core/adapters'
 import { type Flags, wantsJson } from '../flags/flags.ts'
-import { told } from '../io/figures.ts'
+import { programMessage } from '../io/figures.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { agentsOf, briefingOf, queryOptionsOf, openToolbox } from '@halting/agent/open-session'
@@ -16,10 +16,10 @@ export async function context(flags: Flags, [prompt]: readonly string[], program
   const ports = sessionPorts({ ...program, env }, flags)
   const toolbox = openToolbox(run, ports)
   const models = await describeModels(run, ports)
-  for (const warning of models.warnings) output.err(told(warning))
+  for (const warning of models.warnings) output.err(programMessage(warning))
   const briefing = await briefingOf(run, program, toolbox)
   const agents = await agentsOf(run, ports, toolbox, models, briefing)
-  for (const warning of agents?.warnings ?? []) output.err(told(warning))
+  for (const warning of agents?.warnings ?? []) output.err(programMessage(warning))
   const options = await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)
   const usage = contextUsage(options, prompt === undefined ? {} : { prompt })
   const style = styleFor(output.isTerminal.stdout, env)

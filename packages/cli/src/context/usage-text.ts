@@ -1,5 +1,5 @@
 import type { ContextKind, ContextPart, ContextUsage } from '@halting/core/adapters'
-import { columnsOf, fitted, wrapped } from '../io/columns.ts'
+import { columnsOf, truncateToColumns, wrapToColumns } from '../io/columns.ts'
 import { counted, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { contextKindLabels } from '../frontends/context-labels.ts'
@@ -16,13 +16,13 @@ export function usageText(usage: ContextUsage, width: number, style: Style): str
   const rows = usageRows(usage)
   const labelled = Math.min(Math.max(...rows.map(({ label }) => columnsOf(label))), Math.max(20, width - 24))
   const table = rows.map(({ label, tokens, isWithin }) => {
-    const name = fitted(label, labelled)
+    const name = truncateToColumns(label, labelled)
     const line = `${name}${' '.repeat(labelled - columnsOf(name))}  ${counted(tokens).padStart(10)}`
     const share = Number.isFinite(windowTokens) ? `  ${percent(tokens / windowTokens).padStart(7)}` : ''
     return `  ${isWithin ? style.dim(line) : line + share}`
   })
-  const notes = usageNotes(usage).map((note) => wrapped(note, width))
-  return [wrapped(head, width), '', ...table, '', ...notes, ''].join('\n')
+  const notes = usageNotes(usage).map((note) => wrapToColumns(note, width))
+  return [wrapToColumns(head, width), '', ...table, '', ...notes, ''].join('\n')
 }
 
 interface Row {

@@ -3,7 +3,7 @@ import { redactedValue } from '@halting/core/redact'
 import { wholeLines, type ReadJournal } from '@halting/journal'
 import type { Flags } from '../flags/flags.ts'
 import { gradingSourcesForDisplay } from '../grade/grading-sources.ts'
-import { oneLine, told } from '../io/figures.ts'
+import { oneLine, programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSessionFile, readSession } from '../stored-sessions/find-session.ts'
 import { asUsageError } from '../stored-sessions/as-usage-error.ts'
@@ -29,7 +29,7 @@ export async function exportSession(flags: Flags, sessionName: string, program: 
     return 0
   }
   await writeNewFile(resolve(cwd, file), chunks, { displayName: file, isForced: force === true, sources: source.files })
-  output.err(told(`wrote ${file}`))
+  output.err(programMessage(`wrote ${file}`))
   return 0
 }
 

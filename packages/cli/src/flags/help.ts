@@ -3,7 +3,7 @@ import type { Command } from './command-table.ts'
 import { flagsForRuns, commandFlags } from './flag-commands.ts'
 import type { AnyFlag, FlagTopic } from './flag-kinds.ts'
 import { flagTable } from './table.ts'
-import { wrapped } from '../io/columns.ts'
+import { wrapToColumns } from '../io/columns.ts'
 
 /** A help page: the program, `-p`, all flags, the flags of a topic, a command, or a subcommand (`sessions show`). */
 export type HelpPage =
@@ -158,7 +158,7 @@ function pageHead({ usage, about, examples }: Omit<CommandHelp, 'summary'>, widt
   return [
     ...calls,
     '',
-    wrapped(about, width),
+    wrapToColumns(about, width),
     '',
     `Example${exampleLines.length > 1 ? 's' : ''}:`,
     ...exampleLines,
@@ -176,7 +176,7 @@ function namedFlags(command: Command, width: number): string {
     const names = flags.map(({ names: all }) => all.find((name) => name.startsWith('--')) ?? '')
     return hanging(`  ${topic.padEnd(10)}${names.join(', ')}`, 12, width)
   })
-  const title = wrapped('Flags of runs, by topic (halting help flags TOPIC describes them):', width)
+  const title = wrapToColumns('Flags of runs, by topic (halting help flags TOPIC describes them):', width)
   return `\n${[title, ...lines, ''].join('\n')}`
 }
 
@@ -214,7 +214,7 @@ const column = 34
 /** Puts the description on its own lines below a long name, and on a narrow terminal. */
 function row(name: string, meaning: string, width: number): string {
   const indent = width < 76 ? 8 : column
-  const lines = wrapped(meaning, width - indent).split('\n')
+  const lines = wrapToColumns(meaning, width - indent).split('\n')
   const isBeside = indent === column && name.length < column - 3
   const first = isBeside ? [`  ${name.padEnd(column - 2)}${lines[0] ?? ''}`] : [...hanging(`  ${name}`, 6, width)]
   const rest = (isBeside ? lines.slice(1) : lines).map((line) => `${' '.repeat(indent)}${line}`)

@@ -8,7 +8,7 @@ import {
 import { sessionStoreVariable } from '@halting/journal'
 import { clusterTokenVariable } from '../cluster/cluster-token-variable.ts'
 import { workerTokenVariable } from '../cluster/worker-token.ts'
-import { told } from '../io/figures.ts'
+import { programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { versionOf } from '../version.ts'
 import type { Flags } from './flags.ts'
@@ -34,7 +34,7 @@ export function sessionPorts(
     hiddenVariables: [clusterTokenVariable, workerTokenVariable, sessionStoreVariable, ...headerVariables],
     nameOf: flagOf,
     wordNotice: noticeText,
-    note: (text) => output.err(told(text)),
+    note: (text) => output.err(programMessage(text)),
     redactWith: (redact) => output.redactWith(redact),
   }
 }

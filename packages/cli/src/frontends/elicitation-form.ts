@@ -1,6 +1,6 @@
 import type { ElicitationRequest } from '@halting/agent/mcp'
 import { headOf, isJsonObject } from '@halting/core/adapters'
-import { everyCharacter, everyCharacterInLine } from '../io/seen.ts'
+import { revealHidden, revealHiddenInLine } from '../io/reveal-hidden.ts'
 
 /** An option of a field: the value that the server receives, and the title that a person sees. */
 export interface FormOption {
@@ -61,7 +61,7 @@ export function pageQuestionText(
   { message, url = '' }: Pick<ElicitationRequest, 'message' | 'url'>,
 ): string {
   const host = URL.canParse(url) ? new URL(url).host : ''
-  return `The server ${everyCharacterInLine(server, 100)} asks you to open a page at ${host}: ${visibleText(message)}`
+  return `The server ${revealHiddenInLine(server, 100)} asks you to open a page at ${host}: ${visibleText(message)}`
 }
 
 /** Reports that a question was declined without asking the person, and why. */
@@ -79,7 +79,7 @@ const maxTextLength = 4_000
 
 /** Text from a server with hidden characters made visible, cut at a maximum length. */
 export function visibleText(text: string): string {
-  const visible = everyCharacter(text)
+  const visible = revealHidden(text)
   return visible.length <= maxTextLength
     ? visible
     : `${headOf(visible, maxTextLength)} [... ${visible.length - maxTextLength} more]`

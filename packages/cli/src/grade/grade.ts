@@ -12,7 +12,7 @@ import { findSessionFile } from '../stored-sessions/find-session.ts'
 import { UsageError } from '../usage-error.ts'
 import { endingName } from '@halting/analysis/report'
 import { gradeText } from '@halting/analysis/words'
-import { fitted } from '../io/columns.ts'
+import { truncateToColumns } from '../io/columns.ts'
 
 const gradeWords = ['good', 'bad', 'none'] as const
 
@@ -150,7 +150,7 @@ function gradesText({ sessionId, runs }: ListedGrades, width: number): string {
   })
   const columns = [0, 1, 2].map((at) => Math.max(...rows.map((cells) => cells[at]?.length ?? 0)))
   const lines = rows.map((cells) =>
-    fitted(`  ${cells.map((cell, at) => cell.padEnd(columns[at] ?? 0)).join('  ')}`.trimEnd(), width),
+    truncateToColumns(`  ${cells.map((cell, at) => cell.padEnd(columns[at] ?? 0)).join('  ')}`.trimEnd(), width),
   )
   return `Session ${oneLine(sessionId, 100)}, ${many(runs.length, 'run')}\n${lines.join('\n')}\n`
 }

@@ -6,7 +6,7 @@ import { messageOf } from '@halting/core/adapters'
 import { gradesFile, readGrades } from '@halting/journal'
 import { realPath } from '@halting/journal/files'
 import { findRepository } from '@halting/policy/git'
-import { told } from '../io/figures.ts'
+import { programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 
 /** The user's grades, and a lookup of repositories. @throws ConfigurationError if the grades cannot be read */
@@ -19,7 +19,7 @@ export function gradingSourcesForDisplay(program: Program): GradingSources {
   try {
     return gradingSources(program)
   } catch (error) {
-    program.output.err(told(messageOf(error)))
+    program.output.err(programMessage(messageOf(error)))
     return { grades: { of: () => undefined }, repositoryOf: repositoryFinder() }
   }
 }

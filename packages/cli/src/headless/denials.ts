@@ -4,7 +4,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { Remedy } from '@halting/policy'
 import { list } from '../flags/values.ts'
 import { many } from '../io/figures.ts'
-import { everyCharacterInLine } from '../io/seen.ts'
+import { revealHiddenInLine } from '../io/reveal-hidden.ts'
 import type { Toolbox } from '@halting/agent/open-session'
 import { rerunCommand, type Invocation } from './rerun-command.ts'
 import { inputSummary } from '@halting/analysis/words'
@@ -70,7 +70,7 @@ export function followDenials(remedies: Remedies, invocation: Invocation): Denia
       const curable = denials.filter(({ cure }) => cure !== undefined)
       const incurable = incurableLines(denials.filter(({ cure }) => cure === undefined))
       if (curable.length === 0) return { text: incurable.join('\n'), command: '' }
-      const names = everyCharacterInLine([...new Set(curable.map(nameOf))].join(', '), 2 * width)
+      const names = revealHiddenInLine([...new Set(curable.map(nameOf))].join(', '), 2 * width)
       const { text, command } = rerunCommand(invocation, { rules: isAllEdits ? [] : rules, mode })
       const summary = `halting: ${many(curable.length, 'call')} denied: ${names}. ${text}`
       return { text: [...incurable, summary].join('\n'), command }
@@ -88,7 +88,7 @@ function remedyByFlag(remedy: Remedy | undefined): Remedy | undefined {
 function incurableLines(denials: readonly Denial[]): readonly string[] {
   const [first] = denials
   if (first === undefined) return []
-  return [`halting: ${many(denials.length, 'call')} denied. ${first.name}: ${everyCharacterInLine(first.message, 300)}`]
+  return [`halting: ${many(denials.length, 'call')} denied. ${first.name}: ${revealHiddenInLine(first.message, 300)}`]
 }
 
 function nameOf({ name, input }: Denial): string {

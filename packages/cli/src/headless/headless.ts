@@ -5,7 +5,7 @@ import type { Flags } from '../flags/flags.ts'
 import { runLimitOfPrint } from '../flags/run-limit.ts'
 import { flagTable } from '../flags/table.ts'
 import { readPiped } from '../io/stdin.ts'
-import { told } from '../io/figures.ts'
+import { programMessage } from '../io/figures.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { wantedAfter } from '@halting/agent/open-session'
@@ -41,7 +41,7 @@ export async function headless(flags: Flags, words: readonly string[], program: 
       runLimit: runLimitOfPrint,
       verifyDefault: 'ask',
       firstPrompt: typed,
-      written: argument,
+      typedText: argument,
       async ready() {
         prompt = piped ?? (await readPrompt(argument, flags, program))
         interruption = watchInterruption(output)
@@ -98,7 +98,7 @@ async function run({ live, ask, program, argument, prompt, interruption }: Headl
     },
   }
   const linesAfter = hasAfter ? await linesFor(flags) : undefined
-  const onErrorAfter = (error: unknown): void => output.err(told(messageOf(error)))
+  const onErrorAfter = (error: unknown): void => output.err(programMessage(messageOf(error)))
   const exitCode = await runOnce({
     session,
     ask: () => ask(session),

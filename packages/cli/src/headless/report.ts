@@ -1,7 +1,7 @@
 import type { SdkMessage } from '@halting/core'
 import type { OutputFormat } from '../flags/flags.ts'
 import { jsonText } from '../io/json-text.ts'
-import { told } from '../io/figures.ts'
+import { programMessage } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 import type { Watcher } from './watcher.ts'
 import { pauseNote } from './pause-note.ts'
@@ -28,7 +28,7 @@ function reportLeftTasks(output: Output): Watcher['onEvent'] {
     reportPause(event)
     if (event.type !== 'message' || event.entry.kind !== 'attachment' || event.entry.tasks === undefined) return
     const { attachment } = event.entry
-    if (attachment.type === 'informational') output.err(told(attachment.message))
+    if (attachment.type === 'informational') output.err(programMessage(attachment.message))
   }
 }
 
@@ -37,7 +37,7 @@ function reportPauses(output: Output): Watcher['onEvent'] {
   const onEvent: Watcher['onEvent'] = (event) => {
     if (event.type === 'agent') return onEvent(event.event)
     const note = pauseNote(event, Date.now())
-    if (note !== undefined) output.err(told(note))
+    if (note !== undefined) output.err(programMessage(note))
   }
   return onEvent
 }

@@ -1,7 +1,7 @@
 import type { ContentBlock, RunEvent, SdkMessage } from '@halting/core'
 import { blocksOf, type SdkAssistant, type SdkUser, isJsonObject } from '@halting/core/adapters'
 import { toolWaitIn, toolWaitText } from '../frontends/wait-text.ts'
-import { columnsOf, wrapped } from '../io/columns.ts'
+import { columnsOf, wrapToColumns } from '../io/columns.ts'
 import { elapsed, oneLine, printable, many } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { pauseNote } from './pause-note.ts'
@@ -168,7 +168,7 @@ function waitLines(event: RunEvent, width: number, style: Style): readonly strin
   if (event.type === 'service_waited') return [style.dim(`  waited ${elapsed(event.waitedMs)} for the service`)]
   const pause = pauseNote(event, Date.now())
   const text = pause === undefined && event.type === 'retry' ? retryText(event, width) : pause && `! ${pause}`
-  return text === undefined ? [] : [style.yellow(wrapped(text, width))]
+  return text === undefined ? [] : [style.yellow(wrapToColumns(text, width))]
 }
 
 function retryText(

@@ -1,9 +1,9 @@
 import { endings, type RunEvent, type SdkMessage, type RunResult } from '@halting/core'
 import { budgetWaitText, longestQuietWaitMs, sharedBudgetOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
-import { wrapped } from '../io/columns.ts'
+import { wrapToColumns } from '../io/columns.ts'
 import { oneLine, printable } from '../io/figures.ts'
-import { everyCharacterInLine } from '../io/seen.ts'
+import { revealHiddenInLine } from '../io/reveal-hidden.ts'
 import { iterationText } from '../frontends/iteration-text.ts'
 import { longRetryText, toolWaitIn, toolWaitText } from '../frontends/wait-text.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
@@ -121,7 +121,7 @@ type PrintLine = (text: string, paint?: (shown: string) => string) => void
 /** Writes lines to stderr, wrapped to the terminal. */
 function linePrinter(output: Output): PrintLine {
   return (text, paint = (shown) => shown) => {
-    const shown = output.isTerminal.stderr ? wrapped(text, output.width) : text
+    const shown = output.isTerminal.stderr ? wrapToColumns(text, output.width) : text
     output.err(`${paint(shown)}\n`)
   }
 }
@@ -215,7 +215,7 @@ function questionLines(
 ): string {
   const place = cluster === undefined ? [] : ['--cluster', cluster]
   const lines = pendingCalls(signal.context).flatMap(({ id, name, message }) => [
-    `  ${everyCharacterInLine(`${name}: ${message}`, 3 * width)}`,
+    `  ${revealHiddenInLine(`${name}: ${message}`, 3 * width)}`,
     `  halting ${shellQuoted(['approve', sessionId, id, ...place])}`,
   ])
   if (cluster !== undefined || isRound) return `${lines.join('\n')}\n`
@@ -243,7 +243,7 @@ function troubleReporter(output: Output, style: Style): (event: RunEvent) => voi
     const message = troubleOf(event) ?? lastMessage
     if (message === lastMessage) return
     lastMessage = message
-    output.err(`${style.yellow(wrapped(`! ${oneLine(lastMessage, 3 * output.width)}`, output.width))}\n`)
+    output.err(`${style.yellow(wrapToColumns(`! ${oneLine(lastMessage, 3 * output.width)}`, output.width))}\n`)
   }
 }
 
@@ -288,7 +288,7 @@ function noteReporter(output: Output, style: Style): (event: RunEvent) => void {
     if (note === undefined || note === lastNote) return
     lastNote = note
     output.err(
-      `${style.yellow(wrapped(`! ${oneLine(lastNote, Infinity)}`, output.isTerminal.stderr ? output.width : Infinity))}\n`,
+      `${style.yellow(wrapToColumns(`! ${oneLine(lastNote, Infinity)}`, output.isTerminal.stderr ? output.width : Infinity))}\n`,
     )
   }
   return onEvent

@@ -1,7 +1,7 @@
 import { checkFlagConflicts, flagWarnings } from '../flags/flag-conflicts.ts'
 import type { Flags } from '../flags/flags.ts'
 import { parseFlags } from '../flags/parse.ts'
-import { oneLine, told } from '../io/figures.ts'
+import { oneLine, programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 
@@ -23,7 +23,7 @@ export function readHostProgram({ argv: originalArgv }: Pick<Program, 'argv'>): 
     onUnknown: (flag) => warnings.push(`ignored the unknown flag ${oneLine(flag, 100)}.`),
   })
   const serve = async (program: Program): Promise<number> => {
-    for (const line of [...warnings, ...flagWarnings(flags)]) program.output.err(told(line))
+    for (const line of [...warnings, ...flagWarnings(flags)]) program.output.err(programMessage(line))
     const { serveHost } = await import('./host.ts')
     if (flags.cluster === undefined) return serveHost(flags, program)
     const { openClusterSessionForHost } = await import('../cluster/host-session.ts')

@@ -40,7 +40,7 @@ export interface HostSession {
   readonly commands: () => readonly JsonObject[]
   readonly agents: () => readonly JsonObject[]
   readonly plugins: LiveSession['plugins']
-  readonly reload: LiveSession['readAnew']
+  readonly reload: LiveSession['reload']
   /** Whether the plugin in a folder was loaded at the start. */
   readonly hasPlugin: (path: string) => boolean
   /** Whether file changes can be reverted. */

@@ -8,7 +8,7 @@ import type { SessionEvent } from '@halting/core/session'
 import type { Flags } from '../flags/flags.ts'
 import { exitCodeOf } from '../headless/ending.ts'
 import { causeOf, type Interruption, watchInterruption } from '../headless/interruption.ts'
-import { oneLine, told } from '../io/figures.ts'
+import { oneLine, programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { AgentProgress } from './agent-progress.ts'
 import { Control, type HostRequest, type ControlResponse } from './control.ts'
@@ -418,7 +418,7 @@ class Host {
   }
 
   #warn(text: string): void {
-    this.#program.output.err(told(text))
+    this.#program.output.err(programMessage(text))
   }
 
   #debug(text: string): void {

@@ -10,7 +10,7 @@ import type { Control } from './control.ts'
 import type { InitializeRequest } from './initialize.ts'
 import type { HostSession } from './host-session.ts'
 import { onlyText, statusCommands, withStatusCommands } from './status-commands.ts'
-import { oneLine, told } from '../io/figures.ts'
+import { oneLine, programMessage } from '../io/figures.ts'
 import { HostServers, rulesOfServers } from './host-servers.ts'
 
 /** Opens the session that a host asked for. @throws UsageError and others if it cannot be opened. */
@@ -34,7 +34,7 @@ export async function openForHost(given: InitializeRequest, control: Control, pr
     commands: () => commandsOf(live),
     agents: () => agentsOf(live),
     plugins: live.plugins,
-    reload: () => live.readAnew(),
+    reload: () => live.reload(),
     hasPlugin: (path) => live.run.plugins.all.some((plugin) => plugin.path === resolve(program.cwd, path)),
     hasFileCheckpoints: toolbox.workspace.checkpoints !== undefined,
     memoryFiles: () =>
@@ -191,6 +191,6 @@ async function readHooks(
   if (hooks === undefined) return undefined
   const { hooksOfHost } = await import('./callbacks.ts')
   const { hooks: read, warnings } = hooksOfHost(hooks, control)
-  for (const line of warnings) output.err(told(oneLine(line, 500)))
+  for (const line of warnings) output.err(programMessage(oneLine(line, 500)))
   return read
 }

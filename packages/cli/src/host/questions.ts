@@ -3,7 +3,7 @@ import { InvalidAnswer, isJsonObject, messageOf, problemOfAnswer, type Permissio
 import type { Question, Session, SessionEvent } from '@halting/core/session'
 import { mcpNameOf } from '../io/mcp-name.ts'
 import { unconfinedRemark } from '../frontends/unconfined-remark.ts'
-import { everyCharacter } from '../io/seen.ts'
+import { revealHidden } from '../io/reveal-hidden.ts'
 import { type Control, ControlError } from './control.ts'
 
 /**
@@ -39,7 +39,7 @@ export function answerByHost(
 function requestOf(question: Question): JsonObject {
   const { toolName, input, callId, reason, reasonType, blockedPath, suggestions, agentId } = question
   const { description } = input
-  const why = [everyCharacter(reason), unconfinedRemark(question)].filter((text) => text !== undefined && text !== '')
+  const why = [revealHidden(reason), unconfinedRemark(question)].filter((text) => text !== undefined && text !== '')
   return {
     subtype: 'can_use_tool',
     tool_name: toolName,

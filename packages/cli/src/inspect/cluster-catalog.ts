@@ -57,7 +57,7 @@ export class ClusterCatalog implements SessionCatalog<ListedEntry> {
   /** @throws UsageError if the cluster does not answer, or does not have a named session */
   static async open(flags: Flags, words: readonly string[], program: Program): Promise<ClusterCatalog> {
     const catalog = new ClusterCatalog(flags, words, program)
-    const there = new Set((await catalog.look()).map(({ key }) => key))
+    const there = new Set((await catalog.list()).map(({ key }) => key))
     // Reading the session reports why it is missing.
     for (const word of words) if (!there.has(word)) await readClusterSession(flags, word, program)
     return catalog
@@ -81,7 +81,7 @@ export class ClusterCatalog implements SessionCatalog<ListedEntry> {
     return Promise.resolve()
   }
 
-  async look(): Promise<readonly ListedEntry[]> {
+  async list(): Promise<readonly ListedEntry[]> {
     const named = this.#named.length > 0
     const limit = named ? this.#named.length : Math.min(maxListed, Math.max(this.#wanted, this.#listed.size))
     const { sessions, total } = await this.#page({ limit, ...(named && { ids: this.#named }) })
@@ -102,7 +102,7 @@ export class ClusterCatalog implements SessionCatalog<ListedEntry> {
     return page
   }
 
-  lookAt({ key }: Entry): Promise<ListedEntry | undefined> {
+  refreshed({ key }: Entry): Promise<ListedEntry | undefined> {
     return this.find(key)
   }
 

@@ -5,7 +5,7 @@ import { messageOf } from '@halting/core/adapters'
 import { exportedPage, readPageFiles, startInspector } from '@halting/inspector'
 import { writeNewFile } from '../export/write-new.ts'
 import type { Flags } from '../flags/flags.ts'
-import { oneLine, told } from '../io/figures.ts'
+import { oneLine, programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSessionFile } from '../stored-sessions/find-session.ts'
 import { asUsageError } from '../stored-sessions/as-usage-error.ts'
@@ -27,16 +27,18 @@ export async function inspect(flags: Flags, words: readonly string[], program: P
     source,
     pageFolder: pageFolder(program),
     ...(flags.port !== undefined && { port: flags.port }),
-    onProblem: (error) => output.err(told(problemText(error))),
+    onProblem: (error) => output.err(programMessage(problemText(error))),
   })
   const url = inspector.url + address
   output.out(`${url}\n`)
   output.err(
-    told(`${oneLine(source.title, 200)}: open this address in a browser on this machine. Press Ctrl-C to stop.`),
+    programMessage(
+      `${oneLine(source.title, 200)}: open this address in a browser on this machine. Press Ctrl-C to stop.`,
+    ),
   )
   if (flags.open === true)
     await openBrowser(url, program.env).catch((error: unknown) => {
-      output.err(told(`cannot open a browser: ${oneLine(messageOf(error), 200)}.`))
+      output.err(programMessage(`cannot open a browser: ${oneLine(messageOf(error), 200)}.`))
     })
   await waitForSignal()
   await inspector.close()
@@ -111,7 +113,7 @@ async function exportOne(
     isForced: flags.force === true,
     sources: path === undefined ? [] : [path],
   })
-  program.output.err(told(`wrote ${file}`))
+  program.output.err(programMessage(`wrote ${file}`))
   return 0
 }
 

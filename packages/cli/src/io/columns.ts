@@ -9,7 +9,7 @@ export function columnsOf(text: string): number {
 }
 
 /** The text, cut with an ellipsis if it is wider than `columns`. */
-export function fitted(text: string, columns: number): string {
+export function truncateToColumns(text: string, columns: number): string {
   if (columnsOf(text) <= columns) return text
   let [kept, room] = ['', columns - 1]
   for (const character of text) {
@@ -21,7 +21,7 @@ export function fitted(text: string, columns: number): string {
 }
 
 /** The text wrapped between words to lines of at most `columns` columns. A word that is longer than a line stays whole. */
-export function wrapped(text: string, columns: number): string {
+export function wrapToColumns(text: string, columns: number): string {
   return text
     .split('\n')
     .flatMap((line) => linesOf(line.split(' '), columns))

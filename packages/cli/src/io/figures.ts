@@ -1,6 +1,6 @@
 import type { RunResult } from '@halting/core'
 import { many } from '@halting/analysis/words'
-import { fitted } from './columns.ts'
+import { truncateToColumns } from './columns.ts'
 
 export { counted, elapsed, limitLabels, many, money, moneyAtMost } from '@halting/analysis/words'
 
@@ -12,19 +12,19 @@ export function tokensCounted({ totalTokens, costUsd, committedUsd }: RunResult)
 
 /** The text on one line of at most `width` columns, without characters that change the text direction. */
 export function oneLine(text: string, width: number): string {
-  return fitted(printable(text).replaceAll(directionControls, '').replaceAll(/\s+/g, ' ').trim(), width)
+  return truncateToColumns(printable(text).replaceAll(directionControls, '').replaceAll(/\s+/g, ' ').trim(), width)
 }
 
 /** Direction controls would also reverse what follows on the line: figures, names, a command. */
 const directionControls = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
 
 /** A message of the program itself, as a line for stderr. */
-export function told(message: string): string {
+export function programMessage(message: string): string {
   return `halting: ${printable(message)}\n`
 }
 
 /** The lines of messages that `told` formatted, without the program name: for frontends that show such messages in a place of their own. */
-export function linesOfTold(text: string): readonly string[] {
+export function programMessageLines(text: string): readonly string[] {
   return text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.replace(/^halting: /, '')]))
 }
 

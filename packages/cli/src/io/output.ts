@@ -1,5 +1,5 @@
-import { inert } from './inert.ts'
-import { fittedLines } from './page.ts'
+import { sanitizeTerminalText } from './sanitize-terminal-text.ts'
+import { wrapLines } from './page.ts'
 import { columnsOf } from './columns.ts'
 
 /** The two output streams of the program. */
@@ -103,7 +103,7 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
 
 /** Wraps messages of the program to the terminal; lines that a message lists below itself stay unchanged. */
 function wrapMessages(text: string, width: number): string {
-  return text.replaceAll(/^halting: .*$/gm, (line) => fittedLines(line, width))
+  return text.replaceAll(/^halting: .*$/gm, (line) => wrapLines(line, width))
 }
 
 /** The exit code after stdout broke: that of SIGPIPE if the reader left, else 1. */
@@ -175,5 +175,5 @@ function createLiveLineScreen(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteSt
 
 function sanitizedFor(stream: NodeJS.WriteStream, text: string): string {
   const isColoured = (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb'
-  return inert(text, { styled: stream.isTTY && isColoured })
+  return sanitizeTerminalText(text, { styled: stream.isTTY && isColoured })
 }

@@ -8,18 +8,18 @@ interface PageDestination {
 
 /** A page for stdout: on a terminal, long lines are wrapped between words. Output to a file or a program keeps its lines. */
 export function pageFor({ isTerminal, width }: PageDestination, text: string): string {
-  return isTerminal.stdout ? fittedLines(text, width) : text
+  return isTerminal.stdout ? wrapLines(text, width) : text
 }
 
 /** Wraps lines to at most `width` columns. Continuation lines are indented to the last table column, or to the indent of the line. */
-export function fittedLines(text: string, width: number): string {
+export function wrapLines(text: string, width: number): string {
   return text
     .split('\n')
-    .flatMap((line) => (shownColumns(line) <= width ? [line] : fittedLine(line, width)))
+    .flatMap((line) => (shownColumns(line) <= width ? [line] : wrapLine(line, width)))
     .join('\n')
 }
 
-function fittedLine(line: string, width: number): readonly string[] {
+function wrapLine(line: string, width: number): readonly string[] {
   const lines: string[] = []
   const indent = ' '.repeat(indentOf(line, width))
   for (const word of line.split(/(?<=\S) (?=\S)/)) {

@@ -1,4 +1,4 @@
-import { columnsOf, fitted, wrapped } from './columns.ts'
+import { columnsOf, truncateToColumns, wrapToColumns } from './columns.ts'
 import { oneLine } from './figures.ts'
 
 /** Rows of a name and a text, which is wrapped beside the names. A name that is too long for its column gets lines of its own. */
@@ -35,8 +35,8 @@ export function linesAfter(before: string, text: string, width: number): readonl
   const indent = columnsOf(before)
   const room = width - indent
   if (room < 10) return [lineAfter(before, text, width)]
-  const lines = wrapped(oneLine(text, Infinity), room).split('\n')
-  return lines.map((line, index) => (index === 0 ? before : ' '.repeat(indent)) + fitted(line, room))
+  const lines = wrapToColumns(oneLine(text, Infinity), room).split('\n')
+  return lines.map((line, index) => (index === 0 ? before : ' '.repeat(indent)) + truncateToColumns(line, room))
 }
 
 /** One line; the text is cut if there is no room, and `before` keeps its spaces. */

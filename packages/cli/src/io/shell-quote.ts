@@ -1,4 +1,4 @@
-import { hidden } from './seen.ts'
+import { hiddenCharacters } from './reveal-hidden.ts'
 
 /** Arguments quoted for a POSIX shell. */
 export function shellQuoted(args: readonly string[]): string {
@@ -20,7 +20,10 @@ let patterns: ReturnType<typeof makePatterns> | undefined
 
 function makePatterns(): { readonly steering: RegExp; readonly toEscape: RegExp } {
   // Includes characters that a person who pastes the command would not see.
-  return { steering: new RegExp(hidden, 'u'), toEscape: new RegExp(String.raw`['!\\]|${hidden}`, 'gu') }
+  return {
+    steering: new RegExp(hiddenCharacters, 'u'),
+    toEscape: new RegExp(String.raw`['!\\]|${hiddenCharacters}`, 'gu'),
+  }
 }
 
 function escapeCharacter(character: string): string {

@@ -8,7 +8,7 @@ import type { Watcher } from '../headless/watcher.ts'
 import type { LoopEnd, LoopRound } from '../frontends/loop-end.ts'
 import { endLine, roundLine, roundName, viewText } from '../frontends/loop-words.ts'
 import type { LoopEvent, PromptLoop } from '../frontends/prompt-loop.ts'
-import { wrapped } from '../io/columns.ts'
+import { wrapToColumns } from '../io/columns.ts'
 import { clockText } from '../io/figures.ts'
 import { jsonText } from '../io/json-text.ts'
 
@@ -141,7 +141,7 @@ class TextLoopReport implements LoopReport {
   #print(text: string): void {
     const { output, flags, style } = this.#context.report
     if (flags.quiet === true) return
-    const line = output.isTerminal.stderr ? wrapped(text, output.width) : text
+    const line = output.isTerminal.stderr ? wrapToColumns(text, output.width) : text
     output.err(`${style.dim(line)}\n`)
   }
 

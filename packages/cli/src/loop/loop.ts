@@ -24,7 +24,7 @@ import { exitCodeOf } from '../headless/ending.ts'
 import type { SessionRequest } from '../headless/continue-session.ts'
 import { type Interruption, watchInterruption } from '../headless/interruption.ts'
 import { sessionFlags } from '../headless/rerun-command.ts'
-import { told } from '../io/figures.ts'
+import { programMessage } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import { readPiped } from '../io/stdin.ts'
 import { styleFor } from '../io/style.ts'
@@ -56,7 +56,7 @@ export async function loop(given: Flags, words: readonly string[], program: Prog
       runLimit: runLimitOfPrint,
       // An unfinished round of an earlier process is resumed, so no new prompt must end it.
       firstPrompt: before === undefined ? terms.prompt : '',
-      written: promptArgument,
+      typedText: promptArgument,
       ready: async () => void (interruption = watchInterruption(program.output)),
     })
     interruption ??= watchInterruption(program.output)
@@ -207,7 +207,7 @@ async function openReport({ live, record, program, promptArgument }: RunningLoop
     session,
     rounds: record.terms.rounds,
     linesAfter: hasAfter ? await linesAfterRuns(flags) : undefined,
-    onBrokenAfter: (error) => output.err(told(messageOf(error))),
+    onBrokenAfter: (error) => output.err(programMessage(messageOf(error))),
   })
 }
 

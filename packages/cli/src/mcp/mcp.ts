@@ -3,7 +3,7 @@ import { changeMcpServers, mcpFile, type McpScope, mcpScopes, mcpServersOf, vali
 import { type McpServerEntry, type McpServerStatus, readMcpServer } from '@halting/agent/mcp'
 import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
-import { many, oneLine, told } from '../io/figures.ts'
+import { many, oneLine, programMessage } from '../io/figures.ts'
 import { pageFor } from '../io/page.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
@@ -68,7 +68,7 @@ interface ServerRow {
 async function list({ json, trust }: McpArguments, program: Program): Promise<number> {
   const { output, env } = program
   const run = await settingsFor({ ...(trust && { trust }) }, program)
-  for (const warning of run.warnings) output.err(told(oneLine(warning, Infinity)))
+  for (const warning of run.warnings) output.err(programMessage(oneLine(warning, Infinity)))
   const rows = await connectServers(run, program)
   if (json) output.out(`${JSON.stringify({ servers: rows.map(displayRow) })}\n`)
   else if (rows.length === 0) output.out('No MCP servers. Add one with halting mcp add NAME COMMAND.\n')
@@ -249,7 +249,9 @@ async function addServer(scope: McpScope, name: string, server: JsonObject, prog
   })
   output.out(`Added ${name} to ${mcpFile(scope, owner)}\n`)
   if (scope === 'project')
-    output.err(told('servers of a project are ignored until its folder is trusted. Review them with halting trust.'))
+    output.err(
+      programMessage('servers of a project are ignored until its folder is trusted. Review them with halting trust.'),
+    )
   return 0
 }
 

@@ -1,7 +1,7 @@
 import type { MemoryPlace } from '@halting/agent'
 import { type DreamEnd, dreamStage } from '@halting/agent/memory'
 import { runStages, type StageReport } from '@halting/core/after'
-import { told } from '../io/figures.ts'
+import { programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { watchInterruption } from '../headless/interruption.ts'
 import { openModels, standingOptions, sessionScope } from '@halting/agent/session-settings'
@@ -16,7 +16,7 @@ export async function dreamOnce(
   const { choices, env } = run
   const ports = sessionPorts(program, choices)
   const models = await openModels(run, ports)
-  for (const warning of models.warnings) program.output.err(told(warning))
+  for (const warning of models.warnings) program.output.err(programMessage(warning))
   const { prices, model, smallModel = model } = models
   const interruption = watchInterruption(program.output)
   let end: DreamEnd | undefined

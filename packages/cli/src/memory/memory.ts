@@ -13,7 +13,7 @@ import {
 } from '@halting/agent/memory'
 import { wantsJson, type Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
-import { many, money, oneLine, told, printable } from '../io/figures.ts'
+import { many, money, oneLine, programMessage, printable } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { settingsFor, type RunSettings } from '../flags/session-ports.ts'
 import { sessionScope } from '@halting/agent/session-settings'
@@ -50,7 +50,7 @@ export async function memory(
     }
   } catch (thrown) {
     if (!(thrown instanceof MemoryError)) throw thrown
-    program.output.err(told(oneLine(thrown.message, 500)))
+    program.output.err(programMessage(oneLine(thrown.message, 500)))
     return 1
   }
 }
@@ -64,7 +64,7 @@ interface MemoryCommand {
 
 async function readNotes({ place, program }: MemoryCommand): Promise<Memory> {
   const found = await readMemory(place)
-  for (const problem of found.problems) program.output.err(told(oneLine(problem, 500)))
+  for (const problem of found.problems) program.output.err(programMessage(oneLine(problem, 500)))
   return found
 }
 
@@ -76,7 +76,7 @@ async function list(command: MemoryCommand): Promise<number> {
   const { output } = program
   if (wantsJson(run.choices)) output.out(`${JSON.stringify(memoryJson(found, place, run))}\n`)
   else if (found.topics.length > 0) output.out(memoryText(found, output.width))
-  else output.err(told(`no notes of earlier sessions in this folder (${oneLine(place.path, 300)}).`))
+  else output.err(programMessage(`no notes of earlier sessions in this folder (${oneLine(place.path, 300)}).`))
   return 0
 }
 
@@ -124,7 +124,8 @@ async function forget(command: MemoryCommand): Promise<number> {
   const { output } = program
   if (wantsJson(run.choices)) output.out(`${JSON.stringify({ forgotten: gone.map(({ id }) => id) })}\n`)
   else for (const { id, text } of gone) output.out(`Deleted: ${id}  ${oneLine(text, output.width - 21)}\n`)
-  for (const { id } of left) output.err(told(`${id} is in a file that halting does not write. Remove it by hand.`))
+  for (const { id } of left)
+    output.err(programMessage(`${id} is in a file that halting does not write. Remove it by hand.`))
   return left.length === 0 ? 0 : 1
 }
 
@@ -146,15 +147,15 @@ async function dreamNow(command: MemoryCommand): Promise<number> {
       `${many(before, 'note')} before, ${after} now: ${merged} merged or shortened, ${dropped.length} dropped${paid}.\n`,
     )
     for (const { id, text } of dropped) output.out(`  dropped ${id}  ${oneLine(text, output.width - 20)}\n`)
-    if (merged + dropped.length > 0) output.err(told('Undo with halting memory dream undo.'))
+    if (merged + dropped.length > 0) output.err(programMessage('Undo with halting memory dream undo.'))
     return 0
   }
   if (end?.kind === 'nothing to do') {
-    output.err(told('nothing to do: there are fewer than two notes.'))
+    output.err(programMessage('nothing to do: there are fewer than two notes.'))
     return 0
   }
   const why = report.message === '' ? report.reason : report.message
-  output.err(told(`the notes were not changed (${report.reason}): ${oneLine(why, 300)}`))
+  output.err(programMessage(`the notes were not changed (${report.reason}): ${oneLine(why, 300)}`))
   return exitCode
 }
 
@@ -166,11 +167,11 @@ async function undo({ run, place, words, program }: MemoryCommand): Promise<numb
   if (wantsJson(run.choices)) output.out(`${JSON.stringify(undone)}\n`)
   switch (undone.kind) {
     case 'nothing':
-      output.err(told('there is no dream to undo.'))
+      output.err(programMessage('there is no dream to undo.'))
       return 1
     case 'changed':
       output.err(
-        told(
+        programMessage(
           `nothing was undone: ${undone.names.join(', ')} changed since the dream of ${undone.at}, and these changes would be lost. Delete single notes with halting memory forget.`,
         ),
       )

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Flags, wantsJson } from '../flags/flags.ts'
-import { everyCharacterInLine } from '../io/seen.ts'
+import { revealHiddenInLine } from '../io/reveal-hidden.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { commandConfinement } from '../frontends/confinement-words.ts'
@@ -42,21 +42,20 @@ export async function explainPermissions(
   const colours = { allow: style.green, ask: style.yellow, deny: style.red }
   const width = Math.min(
     maxPartColumns,
-    Math.max(...parts.map(({ part }) => everyCharacterInLine(part, maxPartColumns).length), 1),
+    Math.max(...parts.map(({ part }) => revealHiddenInLine(part, maxPartColumns).length), 1),
   )
   output.out(
     [
-      `${colours[behavior](verdictText({ behavior, message, mode }))} ${message === undefined ? '' : everyCharacterInLine(message, maxTextLength * 2)}`.trimEnd(),
+      `${colours[behavior](verdictText({ behavior, message, mode }))} ${message === undefined ? '' : revealHiddenInLine(message, maxTextLength * 2)}`.trimEnd(),
       ...(confined === undefined ? [] : [confined]),
       '',
       ...parts.flatMap(({ part, behavior: own, because, wouldAllow, runsAnything }) => {
-        const hint =
-          wouldAllow === undefined ? '' : `; allow it with ${everyCharacterInLine(wouldAllow, maxTextLength)}`
+        const hint = wouldAllow === undefined ? '' : `; allow it with ${revealHiddenInLine(wouldAllow, maxTextLength)}`
         return [
-          `  ${colours[own](own.padEnd(5))}  ${everyCharacterInLine(part, maxPartColumns).padEnd(width)}  ${everyCharacterInLine(because, maxTextLength)}${hint}`,
+          `  ${colours[own](own.padEnd(5))}  ${revealHiddenInLine(part, maxPartColumns).padEnd(width)}  ${revealHiddenInLine(because, maxTextLength)}${hint}`,
           ...(runsAnything === undefined
             ? []
-            : [`         ${style.yellow(everyCharacterInLine(runsAnything, maxTextLength))}`]),
+            : [`         ${style.yellow(revealHiddenInLine(runsAnything, maxTextLength))}`]),
         ]
       }),
       '',

@@ -1,6 +1,6 @@
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { recordedIterationText } from '../frontends/iteration-text.ts'
-import { elapsed, oneLine, told } from '../io/figures.ts'
+import { elapsed, oneLine, programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { pricesFor, readNamedSession } from '../foreign/session-prices.ts'
 import { findSessionFile } from '../stored-sessions/find-session.ts'
@@ -11,7 +11,7 @@ import { replayLines, type ReplayLine } from '@halting/analysis/view'
 export async function replaySession(flags: Flags, [session]: readonly string[], program: Program): Promise<number> {
   const { output } = program
   const { runs, sessionId } = await sessionToReplay(flags, session, program)
-  if (runs.length === 0) output.err(told(`session ${sessionId} has no runs yet.`))
+  if (runs.length === 0) output.err(programMessage(`session ${sessionId} has no runs yet.`))
   for (const records of runs) {
     let beganAt = 0
     for (const record of records) {

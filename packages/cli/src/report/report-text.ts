@@ -1,5 +1,5 @@
 import { calibrationTexts, calibrationTitle, costText } from '@halting/analysis/words'
-import { wrapped, columnsOf, fitted } from '../io/columns.ts'
+import { wrapToColumns, columnsOf, truncateToColumns } from '../io/columns.ts'
 import { counted, elapsed, many, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { barLines } from '../why/bars.ts'
@@ -42,13 +42,13 @@ const maxColumns = 100
 /** The report as text of at most `width` columns. */
 export function reportText(report: Report, { by, width, style }: ReportLayout): string {
   const columns = Math.min(width, maxColumns)
-  const paragraph = (text: string): readonly string[] => wrapped(oneLine(text, Infinity), columns).split('\n')
+  const paragraph = (text: string): readonly string[] => wrapToColumns(oneLine(text, Infinity), columns).split('\n')
   const item = (text: string): readonly string[] =>
-    wrapped(oneLine(text, Infinity), columns - 4)
+    wrapToColumns(oneLine(text, Infinity), columns - 4)
       .split('\n')
       .map((line, index) => (index === 0 ? `  ${line}` : `    ${line}`))
   const part = (title: string, lines: readonly string[]): readonly string[] =>
-    lines.length === 0 ? [] : ['', style.bold(wrapped(title, columns)), ...lines]
+    lines.length === 0 ? [] : ['', style.bold(wrapToColumns(title, columns)), ...lines]
   const programs = programsText(report)
   const head = [
     ...paragraph(headline(report)).map((line) => style.bold(line)),
@@ -254,10 +254,10 @@ function tableLines(
   while (count > 2 && width - indent - figures() < Math.min(minNameColumns, widths[0] ?? 0)) count--
   const name = Math.max(1, Math.min(widths[0] ?? 0, width - indent - figures()))
   const line = (cells: readonly string[]): string => {
-    const first = fitted(cells[0] ?? '', name)
+    const first = truncateToColumns(cells[0] ?? '', name)
     const padded = ' '.repeat(indent) + first + ' '.repeat(name - columnsOf(first))
     const others = widths.slice(1, count).map((columns, at) => (cells[at + 1] ?? '').padStart(columns + gap))
-    return fitted(`${padded}${others.join('')}`.trimEnd(), width)
+    return truncateToColumns(`${padded}${others.join('')}`.trimEnd(), width)
   }
   return all.map((row, index) => (index === 0 ? style.dim(line(row)) : line(row)))
 }

@@ -4,7 +4,7 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { gradingSourcesForDisplay } from '../grade/grading-sources.ts'
 import { openSessionSet } from '../foreign/session-set.ts'
 import { readAnySession, type AnySession } from '@halting/analysis/sessions'
-import { oneLine, told } from '../io/figures.ts'
+import { oneLine, programMessage } from '../io/figures.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
@@ -34,7 +34,7 @@ export async function report(flags: Flags, words: readonly string[], program: Pr
   }
   const { writeNewFile } = await import('../export/write-new.ts')
   await writeNewFile(resolve(cwd, file), chunks, { displayName: oneLine(file, 200), isForced: force, sources })
-  output.err(told(`wrote ${oneLine(file, 200)}`))
+  output.err(programMessage(`wrote ${oneLine(file, 200)}`))
   return 0
 }
 

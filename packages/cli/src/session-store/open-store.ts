@@ -7,7 +7,7 @@ import type { SessionStore } from '@halting/core/steps'
 import { registerWorkingCopies, sessionsOf, sessionStoreSecrets, StoreWorkingCopies } from '@halting/journal'
 import { findPackage } from '@halting/agent'
 import { sessionScope } from '@halting/agent/session-settings'
-import { told } from '../io/figures.ts'
+import { programMessage } from '../io/figures.ts'
 import type { Program, SessionStoreInUse } from '../program.ts'
 
 // Loaded only if sessions are in a store.
@@ -45,7 +45,7 @@ export function openWorkingCopies(
     name: store.name,
     connect: () => connect(store, program),
     redact: addressRedactor(store),
-    onProblem: (problem) => program.output.err(told(problem)),
+    onProblem: (problem) => program.output.err(programMessage(problem)),
   })
 }
 

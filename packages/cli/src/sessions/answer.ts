@@ -6,7 +6,7 @@ import { foldSession } from '@halting/core/steps'
 import type { Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
 import { oneLine } from '../io/figures.ts'
-import { everyCharacterInLine } from '../io/seen.ts'
+import { revealHiddenInLine } from '../io/reveal-hidden.ts'
 import type { Program } from '../program.ts'
 import { findSession, readSession } from '../stored-sessions/find-session.ts'
 import { sessionScope } from '@halting/agent/session-settings'
@@ -47,7 +47,7 @@ export async function answer(
       ? `Resume: halting -p --resume ${sessionId} --on-ask defer`
       : `Still waiting for an answer: ${open.map(({ id, name }) => `${name} ${id}`).join(', ')}`
   program.output.out(
-    `${command === 'approve' ? 'Approved' : 'Denied'}: ${everyCharacterInLine(`${call.name}: ${call.message}`, 300)}\n${next}\n`,
+    `${command === 'approve' ? 'Approved' : 'Denied'}: ${revealHiddenInLine(`${call.name}: ${call.message}`, 300)}\n${next}\n`,
   )
   return 0
 }

@@ -11,7 +11,7 @@ import {
   type StoredSessionFile,
 } from '@halting/journal'
 import { type Flags, wantsJson } from '../flags/flags.ts'
-import { many, told } from '../io/figures.ts'
+import { many, programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { parseSessionStore } from '../session-store/parse-store.ts'
 import { openSessionStore } from '../session-store/open-store.ts'
@@ -83,8 +83,8 @@ function printOutcome(
   if (wantsJson(flags)) output.out(`${JSON.stringify({ to: name, copied, skipped, failed })}\n`)
   else {
     output.out(`Copied: ${many(copied.length, 'session')} to ${name}\n`)
-    if (skipped.length > 0) output.err(told(`already there, not copied: ${skipped.join(', ')}`))
+    if (skipped.length > 0) output.err(programMessage(`already there, not copied: ${skipped.join(', ')}`))
   }
-  for (const { session_id: id, problem } of failed) output.err(told(`not copied: ${id}: ${problem}`))
+  for (const { session_id: id, problem } of failed) output.err(programMessage(`not copied: ${id}: ${problem}`))
   return failed.length === 0 ? 0 : 1
 }

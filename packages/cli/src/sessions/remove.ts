@@ -3,7 +3,7 @@ import { messageOf } from '@halting/core/adapters'
 import { deleteSession, readSessionHead, type StoredSessionFile } from '@halting/journal'
 import { sessionScope } from '@halting/agent/session-settings'
 import type { Flags } from '../flags/flags.ts'
-import { many, told } from '../io/figures.ts'
+import { many, programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession } from '../stored-sessions/find-session.ts'
 import { UsageError } from '../usage-error.ts'
@@ -21,7 +21,7 @@ export async function deleteStoredSession({ yes }: Flags, id: string, program: P
   const notes = await notesOfSession(file, memories)
   if (notes.length > 0)
     program.output.err(
-      told(
+      programMessage(
         `${many(notes.length, 'note')} from this session remain in the memory of its folder. To delete: halting memory forget ${notes.join(' ')}`,
       ),
     )

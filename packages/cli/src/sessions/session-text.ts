@@ -1,5 +1,5 @@
 import type { SessionSummary } from '@halting/analysis/sessions'
-import { columnsOf, wrapped } from '../io/columns.ts'
+import { columnsOf, wrapToColumns } from '../io/columns.ts'
 import { many, money, oneLine } from '../io/figures.ts'
 
 /** The JSON of a session summary. */
@@ -53,7 +53,7 @@ function endingText(ended: string, heldBy: number | undefined): string {
 /** A prompt is cut to one line; the reason why a file cannot be read is not cut. */
 function aboutLines({ title, firstPrompt, problem }: SessionSummary, width: number): readonly string[] {
   if (problem !== undefined)
-    return wrapped(oneLine(problem, Infinity), width - 2)
+    return wrapToColumns(oneLine(problem, Infinity), width - 2)
       .split('\n')
       .map((line) => `  ${line}`)
   return [`  ${oneLine(title ?? (firstPrompt === '' ? '(no prompt)' : firstPrompt), width - 2)}`]

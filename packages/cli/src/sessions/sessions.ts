@@ -2,7 +2,7 @@ import { SessionIndex, sessionsOf, storedSessions } from '@halting/journal'
 import { summariesOf, type SessionSummary } from '@halting/analysis/sessions'
 import type { Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
-import { oneLine, told } from '../io/figures.ts'
+import { oneLine, programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { sessionScope } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
@@ -78,7 +78,7 @@ export async function printResumableSessions(program: Program): Promise<number> 
   program.output.out(sessionLines(found, program.output.width))
   const [newest] = found
   program.output.err(
-    told(
+    programMessage(
       newest === undefined
         ? 'This folder has no sessions; halting -p starts one.'
         : `Name a session: halting --resume ${newest.sessionId} -p "PROMPT"; --continue resumes the newest.`,
@@ -115,6 +115,6 @@ async function listSessions(flags: Flags, program: Program): Promise<number> {
   const { output } = program
   if (flags.json === true) output.out(`${JSON.stringify({ sessions: found.map(sessionJson) })}\n`)
   else if (found.length > 0) output.out(sessionLines(found, output.width))
-  else output.err(told(flags.all === true ? 'no sessions found.' : 'no sessions found in this folder.'))
+  else output.err(programMessage(flags.all === true ? 'no sessions found.' : 'no sessions found in this folder.'))
   return 0
 }

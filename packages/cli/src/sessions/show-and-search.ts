@@ -3,7 +3,7 @@ import { lineWith, readDisplayTranscript } from '@halting/analysis/transcript'
 import { HaltingError, type Transcript } from '@halting/core'
 import { createKeyRedactor } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
-import { oneLine, told } from '../io/figures.ts'
+import { oneLine, programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession } from '../stored-sessions/find-session.ts'
 import { asUsageError } from '../stored-sessions/as-usage-error.ts'
@@ -36,7 +36,7 @@ export async function searchSessions(
   const found: { readonly summary: SessionSummary; readonly line: string }[] = []
   for (const summary of summaries) {
     const searched = summary.problem ?? (await findLine(summary.path, text))
-    if (typeof searched === 'string') output.err(told(`not searched: ${oneLine(searched, Infinity)}`))
+    if (typeof searched === 'string') output.err(programMessage(`not searched: ${oneLine(searched, Infinity)}`))
     else if (searched.line !== undefined) found.push({ summary, line: searched.line })
   }
   if (flags.json === true)
@@ -46,7 +46,7 @@ export async function searchSessions(
   else
     for (const { summary, line } of found)
       output.out(`${sessionLines([summary], output.width)}  ${oneLine(line, output.width - 2)}\n`)
-  if (found.length === 0) output.err(told(`no session contains "${oneLine(text, 60)}".`))
+  if (found.length === 0) output.err(programMessage(`no session contains "${oneLine(text, 60)}".`))
   return found.length === 0 ? 1 : 0
 }
 

@@ -1,6 +1,6 @@
 import type { Flags } from '../flags/flags.ts'
 import { askLine } from '../io/ask.ts'
-import { told } from '../io/figures.ts'
+import { programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { keyFindings } from './keys.ts'
 
@@ -44,7 +44,7 @@ function firstStartText({ model, keyVariables }: MissingKey, env: Program['env']
   const [variable = 'its key'] = keyVariables
   const other = keyFindings(env, env).find(({ model: usual }) => usual !== undefined)
   const found = other === undefined ? '' : ` ${other.variable} is set: use --model ${other.model}.`
-  return `${told(`No key for ${model}. Set ${variable}.${found}`)}${setupHints}`
+  return `${programMessage(`No key for ${model}. Set ${variable}.${found}`)}${setupHints}`
 }
 
 const setupHints = `  halting setup   find keys and local models, and write your settings

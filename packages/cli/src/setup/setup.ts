@@ -10,7 +10,7 @@ import { ConfigurationError } from '@halting/core'
 import { defaultModelName, withoutAlias } from '@halting/models'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { askLine, isYes } from '../io/ask.ts'
-import { oneLine, told } from '../io/figures.ts'
+import { oneLine, programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { priceOfModel } from './model-prices.ts'
 import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
@@ -157,7 +157,7 @@ async function chooseOne(choices: readonly ModelChoice[], program: Program): Pro
   if (answer === '') return choices[0]
   const chosen = /^\d{1,4}$/.test(answer) ? choices[Number(answer) - 1] : undefined
   if (chosen === undefined && !/^q/i.test(answer))
-    program.output.err(told(`"${oneLine(answer, 40)}" is not one of the choices.`))
+    program.output.err(programMessage(`"${oneLine(answer, 40)}" is not one of the choices.`))
   return chosen
 }
 

@@ -1,7 +1,7 @@
 import { redactSecrets } from '@halting/agent'
 import { type Telemetry, telemetry } from '@halting/telemetry'
 import { createKeyRedactor } from '@halting/models'
-import { told } from '../io/figures.ts'
+import { programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { versionOf } from '../version.ts'
 import { openProviders, publicAddress, type Providers } from './providers.ts'
@@ -31,7 +31,7 @@ export async function openTelemetry(
   const report = (line: string): void => {
     if (reportedLines.has(line)) return
     reportedLines.add(line)
-    output.err(told(line))
+    output.err(programMessage(line))
   }
   for (const problem of settings.problems) report(problem)
   const { traces, metrics } = settings

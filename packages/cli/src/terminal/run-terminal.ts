@@ -8,7 +8,7 @@ import type { TerminalCluster } from '../cluster/terminal-cluster.ts'
 import type { Flags } from '../flags/flags.ts'
 import { runLimitOfTerminal, waitOfPeople } from '../flags/run-limit.ts'
 import { signalExitCodes } from '../io/exit-codes.ts'
-import { oneLine, told } from '../io/figures.ts'
+import { oneLine, programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { checkModel } from '@halting/agent/session-settings'
 import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
@@ -126,7 +126,7 @@ function localSessions({ cwd, env }: Program, changed: () => void): Sessions {
       // Loaded after the screen is visible.
       const { openLiveSession } = await import('../flags/open-session.ts')
       const { ServerQuestions } = await import('./app/server-questions.ts')
-      const questions = new ServerQuestions((text) => around.output.err(told(oneLine(text, 1_000))))
+      const questions = new ServerQuestions((text) => around.output.err(programMessage(oneLine(text, 1_000))))
       const live = await openLiveSession(chosen, around, {
         answersQuestions: true,
         confinesEdits: true,

@@ -1,7 +1,7 @@
 import { changeTrust, folderTrust, isTooBroad, readTrust, type Offer, type TrustOwner } from '@halting/policy'
 import { askLine, isYes, type QuestionTerminal } from '../io/ask.ts'
-import { many, oneLine, told } from '../io/figures.ts'
-import { hidden, numbered } from '../io/seen.ts'
+import { many, oneLine, programMessage } from '../io/figures.ts'
+import { hiddenCharacters, codePointMark } from '../io/reveal-hidden.ts'
 import { projectOffers } from '@halting/policy/settings'
 import { realPath } from '@halting/agent'
 import { homeFolder } from '@halting/policy/files'
@@ -50,14 +50,14 @@ function weight({ setting, needsNaming }: Offer): number {
 }
 
 /** Hidden characters, and long runs of blanks that could move text out of sight. */
-const hiddenCharacters = new RegExp(`${hidden}| {9,}`, 'gu')
+const hiddenOrBlanks = new RegExp(`${hiddenCharacters}| {9,}`, 'gu')
 
 /** The text on one line with every character visible, so that nothing in it is hidden. */
 function fullText(text: string): string {
-  return text.replaceAll(hiddenCharacters, (found) => {
+  return text.replaceAll(hiddenOrBlanks, (found) => {
     if (found === '\n') return '⏎'
     if (found.startsWith(' ')) return ` ⟦${found.length} blanks⟧ `
-    return numbered(found)
+    return codePointMark(found)
   })
 }
 
@@ -88,7 +88,7 @@ export async function trustAtStart(flags: Flags, program: Program, terminal: Que
   output.err(offersText(folder, waiting))
   if (!(await askTrust(terminal))) {
     output.err(
-      told(
+      programMessage(
         `${oneLine(folder, 200)} is not trusted: the settings listed above are ignored. Run halting trust to decide again.`,
       ),
     )

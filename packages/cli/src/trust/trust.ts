@@ -13,7 +13,7 @@ import { projectOffers } from '@halting/policy/settings'
 import { realPath } from '@halting/agent'
 import { homeFolder } from '@halting/policy/files'
 import { type Flags, wantsJson } from '../flags/flags.ts'
-import { oneLine, told } from '../io/figures.ts'
+import { oneLine, programMessage } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
@@ -46,7 +46,7 @@ export async function trust(flags: Flags, [word]: readonly string[], program: Pr
     const canAsk = !wantsJson(flags) && program.stdin.isTTY && output.isTerminal.stderr
     if (!canAsk) return refuseUnasked(flags, place, offers, program)
     if (!(await askTrust({ stdin: program.stdin, stderr: process.stderr }))) {
-      output.err(told('nothing was trusted.'))
+      output.err(programMessage('nothing was trusted.'))
       return 1
     }
   }
@@ -67,7 +67,9 @@ async function refuseUnasked(
 ): Promise<number> {
   if (wantsJson(flags)) output.out(offersJson(place.cwd, offers, await folderTrust(place)))
   const command = shellQuoted(['halting', 'trust', place.cwd, '--yes'])
-  output.err(told(`nothing was trusted: there is no terminal to ask in. Review the list, then run: ${command}`))
+  output.err(
+    programMessage(`nothing was trusted: there is no terminal to ask in. Review the list, then run: ${command}`),
+  )
   return 2
 }
 
@@ -82,7 +84,7 @@ function offersJson(
 
 async function list(flags: Flags, owner: TrustOwner, { output }: Program): Promise<number> {
   const { records, problem } = await readTrust(owner)
-  if (problem !== undefined) output.err(told(problem))
+  if (problem !== undefined) output.err(programMessage(problem))
   const own = [...records].map(([folder, { trusted, since }]) => ({ folder, trusted, since, by: 'you' }))
   const others = [...(await trustedByClaude(owner))].filter(
     (folder) => !records.has(folder) && !isTooBroad(folder, owner),

@@ -3,7 +3,7 @@ import { firstChangeSince, type RestorePlan, type SessionFiles } from '@halting/
 import { messageOf, textOf } from '@halting/core/adapters'
 import { foldSession, personsMessages, placeOfMessage, type PersonsMessage } from '@halting/core/steps'
 import { type Flags, wantsJson } from '../flags/flags.ts'
-import { many, oneLine, told } from '../io/figures.ts'
+import { many, oneLine, programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession } from '../stored-sessions/find-session.ts'
 import { recordedTranscript } from '@halting/analysis/transcript'
@@ -128,12 +128,12 @@ function listMessages(
     return 0
   }
   if (messages.length === 0) {
-    output.err(told(`session ${sessionId} has no messages yet.`))
+    output.err(programMessage(`session ${sessionId} has no messages yet.`))
     return 0
   }
   for (const [number, { content }] of messages.entries())
     output.out(`${String(number + 1).padStart(4)}  ${oneLine(textOf(content), output.width - 6)}\n`)
-  output.err(told(`halting rewind ${sessionId} NUMBER rewinds to before that message.`))
+  output.err(programMessage(`halting rewind ${sessionId} NUMBER rewinds to before that message.`))
   return 0
 }
 

@@ -2,7 +2,7 @@ import { lockSession, readJournal, type StoredSessionFile } from '@halting/journ
 import type { LeftFile, RestorePlan, SessionFiles } from '@halting/agent'
 import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
-import { many, printable, told } from '../io/figures.ts'
+import { many, printable, programMessage } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession, newestSession } from '../stored-sessions/find-session.ts'
 import { UsageError } from '../usage-error.ts'
@@ -24,7 +24,9 @@ export async function undo(flags: Flags, [session]: readonly string[], program: 
     const rest = await files.cutOff()
     if (rest === undefined)
       return printDryRun({ plan: await requirePlan(files, what, file), files, file, flags, program })
-    program.output.err(told('an earlier undo was interrupted. The next undo completes it and reverts nothing else:'))
+    program.output.err(
+      programMessage('an earlier undo was interrupted. The next undo completes it and reverts nothing else:'),
+    )
     const diff = await files.diff(rest, program.cwd)
     const more = { cut_off: true }
     printRestore(flags, file, { plan: rest, isDone: false, diff, more }, displayDiff(diff, program), program)
@@ -60,7 +62,7 @@ export async function completeInterruptedUndo(
 ): Promise<readonly LeftFile[] | undefined> {
   const left = await files.complete()
   if (left === undefined) return undefined
-  program.output.err(told('an earlier undo was interrupted; it is complete now.'))
+  program.output.err(programMessage('an earlier undo was interrupted; it is complete now.'))
   if (left.length > 0) program.output.err(leftText(left, pathFormatter(program)))
   return left
 }

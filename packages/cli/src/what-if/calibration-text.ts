@@ -20,7 +20,7 @@ import {
   expectedLossText,
 } from '@halting/analysis/words'
 import type { SavedLimits } from '@halting/policy/settings'
-import { columnsOf, wrapped } from '../io/columns.ts'
+import { columnsOf, wrapToColumns } from '../io/columns.ts'
 import { counted, many, oneLine, rounded } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 
@@ -46,7 +46,7 @@ export function calibrationText(
   const { mayLose, needed, groups } = calibration
   const large = groups.filter(hasLimit)
   const small = groups.filter((group) => !hasLimit(group))
-  const paragraph = (text: string): readonly string[] => wrapped(oneLine(text, Infinity), columns).split('\n')
+  const paragraph = (text: string): readonly string[] => wrapToColumns(oneLine(text, Infinity), columns).split('\n')
   const lines = [
     ...(large.length === 0
       ? paragraph(
@@ -78,14 +78,14 @@ function groupName({ model, repository }: CalibratedGroup): string {
 
 function indented(text: string, columns: number, by = 2): readonly string[] {
   const indent = ' '.repeat(by)
-  return wrapped(oneLine(text, Infinity), columns - by)
+  return wrapToColumns(oneLine(text, Infinity), columns - by)
     .split('\n')
     .map((line) => indent + line)
 }
 
 function groupLines(group: CalibratedGroup, columns: number, style: Style): readonly string[] {
   return [
-    style.bold(wrapped(groupName(group), columns)),
+    style.bold(wrapToColumns(groupName(group), columns)),
     ...indented(`${solvedText(group)}.`, columns),
     ...limitLines(group, columns, style),
     ...(group.together === null ? [] : indented(togetherText(group.together), columns)),
@@ -169,7 +169,7 @@ function firstRefusal({ limits }: CalibratedGroup): Parameters<typeof noLimitTex
 function savedLines({ path, limits }: SavedLimits, columns: number): readonly string[] {
   const writtenLimits = limits.filter(({ notWritten }) => notWritten === undefined)
   return [
-    ...wrapped(
+    ...wrapToColumns(
       writtenLimits.length === 0
         ? 'Nothing was written: lower limits apply already.'
         : `Written to ${oneLine(path, 300)}. They apply in this folder, for all models:`,

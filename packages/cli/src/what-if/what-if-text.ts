@@ -1,7 +1,7 @@
 import { programNames } from '@halting/analysis/foreign'
 import type { OtherLimits, PeriodSpent, WhatIf, RunAnswer, WhatIfAnswers } from '@halting/analysis'
 import { periodText, spentText, verdictText } from '@halting/analysis/words'
-import { wrapped, fitted } from '../io/columns.ts'
+import { wrapToColumns, truncateToColumns } from '../io/columns.ts'
 import { counted, many, oneLine, money } from '../io/figures.ts'
 import { barLines } from '../why/bars.ts'
 import type { Style } from '../io/style.ts'
@@ -19,7 +19,7 @@ export function whatIfText(
     ...(answers.length > maxParagraphs
       ? answerTable(answers, columns, style)
       : answers.flatMap((each) => answerLines(each, columns, style))),
-    ...(answers.length > 1 ? ['', style.bold(wrapped(summaryOf(answers), columns))] : []),
+    ...(answers.length > 1 ? ['', style.bold(wrapToColumns(summaryOf(answers), columns))] : []),
     ...(suggested === undefined ? [] : suggestedLines(suggested, runs, columns, answers.length > 0)),
     ...(periods === undefined ? [] : periodLines(periods, columns, style)),
     ...(skipped.length === 0
@@ -27,10 +27,10 @@ export function whatIfText(
       : [
           '',
           ...[`Not read: ${many(skipped.length, 'file')}.`, ...skipped].map((text) =>
-            wrapped(oneLine(text, Infinity), columns),
+            wrapToColumns(oneLine(text, Infinity), columns),
           ),
         ]),
-    ...(notes.length === 0 ? [] : ['', ...notes.map((note) => wrapped(oneLine(note, Infinity), columns))]),
+    ...(notes.length === 0 ? [] : ['', ...notes.map((note) => wrapToColumns(oneLine(note, Infinity), columns))]),
   ]
   return `${lines.join('\n')}\n`
 }
@@ -72,7 +72,7 @@ function answerLines(
   const by = program === 'halting' ? '' : ` of ${programNames[program]}`
   const name = `${oneLine(session.slice(0, 8), 8)} ${oneLine(run, 12)}${by}${isCopy ? ', a copy' : ''}`
   const indented = (text: string): readonly string[] =>
-    wrapped(oneLine(text, Infinity), columns - 2)
+    wrapToColumns(oneLine(text, Infinity), columns - 2)
       .split('\n')
       .map((line) => `  ${line}`)
   const lost = lossesText(answer)
@@ -141,14 +141,14 @@ function suggestedLines(
   if (suggested.length === 0)
     return [
       ...before,
-      wrapped(`No limit would have saved anything in ${many(runs, 'run')} without losing something.`, columns),
+      wrapToColumns(`No limit would have saved anything in ${many(runs, 'run')} without losing something.`, columns),
     ]
   return [
     ...before,
-    wrapped(`In ${many(runs, 'run')} these would have lost nothing:`, columns),
+    wrapToColumns(`In ${many(runs, 'run')} these would have lost nothing:`, columns),
     ...suggested.flatMap(({ limits, saved, stops }) => [
       `  ${flagsOf(limits)}`,
-      ...wrapped(`stops ${many(stops, 'run')} earlier, saves ${spentText(saved)}`, columns - 4)
+      ...wrapToColumns(`stops ${many(stops, 'run')} earlier, saves ${spentText(saved)}`, columns - 4)
         .split('\n')
         .map((line) => `    ${line}`),
     ]),
@@ -175,7 +175,7 @@ function answerTable(answers: readonly RunAnswer[], columns: number, style: Styl
   const line = (cells: readonly string[], says: string): string => {
     const [session = '', run = '', program = '', turns = '', cost = ''] = cells
     const head = `${session.padEnd(9)}${run.padEnd(7)}${program.padEnd(8)}${turns.padStart(6)}${cost.padStart(10)}  `
-    return fitted(head + says, columns)
+    return truncateToColumns(head + says, columns)
   }
   return [
     style.bold(line(['session', 'run', 'by', 'turns', 'cost'], 'with these limits')),

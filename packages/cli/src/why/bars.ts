@@ -1,4 +1,4 @@
-import { columnsOf, fitted } from '../io/columns.ts'
+import { columnsOf, truncateToColumns } from '../io/columns.ts'
 import type { Style } from '../io/style.ts'
 
 /** A row with a bar. */
@@ -25,12 +25,12 @@ export function barLines(
   const room = Math.min(maxBarColumns, width - labels - values - 6)
   const bar = room < minBarColumns ? 0 : room
   return rows.map(({ label, share, value, isMarked }) => {
-    const name = fitted(label, labels)
+    const name = truncateToColumns(label, labels)
     const drawn = share === undefined ? ' '.repeat(bar) : drawBar(share, bar)
     const coloredBar = isMarked === true ? style.red(drawn) : drawn
     const before = `  ${name}${' '.repeat(labels - columnsOf(name))}  ${bar === 0 ? '' : `${coloredBar}  `}`
     const left = width - labels - 4 - (bar === 0 ? 0 : bar + 2)
-    return before + fitted(value, left)
+    return before + truncateToColumns(value, left)
   })
 }
 

@@ -1,7 +1,7 @@
 import type { Account, LimitFigures, StepFigures, Phase } from '@halting/analysis'
 import { endings } from '@halting/core'
 import { recordedIterationText } from '../frontends/iteration-text.ts'
-import { wrapped } from '../io/columns.ts'
+import { wrapToColumns } from '../io/columns.ts'
 import {
   checkTail,
   costText,
@@ -24,14 +24,25 @@ import type { RecordedStage } from '@halting/core/after'
 
 /** Explains why a run stopped and what it used, in lines of at most `width` columns except for the command. `now` is in milliseconds since 1970. */
 export function whyText(
-  { sessionId, cwd, account, untold, notices, stages, goOn, before, about, heldBy }: RunExplanation,
+  {
+    sessionId,
+    cwd,
+    account,
+    unreportedUsage: untold,
+    notices,
+    stages,
+    nextStep: goOn,
+    before,
+    about,
+    heldBy,
+  }: RunExplanation,
   width: number,
   style: Style,
   now: number = Date.now(),
 ): string {
   const { totals, run } = account
   const columns = Math.min(width, 80)
-  const paragraph = (text: string): string => wrapped(oneLine(text, Infinity), columns)
+  const paragraph = (text: string): string => wrapToColumns(oneLine(text, Infinity), columns)
   const sections = [
     [
       paragraph(
@@ -115,7 +126,7 @@ function goalLines({ goal }: Account, columns: number, style: Style): readonly s
 const maxGoals = 10
 
 function indented(text: string, columns: number): readonly string[] {
-  return wrapped(oneLine(text, Infinity), columns - 2)
+  return wrapToColumns(oneLine(text, Infinity), columns - 2)
     .split('\n')
     .map((line) => `  ${line}`)
 }

@@ -42,7 +42,7 @@ export async function why(flags: Flags, [name]: readonly string[], program: Prog
     output.out(`${JSON.stringify(json)}\n`)
     return 0
   }
-  const explanation = explainRuns(session)(runs.length - 1, { goOn: next, about: aboutRecord(session), heldBy })
+  const explanation = explainRuns(session)(runs.length - 1, { nextStep: next, about: aboutRecord(session), heldBy })
   output.out(whyText(explanation, output.width, styleFor(output.isTerminal.stdout, env)))
   return 0
 }

@@ -3,7 +3,7 @@ import type { Calibration } from '@halting/analysis'
 import { calibratedRows } from '@halting/analysis/words'
 import type { SessionSource } from '@halting/analysis/view'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isChromiumThere, withBrowser } from '../../../inspector/test/support/browser.ts'
+import { isChromiumInstalled, withBrowser } from '../../../inspector/test/support/browser.ts'
 import { toolReply, storeSession, textReply } from '../support/store-session.ts'
 import { installProgram, run, start, type Running } from '../support/program.ts'
 import { sourceAt } from '../../../inspector/test/support/served-source.ts'
@@ -16,7 +16,7 @@ let inspecting: Running | undefined
 let source: SessionSource | undefined
 
 beforeAll(async () => {
-  if (!isChromiumThere) return
+  if (!isChromiumInstalled) return
   for (let number = 1; number <= 22; number++)
     await storeSession(idOf(number), [toolReply(['Read', { file_path: 'a' }]), textReply('done')])
   const looks = Array.from({ length: 9 }, () => toolReply(['Edit', { file_path: 'same' }]))
@@ -36,7 +36,7 @@ function served(): SessionSource {
   return source
 }
 
-describe.skipIf(!isChromiumThere)('calibrated limits and grades on the page (needs chromium)', () => {
+describe.skipIf(!isChromiumInstalled)('calibrated limits and grades on the page (needs chromium)', () => {
   const open = withBrowser()
 
   it("says how many solved runs are missing, and shows the program's limits for a larger share", async () => {

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createClusterClient } from '@halting/restate/client'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { isChromiumThere, withBrowser } from '../../../inspector/test/support/browser.ts'
+import { isChromiumInstalled, withBrowser } from '../../../inspector/test/support/browser.ts'
 import { servedCluster } from '../support/cluster.ts'
 import { toolReply, storeSession, textReply, sessionPath } from '../support/store-session.ts'
 import { inspectorStarter } from '../support/inspector.ts'
@@ -60,7 +60,7 @@ async function pasted(line: string): Promise<Omit<Ended, 'stderr'>> {
 
 const words = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 
-describe.skipIf(!isChromiumThere)('the command line of what-if on the page (needs chromium)', () => {
+describe.skipIf(!isChromiumInstalled)('the command line of what-if on the page (needs chromium)', () => {
   const open = withBrowser()
 
   /** The page's answer about a limit, and the answer of the line below it. */

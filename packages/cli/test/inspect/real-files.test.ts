@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { isWhole } from '../../../agent/test/support/deep.ts'
-import { isChromiumThere, withPages } from '../../../inspector/test/support/browser.ts'
+import { isChromiumInstalled, withPages } from '../../../inspector/test/support/browser.ts'
 import { hostileCopy, hostileJournal } from '../support/hostile-files.ts'
 import { largeFile, largeJournal, lineOfClaudeCode, linesOfCodex } from '../support/large-files.ts'
 import { inspectorStarter } from '../support/inspector.ts'
@@ -26,7 +26,7 @@ const hostile = ['<img src=x onerror=hacked=1>', '..%2f..%2fetc', '"\'&amp;#?'] 
 const inspecting = inspectorStarter()
 
 beforeAll(async () => {
-  if (!isChromiumThere) return
+  if (!isChromiumInstalled) return
   for (const folder of ['hostile', 'large']) mkdirSync(join(here(), folder))
   await hostileJournal(pathOf('hostile', hostile[0]), hostile[0])
   hostileCopy('claude-code-polling.jsonl', pathOf('hostile', hostile[1]))
@@ -39,7 +39,7 @@ beforeAll(async () => {
 /** How the program shows a session: from its server, and as a file. */
 type Shown = 'served' | 'exported'
 
-describe.skipIf(!isChromiumThere)('a file of a session in a browser (needs chromium)', () => {
+describe.skipIf(!isChromiumInstalled)('a file of a session in a browser (needs chromium)', () => {
   const open = withPages()
 
   /** The address of a session's page, without a fragment. */

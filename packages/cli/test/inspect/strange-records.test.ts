@@ -99,7 +99,7 @@ function madeOf(runs: readonly (readonly StepRecord[])[]): readonly unknown[] {
   const inspected = inspectedSession(session, { found, shellArguments: 's', whyText: plainWhyText })
   const collector = new ReportCollector({ since: null, until: null })
   collector.add(session, { file: 's.jsonl' })
-  const report = collector.told('here', [], 0)
+  const report = collector.report('here', [], 0)
   const figures = [
     rowOf(inspected),
     viewOf(inspected),

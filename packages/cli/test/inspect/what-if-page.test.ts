@@ -2,7 +2,7 @@
 import type { SessionSource } from '@halting/analysis/view'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isChromiumThere, withBrowser } from '../../../inspector/test/support/browser.ts'
+import { isChromiumInstalled, withBrowser } from '../../../inspector/test/support/browser.ts'
 import { toolReply, storeSession, textReply } from '../support/store-session.ts'
 import { installProgram, run, start, type Running } from '../support/program.ts'
 import { sourceAt } from '../../../inspector/test/support/served-source.ts'
@@ -15,7 +15,7 @@ let inspecting: Running | undefined
 let source: SessionSource | undefined
 
 beforeAll(async () => {
-  if (!isChromiumThere) return
+  if (!isChromiumInstalled) return
   await storeSession(good, [
     toolReply(['Read', { file_path: 'a' }]),
     toolReply(['Edit', { file_path: 'a' }]),
@@ -48,7 +48,7 @@ async function printedBy(args: readonly string[]): Promise<string> {
     .join(' ')
 }
 
-describe.skipIf(!isChromiumThere)('what-if on the page (needs chromium)', () => {
+describe.skipIf(!isChromiumInstalled)('what-if on the page (needs chromium)', () => {
   const open = withBrowser()
 
   it.each([

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { SessionSource } from '@halting/analysis/view'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { isChromiumThere, withBrowser } from '../../../inspector/test/support/browser.ts'
+import { isChromiumInstalled, withBrowser } from '../../../inspector/test/support/browser.ts'
 import { storeWeekSession, week } from '../support/store-week.ts'
 import { here, installProgram, run } from '../support/program.ts'
 
@@ -30,7 +30,7 @@ async function pageOf(...args: readonly string[]): Promise<string> {
   return pathToFileURL(join(here(), file)).href
 }
 
-describe.skipIf(!isChromiumThere)('in a browser', () => {
+describe.skipIf(!isChromiumInstalled)('in a browser', () => {
   const open = withBrowser()
 
   beforeAll(async () => {

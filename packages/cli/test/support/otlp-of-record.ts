@@ -35,7 +35,7 @@ class Reader {
     this.#requests = recordedWork(records).requests
     const steps = recordedSteps(records)
     this.#calls = steps.calls
-    this.#replies = new Map(steps.requests.map(({ scope, name, came }) => [`${scope}${name}`, replyOf(came)]))
+    this.#replies = new Map(steps.requests.map(({ scope, name, result: came }) => [`${scope}${name}`, replyOf(came)]))
     const start = records.find((record) => record.type === 'start')
     if (start?.type !== 'start') throw new Error('it has no beginning')
     this.#runId = start.start.run.runId

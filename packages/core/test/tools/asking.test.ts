@@ -201,7 +201,12 @@ describe('a tool that asks a model', () => {
     expect(terminal.costUsd).toBeLessThan(terminal.committedUsd)
     // It was asked, and nobody told what it came to.
     const { requests } = recordedWork(steps.records)
-    expect(requests.map(({ came }) => came).toSorted()).toEqual(['answered', 'answered', 'answered', 'unknown'])
+    expect(requests.map(({ outcome: came }) => came).toSorted()).toEqual([
+      'answered',
+      'answered',
+      'answered',
+      'unknown',
+    ])
     expect(accountOf(steps.records).totals.requests).toBe(4)
     const { verdict, kept } = whatIf(trajectoryOf(steps.records), {})
     expect({ verdict, ...kept }).toEqual({

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { exportedPage, readPageFiles } from '../../src/index.ts'
 import { transcriptParts, viewOf, type InspectedSession } from '@halting/analysis/view'
-import { isChromiumThere, withBrowser } from '../support/browser.ts'
+import { isChromiumInstalled, withBrowser } from '../support/browser.ts'
 import { plainSource } from '../support/plain-source.ts'
 import { hostileSession, hostileText } from '../../../analysis/test/support/sessions.ts'
 
@@ -27,7 +27,7 @@ async function exportToFile(session: InspectedSession): Promise<string> {
   return pathToFileURL(file).href
 }
 
-describe.skipIf(!isChromiumThere)('an exported session in a browser', () => {
+describe.skipIf(!isChromiumInstalled)('an exported session in a browser', () => {
   const open = withBrowser()
 
   test('works from disk: nothing in it runs, nothing is requested, and the content of the model is shown', async () => {

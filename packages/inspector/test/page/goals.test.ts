@@ -4,7 +4,7 @@ import { transcriptParts, viewOf, type RunView, type TranscriptPart } from '@hal
 import { pictureOfEnding, goalLines } from '../../src/page/session/ending-figures.ts'
 import { failed, filesOf, goalOf, goalRun } from '../../../analysis/test/support/goal-runs.ts'
 import { sessionOf } from '../../../analysis/test/support/sessions.ts'
-import { isChromiumThere, withBrowser } from '../support/browser.ts'
+import { isChromiumInstalled, withBrowser } from '../support/browser.ts'
 import { generatedSource, type GeneratedSession } from '../support/generated-session.ts'
 
 const hostile = '<img src=x onerror=document.title=1>'
@@ -35,7 +35,7 @@ it('the ending shows the state of the goals, in its picture too', async () => {
   expect(goalLines({ ...run, account })).toEqual([])
 })
 
-describe.skipIf(!isChromiumThere)('goals on the page (needs chromium)', () => {
+describe.skipIf(!isChromiumInstalled)('goals on the page (needs chromium)', () => {
   const open = withBrowser()
 
   it('are check rounds between the messages and a list next to the ending, and none of them is markup', async () => {

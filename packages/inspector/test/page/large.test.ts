@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { isChromiumThere, withBrowser } from '../support/browser.ts'
+import { isChromiumInstalled, withBrowser } from '../support/browser.ts'
 import { generatedSession, generatedSource } from '../support/generated-session.ts'
 
 /** The size of a page: the cost of drawing follows from it, and a test can count it on any machine. */
 const elementCount = (page: Page): Promise<number> => page.locator('*').count()
 
-describe.skipIf(!isChromiumThere)('a session of a hundred thousand records (needs chromium)', () => {
+describe.skipIf(!isChromiumInstalled)('a session of a hundred thousand records (needs chromium)', () => {
   const open = withBrowser()
 
   it('opens, scrolls to its end and back, and has no more elements than one of a hundred', async () => {

@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { isWhole } from '../../../agent/test/support/deep.ts'
-import { isChromiumThere, withBrowser, type OpenOptions } from '../support/browser.ts'
+import { isChromiumInstalled, withBrowser, type OpenOptions } from '../support/browser.ts'
 import { everyView, type EveryView } from './support/every-view.ts'
 import { hostileKey, sourceFor, viewedSessions } from './support/inspected-source.ts'
 import { unreachableElements, lowContrastColors, lowContrastOn } from './support/readable.ts'
 
-describe.skipIf(!isChromiumThere)('every view (needs chromium)', () => {
+describe.skipIf(!isChromiumInstalled)('every view (needs chromium)', () => {
   const open = withBrowser()
   let sessions: Awaited<ReturnType<typeof viewedSessions>> = []
   beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { isChromiumThere, withBrowser } from '../support/browser.ts'
+import { isChromiumInstalled, withBrowser } from '../support/browser.ts'
 import { generatedSession, generatedSource } from '../support/generated-session.ts'
 
 const fragment = '#/session/made/1/timeline'
@@ -18,7 +18,7 @@ async function barsOn(page: Page): Promise<number> {
   return bars()
 }
 
-describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () => {
+describe.skipIf(!isChromiumInstalled)('a session on the page (needs chromium)', () => {
   const open = withBrowser()
 
   it('has one selection for the list, the transcript, the records and the timeline', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { isChromiumThere, withBrowser } from '../support/browser.ts'
+import { isChromiumInstalled, withBrowser } from '../support/browser.ts'
 import { plainRow, plainSource } from '../support/plain-source.ts'
 
-describe.skipIf(!isChromiumThere)('the page in a browser (needs chromium)', () => {
+describe.skipIf(!isChromiumInstalled)('the page in a browser (needs chromium)', () => {
   const open = withBrowser()
 
   it('shows its header, lists its keys, and switches its colours', async () => {

@@ -5,7 +5,7 @@ import { timeBars } from '../../src/page/session/ending-figures.ts'
 import { isMoment, itemLine } from '../../src/page/session/item-words.ts'
 import { calls, limited, says, serviceRun } from '../../../analysis/test/support/service-runs.ts'
 import { sessionOf } from '../../../analysis/test/support/sessions.ts'
-import { isChromiumThere, withBrowser } from '../support/browser.ts'
+import { isChromiumInstalled, withBrowser } from '../support/browser.ts'
 import { generatedSource } from '../support/generated-session.ts'
 
 async function session() {
@@ -27,7 +27,7 @@ it('a wait shows its length and its cause, and has a row in the time of the run'
   expect(timeBars(run).at(-1)).toMatchObject({ label: 'services', share: null, value: '1 h, not active' })
 })
 
-describe.skipIf(!isChromiumThere)('waits on the page (needs chromium)', () => {
+describe.skipIf(!isChromiumInstalled)('waits on the page (needs chromium)', () => {
   const open = withBrowser()
 
   it('are in the list and between the messages', async () => {

@@ -5,7 +5,7 @@ import { startInspector, type Inspector, type SessionSource } from '../../src/in
 import { chromiumPath, launchChromium } from './chromium.ts'
 
 /** Whether a browser was found. Browser tests are skipped otherwise: `describe.skipIf(!isChromiumThere)`. */
-export const isChromiumThere: boolean = chromiumPath !== undefined
+export const isChromiumInstalled: boolean = chromiumPath !== undefined
 
 export interface OpenOptions {
   /** The view: `#/session/KEY/1/plots`. The list by default. */

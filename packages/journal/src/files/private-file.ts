@@ -3,7 +3,7 @@ import { readSync, type Stats } from 'node:fs'
 // Files with private data of one user: nobody else may be able to change them.
 
 /** Returns why others can change a file; undefined if they cannot, or the system has no owners and modes. */
-export function othersProblem(path: string, { uid, mode }: Stats): string | undefined {
+export function ownershipProblem(path: string, { uid, mode }: Stats): string | undefined {
   const own = process.getuid?.()
   if (own === undefined) return undefined
   if (uid !== own) return `${path} belongs to another user (${uid}). Remove it, or set HALTING_CONFIG_DIR.`

@@ -42,7 +42,7 @@ export function isAlive({ pid, began, host }: ProcessIdentity): boolean {
  * Whether a process runs, for processes that share a disk: `unknown` for another host name, such as that of a
  * container. After a reboot no earlier process of the machine runs, whatever its host name is now.
  */
-export function livenessOnOneDisk(identity: ProcessIdentity): 'alive' | 'dead' | 'unknown' {
+export function livenessOnSharedDisk(identity: ProcessIdentity): 'alive' | 'dead' | 'unknown' {
   const boot = identity.began.split(' ', 1)[0] ?? ''
   const own = bootId()
   if (boot !== '' && own !== '' && boot !== own) return 'dead'

@@ -50,7 +50,7 @@ const passedDescriptor = /^\/(?:dev|proc\/self)\/fd\/\d+$/
  * block the program forever.
  * @throws Error with the reason: a system error, not a regular file, or too large.
  */
-export async function boundedFile(path: string, mostBytes: number): Promise<string> {
+export async function readBoundedFile(path: string, mostBytes: number): Promise<string> {
   const isPipe = passedDescriptor.test(path) && (await stat(path)).isFIFO()
   const file = await (isPipe ? open(path) : openRegular(path))
   try {

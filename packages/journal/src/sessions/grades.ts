@@ -17,7 +17,7 @@ import { codeOf, isJsonObject, messageOf } from '@halting/core/adapters'
 import { type BriefLock, tryBriefLock } from '../files/brief-lock.ts'
 import { configFolder } from '../files/config-folder.ts'
 import { makeDurableFolder } from '../files/durable.ts'
-import { othersProblem, readSized } from '../files/private-file.ts'
+import { ownershipProblem, readSized } from '../files/private-file.ts'
 import { safeName, type SessionPlace } from './session-folder.ts'
 
 // Grades of runs: one file for all sessions of a user, wherever they are stored. Lines are appended under a lock; the
@@ -190,7 +190,7 @@ function bytesOf(path: string): Buffer | undefined {
 /** @throws ConfigurationError if the file is not a private file of the user. */
 function checkFile(path: string, stats: Stats): void {
   if (!stats.isFile()) throw new ConfigurationError(`${path} is not a regular file. Remove it.`)
-  const others = othersProblem(path, stats)
+  const others = ownershipProblem(path, stats)
   if (others !== undefined) throw new ConfigurationError(others)
   if (stats.size > largestBytes) throw new ConfigurationError(`${path} is larger than 16 MB. Remove it.`)
 }

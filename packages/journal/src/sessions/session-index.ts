@@ -3,7 +3,7 @@ import { closeSync, fstatSync, readdirSync, renameSync, rmSync, statSync, writeF
 import { basename, dirname, join } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
 import { crc32Of } from '../files/crc32.ts'
-import { othersProblem, readSized } from '../files/private-file.ts'
+import { ownershipProblem, readSized } from '../files/private-file.ts'
 import { openRegularSync } from '../files/regular-file.ts'
 
 // Caches what lists read from session files, so that the next list skips unchanged files. It is not used to find
@@ -209,7 +209,7 @@ function readEntries(folder: string): Entries | undefined {
     const file = openRegularSync(path)
     try {
       const stats = fstatSync(file)
-      if (stats.size > mostBytes || othersProblem(path, stats) !== undefined) return undefined
+      if (stats.size > mostBytes || ownershipProblem(path, stats) !== undefined) return undefined
       return entriesIn(readSized(file, stats.size))
     } finally {
       closeSync(file)

@@ -34,7 +34,7 @@ test.each(scenarios.map((scenario) => [scenario.name, scenario] as const))(
       taken++
       return throughLines(records)
     }
-    const { terminals } = await explore(scenario, { kills: 'none', keep, mostPaths })
+    const { terminals } = await explore(scenario, { kills: 'none', roundTrip: keep, mostPaths })
     for (const reason of Object.keys(terminals)) seen.add(reason)
     expect(taken + (scenario.abandons === true ? 1 : 0)).toBeGreaterThan(0)
   },

@@ -138,7 +138,7 @@ function linkedFilesUnder(patterns: readonly PathPattern[]): LinkedFiles['byFile
   let left = maxNames
   // Iterating over a map also visits the entries that are added meanwhile.
   for (const folder of open.values()) {
-    if (!patterns.some((pattern) => pattern.couldFitBelow(folder.path))) continue
+    if (!patterns.some((pattern) => pattern.couldMatchBelow(folder.path))) continue
     for (const found of entriesByBytesIn(folder, left + 1)) {
       if ((left -= 1) < 0) return byFile
       if (found.entry.isFile()) note(found)

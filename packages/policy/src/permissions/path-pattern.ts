@@ -28,7 +28,7 @@ export interface PathPattern {
   /** Whether it matches and spells out these names of the path, by index from the root. */
   spells(path: string, names: ReadonlySet<number>): boolean
   /** Whether it may match something inside a folder. */
-  couldFitBelow(folder: string): boolean
+  couldMatchBelow(folder: string): boolean
 }
 
 /** Base folders of patterns. */
@@ -87,7 +87,7 @@ export function pathPattern(
           matchesAndSpells(glob, relative(root, path).split(sep).filter(Boolean), below)
         )
       }),
-    couldFitBelow: (folder) =>
+    couldMatchBelow: (folder) =>
       anchors.some(
         (root) =>
           isInside(root, folder) ||
@@ -111,8 +111,8 @@ export function matchingLookAlikes(pattern: PathPattern): PathPattern {
     ...pattern,
     matches: (path) =>
       pattern.matches(path) || foldedBelow(path).some((segments) => matchesPathOrAbove(foldedGlob, segments)),
-    couldFitBelow: (folder) =>
-      pattern.couldFitBelow(folder) || foldedBelow(folder).some((segments) => couldMatchBelow(foldedGlob, segments)),
+    couldMatchBelow: (folder) =>
+      pattern.couldMatchBelow(folder) || foldedBelow(folder).some((segments) => couldMatchBelow(foldedGlob, segments)),
   }
 }
 

@@ -168,7 +168,7 @@ export function patternForPath(
 /** Whether a rule that names paths may match something inside a folder. */
 export function couldMatchBelow(rules: readonly PermissionRule[], folder: string): boolean {
   const ends = bothEnds(folder)
-  return rules.some(({ spec }) => spec.kind === 'path' && ends.some((end) => spec.pattern.couldFitBelow(end)))
+  return rules.some(({ spec }) => spec.kind === 'path' && ends.some((end) => spec.pattern.couldMatchBelow(end)))
 }
 
 function ruleMatchesPath(rule: PermissionRule, end: string): boolean {

@@ -41,11 +41,11 @@ export class SessionWall {
   /** The folder for files that were moved aside, and for the journal of running commands. */
   readonly stateFolder: string
   /** Created by the caller that starts the first confined command, and disposed of with the workspace. */
-  confiner: Wall | undefined
+  readWall: Wall | undefined
   /** The same for commands that may change the workspace. */
-  editor: EditWall | undefined
+  editWall: EditWall | undefined
   /** The same for commands that are tried. */
-  trialist: TrialWall | undefined
+  trialWall: TrialWall | undefined
   readonly #options: SessionWallOptions
   #means: WallMeans | undefined
   #edits: EditMeans | undefined
@@ -135,8 +135,8 @@ export class SessionWall {
 
   /** Removes what was created for confined commands. */
   dispose(): void {
-    this.confiner?.dispose()
-    this.editor?.dispose()
-    this.trialist?.dispose()
+    this.readWall?.dispose()
+    this.editWall?.dispose()
+    this.trialWall?.dispose()
   }
 }

@@ -4,7 +4,7 @@ import type { SessionEvent } from '@halting/core/session'
 import { ConfigurationError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../../flags/flags.ts'
-import { linesOfTold } from '../../io/figures.ts'
+import { programMessageLines } from '../../io/figures.ts'
 import type { Program } from '../../program.ts'
 import { UsageError } from '../../usage-error.ts'
 import { completionOf } from '../completion/completion.ts'
@@ -224,7 +224,7 @@ class InteractiveApp implements App {
   }
 
   #noteProgramOutput(text: string): void {
-    for (const line of linesOfTold(text)) this.note(line)
+    for (const line of programMessageLines(text)) this.note(line)
   }
 
   #isCovered(): boolean {

@@ -1,4 +1,4 @@
-import { fitted, columnsOf } from '../../io/columns.ts'
+import { truncateToColumns, columnsOf } from '../../io/columns.ts'
 import { many, oneLine } from '../../io/figures.ts'
 import type { Action } from '../keys/actions.ts'
 import { keyName } from '../keys/key-table.ts'
@@ -93,10 +93,11 @@ class ScreenLayout implements Layout {
       render: (width) => (todosShown() ? todoLines(conversation.todos, width, this.#style) : []),
     }
     this.#opening = {
-      render: (width) => (app.open === undefined ? [this.#style.dim(fitted(' opening the session …', width))] : []),
+      render: (width) =>
+        app.open === undefined ? [this.#style.dim(truncateToColumns(' opening the session …', width))] : [],
     }
     this.#leaving = {
-      render: (width) => (isLeaving() ? [this.#style.dim(fitted(' quitting …', width))] : []),
+      render: (width) => (isLeaving() ? [this.#style.dim(truncateToColumns(' quitting …', width))] : []),
     }
   }
 

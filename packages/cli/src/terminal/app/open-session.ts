@@ -8,7 +8,7 @@ import { commandConfinement, modeConfinement } from '../../frontends/confinement
 import { verdictText } from '../../frontends/permission-verdict.ts'
 import type { LoopStore } from '../../frontends/loop-record.ts'
 import { many, oneLine } from '../../io/figures.ts'
-import { everyCharacterInLine } from '../../io/seen.ts'
+import { revealHiddenInLine } from '../../io/reveal-hidden.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { UsualLimits } from '../view/stop-panel.ts'
 import type { LocalSession, OpenSession } from './context.ts'
@@ -141,11 +141,11 @@ function explanationLines(
   confinement: string | undefined,
 ): readonly string[] {
   return [
-    `${verdictText({ behavior, message, mode: 'default' })} ${message === undefined ? '' : everyCharacterInLine(message, 300)}`.trimEnd(),
+    `${verdictText({ behavior, message, mode: 'default' })} ${message === undefined ? '' : revealHiddenInLine(message, 300)}`.trimEnd(),
     ...(confinement === undefined ? [] : [confinement]),
     ...parts.map(({ part, behavior: own, because, wouldAllow }) => {
       const hint = wouldAllow === undefined ? '' : `; ${wouldAllow} would allow it`
-      return `${own.padEnd(5)}  ${everyCharacterInLine(part, 60)}  ${everyCharacterInLine(because + hint, 300)}`
+      return `${own.padEnd(5)}  ${revealHiddenInLine(part, 60)}  ${revealHiddenInLine(because + hint, 300)}`
     }),
   ]
 }

@@ -1,4 +1,4 @@
-import { linesOfTold, many, oneLine } from '../../io/figures.ts'
+import { programMessageLines, many, oneLine } from '../../io/figures.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { AppContext } from '../app/context.ts'
 import { lastAnswerIn } from '../app/transcript-entries.ts'
@@ -17,7 +17,7 @@ async function printOutputOf(app: AppContext, run: (program: Program) => Promise
   const capture = { width: app.screen.columns - 2, isStyled: app.theme.current !== 'none' }
   const { out, err } = await captureOutput(app.program, capture, run)
   if (out.trim() !== '') app.printLines((width) => wrappedOutput(out, width))
-  for (const line of linesOfTold(err)) app.note(line)
+  for (const line of programMessageLines(err)) app.note(line)
 }
 
 /** Lines that fit, or have colours, stay as they are: they were made for this width. */

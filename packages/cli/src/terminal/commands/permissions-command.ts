@@ -2,7 +2,7 @@
 import { modeWords } from '../../frontends/mode-words.ts'
 import { columnsOf } from '../../io/columns.ts'
 import { oneLine } from '../../io/figures.ts'
-import { everyCharacterInLine } from '../../io/seen.ts'
+import { revealHiddenInLine } from '../../io/reveal-hidden.ts'
 import type { ListedRule } from '../../permissions/rule-list.ts'
 import { UsageError } from '../../usage-error.ts'
 import { nearest } from '../../flags/nearest.ts'
@@ -32,7 +32,7 @@ export async function runPermissions(app: AppContext, argument: string): Promise
 function printLines(app: AppContext, argument: string, lines: readonly string[]): void {
   const title = argument === '' ? titleOf(app) : argument
   app.printLines((width) => [
-    app.style.bold(everyCharacterInLine(title, width)),
+    app.style.bold(revealHiddenInLine(title, width)),
     ...lines.flatMap((line) => linesAfter('  ', line, width)),
   ])
 }
@@ -43,7 +43,7 @@ function titleOf(app: AppContext): string {
 
 /** Rules are shown in full, on several lines if necessary (spec R-TERM-30b). */
 function ruleLines(rules: readonly ListedRule[], width: number): readonly string[] {
-  const texts = rules.map(({ rule }) => everyCharacterInLine(rule, Infinity))
+  const texts = rules.map(({ rule }) => revealHiddenInLine(rule, Infinity))
   const column = Math.min(Math.max(...texts.map(columnsOf)), Math.floor(width / 2))
   return rules.flatMap((listed, index) => {
     const text = texts[index] ?? ''
@@ -53,7 +53,7 @@ function ruleLines(rules: readonly ListedRule[], width: number): readonly string
 }
 
 function labelOf({ behavior, rule }: ListedRule): string {
-  return `${behavior.padEnd(5)}  ${everyCharacterInLine(rule, 300)}`
+  return `${behavior.padEnd(5)}  ${revealHiddenInLine(rule, 300)}`
 }
 
 function detailOf({ place, isInForce }: ListedRule): string {
@@ -81,6 +81,6 @@ function unknownRuleText(rule: string, rules: readonly ListedRule[]): string {
     rule,
     rules.map((listed) => listed.rule),
   )
-  const shown = everyCharacterInLine(rule, 200)
-  return `Unknown rule ${shown}.${suggestion === undefined ? ' /permissions lists them.' : ` Did you mean ${everyCharacterInLine(suggestion, 200)}?`}`
+  const shown = revealHiddenInLine(rule, 200)
+  return `Unknown rule ${shown}.${suggestion === undefined ? ' /permissions lists them.' : ` Did you mean ${revealHiddenInLine(suggestion, 200)}?`}`
 }

@@ -1,4 +1,4 @@
-import { fitted } from '../../io/columns.ts'
+import { truncateToColumns } from '../../io/columns.ts'
 import type { Style } from '../../io/style.ts'
 import type { Page } from '../app/context.ts'
 import type { Action } from '../keys/actions.ts'
@@ -71,7 +71,12 @@ export function pager(options: PagerOptions): Component {
       const end = Math.min(lines.length, at + room())
       const place = lines.length === 0 ? 'empty' : `${at + 1} to ${end} of ${lines.length}`
       const hint = isTyping ? `/${search}▌` : `${note === '' ? place : note} · / search · q close`
-      return [style.bold(fitted(options.title, width)), ...shown, ...filler, style.dim(fitted(hint, width))]
+      return [
+        style.bold(truncateToColumns(options.title, width)),
+        ...shown,
+        ...filler,
+        style.dim(truncateToColumns(hint, width)),
+      ]
     },
     handleInput(data) {
       if (isTyping) type(data)

@@ -1,4 +1,4 @@
-import { columnsOf, fitted } from '../../io/columns.ts'
+import { columnsOf, truncateToColumns } from '../../io/columns.ts'
 import { oneLine } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import type { Action } from '../keys/actions.ts'
@@ -70,11 +70,11 @@ export function pickList<T>(options: PickOptions<T>): Component {
       })
       const left = found.length - shown.length
       return [
-        fitted(`${options.title}${filter === '' ? '' : ` ${oneLine(filter, 60)}`}`, width),
-        ...(shown.length === 0 ? [style.dim(fitted('  no match', width))] : shown),
-        ...(left > 0 ? [style.dim(fitted(`  and ${left} more`, width))] : []),
-        ...notes().map((note) => style.dim(fitted(`  ${note}`, width))),
-        style.dim(fitted(options.hint, width)),
+        truncateToColumns(`${options.title}${filter === '' ? '' : ` ${oneLine(filter, 60)}`}`, width),
+        ...(shown.length === 0 ? [style.dim(truncateToColumns('  no match', width))] : shown),
+        ...(left > 0 ? [style.dim(truncateToColumns(`  and ${left} more`, width))] : []),
+        ...notes().map((note) => style.dim(truncateToColumns(`  ${note}`, width))),
+        style.dim(truncateToColumns(options.hint, width)),
       ]
     },
     handleInput(data) {

@@ -1,4 +1,4 @@
-import { hostileSequences } from '../../io/inert.ts'
+import { hostileSequences } from '../../io/sanitize-terminal-text.ts'
 
 const keepsColours = new RegExp(`(\\u001B\\[[\\d;:]*m)|${hostileSequences}`, 'g')
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for

@@ -1,5 +1,5 @@
 import { mcpNameOf } from '../../io/mcp-name.ts'
-import { everyCharacterInLine } from '../../io/seen.ts'
+import { revealHiddenInLine } from '../../io/reveal-hidden.ts'
 import { displayPath } from '../../io/display-path.ts'
 
 /** A longer name or path is cut here; the details of the request show it in full. */
@@ -9,7 +9,7 @@ export const maxActionLength = 200
 export function actionQuestion(toolName: string, input: { readonly [field: string]: unknown }, cwd: string): string {
   const raw = (name: string): string => (typeof input[name] === 'string' ? input[name] : '')
   const nameAction = (action: string, name: string, otherwise: string): string =>
-    name === '' ? `${otherwise}?` : `${action} ${everyCharacterInLine(name, maxActionLength)}?`
+    name === '' ? `${otherwise}?` : `${action} ${revealHiddenInLine(name, maxActionLength)}?`
   const path = (name: string): string => displayPath(raw(name), cwd)
   switch (toolName) {
     case 'Bash':
@@ -44,7 +44,7 @@ export function actionQuestion(toolName: string, input: { readonly [field: strin
       const called = mcpNameOf(toolName)
       return called === undefined
         ? nameAction('Use the tool', toolName, 'Use a tool')
-        : nameAction(`Use ${everyCharacterInLine(called.tool, 60)} of the MCP server`, called.server, 'Use a tool')
+        : nameAction(`Use ${revealHiddenInLine(called.tool, 60)} of the MCP server`, called.server, 'Use a tool')
     }
   }
 }

@@ -3,7 +3,7 @@ import { messageOf } from '@halting/core/adapters'
 import { limitQuestion, limitReason, offerLabel } from '../../frontends/limit-question.ts'
 import { settableLimits } from '../../frontends/settable-limits.ts'
 import { timeLeft } from '../../io/figures.ts'
-import { everyCharacterInLine } from '../../io/seen.ts'
+import { revealHiddenInLine } from '../../io/reveal-hidden.ts'
 import type { Style } from '../../io/style.ts'
 import { hanging } from './lines.ts'
 import { choiceLines, ruler, type Choice, type QuestionView, writingKeys, writtenLines } from './question-parts.ts'
@@ -83,7 +83,7 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
       return [
         ...headLines(width),
         ...writtenLines(field, width),
-        ...(problem === '' ? [] : hanging('  ', everyCharacterInLine(problem, 300), width).map(style.red)),
+        ...(problem === '' ? [] : hanging('  ', revealHiddenInLine(problem, 300), width).map(style.red)),
         ...choiceLines(writingKeys('raise'), width, style),
       ]
     },

@@ -1,12 +1,12 @@
-import { columnsOf, fitted, isPrintableAscii } from '../../io/columns.ts'
+import { columnsOf, truncateToColumns, isPrintableAscii } from '../../io/columns.ts'
 import { oneLine } from '../../io/figures.ts'
-import { inert } from '../../io/inert.ts'
+import { sanitizeTerminalText } from '../../io/sanitize-terminal-text.ts'
 import type { Block } from '../screen/screen-port.ts'
 
 /** Text of models, tools and files, safe for the terminal, with tabs as four spaces (spec R-TERM-20). */
 export function displayText(text: string): string {
   const lines = text.replaceAll('\r\n', '\n').replaceAll(/[\u2028\u2029]/g, '\n')
-  return inert(lines, { styled: false }).replaceAll('\t', '    ')
+  return sanitizeTerminalText(lines, { styled: false }).replaceAll('\t', '    ')
 }
 
 /** The text wrapped to at most `width` columns: between words, and within words longer than a line. */
@@ -46,13 +46,13 @@ function lengthOfFitting(text: string, columns: number): number {
 /** The first lines, and how many more there are. */
 export function headOfLines(lines: readonly string[], most: number, width: number): readonly string[] {
   if (lines.length <= most) return lines
-  return [...lines.slice(0, most - 1), fitted(`… ${lines.length - most + 1} more lines`, width)]
+  return [...lines.slice(0, most - 1), truncateToColumns(`… ${lines.length - most + 1} more lines`, width)]
 }
 
 /** The last lines, and how many precede them. */
 export function tailOfLines(lines: readonly string[], most: number, width: number): readonly string[] {
   if (lines.length <= most) return lines
-  return [fitted(`… ${lines.length - most + 1} lines before`, width), ...lines.slice(1 - most)]
+  return [truncateToColumns(`… ${lines.length - most + 1} lines before`, width), ...lines.slice(1 - most)]
 }
 
 /** Wrapped text after a mark; further lines are indented to the first. */
@@ -65,7 +65,7 @@ export function hanging(mark: string, text: string, width: number, paint = (line
 /** If the mark takes the whole width, the line is cut. */
 function fittedStyled(before: string, line: string, width: number, paint: (line: string) => string): string {
   const room = width - columnsOf(before)
-  return room < 2 ? fitted(before + line, width) : before + paint(line)
+  return room < 2 ? truncateToColumns(before + line, width) : before + paint(line)
 }
 
 /** The text on one line of at most `width` columns. */

@@ -8,7 +8,7 @@ import {
 } from '@halting/core/adapters'
 import type { Question } from '@halting/core/session'
 import { many } from '../../io/figures.ts'
-import { everyCharacter, everyCharacterInLine } from '../../io/seen.ts'
+import { revealHidden, revealHiddenInLine } from '../../io/reveal-hidden.ts'
 import { unconfinedRemark } from '../../frontends/unconfined-remark.ts'
 import { actionQuestion } from './action-question.ts'
 import { hanging } from './lines.ts'
@@ -273,13 +273,13 @@ const maxWaitingLines = 4
 /** The action, who asks, and why, without the suggested rule, which is offered below. */
 function headLines({ question, style, cwd }: QuestionOptions, width: number): readonly string[] {
   const { toolName, input, agentId } = question
-  const who = agentId === undefined ? [] : [`Asked by the agent ${everyCharacterInLine(agentId, 60)}.`]
+  const who = agentId === undefined ? [] : [`Asked by the agent ${revealHiddenInLine(agentId, 60)}.`]
   const why = reasonOf(question)
   const remark = unconfinedRemark(question)
   const parts = [
     actionQuestion(toolName, input, cwd),
     ...who,
-    ...(why === '' ? [] : [everyCharacterInLine(why, 400)]),
+    ...(why === '' ? [] : [revealHiddenInLine(why, 400)]),
     ...(remark === undefined ? [] : [remark]),
   ]
   return hanging('? ', parts.join(' '), width).map(style.bold)
@@ -314,7 +314,7 @@ function waitingLines(
     // Approving all calls includes this one, so it is shown to its end.
     const isCommand = toolName === 'Bash' || toolName === 'Wait'
     const subject = isCommand && typeof input['command'] === 'string' ? input['command'] : about
-    return everyCharacter(`${name} ${subject}`).replaceAll('\n', '⏎')
+    return revealHidden(`${name} ${subject}`).replaceAll('\n', '⏎')
   })
   return hanging(' ', `${many(others.length, 'more call')} waiting: ${calls.join(', ')}`, width).map(style.dim)
 }
@@ -334,7 +334,7 @@ function writingLines(writing: Writing, { style }: QuestionOptions, width: numbe
 type Rules = Extract<PermissionUpdate, { readonly rules: unknown }>['rules']
 
 function rulesText(rules: Rules): string {
-  return rules.map((rule) => everyCharacterInLine(ruleText(rule), 120)).join(', ')
+  return rules.map((rule) => revealHiddenInLine(ruleText(rule), 120)).join(', ')
 }
 
 function ruleText({ toolName, ruleContent }: Rules[number]): string {
@@ -344,11 +344,11 @@ function ruleText({ toolName, ruleContent }: Rules[number]): string {
 /** Warnings for rules that would allow any program (spec R-RULE-9c). */
 function freedomLines(rules: Rules, { style }: QuestionOptions, width: number): readonly string[] {
   const found = new Set(rules.flatMap((rule) => runsAnything(ruleText(rule)) ?? []))
-  return [...found].flatMap((text) => hanging(' ', everyCharacterInLine(text, 200), width)).map(style.yellow)
+  return [...found].flatMap((text) => hanging(' ', revealHiddenInLine(text, 200), width)).map(style.yellow)
 }
 
 function modeText(mode: string): string {
-  return mode === 'acceptEdits' ? 'accept edits' : `mode ${everyCharacterInLine(mode, 40)}`
+  return mode === 'acceptEdits' ? 'accept edits' : `mode ${revealHiddenInLine(mode, 40)}`
 }
 
 /** Commands that delete or overwrite data. False positives are acceptable: only the default answer depends on it. */

@@ -1,7 +1,7 @@
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { Question } from '@halting/core/session'
 import type { Style } from '../../io/style.ts'
-import { everyCharacter, everyControl } from '../../io/seen.ts'
+import { revealHidden, revealControls } from '../../io/reveal-hidden.ts'
 import { displayPath } from '../../io/display-path.ts'
 import { maxActionLength } from './action-question.ts'
 import { diffLines, hunkOfTexts, type Hunk } from './diff-lines.ts'
@@ -17,7 +17,7 @@ export function subjectLines(
 ): readonly string[] {
   const { toolName, input } = question
   const raw = (name: string): string => (typeof input[name] === 'string' ? input[name] : '')
-  const text = (name: string): string => everyCharacter(raw(name))
+  const text = (name: string): string => revealHidden(raw(name))
   // A command to wait for runs like one of Bash.
   switch (toolName === 'Wait' && typeof input['command'] === 'string' ? 'Bash' : toolName) {
     case 'Bash':
@@ -34,7 +34,7 @@ export function subjectLines(
       const hunk = toolName === 'Edit' ? editHunk(input, fileText?.(path)) : writeHunk(raw('content'), fileText?.(path))
       const further = furtherLines(input, ['file_path', 'old_string', 'new_string', 'content'], width)
       return [
-        ...(everyCharacter(shownName).length > maxActionLength ? hanging('  ', everyCharacter(shownName), width) : []),
+        ...(revealHidden(shownName).length > maxActionLength ? hanging('  ', revealHidden(shownName), width) : []),
         ...further,
         ...diffLines([hunk], { width, style, most: Math.max(2, most - 1 - further.length) }),
       ]
@@ -54,19 +54,19 @@ function patchQuestionLines(
   const files = patchFileViews(input)
   if (files.length === 0) return headOfLines(inputLines(Object.entries(input), width), most, width)
   const titles = files.map((file) =>
-    hanging('  ', everyCharacter(patchFileTitle(file, (path) => displayPath(path, cwd))), width),
+    hanging('  ', revealHidden(patchFileTitle(file, (path) => displayPath(path, cwd))), width),
   )
   // Every file is named, because nobody should approve a change of an unnamed file.
   const each = Math.max(2, Math.floor((most - titles.flat().length) / files.length))
   return files.flatMap(({ hunks }, index) => {
-    const shown = hunks.map((lines) => ({ oldStart: null, newStart: null, lines: lines.map(everyControl) }))
+    const shown = hunks.map((lines) => ({ oldStart: null, newStart: null, lines: lines.map(revealControls) }))
     return [...(titles[index] ?? []), ...(shown.length === 0 ? [] : diffLines(shown, { width, style, most: each }))]
   })
 }
 
 function inputLines(entries: readonly (readonly [string, unknown])[], width: number): readonly string[] {
   return entries.flatMap(([name, value]) =>
-    hanging('  ', everyCharacter(`${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`), width),
+    hanging('  ', revealHidden(`${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`), width),
   )
 }
 
@@ -92,15 +92,13 @@ function commandLines(
 ): readonly string[] {
   const parts = explain?.(command).parts ?? []
   const paints = { allow: style.dim, ask: style.yellow, deny: style.red }
-  const whole = headOfLines(foldedLines(everyCharacter(command), width - 4), most, width - 4).map(
+  const whole = headOfLines(foldedLines(revealHidden(command), width - 4), most, width - 4).map(
     (line, index) => `  ${index === 0 ? '$' : ' '} ${line}`,
   )
   // A single part is the command itself, whose reason is shown above.
   if (parts.length < 2) return whole
   const partLines = parts.flatMap(({ part, behavior, because }) =>
-    hanging(`  ${marks[behavior]} `, `${everyCharacter(part)}  (${everyCharacter(because)})`, width).map(
-      paints[behavior],
-    ),
+    hanging(`  ${marks[behavior]} `, `${revealHidden(part)}  (${revealHidden(because)})`, width).map(paints[behavior]),
   )
   return headOfLines([...whole, ...partLines], most, width)
 }
@@ -110,7 +108,7 @@ function editHunk(input: Question['input'], file: string | undefined): Hunk {
   const [before, after] = [input['old_string'], input['new_string']].map((text) =>
     typeof text === 'string' ? text : '',
   )
-  const hunk = hunkOfTexts(everyControl(before ?? ''), everyControl(after ?? ''))
+  const hunk = hunkOfTexts(revealControls(before ?? ''), revealControls(after ?? ''))
   const at = before === undefined || before === '' ? -1 : (file?.indexOf(before) ?? -1)
   if (file === undefined || at < 0) return hunk
   const line = file.slice(0, at).split('\n').length + hunk.skipped
@@ -118,7 +116,7 @@ function editHunk(input: Question['input'], file: string | undefined): Hunk {
 }
 
 function writeHunk(content: string, file: string | undefined): Hunk {
-  const hunk = hunkOfTexts(everyControl(file ?? ''), everyControl(content))
+  const hunk = hunkOfTexts(revealControls(file ?? ''), revealControls(content))
   return { ...hunk, oldStart: hunk.skipped + 1, newStart: hunk.skipped + 1 }
 }
 

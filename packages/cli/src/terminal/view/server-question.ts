@@ -7,7 +7,7 @@ import {
   pageQuestionText,
   visibleText,
 } from '../../frontends/elicitation-form.ts'
-import { everyCharacterInLine } from '../../io/seen.ts'
+import { revealHiddenInLine } from '../../io/reveal-hidden.ts'
 import type { Style } from '../../io/style.ts'
 import type { ServerQuestion } from '../app/server-questions.ts'
 import { foldedLines, hanging } from './lines.ts'
@@ -113,7 +113,7 @@ export function serverQuestionView(options: ServerQuestionOptions): QuestionView
 
   function headOf({ server: name }: ServerQuestion): string {
     if (request.mode === 'url') return pageQuestionText(server, request)
-    return `The server ${everyCharacterInLine(name, 100)} asks: ${visibleText(request.message)}`
+    return `The server ${revealHiddenInLine(name, 100)} asks: ${visibleText(request.message)}`
   }
 }
 
@@ -228,7 +228,7 @@ function bounds(least: number | undefined, most: number | undefined, from: strin
 function fieldLines(open: OpenField, isRequired: boolean, width: number, style: Style): readonly string[] {
   const { name, field, text, options, row, chosen, problem } = open
   const { title = name, description } = field
-  const label = `${everyCharacterInLine(title, 200)}${isRequired ? ' (required)' : ''}`
+  const label = `${revealHiddenInLine(title, 200)}${isRequired ? ' (required)' : ''}`
   const isList = field.type === 'array'
   const rows = options.flatMap((option, index) => {
     const box = isList ? (chosen.has(index) ? '[x] ' : '[ ] ') : ''

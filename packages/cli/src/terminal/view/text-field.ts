@@ -1,8 +1,8 @@
 import { matchesKey, type KeyId } from '@earendil-works/pi-tui/dist/keys.js'
 import { CURSOR_MARKER } from '@earendil-works/pi-tui/dist/tui.js'
 import { columnsOf } from '../../io/columns.ts'
-import { inert } from '../../io/inert.ts'
-import { everyControl, numbered } from '../../io/seen.ts'
+import { sanitizeTerminalText } from '../../io/sanitize-terminal-text.ts'
+import { revealControls, codePointMark } from '../../io/reveal-hidden.ts'
 import { pastedText, textOfKey } from '../keys/typed-text.ts'
 
 /** A text field in a question: for a reason, or a changed command. Enter and Esc are left to the caller. */
@@ -61,7 +61,8 @@ export function textField(initial: string): TextField {
     render: (width) => fieldLines(before, after, width),
     handleInput(data) {
       const pasted = pastedText(data)
-      const typed = pasted === undefined ? textOfKey(data) : inert(pasted.replaceAll('\r', '\n'), { styled: false })
+      const typed =
+        pasted === undefined ? textOfKey(data) : sanitizeTerminalText(pasted.replaceAll('\r', '\n'), { styled: false })
       if (typed !== undefined) {
         insert(typed)
         return true
@@ -76,7 +77,7 @@ export function textField(initial: string): TextField {
 
 /** Control characters are shown by their code point, because they are part of the text. */
 function visibleCharacter(character: string): string {
-  return /[\u2028\u2029]/.test(character) ? numbered(character) : everyControl(character)
+  return /[\u2028\u2029]/.test(character) ? codePointMark(character) : revealControls(character)
 }
 
 /** The text unchanged, split where a line is full, so that every space is visible. */

@@ -1,7 +1,7 @@
 import type { ContentBlock, ToolStatus } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import type { Style } from '../../io/style.ts'
-import { everyCharacter } from '../../io/seen.ts'
+import { revealHidden } from '../../io/reveal-hidden.ts'
 import { resultFigure, resultText } from '../../frontends/result-figure.ts'
 import { changeCount, countOf, diffLines, hunksOf } from './diff-lines.ts'
 import { foldedLines, hanging, headOfLines, tailOfLines } from './lines.ts'
@@ -80,7 +80,7 @@ function foundPages({ results }: Fields): ToolOutcome['body'] {
   const pages = Array.isArray(results) ? results.filter(isJsonObject) : []
   const lines = pages.flatMap(({ title, url }) => {
     if (typeof title !== 'string' || typeof url !== 'string') return []
-    return [everyCharacter(title === url ? url : `${title}: ${url}`)]
+    return [revealHidden(title === url ? url : `${title}: ${url}`)]
   })
   return dimHead(lines.join('\n'), maxLines.pages)
 }
@@ -117,7 +117,7 @@ function patchOutcome({ files }: Fields): ToolOutcome {
       parts.flatMap(({ file, outcome }) => {
         const lines = outcome.body(width, style)
         const isNamed = parts.length > 1 && lines.length > 0
-        return [...(isNamed ? hanging(indent, everyCharacter(nameOfFile(file)), width, style.dim) : []), ...lines]
+        return [...(isNamed ? hanging(indent, revealHidden(nameOfFile(file)), width, style.dim) : []), ...lines]
       }),
   }
 }

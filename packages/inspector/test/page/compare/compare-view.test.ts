@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type SessionSource } from '../../../src/index.ts'
 import type { SessionView } from '@halting/analysis/view'
-import { isChromiumThere, withBrowser } from '../../support/browser.ts'
+import { isChromiumInstalled, withBrowser } from '../../support/browser.ts'
 import { plainSource } from '../../support/plain-source.ts'
 import { runWith, viewWith, type TestTurn } from '../support/views.ts'
 
@@ -15,7 +15,7 @@ function sourceOf(...views: readonly SessionView[]): SessionSource {
 
 const call = (...calls: readonly string[]): TestTurn => ({ calls })
 
-describe.skipIf(!isChromiumThere)('two sessions in a browser (needs chromium)', () => {
+describe.skipIf(!isChromiumInstalled)('two sessions in a browser (needs chromium)', () => {
   const open = withBrowser()
   const first = viewWith('a', [
     runWith([call('Read x'), { calls: ['Bash npm test!', 'Read y'], costUsd: 1 }, call('Edit x'), call()]),

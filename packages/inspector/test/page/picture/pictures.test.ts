@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { isWhole } from '../../../../agent/test/support/deep.ts'
-import { isChromiumThere, withBrowser } from '../../support/browser.ts'
+import { isChromiumInstalled, withBrowser } from '../../support/browser.ts'
 import { everyView, type EveryView, type ViewName } from '../support/every-view.ts'
 import { hostileKey, inspectedSource, sourceFor, viewedSessions } from '../support/inspected-source.ts'
 import { manyRows } from '../support/many-rows.ts'
@@ -59,7 +59,7 @@ async function textsOf(region: Locator): Promise<readonly string[]> {
   return [...new Set(texts.map((text) => compact(text.replace(/×$/, ''))))].filter((text) => text !== '')
 }
 
-describe.skipIf(!isChromiumThere)('pictures of every view (needs chromium)', () => {
+describe.skipIf(!isChromiumInstalled)('pictures of every view (needs chromium)', () => {
   const open = withBrowser()
   let sessions: Awaited<ReturnType<typeof viewedSessions>> = []
   beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { isChromiumThere, withBrowser } from '../../support/browser.ts'
+import { isChromiumInstalled, withBrowser } from '../../support/browser.ts'
 import { noContext, noMs, plottedRun, plottedView, pointWith, trajectoryWith } from '../support/plotted-run.ts'
 import { viewSource } from '../support/view-source.ts'
 
@@ -51,7 +51,7 @@ function cells(table: Locator): Promise<readonly string[]> {
     .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent).join(' | ')))
 }
 
-describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
+describe.skipIf(!isChromiumInstalled)('plots in a browser (needs chromium)', () => {
   const open = withBrowser()
   const show = async (): Promise<Page> => {
     const { page } = await open(viewSource([plottedView(run)]), { fragment: '#/session/one/1/plots' })

@@ -6,7 +6,7 @@ import { histogramOf } from '../../../src/page/sessions/distribution.ts'
 import { rangeText } from '../../../src/page/sessions/figure-text.ts'
 import { sumsOf } from '../../../src/page/sessions/sums.ts'
 import type { SessionRow, TranscriptPart } from '@halting/analysis/view'
-import { isChromiumThere, withBrowser } from '../../support/browser.ts'
+import { isChromiumInstalled, withBrowser } from '../../support/browser.ts'
 import { plainSource, type PlainSource } from '../../support/plain-source.ts'
 import { manyRows } from '../support/many-rows.ts'
 import { rowWith } from '../support/rows.ts'
@@ -39,7 +39,7 @@ const visibleKeys = (page: Page): Promise<readonly string[]> =>
 const expectCount = (page: Page, count: string): Promise<void> =>
   page.locator('.sums strong', { hasText: count }).waitFor()
 
-describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chromium)', () => {
+describe.skipIf(!isChromiumInstalled)('the list of sessions in a browser (needs chromium)', () => {
   const open = withBrowser()
   const rows = manyRows(2_000)
 

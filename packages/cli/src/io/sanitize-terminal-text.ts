@@ -18,7 +18,7 @@ const anything = new RegExp(single)
  * Sanitizes text as the last step before a person sees it. The result cannot move the cursor, set a title, write to the clipboard, or hide or reverse
  * the text around it. Callers sanitize text from outside themselves; this is the safety net if one of them does not.
  */
-export function inert(text: string, { styled }: { readonly styled: boolean }): string {
+export function sanitizeTerminalText(text: string, { styled }: { readonly styled: boolean }): string {
   if (!anything.test(text)) return text
   return text.replaceAll(hostile, (_found, style: string | undefined) => (styled ? (style ?? '') : ''))
 }
