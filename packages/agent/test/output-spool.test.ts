@@ -32,7 +32,7 @@ test('moves it to the results of the session, also when repeated', async () => {
   const path = await files.save(result, { signal: never })
   expect(readFileSync(path, 'utf8')).toMatch(/^1\n2\n[^]*\n5000\n$/)
   expect([await files.save(result, { signal: never }), readdirSync(files.spoolFolder)]).toEqual([path, []])
-  await expect(files.save({ ...result, idempotencyKey: 'other' }, { signal: never })).rejects.toThrow('is gone')
+  await expect(files.save({ ...result, idempotencyKey: 'other' }, { signal: never })).rejects.toThrow('is missing')
 })
 
 test('removes secrets from all of it, and does not follow a link in place of the folder', async () => {

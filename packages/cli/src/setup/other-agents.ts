@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
+import { parse as parseJsonc, type ParseError } from 'jsonc-parser'
+import { parse as parseToml } from 'smol-toml'
 import { isAbsolute, join } from 'node:path'
 import { boundedText } from '@halting/policy/files'
 import { configFolder } from '@halting/agent'
 import { isJsonObject } from '@halting/core/adapters'
 import type { Program } from '../program.ts'
 import type { RunSettings } from '../flags/session-ports.ts'
-import { readTomlTexts, type TomlTexts } from './toml-texts.ts'
 
 /** Settings of another agent, and which of them can be used here. Keys and logins are not read. */
 export interface AgentFinding {
@@ -54,32 +55,53 @@ async function codex({ home, env }: AgentPlaces): Promise<readonly AgentFinding[
   const read = await boundedText(path, largestBytes)
   if (read.kind === 'absent') return instructions
   if (read.kind === 'unfit') return [{ agent: 'Codex', path, says: [read.why] }, ...instructions]
-  const toml = readTomlTexts(read.text)
-  const { texts } = toml
-  const profile = texts.get('profile')
-  const setting = (key: string): string | undefined => texts.get(`profiles.${profile}.${key}`) ?? texts.get(key)
-  const service = setting('model_provider') ?? 'openai'
-  const model = setting('model')
+  const config = tomlObject(read.text)
+  if (config === undefined) return [{ agent: 'Codex', path, says: ['is not valid TOML'] }, ...instructions]
+  const profile = objectIn(config, 'profiles', textIn(config, 'profile') ?? '')
+  const service = textIn(profile, 'model_provider') ?? textIn(config, 'model_provider') ?? 'openai'
+  const model = textIn(profile, 'model') ?? textIn(config, 'model')
   const here = localModelName(model, service)
-  const asked = [...texts.keys()].filter((key) => /^(?:approval_policy|sandbox_mode)$/.test(key))
+  const permissionKeys = ['approval_policy', 'sandbox_mode'].filter((key) => Object.hasOwn(config, key))
   return [
     {
       agent: 'Codex',
       path,
       ...(here !== undefined && { model: here }),
       says: [
-        ...modelTexts(model, service, here, ownService(texts, service)),
-        ...(asked.length === 0 ? [] : [`${asked.join(', ')}: not imported; halting asks unless your rules allow`]),
-        ...serverTexts(namesBelow(toml, 'mcp_servers')),
+        ...modelTexts(model, service, here, customServiceOrigin(objectIn(config, 'model_providers', service))),
+        ...(permissionKeys.length === 0
+          ? []
+          : [`${permissionKeys.join(', ')}: not imported; halting asks unless your rules allow`]),
+        ...serverTexts(Object.keys(objectIn(config, 'mcp_servers'))),
       ],
     },
     ...instructions,
   ]
 }
 
+/** The parsed file; undefined if it is not valid TOML, or is nested too deeply for the parser. */
+export function tomlObject(text: string): JsonSettings | undefined {
+  try {
+    return parseToml(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The object at a path; empty if there is none. */
+function objectIn(settings: JsonSettings, ...path: readonly string[]): JsonSettings {
+  const found = path.reduce<unknown>((value, key) => (isJsonObject(value) ? value[key] : undefined), settings)
+  return isJsonObject(found) ? found : {}
+}
+
+function textIn(settings: JsonSettings, key: string): string | undefined {
+  const value = settings[key]
+  return typeof value === 'string' ? value : undefined
+}
+
 /** The address of a custom model provider. */
-function ownService(texts: TomlTexts['texts'], service: string): string | undefined {
-  const baseUrl = texts.get(`model_providers.${service}.base_url`)
+function customServiceOrigin(provider: JsonSettings): string | undefined {
+  const baseUrl = textIn(provider, 'base_url')
   return baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).origin : undefined
 }
 
@@ -124,7 +146,7 @@ async function jsonAgent(
   for (const path of paths) {
     const read = await boundedText(path, largestBytes)
     if (read.kind === 'absent') continue
-    const settings = read.kind === 'text' ? parseJsonc(read.text) : undefined
+    const settings = read.kind === 'text' ? jsoncValue(read.text) : undefined
     if (!isJsonObject(settings)) {
       findings.push({ agent, path, says: [read.kind === 'unfit' ? read.why : 'does not contain a JSON object'] })
       continue
@@ -192,62 +214,18 @@ function serverTexts(names: readonly string[]): readonly string[] {
   return [`MCP servers ${firstNames}${names.length > 5 ? ' …' : ''}: not imported; use halting mcp add`]
 }
 
-function namesBelow({ tables }: TomlTexts, table: string): readonly string[] {
-  const names = tables.flatMap((name) =>
-    name.startsWith(`${table}.`) ? [name.slice(table.length + 1).split('.')[0] ?? ''] : [],
-  )
-  return [...new Set(names)]
-}
-
 /** The folder in a variable if it is an absolute path, otherwise the default. */
 function folderFrom(variable: string | undefined, usual: string): string {
   return variable !== undefined && isAbsolute(variable) ? variable : usual
 }
 
-/** Parses JSON with comments and trailing commas in one pass; undefined if it is invalid. */
-export function parseJsonc(text: string): unknown {
-  const pieces: string[] = []
-  let at = 0
-  while (at < text.length) {
-    const from = at
-    at = endOfToken(text, at)
-    const piece = text.slice(from, at)
-    const isComment = piece.startsWith('//') || piece.startsWith('/*')
-    const last = pieces.length - 1
-    // Drops a trailing comma.
-    if (piece === '}' || piece === ']') pieces[last] = withoutLastComma(pieces[last] ?? '')
-    if (!isComment && piece.trim() !== '') pieces.push(piece)
-  }
+/** Parses JSON with comments and trailing commas; undefined if it is invalid, or nested too deeply for the parser. */
+export function jsoncValue(text: string): unknown {
+  const errors: ParseError[] = []
   try {
-    return JSON.parse(pieces.join('').replace(/^\uFEFF/, '')) as unknown
+    const value: unknown = parseJsonc(text.replace(/^\uFEFF/, ''), errors, { allowTrailingComma: true })
+    return errors.length === 0 ? value : undefined
   } catch {
     return undefined
   }
-}
-
-/** The end of the string, comment, bracket or other run of characters that starts here. */
-function endOfToken(text: string, start: number): number {
-  const first = text[start]
-  if (first === '"') return endOfText(text, start)
-  if (text.startsWith('//', start)) return endAt(text.indexOf('\n', start), text)
-  if (text.startsWith('/*', start)) return endAt(text.indexOf('*/', start + 2), text, 2)
-  if (first === '}' || first === ']' || first === '/') return start + 1
-  let end = start + 1
-  while (end < text.length && !'"}]/'.includes(text.charAt(end))) end++
-  return end
-}
-
-function withoutLastComma(piece: string): string {
-  const trimmed = piece.trimEnd()
-  return trimmed.endsWith(',') && !trimmed.startsWith('"') ? trimmed.slice(0, -1) : piece
-}
-
-function endOfText(text: string, start: number): number {
-  let at = start + 1
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
-  return at + 1
-}
-
-function endAt(found: number, text: string, more = 0): number {
-  return found < 0 ? text.length : found + more
 }
