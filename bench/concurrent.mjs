@@ -24,8 +24,15 @@ const rows = peerNames.map((peer) => {
 console.log(table(['', 'wall, ms', 'CPU, ms', 'max RSS, MB', 'wall to pi', 'CPU to pi', 'RSS to pi'], rows))
 console.log('\nNo loop can be done before 11 × 5 + 10 × 5 = 105 ms.')
 
-const held = new Map(peerNames.filter((peer) => !peer.startsWith('ai ')).map((peer) => [peer, []]))
-for (let repeat = 0; repeat < Math.min(repeats, 3); repeat++) {
-  for (const [peer, taken] of held) taken.push(await measured(['suspended', peer, '1000']))
+const suspendable = peerNames.filter((peer) => !peer.startsWith('ai '))
+const suspended = []
+for (const peer of suspendable) {
+  const row = [peer]
+  for (const shape of ['1000', '1000:tool']) {
+    const taken = []
+    for (let repeat = 0; repeat < Math.min(repeats, 3); repeat++) taken.push(await measured(['suspended', peer, shape]))
+    row.push(medians(taken).kbALoop.toFixed(1))
+  }
+  suspended.push(row)
 }
-console.log(`\n${table(['', 'kB a loop that waits for its model'], [...held].map(([peer, taken]) => [peer, medians(taken).kbALoop.toFixed(1)]))}`)
+console.log(`\n${table(['', 'kB a loop that waits for its model', 'kB a loop that waits for a tool'], suspended)}`)

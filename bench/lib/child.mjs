@@ -56,17 +56,20 @@ async function concurrent(shape) {
   return { totalMs, cpuMs: cpu }
 }
 
-/** The memory of one of many loops that wait for their third reply, after a collection. */
-async function suspended(loops) {
+/** The memory of one of many loops that wait for their third reply, or for a tool of their first turn (`LOOPS:tool`), after a collection. */
+async function suspended(shape) {
+  const [loops, place] = shape.split(':')
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc')
   const hanging = (count) =>
     new Promise((resolve) => {
       let waiting = 0
-      const onModel = (turn) => {
-        if (turn === 2 && ++waiting === count) setTimeout(resolve, 100)
+      const arrive = () => {
+        if (++waiting === count) setTimeout(resolve, 100)
       }
-      for (let index = 0; index < count; index++) void run({ turns: 5, hangs: 2, onModel })
+      const inModel = { turns: 5, hangs: 2, onModel: (turn) => turn === 2 && arrive() }
+      const inTool = { turns: 5, deaf: { what: 'tool', ms: 600_000 }, onTool: arrive }
+      for (let index = 0; index < count; index++) void run(place === 'tool' ? inTool : inModel)
     })
   // Everything is loaded and compiled before the first measurement.
   await hanging(200)
