@@ -41,93 +41,101 @@ import { checkAnswer, InvalidAnswer } from '../run/answer-shape.ts'
 import { answerOf, changesPermissions, keptAnswer } from '../run/can-use-tool.ts'
 import { recordedAnswer, type PermissionDecision } from '../permissions/permission-decision.ts'
 
-/** A run that goes on, or has ended. */
+/** A run in progress, or one that has ended. */
 export interface RunStream<Output = unknown> extends AsyncIterable<RunEvent> {
-  /** How it ended, with the answer. Never rejects. Asking for it starts the run, if nothing else did. */
+  /** How the run ended, with its answer. Never rejects. Reading it starts the run, if nothing else did. */
   readonly result: Promise<RunOutcome<Output>>
-  /** The terminal and the state it ended in. */
+  /** The run result and the final state. */
   readonly ended: Promise<FinishedRun>
   /** Whether the run has begun. */
   readonly hasStarted: boolean
-  /** Aborts what is in flight, and ends. */
+  /** Aborts the steps in flight and ends the run. */
   abort(cause?: AbortCause): void
-  /** Ends at the next checkpoint, as `user_requested`. */
+  /** Ends the run at the next cancellation point, as `user_requested`. */
   stop(message?: string): void
-  /** A person's answer to `approval_needed`, when the run waits for one (`onAsk: 'wait'`). `key` is the event's. @throws ConfigurationError for what is no answer: the run waits on. */
+  /**
+   * Answers `approval_needed` on behalf of a person, when the run waits for it (`onAsk: 'wait'`). `key` is the event's.
+   * @throws ConfigurationError for an invalid answer: the run continues to wait.
+   */
   answer(key: string, decision: PermissionDecision): void
   /**
-   * A person's answer to `limit_question`, when the run pauses at a limit (`onLimit: 'pause'`). False when no such question is open any more.
-   * @throws ConfigurationError for what is no answer, such as a limit that is not above what is used: the question stays.
+   * Answers `limit_question` on behalf of a person, when the run pauses at a limit (`onLimit: 'pause'`). False when this
+   * request is no longer open.
+   * @throws ConfigurationError for an invalid answer, such as a limit that is not above what is used: the request stays
+   * open.
    */
   answerLimit(id: string, answer: LimitAnswer): boolean
   /**
-   * Hands in a message that is taken before the next request. Gives its id: yours, or a derived one. The `message` event
-   * of an entry with this `inboxId` tells that it is taken. A message of an id that was handed in before is passed over.
-   * @throws ConfigurationError for an id that is no text.
+   * Hands in a message that is taken before the next request. Returns its id: the caller's, or a derived one. The
+   * `message` event of an entry with this `inboxId` reports that it was taken. A message whose id was handed in before
+   * is ignored.
+   * @throws ConfigurationError for an id that is not a string.
    */
   steer(content: MessageContent, id?: string): string
-  /** The same for a message that is taken when the run would end. */
+  /** Hands in a message that is taken when the run would end. */
   followUp(content: MessageContent, id?: string): string
-  /** Takes a message back that no run has taken. False when it is too late, or when there is none of this id. */
+  /** Withdraws a message that no run has taken. False when it is too late, or when no message has this id. */
   retract(id: string): boolean
   /** Messages that were handed in and not taken. A run that ends leaves them here. */
   readonly waiting: readonly InboxMessage[]
   /**
-   * Tool calls that wait for a person: those that `answer` takes while the run waits (`onAsk: 'wait'`, `canUseTool`), with a `key`; once it has ended as
-   * `needs_approval`, those that `approvals` of a later run answer.
+   * Tool calls that wait for a person. While the run waits (`onAsk: 'wait'`, `canUseTool`), each has a `key` for
+   * `answer`. Once the run has ended as `needs_approval`, `approvals` of a later run answers them.
    */
   readonly pending: readonly PendingApproval[]
   /**
-   * Sets model, permission mode, thinking and limits while the run goes on. Taken at the next checkpoint, on record before it counts, in
-   * force from the next request on; the `settings` event tells of it. A limit that is set below what is spent ends the run there, as that limit does.
-   * @throws ConfigurationError for what cannot be set (a model that the options do not have, …); then nothing is.
+   * Changes model, permission mode, thinking and limits during the run. The change is recorded at the next cancellation
+   * point and applies from the next request; the `settings` event reports it. A limit below what is spent ends the run
+   * there.
+   * @throws ConfigurationError for an invalid setting, such as a model that the options do not have; then the whole
+   * change is rejected.
    */
   set(change: SettingsChange): void
   // Spec R-SERV-6.
-  /** Ends the waits for services of the run and its agents: they are asked now. False where nothing of it waits. */
+  /** Ends the waits for services of the run and its agents, and retries now. False if none of them waits. */
   retryNow(): boolean
-  /** Stops a subagent that works in the background, by the id that the model knows. False where none of this id works. */
+  /** Stops a background subagent, by the id that the model uses. False if no working agent has this id. */
   stopAgent(id: string): Promise<boolean>
 }
 
-/** What `streamRun` shares with an owner of several runs, and what a resume brings along. */
+/** What `streamRun` shares with an owner of several runs, and what a resume provides. */
 export interface RunSurroundings {
   /** Messages that wait, shared with the owner. */
   readonly inbox?: OpenInbox
   /** The ledger that the run spends from. Default: one of its own. */
   readonly ledger?: Ledger
-  /** The ledger above that one which `maxBudgetUsd` limits, where the budget is that of a session. */
+  /** The parent ledger that `maxBudgetUsd` limits, when the budget is that of a session. */
   readonly sessionLedger?: Ledger
-  /** Tools that earlier runs left behind because they did not react to an abort. */
+  /** Tools that earlier runs abandoned because they did not react to an abort. */
   readonly orphanedTools?: OrphanedTools
-  /** The state is that of a run that has begun already: a resume or a replay. */
+  /** Whether the run has begun before: a resume or a replay. */
   readonly resumed?: boolean
-  /** A replay: nothing goes on live, and guards and limits are heeded throughout. */
+  /** Whether this is a replay: no step runs live, and guards and limits apply throughout. */
   readonly replayed?: boolean
-  /** How far the record of a resumed run goes, on the session's active clock: the time that its open turn took already counts. */
+  /** The end of a resumed run's record, on the session's active clock. It includes the time of the open turn. */
   readonly recordedUntil?: number
-  /** What the records that a resume answers from show as set, beyond the state that it begins with. */
+  /** The settings in the records that a resume replays, in addition to those of its start state. */
   readonly inForce?: SettingsInForce | null
-  /** The files around the checks were in order when the run before ended, and nothing was begun since that could change them. */
+  /** Whether the files that define the checks were unmodified at the end of the last run, and unchanged by later agent work. */
   readonly filesInOrder?: boolean
-  /** Agents of the background whose ends those records hold. */
+  /** Background agents whose ends are in those records. */
   readonly endedAgents?: RunPorts['endedAgents']
 }
 
 /**
- * Runs the loop and gives its events. The run starts when somebody begins to iterate or asks for `result`;
- * breaking out of the iteration aborts it at once and still settles it; a slow consumer never slows it.
- * @throws ConfigurationError at once, for options that cannot be run.
+ * Runs the loop and returns its events. The run starts on the first iteration or when `result` is read. Leaving the
+ * iteration aborts the run immediately and still settles it. A slow consumer never delays it.
+ * @throws ConfigurationError immediately, for options that cannot be run.
  */
 export function streamRun<Output = string>(options: PromptOptions<Output>): RunStream<Output>
-/** The same for a state that `startRun` made. */
+/** Runs the loop from a state that `startRun` made. */
 export function streamRun(start: RunState, options: RunOptions, context?: RunSurroundings): RunStream
 export function streamRun(
   given: PromptOptions<unknown> | RunState,
   options?: RunOptions,
   context: RunSurroundings = {},
 ): RunStream {
-  // A state, or what should be one, comes with options of its own.
+  // A state, or an invalid value in its place, comes with separate options.
   if (options !== undefined || isState(given)) return streamState(given as RunState, options as RunOptions, context)
   const { start, options: rest } = promptStart(given)
   return streamState(start, rest, context)
@@ -155,7 +163,7 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
   const ports = openPorts(own, { live, events, context, answering: steps, sessionLedger })
   abort.checkBy(() => ports.deadline.check())
   const put: Emit = (event) => events.put(event)
-  /** Until the run has begun: it changes, and nobody needs the state that it began with. */
+  /** Cleared once the run has begun, so that the initial state is not retained. */
   let from: RunState | undefined = start
 
   const play = (): Promise<FinishedRun> => {
@@ -164,7 +172,7 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
     return playFrom(begins, { run, how: { ...context, inForce: live.inForce }, ports, clock, put })
   }
   const execute = async (): Promise<FinishedRun> => {
-    // Whoever starts a run has the rest of their turn to say more.
+    // The caller of a run may still add input in the same tick.
     await Promise.resolve()
     if (options.signal !== undefined) abort.follow(options.signal)
     const stopListening = onStalled(() => stallable.break())
@@ -182,7 +190,7 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
   return streamOf(started, { run, live, steps, abort, inbox, events, output: options.output })
 }
 
-/** What changes while a run goes on, for its ports and for its reader. */
+/** The state that changes during a run, for its ports and for its reader. */
 interface LiveRun {
   inForce: SettingsInForce | null
   agents?: Parameters<RunPorts['onAgents']>[0]
@@ -192,7 +200,7 @@ interface LiveRun {
   finished?: FinishedRun
 }
 
-/** @throws ConfigurationError where a person is to be asked whose answers these steps do not take. */
+/** @throws ConfigurationError when a callback answers for a person, but these steps do not accept its answers. */
 function checkAnswerable({ canUseTool, askLimit }: RunContext, steps: object): void {
   const asks = canUseTool !== null ? 'canUseTool' : askLimit === null ? undefined : 'askLimit'
   if (asks !== undefined && !('answer' in steps))
@@ -207,7 +215,7 @@ interface PortSurroundings {
   readonly live: LiveRun
   readonly events: EventQueue
   readonly context: RunSurroundings
-  /** The steps as they were given. */
+  /** The steps as passed by the caller. */
   readonly answering: object
   readonly sessionLedger: Ledger | undefined
 }
@@ -311,7 +319,7 @@ type OpenPorts = Omit<RunPorts, 'deadline' | 'wholeDeadline'> & {
   wholeDeadline: RunPorts['wholeDeadline']
 }
 
-/** Ids of messages that the transcript has, for whoever hands one in. */
+/** Ids of the messages in the transcript, for the inbox. */
 function idsOf(transcript: Transcript): () => readonly string[] {
   return () => inboxIdsOf(transcript)
 }
@@ -324,24 +332,24 @@ interface Playing {
   readonly put: Emit
 }
 
-/** Plays a run that was not played yet. It is no async function, whose frame would hold the state that it began with. */
+/** Plays a run that was not played yet. Not an async function, since its frame would retain the initial state. */
 function playFrom(start: RunState | undefined, { run, how, ports, clock, put }: Playing): Promise<FinishedRun> {
   if (start === undefined) throw new Error('a run begins once')
   try {
     const state = entered(start, run, how, ports, put)
     const reached = Math.max(state.spent.now, how.recordedUntil ?? 0)
-    // A limit that was set in the turn that is open holds from the start: that turn may have taken longer than the one before it allows.
+    // Limits that were changed in the open turn apply from the start. That turn may have taken longer than the old limit allows.
     const limitMs = contextWith(run, how.inForce).settings.maxDurationMs
     const times = { usedMs: reached - state.spent.startedAt, limitMs }
     ports.deadline = ports.wholeDeadline = createDeadline(clock, times, () => ports.abort.abort('time'))
     return runLoop(run, ports, state, put)
   } catch (thrown) {
-    // The driver could not even put the beginning on record.
+    // The driver failed to record the start of the run.
     return finishBroken(new Run(run, ports, start, put), thrown)
   }
 }
 
-/** Reading starts the run, and whoever leaves ends it. */
+/** Reading starts the run, and leaving ends it. */
 function readerOf(events: EventQueue, start: () => Promise<unknown>, abort: AbortScope): AsyncIterator<RunEvent> {
   events.listen()
   const ending = start()
@@ -362,7 +370,7 @@ interface Answering {
   readonly abort: AbortScope
 }
 
-/** Gives a person's answer to who waits for it. What it changes of the permissions is kept first. */
+/** Passes a person's answer to the call that waits for it. Its permission changes are saved first. */
 function giveAnswer({ steps, permissions, abort }: Answering, key: string, decision: PermissionDecision): void {
   const answers = answersOf(steps)
   checkAnswer(decision)
@@ -375,23 +383,23 @@ function giveAnswer({ steps, permissions, abort }: Answering, key: string, decis
   })
 }
 
-/** @throws ConfigurationError for a driver that takes its answers elsewhere. */
+/** @throws ConfigurationError for a driver that receives answers elsewhere. */
 function answersOf(steps: object): Pick<MemorySteps, 'answer'> {
   if (!('answer' in steps)) throw new ConfigurationError('These Steps take their answers elsewhere: give it to them.')
-  // Only a driver that waits in this process has `answer`; the memory driver is the one there is.
+  // Only a driver that waits in this process has `answer`, and the memory driver is the only one.
   return steps as MemorySteps
 }
 
-/** The run has ended; what a listener does with that is its own affair. */
+/** Calls the listener with the result. Its errors are ignored, since the run has ended. */
 function tellResult({ onResult }: RunOptions, { terminal }: FinishedRun, figures: () => HookFigures): void {
   try {
     disregard(onResult?.(terminal, figures()))
   } catch {
-    // Nothing depends on it.
+    // The run does not depend on the listener.
   }
 }
 
-/** Plain JavaScript may give a prompt. @throws ConfigurationError for what is no state. */
+/** Plain JavaScript may pass a prompt. @throws ConfigurationError for anything but a state. */
 function checkState(start: unknown): void {
   if (isState(start)) return
   refuse('The start of a run', 'a state, such as startRun({ prompt }) makes', start)
@@ -402,7 +410,7 @@ function isState(start: unknown): start is RunState {
   return transcript instanceof Transcript && fieldsOf(spent) !== undefined
 }
 
-/** Those of the session that the run is of; undefined where it is of none. */
+/** The ledgers of the run's session; undefined if it has none. */
 function givenLedgers({
   ledger,
   sessionLedger,
@@ -410,7 +418,7 @@ function givenLedgers({
   return ledger === undefined ? undefined : { ledger, ...(sessionLedger !== undefined && { sessionLedger }) }
 }
 
-/** A run that goes on where another ended has spent that already. */
+/** The ledgers of a new session. A run that continues an ended one starts with what that run spent. */
 function ledgersOfStart({ spent }: RunState, settings: RunSettings, spentBeforeUsd: number): RunLedgers {
   const ledgers = ledgersOf(settings, spentBeforeUsd)
   const { nanos, unknownNanos, totalTokens } = spent
@@ -418,7 +426,7 @@ function ledgersOfStart({ spent }: RunState, settings: RunSettings, spentBeforeU
   return ledgers
 }
 
-/** Where the limits of dollars and tokens are kept. */
+/** Sets the dollar and token limits of the ledgers. */
 function limitLedgers(settings: RunSettings, ledger: Ledger, sessionLedger: Ledger | undefined): void {
   const { maxBudgetUsd, maxRunUsd, maxTotalTokens: tokens } = settings
   const ownUsd = sessionLedger === undefined ? Math.min(maxBudgetUsd, maxRunUsd) : maxRunUsd
@@ -442,8 +450,8 @@ function limitsOf(settings: RunSettings, spentBeforeUsd: number): RunLimits {
 }
 
 /**
- * With the goals that a run begins with: those that were set or given, with the progress of one that it goes on with. One that only compacts, or gives a
- * last answer, has none.
+ * Adds the goals that a run begins with: those that were set or passed, with the progress of the run that it continues.
+ * A run that only compacts, or gives a last answer, has no goals.
  */
 function withGoals(start: RunState, { goals }: RunContext, { filesInOrder }: RunSurroundings): RunState {
   const { compacting, closing, settings, goal, laps } = start.spent
@@ -459,26 +467,27 @@ function withGoals(start: RunState, { goals }: RunContext, { filesInOrder }: Run
 }
 
 /**
- * Looks at the state that a run begins with. Goals that whoever goes on with a run gives in place of those on its record are set as a person would, so that they are on record from here on.
- * @throws ConfigurationError for what is no state, and for goals of the record that nobody here knows.
+ * Validates the start state of a run. If a resume passes goals that differ from the recorded ones, they are set as a
+ * person's change, so that they are recorded too.
+ * @throws ConfigurationError for an invalid state, and for recorded goals that the options do not define.
  */
 function checkStart(start: RunState, { goals }: RunContext, how: RunSurroundings, inbox: OpenInbox): void {
   checkState(start)
   const { goal, settings, compacting, closing } = start.spent
   if (how.replayed === true) return
   const specs = goals.given.map(specOf)
-  // A person set others in their place, and these are the same as then: those of the person stay.
+  // A person replaced these goals before, and they have not changed since: the person's goals apply.
   const isReplaced = settings?.untilBefore !== undefined && isSameGoals(specs, settings.untilBefore)
   const isAnew = how.resumed === true && specs.length > 0 && !isReplaced
   checkKnown(goals, isAnew ? specs : (goal?.specs ?? []))
-  // A run that only compacts, or gives its last answer, has none. What a resume before this one set is on record, and is not set again.
+  // A run that only compacts, or gives its last answer, has no goals. Goals set by an earlier resume are recorded, and are not set again.
   if (!isAnew || compacting !== null || closing !== null) return
   const standing = [goal?.specs ?? [], how.inForce?.until ?? []]
   if (standing.some((each) => isSameGoals(specs, each))) return
   inbox.set({ until: specs })
 }
 
-/** The state that the loop begins with: that of a run which begins, or of one that is resumed or replayed. */
+/** The state that the loop begins with: that of a new run, or of a resumed or replayed one. */
 function entered(
   start: RunState,
   context: RunContext,
@@ -488,12 +497,12 @@ function entered(
 ): RunState {
   if (how.resumed !== true) return begun(withGoals(start, context, how), context, ports, emit)
   const { model } = contextWith(context, how.inForce)
-  // A replay tells the beginning itself, from the record.
+  // A replay emits this event itself, from the record.
   if (ports.isResumed) emit({ type: 'run_start', run: start.run, model: model.id, isResumed: true })
   return start
 }
 
-/** Puts the beginning on record, and the moment of it into the state. */
+/** Records the start of the run, and enters its time in the state. */
 function begun(start: RunState, context: RunContext, { steps, spentBeforeUsd }: RunPorts, emit: Emit): RunState {
   const { model } = context
   const { history = 0 } = start
@@ -515,7 +524,7 @@ function begun(start: RunState, context: RunContext, { steps, spentBeforeUsd }: 
   })
   emit({ type: 'run_start', run: start.run, model: model.id })
   for (const entry of added.slice(history)) emit({ type: 'message', entry })
-  // A run that goes on where another ended carries its counters; its own clock begins now.
+  // A run that continues an ended one takes over its counters; its own clock begins now.
   const carried = start.spent.now - start.spent.startedAt
   return {
     ...start,
@@ -524,12 +533,12 @@ function begun(start: RunState, context: RunContext, { steps, spentBeforeUsd }: 
 }
 
 /**
- * Runs a prompt to its end. Whatever happens in the run is in the outcome: `reason` says how it ended, `output` has the answer.
- * The model is reminded once where it repeats itself (`noProgress`).
- * @throws ConfigurationError alone, for options that cannot be run: the promise rejects with it before anything starts.
+ * Runs a prompt to its end. Failures of the run are part of the outcome: `reason` says how it ended, `output` has the
+ * answer. Reminds the model when it repeats itself (`noProgress`).
+ * @throws ConfigurationError only, for options that cannot be run: the promise rejects before anything starts.
  */
 export async function run<Output = string>(options: PromptOptions<Output>): Promise<RunOutcome<Output>> {
-  // What is no object is refused by name.
+  // `streamRun` rejects a value that is not an object.
   const isObject = typeof options === 'object' && options !== null
   return streamRun(isObject ? { ...options, noProgress: options.noProgress ?? 'remind' } : options).result
 }

@@ -11,8 +11,8 @@ import type { Outcome } from '../run/outcome.ts'
 import { tellTurn } from './prepare.ts'
 
 /**
- * Runs the tool calls of a reply, appends their results to the transcript, and decides what is next.
- * `remarks`: messages that `afterInference` hooks added. They are appended after the results, as the API demands.
+ * Runs the tool calls of a reply, appends their results to the transcript, and decides how the run continues. `remarks`:
+ * messages that `afterInference` hooks added. They are appended after the results, as the API requires.
  */
 export function act(
   run: Run,
@@ -31,7 +31,7 @@ export function act(
   })
 }
 
-/** Runs the calls that were waiting for approval. The model is asked after that. */
+/** Runs the approved calls. The model is asked after that. */
 export function actOnApproved(run: Run): Eventually<Outcome> {
   tellTurn(run)
   return act(run, openCallsOf(run.transcript), noEarlyStarts, [])

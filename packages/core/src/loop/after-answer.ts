@@ -40,7 +40,7 @@ import {
 
 type Stage = (run: Run, message: AssistantMessage) => Eventually<Outcome | undefined>
 
-/** The checks of an answer without tool calls, in this order. The first that gives an outcome decides. */
+/** The checks of an answer without tool calls, in order. The first check that returns an outcome decides. */
 const atAnswer: readonly Stage[] = [
   finishReason,
   followUps,
@@ -51,10 +51,10 @@ const atAnswer: readonly Stage[] = [
   verification,
 ]
 
-/** Of a reply to the question whether the last change is verified, while the answer before it stands: that one has passed all of the others. */
+/** The checks of the reply to the verification reminder. The answer before it has already passed all the other checks. */
 const behindAnswer: readonly Stage[] = [finishReason, followUps]
 
-/** After an answer without tool calls: the model is asked again for one of these reasons, or the run ends as `completed`. */
+/** After an answer without tool calls: one of the checks asks the model again, or the run ends as `completed`. */
 export function afterAnswer(run: Run, message: AssistantMessage): Eventually<Outcome> {
   return after(
     firstOf(isAnswerKept(run) ? behindAnswer : atAnswer, (stage) => stage(run, message)),
@@ -84,10 +84,10 @@ function structuredOutput({ context }: Run, message: AssistantMessage): Outcome 
   return problem === undefined ? undefined : retryOutput(problem)
 }
 
-/** Characters of what is wrong with an answer: the model corrects the first of it first. */
+/** Maximum characters of the description of a mismatch. The model corrects the first problem first. */
 const mostCharacters = 4_000
 
-/** What is wrong with the answer; undefined when it fits. @throws HaltingError when the check does not say. */
+/** Describes how an answer violates the schema; undefined when it fits. @throws HaltingError when the check returns no valid result. */
 function misfitOf(checked: unknown): string | undefined {
   if (typeof checked === 'object' && checked !== null && 'fits' in checked) {
     if (checked.fits === true) return undefined
@@ -118,20 +118,20 @@ function retryOutput(problem: string): Outcome {
   return goesOn([retry], () => draftOf('structured_output_retry_exhausted', signal))
 }
 
-/** That a stop hook does not let the answer pass, and why. */
+/** A stop hook that blocks the answer, and its reason. */
 interface HookBlock {
   readonly hook: string
   readonly reason: string
 }
 
-/** What all stop hooks asked for. */
+/** The combined requests of all stop hooks. */
 interface StopHookWishes {
   readonly blocks: HookBlock[]
   prevented: { readonly hook: string; readonly reason: string } | undefined
 }
 
 // Spec R-SHOOK-1, R-SHOOK-2.
-/** Runs the stop hooks: block → prevent → pass. */
+/** Runs the stop hooks. Precedence of their outcomes: block, prevent, pass. */
 function stopHooks(run: Run, message: AssistantMessage): Eventually<Outcome | undefined> {
   const wishes: StopHookWishes = { blocks: [], prevented: undefined }
   const whose = run.identity.depth === 0 ? 'run' : 'agents'
@@ -154,7 +154,7 @@ function callStopHook(
 ): Eventually<Outcome | undefined> {
   const event = { hook: id, trigger: 'stopHook', callId: null } as const
   run.emit({ type: 'hook_start', ...event })
-  // Those before the step, as other hooks have them.
+  // The figures before the step, as other hooks receive them.
   const figures = hookFigures(run)
   const step = stepWithQuestions<StopHookOutcome>(run, `hook:stopHook:${run.spent.request}::${id}`, {
     call(ask) {
@@ -169,7 +169,7 @@ function callStopHook(
     run.emit({ type: 'hook_end', ...event, outcome, durationMs })
     if (outcome.aborted !== undefined) return ends(abortDraft(run, outcome.aborted, 'streaming'))
     if (outcome.systemMessage !== undefined) run.attach({ type: 'informational', message: outcome.systemMessage })
-    // An empty reason does not block: there would be nothing to tell the model.
+    // An empty reason does not block: there would be no text for the model.
     if (typeof outcome.block === 'string' && outcome.block.trim() !== '')
       wishes.blocks.push({ hook: id, reason: outcome.block })
     if (outcome.prevent !== undefined) wishes.prevented ??= { hook: id, reason: outcome.prevent }
@@ -224,10 +224,10 @@ function sendBack(run: Run, blocks: readonly HookBlock[]): Outcome {
   return goesOn([route], () => unmetDraft(blocks[0], { sentBack: taken }))
 }
 
-/** So often one stop hook may block for the same reason while nothing changes, with tool calls in between or without any. */
+/** How often one stop hook may block for the same reason while no file changes, whether or not tools are called in between. */
 const mostRepeats = 3
 
-/** The block, counted with those before it that were the same. */
+/** The block, with the number of consecutive blocks that were identical. */
 function repeatsOf(spent: RunProgress, { hook, reason }: HookBlock): StopHookRepeats {
   const { stopHookBlocks = [] } = spent
   const now = { hook, reason: hashText(reason.trim()), changes: changesOf(spent) }
@@ -239,7 +239,7 @@ function repeatsOf(spent: RunProgress, { hook, reason }: HookBlock): StopHookRep
 type UnmetFigures = { readonly sentBack: number } | { readonly repeats: number }
 
 // Spec R-GOAL-20, R-GOAL-24.
-/** A stop hook still blocks the answer: the model was sent back as often as may be, or nothing came of it. */
+/** The ending for an answer that a stop hook still blocks: the retries are used up, or they changed nothing. */
 function unmetDraft(block: HookBlock | undefined, figures: UnmetFigures): Draft {
   const { hook = '', reason = '' } = block ?? {}
   const message = hookUnmet(hook, howUnmet(figures), firstLineOf(reason))
@@ -254,7 +254,7 @@ function howUnmet(figures: UnmetFigures): string {
   return blocksStill(many(sentBack, 'time'))
 }
 
-/** Characters of a hook's reason in the message of an ending. */
+/** Maximum characters of a hook's reason in the message of an ending. */
 const mostOfReason = 300
 
 function firstLineOf(reason: string): string {
@@ -263,7 +263,7 @@ function firstLineOf(reason: string): string {
 }
 
 // Spec R-GOAL-21.
-/** The end of a run whose answer nobody sends back: `completed`, or `no_answer` for one that has said nothing since its prompt. */
+/** The ending of an accepted answer: `completed`, or `no_answer` when the run has produced no text since its prompt. */
 function answeredDraft(run: Run): Draft {
   const { context, spent, transcript, startLength } = run
   const isDone = context.settings.output !== null || isGoalMet(spent)
@@ -281,7 +281,7 @@ function verification(run: Run): Eventually<Outcome | undefined> {
 }
 
 // Spec R-GATE-2.
-/** Sends the answer back for more while it is below 90 % of the token target and progress is made. */
+/** Asks the model to continue while the answer is below 90 % of the token target and still makes progress. */
 function tokenTarget(run: Run): Outcome | undefined {
   const { spent, identity } = run
   const { decision, tracker } = checkTokenBudget({

@@ -14,7 +14,7 @@ import { ends, type Draft, type Outcome } from '../run/outcome.ts'
 import { addHookMessages, noSubject, runHooks, type HookRun } from '../request/run-hooks.ts'
 import { notRunReasons, runStoppedBy } from '../tools/result-texts.ts'
 
-/** The model replied. An incomplete reply is recovered; any other is appended. Then its tool calls run, or the answer is checked. */
+/** Processes a reply. An incomplete reply is recovered; any other is appended. Then its tool calls run, or the answer is checked. */
 export function afterReply(run: Run, reply: Answer): Eventually<Outcome> {
   const { message, streamError } = reply
   if (message.stop_reason === 'refusal') return endModelRefusal(run, reply)
@@ -44,7 +44,7 @@ function endModelRefusal(run: Run, reply: Answer): Outcome {
   return ends(refusalDraft(reply.message))
 }
 
-/** Where the reply lies in the record, and the guards that stop on it. */
+/** The position of the reply in the record, and the guards that stop on it. */
 interface ReplyCheck {
   readonly position: RecordPosition
   readonly raisedBy: readonly string[]
@@ -80,13 +80,13 @@ function endAborted(run: Run, { message, early }: Answer, cause: AbortCause): Ev
 }
 
 // Spec R-BUD-8.
-/** A second check beside the ledger: the cost is compared with the budget after every message. */
+/** A second check in addition to the ledger: compares the cost with the budget after every message. */
 function overBudgetDraft(run: Run): Draft | undefined {
   const spentUsd = run.ports.spentBeforeUsd + committedUsd(run.spent)
   return spentUsd >= run.context.settings.maxBudgetUsd ? budgetDraft(run) : undefined
 }
 
-/** The service wrote more tokens than it was asked for. The ledger cannot prevent that, so the run ends here. */
+/** Ends the run when the service wrote more tokens than requested. The ledger cannot prevent that. */
 function overTokensDraft(run: Run): Draft | undefined {
   return run.spent.totalTokens > run.context.settings.maxTotalTokens ? loweredTokensDraft(run) : undefined
 }

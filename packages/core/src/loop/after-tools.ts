@@ -15,7 +15,10 @@ import type { Run } from '../run/run.ts'
 import { addHookMessages, noSubject, runHooks } from '../request/run-hooks.ts'
 import { waitingForApproval } from '../endings/ending-texts.ts'
 
-/** After the tools, in this order: abort, a stop that a tool threw, hook_stopped, needs_approval, guards, lowered limits, max_tool_calls, a goal that holds, max_turns. */
+/**
+ * Checks after the tools, in this order: abort, a stop thrown by a tool, hook_stopped, needs_approval, guards, lowered
+ * limits, max_tool_calls, a met goal, max_turns.
+ */
 export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
   return after(controlAt(run, 'after_tools'), (controlAbort) => {
     const abort = phase.abort ?? controlAbort
@@ -39,7 +42,7 @@ export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
 
 const nextTurn: readonly Route[] = [onward('next_turn')]
 
-/** How the run ends if a tool threw a stop, a hook stopped it, or a call needs approval. */
+/** The ending if a tool threw a stop, a hook stopped the run, or a call needs approval. */
 function stopDraft({ stops, pending, calls }: ToolPhase): Draft | undefined {
   const thrown = stops.find((stop) => stop.origin === 'tool')
   if (thrown !== undefined) return draftOf(terminalOf(thrown.signal, 'tool'), thrown.signal)
@@ -73,7 +76,7 @@ function approvalDraft(pending: readonly PendingCall[], calls: ToolPhase['calls'
         id: call.id,
         name: call.name,
         message,
-        // What a hook has changed is what the person is asked about; otherwise the transcript has it.
+        // Includes the input only if a hook changed it; otherwise the transcript contains it.
         ...(!isAsMade(call, calls) && { input: jsonObjectOf(call.input) }),
       })),
     },

@@ -10,19 +10,22 @@ import { ends, type Outcome } from '../run/outcome.ts'
 import { isAsked, type Run } from '../run/run.ts'
 import { mediaRemoved, olderMediaRemoved } from '../run/turn-texts.ts'
 
-// Images and documents that a service would refuse never go out: one that is in the conversation would be refused in every later request too.
+// Replaces images and documents that a service would refuse. Left in the conversation, they would cause every later request to be refused too.
 
-/** What gives way to notes before a request, as it goes on record. */
+/** The blocks that are replaced by notes before a request, as recorded. */
 type MediaRemoval = {
   readonly removed: readonly { readonly note: string; readonly at: readonly MediaPlace[] }[]
-  /** What is wrong with what the person just said; null when the run goes on. */
+  /** What is wrong with the person's latest media; null when the run continues. */
   readonly refused: string | null
 }
 
-/** Puts notes in the place of what would be refused. An outcome when the person just gave it: then they want to know, and not an answer without it. */
+/**
+ * Replaces media that the service would refuse by notes. Returns an ending when the person just sent them: a person
+ * expects an error then, not an answer without the media.
+ */
 export function checkMedia(run: Run): Eventually<Outcome | undefined> {
   const name = `media:${run.spent.request}`
-  // What is on record stands, whatever this program would take (spec R-RES-11).
+  // A recorded removal is applied, whatever this version of the program would remove (spec R-RES-11).
   const isRecorded = run.isRecorded(name)
   if (!isRecorded && isAsked(run)) return undefined
   const due = isRecorded ? nothingRemoved : removalDue(run)
@@ -37,7 +40,7 @@ const nothingRemoved: MediaRemoval = Object.freeze({ removed: [], refused: null 
 
 function enter(run: Run, { removed, refused }: MediaRemoval): Outcome | undefined {
   const counted = run.spent.counted.length
-  // The count holds while all that it covers stands there.
+  // The token count is valid only while every message that it covers is unchanged.
   if (removed.some(({ at }) => at.some(([message = 0]) => message < counted))) run.update({ counted: noCount })
   for (const { note, at } of removed) run.append({ kind: 'media_removed', id: run.entryId('media_removed'), note, at })
   return refused === null ? undefined : ends(mediaErrorDraft(refused))
@@ -83,7 +86,7 @@ interface MediaProblem {
   readonly what: string
 }
 
-/** What came since the last look; undefined where more than that has changed. */
+/** Inspects only the entries added since the last scan; undefined if the conversation changed in other ways too. */
 function lookAtAdded(run: Run): Look | undefined {
   const { mediaSeen: seen, transcript } = run
   if (seen === undefined || seen.length > transcript.length) return undefined
@@ -94,7 +97,7 @@ function lookAtAdded(run: Run): Look | undefined {
     if (entry.kind !== 'user' && entry.kind !== 'assistant') continue
     const { message } = entry
     if (mediaIn(message, 0).length === 0) continue
-    // The message stands in the conversation as it is: what was said comes as the object that it is in the transcript.
+    // The message is in the conversation unchanged: user input is the same object as in the transcript.
     const index = entry.kind === 'assistant' ? -1 : transcript.messages().lastIndexOf(entry.message)
     if (index === -1) return undefined
     ;(placed ??= []).push([message, mediaIn(message, index)])
@@ -102,7 +105,7 @@ function lookAtAdded(run: Run): Look | undefined {
   return placed === undefined ? { problems: none, totals: seen.totals } : look(run, placed, seen.totals)
 }
 
-/** Entries after which the model is shown less than before. */
+/** Entries that reduce what the model sees. */
 const takesAway: ReadonlySet<TranscriptEntry['kind']> = new Set<TranscriptEntry['kind']>([
   'compact_boundary',
   'results_cleared',
@@ -130,7 +133,7 @@ function look(
   for (const [message, media] of messages) {
     for (const placed of media) {
       totals = plusMedia(totals, placed.block, mediaLimits)
-      // What a model wrote is between it and its service.
+      // Media in assistant messages are not checked: they came from the model's own service.
       const what = message.role === 'user' ? mediaProblem(placed.block, mediaLimits) : undefined
       if (what !== undefined) problems.push({ placed, message, what })
     }
@@ -142,16 +145,16 @@ function allMedia(messages: readonly ModelMessage[]): readonly PlacedMedia[] {
   return messages.flatMap((message, index) => mediaIn(message, index))
 }
 
-/** What is wrong with what the person said since the last reply; null for what came otherwise, or before. */
+/** What is wrong with the media that the person sent since the last reply; null for media from elsewhere, or from before. */
 function refusedOf(run: Run, problems: readonly MediaProblem[]): string | null {
-  // The ending is decided where a last answer is asked for.
+  // During a wrap-up the ending is already decided.
   if (problems.length === 0 || run.spent.closing !== null) return null
   const said = saidSinceReply(run)
   const whats = problems.filter(({ message }) => said.has(message)).map(({ what }) => what)
   return whats.length === 0 ? null : [...new Set(whats)].slice(0, mostSentences).join(' ')
 }
 
-/** The first few say it. */
+/** Maximum number of problems to list. */
 const mostSentences = 3
 
 function saidSinceReply({ transcript, startLength }: Run): ReadonlySet<ModelMessage> {

@@ -21,25 +21,25 @@ import { enterBill, LiveBill, Questions } from '../request/questions.ts'
 import { learnWindow } from '../request/window.ts'
 import { addHookMessages, runHooks, type HookRun } from '../request/run-hooks.ts'
 
-/** The recorded result of a compaction. Its model requests have records of their own, which are not read once this one exists. */
+/** The recorded result of a compaction. Its model requests have their own records, which are not read once this one exists. */
 type CompactionRecord = Bill & {
   readonly trigger: CompactionTrigger
   readonly result: CompactionResult
-  /** Refusals that said something about a window. */
+  /** Refusals that contain information about the size of a context window. */
   readonly refusals: readonly { readonly model: string; readonly error: ModelErrorJson }[]
-  /** It was aborted, or a request of it was. */
+  /** Set when the compaction, or one of its requests, was aborted. */
   readonly aborted?: AbortCause
-  /** A hook made the room, and nothing was left to do. */
+  /** A hook freed enough space, so no compaction was needed. */
   readonly byHook?: true
 }
 
-/** The result for the run. A draft when the compaction was aborted: the run ends with it. */
+/** The result for the run. A pending ending when the compaction was aborted: the run ends with it. */
 export type Compacted = 'done' | 'gave_up' | Draft
 
-/** Where in a request a compaction runs: its steps are named by it. */
+/** Where in a request a compaction runs. Its steps are named after it. */
 export type CompactionPlace = 'auto' | 'collapse' | 'reactive' | 'manual'
 
-/** The trigger is in the name where it is another than one would think: a resume tells it before it has read the record. */
+/** The name includes the trigger when it differs from the place. A resume can then identify the trigger before it reads the record. */
 function compactionName({ spent }: Run, place: CompactionPlace, trigger: CompactionTrigger): string {
   const name = `compact:${spent.request}.${place}`
   return trigger === place ? name : `${name}.${trigger}`
@@ -48,7 +48,7 @@ function compactionName({ spent }: Run, place: CompactionPlace, trigger: Compact
 const triggers: readonly CompactionTrigger[] = ['auto', 'collapse', 'reactive', 'manual']
 
 // Spec R-RES-10.
-/** A compaction in this place that is recorded as done. It is used again, whatever the context layers would decide now. */
+/** A recorded, completed compaction for this place. It is reused, whatever the context layers would decide now. */
 export function recordedCompaction(run: Run, place: CompactionPlace): Compaction | undefined {
   if (!run.ports.isResumed) return undefined
   const trigger = triggers.find((each) => isOnRecord(run, compactionName(run, place, each)))
@@ -70,20 +70,20 @@ function isOnRecord(run: Run, name: string): boolean {
 
 const composite = Object.freeze({ onUnfinished: 'rerun', sync: 'none', composite: true } as const)
 
-/** How a compaction stands in the run. */
+/** How a run calls a compaction. */
 export interface CompactionCall {
   readonly place: CompactionPlace
-  /** Where its end lies in the record. */
+  /** The position of its end in the record. */
   readonly position: RecordPosition
-  /** What a person wants of the summary. */
+  /** A person's instructions for the summary. */
   readonly instructions?: string
-  /** The compaction of the conversation as it is by now: for one that a hook has changed since. */
+  /** Plans the compaction again from the current conversation, for the case that a hook changed it. */
   readonly anew: () => Compaction | undefined
 }
 
 /**
- * Runs a compaction between its hooks. Its model requests are steps of their own, and its result is one more step.
- * A compaction that gave up changes nothing but the cost of the run.
+ * Runs a compaction between its hooks. Its model requests are steps of their own, and its result is one more step. A
+ * compaction that gave up changes only the cost of the run.
  */
 export function compactBy(run: Run, compaction: Compaction, call: CompactionCall): Eventually<Compacted> {
   const { trigger } = compaction
@@ -92,7 +92,7 @@ export function compactBy(run: Run, compaction: Compaction, call: CompactionCall
   run.emit({ type: 'compact_start', trigger, tokens: estimateRequest(run) })
   const isDone = isOnRecord(run, name)
   const subject = { compaction: { trigger, instructions }, place: call.place }
-  // A replay that is no resume finds all on record, and calls what was called.
+  // A replay that is not a resume finds every call recorded, and repeats it.
   const position = isDone && run.ports.isResumed ? 'passed' : 'open'
   return after(runHooks(run, 'beforeCompact', subject, position), (hooks) => {
     if (hooks.aborted !== undefined) return abortDraft(run, hooks.aborted, 'streaming')
@@ -115,7 +115,7 @@ export function compactBy(run: Run, compaction: Compaction, call: CompactionCall
   })
 }
 
-/** What a hook took out of the conversation is not to come back: a compaction that was planned before knows it still. */
+/** Plans the compaction again if a hook replaced the conversation. The old plan would restore what the hook removed. */
 function compactionAfter(
   outcomes: HookRun['outcomes'],
   planned: Compaction,
@@ -140,7 +140,7 @@ function perform(
     trigger,
     result: { kind: 'gave_up', message },
   })
-  // The run ends with it: a summary would be paid for nothing.
+  // The run ends with this signal, so a summary would be a waste.
   if (raised.length > 0) return gaveUp('A hook stopped the run.')
   const blocked = isSkippable.has(trigger)
     ? outcomes.find(({ outcome }) => outcome.blocked !== undefined)?.outcome.blocked
@@ -154,7 +154,7 @@ function perform(
   return performed(run, name, compaction, wanted.join('\n\n'))
 }
 
-/** What a hook may skip: not what makes room where there is none. */
+/** The compactions that a hook may skip. One that is needed to fit the request cannot be skipped. */
 const isSkippable: ReadonlySet<CompactionTrigger> = new Set<CompactionTrigger>(['auto', 'manual'])
 
 function enter(run: Run, record: CompactionRecord, { place, position }: CompactionCall): Eventually<Compacted> {
@@ -166,7 +166,7 @@ function enter(run: Run, record: CompactionRecord, { place, position }: Compacti
   if (isDone) {
     const { messages, preTokens, postTokens, personsWords } = result
     const id = run.entryId('compact')
-    // What was counted is gone with the messages; how the provider counts is not.
+    // The count is no longer valid, since its messages are gone. The provider's token ratio is still valid.
     const tokenRatio = tokenRatioOf(run)
     const boundary = { kind: 'compact_boundary', id, messages, trigger, preTokens, postTokens } as const
     run.append(personsWords === undefined ? boundary : { ...boundary, personsWords })
@@ -182,12 +182,12 @@ function enter(run: Run, record: CompactionRecord, { place, position }: Compacti
   })
 }
 
-/** What hooks raised ends the run here: a lap would take it for overridden. */
+/** A signal from a hook ends the run here. The next iteration would treat it as overridden. */
 function standing(run: Run): Draft | undefined {
   return run.signals.hasAny() ? standingDraft(run, []) : undefined
 }
 
-/** Runs a compaction, with its questions to models (`Questions`). */
+/** Runs a compaction, with its model requests (`Questions`). */
 async function performed(
   run: Run,
   name: string,
@@ -223,14 +223,14 @@ function resultOfSettled(run: Run, settled: Settled<CompactionResult>): Compacti
   return { kind: 'gave_up', message: settled.kind === 'threw' ? messageOf(settled.error) : 'aborted' }
 }
 
-/** Checks what the compaction gave. A conversation that the service refuses would end every later run of the session. */
+/** Validates the result of a compaction. A conversation that the service refuses would end every later run of the session. */
 function resultOf({ transcript }: Run, given: unknown): CompactionResult {
   const result = jsonObjectOf(given)
   const { kind, message, messages, preTokens, postTokens, summary, personsWords } = result
   if (kind === 'gave_up') return { kind, message: plainTextOf(message) }
   if (kind !== 'compacted' || !Array.isArray(messages)) return noResult
   try {
-    // `checkReplaced` looks at the shape of what it is given.
+    // `checkReplaced` validates the shape of its argument.
     const shown = ownWhereKept(transcript.messages(), given, messages)
     checkReplaced(transcript, shown)
     return {
@@ -247,7 +247,7 @@ function resultOf({ transcript }: Run, given: unknown): CompactionResult {
 }
 
 // Spec R-JOUR-2.
-/** What it handed on as it was is the message of the conversation and no copy: a log knows it again, and does not write it twice. */
+/** Replaces copies of unchanged messages by the messages of the conversation. A log recognizes them by identity and does not store them twice. */
 function ownWhereKept(
   conversation: readonly ModelMessage[],
   given: unknown,

@@ -15,14 +15,15 @@ import { runEnding } from '../run/turn-texts.ts'
 
 // Spec R-LOOP-3, R-LAP-5.
 /**
- * The only way round the loop, and the only way out of it: undefined means that the run goes round again.
- * Every lap is paid for out of its transition's allowance, here and nowhere else. What is not paid for ends.
+ * The only way to start another iteration, and the only way to end the run. Undefined means that the run continues. Each
+ * iteration is charged to the retry limit of its transition, here and nowhere else. Without a remaining retry, the run
+ * ends.
  */
 export function decide(run: Run, outcome: Outcome): Eventually<FinishedRun | undefined> {
   return decideOutcome(run, outcome, noLimits)
 }
 
-/** `asked`: limits that were asked about already, each once in a lap. */
+/** `asked`: limits that a person was already asked to raise, each once in an iteration. */
 function decideOutcome(
   run: Run,
   outcome: Outcome,
@@ -36,13 +37,13 @@ function decideOutcome(
 
 const noLimits: ReadonlySet<RaisableLimit> = new Set()
 
-/** Takes the first route that is paid for and open; undefined when there is none, a draft when an abort cut one. */
+/** Takes the first route that has retries left and does not decline. Undefined when there is none; a pending ending when an abort interrupted one. */
 function takeFirstOpen(run: Run, routes: readonly Route[]): Eventually<'taken' | Draft | undefined> {
   return firstOf(routes, (route) => take(run, route))
 }
 
 function take(run: Run, route: Route): Eventually<'taken' | Draft | undefined> {
-  // A lap that a resumed run's record goes on behind was paid for then.
+  // An iteration that a resumed run has already recorded was charged at that time.
   const isPaid = lapsLeft(route.transition, run.spent.laps, run.context.limits) > 0 || run.turnEnd === 'passed'
   if (!isPaid) return undefined
   const { writes } = run
@@ -54,7 +55,10 @@ function take(run: Run, route: Route): Eventually<'taken' | Draft | undefined> {
   })
 }
 
-/** What a resume leaves unasked is of this turn. A subagent may have more of its record ahead: it pays at its end. */
+/**
+ * Starts another iteration. First charges the requests that the resumed turn did not repeat. A subagent may have more
+ * records ahead, so it charges them at its end.
+ */
 function goRound(run: Run, transition: IterationReason, details?: LapDetails): Eventually<undefined> {
   const paid = run.identity.depth === 0 ? payLostRequests(run) : undefined
   return after(paid, () => {
@@ -87,20 +91,20 @@ function endUnlessOverridden(run: Run, draft: Draft): Eventually<FinishedRun | u
   raiseEnding(run, draft)
   return after(override(run, draft), (came) => {
     if (came === 'overridden') return undefined
-    // An abort that a hook has on record asks for no last answer, in a resume either.
+    // When a hook has recorded an abort, no last answer is requested, even in a resume.
     if (came !== 'aborted' && asksForLastAnswer(run, draft)) return goRound(run, 'wrap_up')
     return finish(run, draft)
   })
 }
 
-/** The ending's own signal stands beside those that stood already. */
+/** Adds the ending's own signal, unless an equal signal is already raised. */
 function raiseEnding(run: Run, { signal }: Draft): void {
   const text = JSON.stringify(signal)
   for (const standing of run.signals) if (JSON.stringify(standing) === text) return
   run.setContinuation(run.continuation.withNewStopSignal(signal))
 }
 
-/** Lets a hook ask to go on. What it overrides is consumed, and the lap is charged to the request, not to the limit. */
+/** Lets a hook request to continue. The overridden signals are cleared, and the iteration is charged to the request, not to the limit. */
 function override(run: Run, draft: Draft): Eventually<'overridden' | 'aborted' | undefined> {
   if (!draft.overridable) return undefined
   return after(runHooks(run, 'onStop'), (hooks) => {
@@ -111,16 +115,16 @@ function override(run: Run, draft: Draft): Eventually<'overridden' | 'aborted' |
   })
 }
 
-/** Who asks for it, and the signals that it overrides; undefined where it is not granted. */
+/** The hook that requested it, and the signals that it overrides; undefined if the request is refused. */
 function grantOverride(run: Run, draft: Draft, hooks: HookRun): LapDetails['overridden'] {
   addHookMessages(run, hooks.messages)
-  // What the hooks changed stays, whether or not they are granted what they ask for.
+  // Changes that the hooks made are preserved, whether or not the request is granted.
   if (!run.continuation.isContinuationRequested()) return undefined
   const { signals, spent } = run
-  const own = JSON.stringify(draft.signal) // the row of the ending says whether it may be overridden
+  const own = JSON.stringify(draft.signal) // the table of endings decides whether this ending can be overridden
   const isFixed = [...signals].some((signal) => neverOverridden.has(signal.reason) && JSON.stringify(signal) !== own)
   const isAgain = draft.raisedBy.some((name) => spent.overridden.includes(name))
-  // A request that ends with the model's own words asks for nothing: then the hook must say something.
+  // A request whose last message is the model's own asks for nothing: the hook must add a message.
   const isSpeechless = run.transcript.messages().at(-1)?.role !== 'user'
   const isUsedUp = lapsLeft('continuation_requested', spent.laps, run.context.limits) <= 0
   if (isFixed || isAgain || isSpeechless || isUsedUp) return undefined
@@ -132,7 +136,7 @@ function grantOverride(run: Run, draft: Draft, hooks: HookRun): LapDetails['over
 
 const neverOverridden: ReadonlySet<string> = new Set(['user_requested', 'error', 'cost_limit'])
 
-/** At a limit, and when asked for: one more request without tools for a last answer. Paid once; the ending stays. */
+/** Whether the run makes one more request, without tools, for a last answer at a limit. Charged once; the ending does not change. */
 function asksForLastAnswer(run: Run, draft: Draft): boolean {
   if (!run.context.settings.wrapUp || !draft.wrapsUp) return false
   if (run.spent.closing !== null || lapsLeft('wrap_up', run.spent.laps, run.context.limits) <= 0) return false

@@ -18,7 +18,7 @@ import {
   promptTooLong,
 } from '../endings/ending-texts.ts'
 
-/** Makes room for the request: auto-compact, then the blocking limit. Undefined when there is room; an outcome when the run ends. */
+/** Frees context space for the request: auto-compaction, then the blocking limit. Undefined when the request fits; an outcome when the run ends. */
 export function defendContext(run: Run): Eventually<Outcome | undefined> {
   const { contextDefence } = run.context
   const call: CompactionCall = {
@@ -40,19 +40,19 @@ export function defendContext(run: Run): Eventually<Outcome | undefined> {
   return estimatedTokens < limit ? undefined : ends(blockingDraft(estimatedTokens, limit))
 }
 
-/** The compaction that a layer gave; undefined also where it found that none helps. */
+/** The compaction that a layer returned; undefined also when the layer found that no compaction helps. */
 export function dueIn(due: ReturnType<ContextManager['beforeRequest']>): Compaction | undefined {
-  // It is not a thrash, so it has to be a compaction or nothing: `compactionOf` checks that.
+  // Since it is not a `Thrash`, it must be a compaction or nothing: `compactionOf` validates that.
   return thrashOf(due) === undefined ? compactionOf(due as Compaction | undefined) : undefined
 }
 
-/** How the run ends where a layer found that no compaction helps; undefined where it did not. */
+/** The ending when a layer found that no compaction helps; otherwise undefined. */
 export function thrashEndingOf(run: Run, due: ReturnType<ContextManager['beforeRequest']>): Draft | undefined {
   const thrash = thrashOf(due)
   return thrash && thrashDraft(thrash, estimateRequest(run))
 }
 
-/** A compaction that a person asked for: all that this run is for. */
+/** Runs a compaction that a person requested, as the only task of this run. */
 export function compactForPerson(run: Run): Eventually<Outcome | undefined> {
   const { compacting } = run.spent
   if (compacting === null) return undefined
@@ -67,7 +67,7 @@ export function compactForPerson(run: Run): Eventually<Outcome | undefined> {
 }
 
 // Spec R-CTX-16.
-/** Finished work that is worth a summary gets one while the turn goes on. */
+/** Starts to summarize finished work while the turn continues, if that saves enough. */
 export function stageCollapse(run: Run): undefined {
   const { contextDefence } = run.context
   if (recordedStaging(run) || contextDefence.stage === undefined) return undefined
@@ -76,7 +76,7 @@ export function stageCollapse(run: Run): undefined {
   return undefined
 }
 
-/** Old results give way to notes. What was decided is on record, since a later program may decide otherwise. */
+/** Replaces old tool results by notes. The decision is recorded, since a later program may decide differently. */
 export function clearResults(run: Run): Eventually<undefined> {
   const { contextDefence } = run.context
   if (contextDefence.clear === undefined) return undefined
@@ -96,12 +96,12 @@ export function clearResults(run: Run): Eventually<undefined> {
   )
 }
 
-/** Most tokens of the note in place of a result: one a byte. */
+/** Maximum tokens of the note that replaces a result: one a byte. */
 const noteBound = 200
 
 function enterCleared(run: Run, { calls, freedTokens }: ClearedResults): undefined {
   const { counted } = run.spent
-  // How the provider counts is known by what it counted, which is about to change.
+  // Read the ratio first: it is based on the count that changes below.
   const tokenRatio = tokenRatioOf(run)
   run.append({ kind: 'results_cleared', id: run.entryId('results_cleared'), calls, freedTokens })
   const freed = (counted.freed ?? 0) + freedTokens
@@ -123,7 +123,7 @@ function clearedOf(given: ClearedResults | undefined): ClearedResults | undefine
   )
 }
 
-/** The answer of a context layer. @throws HaltingError for anything else than a compaction or nothing. */
+/** Validates the result of a context layer. @throws HaltingError for anything but a compaction or nothing. */
 function compactionOf(given: Compaction | undefined): Compaction | undefined {
   const layer: unknown = given ?? undefined
   if (layer === undefined) return undefined
@@ -175,7 +175,7 @@ const compactedDraft = () =>
     overridable: false,
   })
 
-/** What was asked for holds: that is no failure. */
+/** The request is already satisfied, so this is not a failure. */
 const shortEnough = nothingToCompact
 const shortEnoughDraft = draftOf(
   'completed',
@@ -192,7 +192,7 @@ function notCompactedDraft(message: string) {
 export function contextViewOf(run: Run): ContextView {
   const { settings, toolDefinitions: tools } = run.context
   const model = currentModel(run)
-  // Most turns ask for none of these.
+  // Most turns need none of these values, so they are computed lazily.
   let known: ReturnType<typeof calibratedSizes> | undefined
   const sizes = () => (known ??= calibratedSizes(run))
   return {

@@ -22,7 +22,7 @@ import { leaveBrokenTasks, leaveTasks } from '../run/tasks.ts'
 import { interruptedReply, interruptedTools } from '../run/turn-texts.ts'
 import { runFailed } from '../endings/ending-texts.ts'
 
-/** Ends the run: says what has to be said, and puts the one terminal on record. */
+/** Ends the run: appends the closing messages and records the run result. */
 export async function finish(run: Run, draft: Draft): Promise<FinishedRun> {
   const ended = await conclude(run, draft, 'with_hooks')
   await run.ports.steps.end(run.endOf(ended.terminal))
@@ -30,9 +30,7 @@ export async function finish(run: Run, draft: Draft): Promise<FinishedRun> {
   return ended
 }
 
-/**
- * The end of a run that broke: still exactly one terminal, and a result for every call, without asking anybody who might break again.
- */
+/** Ends a run that broke. It still gets exactly one run result, and every call a result. No callback is called that could fail again. */
 export async function finishBroken(run: Run, thrown: unknown): Promise<FinishedRun> {
   const error = brokenError(thrown)
   const { code, message } = error
@@ -45,19 +43,19 @@ export async function finishBroken(run: Run, thrown: unknown): Promise<FinishedR
   const isClosed = !staysOpen(error)
   if (isClosed) await Promise.resolve(payLostRequests(run)).catch(() => {})
   const ended = await conclude(run, draft, 'alone')
-  // A driver that failed cannot record the end either; the caller still gets it.
+  // A driver that failed cannot record the ending either. The caller still receives it.
   if (isClosed) await run.ports.steps.end(run.endOf(ended.terminal)).catch(() => {})
   run.emit({ type: 'run_end', terminal: ended.terminal })
   return ended
 }
 
-/** The record is of another prompt or call, or waits for a person: it stays open for the program that can go on with it. */
+/** The record belongs to a different prompt or call, or waits for a person. It stays open for a program that can continue it. */
 function staysOpen({ code, details }: HaltingError): boolean {
   if (code === 'step_mismatch') return true
   return code === 'stalled' && isJsonObject(details) && details['waitsForPerson'] === true
 }
 
-/** What has to be said, results for calls that have none, the last hooks, and the terminal. `alone`: nobody is asked. */
+/** Appends the closing messages and the missing results, runs the last hooks, and builds the run result. `alone`: calls no callback. */
 async function conclude(run: Run, draft: Draft, how: 'with_hooks' | 'alone'): Promise<FinishedRun> {
   if (draft.reason !== 'needs_approval') closeOpenCalls(run)
   sayEnding(run, draft)
@@ -66,7 +64,7 @@ async function conclude(run: Run, draft: Draft, how: 'with_hooks' | 'alone'): Pr
     await leaveTasks(run, draft)
     await payLostRequests(run)
   }
-  // A request to go on serves one decision, and that one is made.
+  // A request to continue applies to one decision only, and that decision was made.
   run.setContinuation(run.continuation.withContinuationRequested(false))
   if (draft.reason === 'completed') startPostRun(run)
   const { state } = run
@@ -85,7 +83,7 @@ function sayEnding(run: Run, draft: Draft): void {
   run.append({ kind: 'assistant', id, message: errorMessage(id, what.message), error: what.error })
 }
 
-/** What the table has said at an ending, whoever came to it: a guard's or a hook's signal brings no words of its own. */
+/** The transcript entry that the table defines for this ending, whatever raised it. Signals of guards and hooks define no entry of their own. */
 function wordsOf({ spent, context }: Run, { reason, signal }: Draft): Draft['say'] {
   switch (endings[reason].transcriptSays) {
     case 'nothing':
@@ -103,7 +101,7 @@ function wordsOf({ spent, context }: Run, { reason, signal }: Draft): Draft['say
   }
 }
 
-/** A message of our own that tells of a failure; the model never sees it. */
+/** A synthetic message that reports a failure. The model never sees it. */
 function errorMessage(id: string, text: string): AssistantMessage {
   return {
     role: 'assistant',
@@ -115,13 +113,13 @@ function errorMessage(id: string, text: string): AssistantMessage {
   }
 }
 
-/** Failure hooks for a failure, then the hooks that see every end. What they raise is told, but changes no ending. */
+/** Runs the failure hooks for a failure, then the hooks that see every ending. Signals that they raise are reported, but do not change the ending. */
 async function lastHooks(run: Run, draft: Draft): Promise<void> {
-  // By its signal, which is on record: a resume has the abort itself no more.
+  // Uses the recorded signal: a resumed run no longer has the abort itself.
   const about: HookSubject = draft.signal.source === 'abort' ? { isAfterAbort: true } : noSubject
   const { category, announcement } = endings[draft.reason]
   if (category === 'error') {
-    // A model that says nothing has not failed.
+    // An empty answer is not a failure of the model.
     const source = draft.reason === 'error' || announcement === 'unanswered' ? 'run' : 'model'
     const error = { source, name: draft.reason, message: draft.signal.message } as const
     const failure = await runHooks(run, 'onError', { error, ...about })
@@ -177,7 +175,7 @@ function summaryOf({ spent }: RunState): RunSummary {
 }
 
 // Spec R-END-9.
-/** What belongs after a run is started and not waited for. */
+/** Starts the tasks after the run without waiting for them. */
 function startPostRun(run: Run): void {
   const { postRun } = run.context
   const last = run.transcript.lastReply(run.startLength)
@@ -196,7 +194,7 @@ function startPostRun(run: Run): void {
   }
 }
 
-/** What broke the run: a callback that threw, or the driver. */
+/** The error that broke the run: a callback that threw, or the driver. */
 function brokenError(thrown: unknown): HaltingError {
   if (isInstance(thrown, HaltingError)) return thrown
   return new HaltingError('callback', runFailed(messageOf(thrown)), { cause: thrown })

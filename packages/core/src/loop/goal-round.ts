@@ -24,10 +24,10 @@ export const nothingYet: RoundRecord = Object.freeze({
   isUnstable: false,
 })
 
-/** Names of files in one list at most; what goes beyond is counted. */
+/** Maximum number of file names in one list. Further names are only counted. */
 const mostNames = 100
 
-/** The checks of one round, in order, up to the first that fails. Never rejects. */
+/** Runs the checks of one round, in order, up to the first that fails. Never rejects. */
 export async function checkRound(
   run: Run,
   goals: readonly Goal[],
@@ -39,7 +39,7 @@ export async function checkRound(
   try {
     const { files, takenOver } = await beginFiles(run, goals, kept)
     const tampered = namesOf(files?.tampered)
-    // A check whose definition is not the person's says nothing, and is not run.
+    // If a check's definition was changed by someone else, its verdict is worthless, so it does not run.
     const checked = tampered.length > 0 ? nothingYet : await checkAll(run, goals, askIn)
     if (checked.aborted !== undefined) return checked
     const { changedDuring, ...end } = await endOf(run, files, kept.memo)
@@ -56,7 +56,7 @@ export async function checkRound(
   }
 }
 
-/** What the files are held against. `looksAnew`: what has changed since that was kept counts as the person's. */
+/** The baseline for the files of the goals. `looksAnew`: changes since the baseline count as the person's own. */
 interface KeptFiles {
   readonly memo: Json | null
   readonly looksAnew: boolean
@@ -76,7 +76,7 @@ async function beginFiles(
   return { files: takenOver.length === 0 ? files : await begin(null), takenOver }
 }
 
-/** @throws what the work throws, and where it takes longer than a check may: then nobody waits for it. */
+/** @throws the error of the work, or a timeout error when it takes longer than a check may. */
 async function inTime<T>({ context }: Run, work: () => PromiseLike<T> | T): Promise<T> {
   let stop = (): void => {}
   const late = new Promise<never>((_resolve, reject) => {
@@ -128,7 +128,7 @@ interface Checked extends Pick<RoundRecord, 'report' | 'isUnstable' | 'unusable'
   readonly check: GoalCheck
 }
 
-/** One goal, as often in a row as it is to pass. */
+/** Checks one goal, as many times in a row as it must pass. */
 async function checkGoal(run: Run, goal: Goal, index: number, askIn: AskIn): Promise<Checked> {
   const { stable = 1 } = goal
   for (let pass = 1; ; pass++) {
@@ -139,7 +139,7 @@ async function checkGoal(run: Run, goal: Goal, index: number, askIn: AskIn): Pro
   }
 }
 
-/** Of one check: the same when it is made again after a crash, and no other check's. */
+/** The key of one check: equal when the check is repeated after a crash, and unique otherwise. */
 function keyOfCheck(run: Run, index: number, pass: number): string {
   const { request, goal } = run.spent
   return run.key(`goal:${request}:${goal?.rounds ?? 0}:${index}:${pass}`)
@@ -200,13 +200,13 @@ async function checkOnce(
   }
 }
 
-/** A check that answers after its time is up is late, whatever it says. */
+/** A check that answers after its timeout fails, whatever it answers. */
 function timedOut(settled: Settled<unknown>, timeoutMs: number): GoalVerdict {
   const { report = '' } = settled.kind === 'value' ? verdictOf(settled) : {}
   return { met: false, report: checkTimedOut(report, timeoutMs / 1_000) }
 }
 
-/** What was given, read once. Anything but a clear yes is a no. */
+/** Reads the verdict once. Anything but an explicit `met: true` means unmet. */
 function verdictOf(settled: Settled<unknown>): GoalVerdict {
   if (settled.kind === 'left') return { met: false, report: checkAbandoned }
   if (settled.kind === 'threw') return { met: false, report: checkFailed(messageOf(settled.error)) }

@@ -41,22 +41,22 @@ import {
   notChecked,
 } from '../endings/ending-texts.ts'
 
-// A run with goals is done when they hold (spec R-GOAL-1). They are checked before the first request, at an answer, where that is wanted after a turn,
-// and once more at a limit.
+// A run with goals is done when they are met (spec R-GOAL-1). They are checked before the first request, at an answer,
+// after a turn if configured, and once more at a limit.
 
-/** The goals that the run has now, unless nothing is checked: in a mode that only plans. */
+/** The current goals of the run; undefined in a mode that only plans, where nothing is checked. */
 function goalsInForce({ spent, context }: Run): GoalProgress | undefined {
   if (spent.goal === undefined) return undefined
   const { permissions, settings } = context
   return permissions.isPlanning?.(settings.permissionMode ?? undefined) === true ? undefined : spent.goal
 }
 
-/** Whether the goals were found to hold, and nothing has changed since. */
+/** Whether the goals were met at the last check, and nothing has changed since. */
 export function isGoalMet(spent: RunProgress): boolean {
   return standingRound(spent)?.met === true
 }
 
-/** Before the first request, and before the next one after goals were set: whether they hold already. */
+/** Checks the goals before the first request, and again before the next request after goals were set. */
 export function goalBaseline(run: Run): Eventually<Outcome | undefined> {
   const goal = goalsInForce(run)
   if (goal === undefined || goal.baseline !== null || goal.rounds > 0) return undefined
@@ -66,7 +66,7 @@ export function goalBaseline(run: Run): Eventually<Outcome | undefined> {
     if (record.unusable !== undefined) return ends(unusableDraft(record.unusable))
     const { takenOver = [] } = record
     if (takenOver.length > 0) run.attach({ type: 'informational', message: takenOverText(takenOver) })
-    // At the start alone: goals that are set later are no reason to leave work undone. Nothing is kept of the files, which no agent has touched.
+    // Only at the start: goals that are set later must not cause work to be skipped. The files need no baseline, since no agent has touched them.
     if (record.met && run.context.goals.skipIfMet && run.spent.requests === 0) return ends(metDraft(goalAlreadyMet))
     const { maxGoalTries } = run.context.settings
     appendText(run, baselineText(now.specs, record, maxGoalTries), record)
@@ -74,15 +74,15 @@ export function goalBaseline(run: Run): Eventually<Outcome | undefined> {
   })
 }
 
-/** At an answer: done where the goals hold; else the answer goes back, or to the person, or the run ends. */
+/** Checks the goals at an answer. If they are not met, the model continues, the person is asked, or the run ends. */
 export function goalAtAnswer(run: Run): Eventually<Outcome | undefined> {
   const goal = goalsInForce(run)
   if (goal === undefined) return undefined
   if (run.turnEnd === 'passed' && !run.isRecorded(stepName(run, 'answer'))) return undefined
-  // It was waited for them, for as long as that may take.
+  // The waiting time for these agents is over.
   if (isAnyAgentWorking(run)) return ends(hasTurnLeft(run) ? unmetDraft(run, goal, 'agents') : maxTurnsDraft(run))
   const known = standingRound(run.spent)?.met
-  // What has passed and was not touched since holds.
+  // Goals that were met stay met while nothing changes.
   if (known === true) return undefined
   if (known === false && isForPerson(run, goal)) return ends(unmetDraft(run, goal, 'asks'))
   return after(round(run, goal, 'answer'), ({ record, now }) => {
@@ -93,12 +93,12 @@ export function goalAtAnswer(run: Run): Eventually<Outcome | undefined> {
   })
 }
 
-/** It called no tool since the person last said something, or since the last try: it asks something, or refuses. */
+/** The model called no tool since the last user input or the last try: it asks a question, or refuses. */
 function isForPerson({ context, spent }: Run, goal: GoalProgress): boolean {
   return context.goals.withoutWork === 'end' && spent.toolResults === goal.resultsBefore
 }
 
-/** After a turn that changed something, where a run is to end as soon as its goals hold. */
+/** Checks after a turn that changed something, if the run ends as soon as its goals are met. */
 export function goalAfterTurn(run: Run): Eventually<Draft | undefined> {
   const goal = goalsInForce(run)
   if (goal === undefined || !run.context.goals.stopWhenMet || standingRound(run.spent)?.met !== undefined)
@@ -114,8 +114,8 @@ export function goalAfterTurn(run: Run): Eventually<Draft | undefined> {
 
 // Spec R-GOAL-9.
 /**
- * How a run ends at a limit that has goals: checked once more where something changed since, since that costs no model. Where they hold it is done; an
- * ending that looks like success is none where they do not.
+ * The ending at a limit for a run with goals. The goals are checked once more if something changed, since that needs no
+ * model. If they are met, the run is completed; if not, an ending that looks like success is replaced.
  */
 export function goalAtEnding(run: Run, draft: Draft): Eventually<Draft> {
   const goal = goalsInForce(run)
@@ -129,7 +129,7 @@ export function goalAtEnding(run: Run, draft: Draft): Eventually<Draft> {
   })
 }
 
-/** No model is asked at a limit, an answer that does not fit its schema stays one, and what agents still change is not looked at. */
+/** Not checked at a limit: goals that need a model, answers that must fit a schema, and work that agents are still changing. */
 function isCheckedAtLimit(run: Run, goal: GoalProgress): boolean {
   if (run.context.settings.output !== null || goal.specs.some(({ judged }) => judged === true)) return false
   return !isAnyAgentWorking(run)
@@ -139,7 +139,7 @@ function truthful(run: Run, goal: GoalProgress, draft: Draft): Draft {
   return draft.reason === 'finish_reason' ? unmetDraft(run, goal, 'finish_reason') : draft
 }
 
-/** While agents of the run are at work, or have ended and are not entered yet, nothing is checked: what they change is not looked at. By what is on record. */
+/** Whether agents of the run still work, or have ended but are not entered yet. Nothing is checked then. Decided by the record. */
 function isAnyAgentWorking({ spent }: Run): boolean {
   return spent.openAgents !== undefined && spent.openAgents.length > 0
 }
@@ -150,11 +150,11 @@ function stepName({ spent }: Run, place: GoalPlace): string {
 
 interface CheckedRound {
   readonly record: RoundRecord
-  /** The progress with it. */
+  /** The progress including this round. */
   readonly now: GoalProgress
 }
 
-/** One round of checks: a step that a resume does again where it finds it open. */
+/** Runs one round of checks. It is a step that a resume repeats if it finds it unfinished. */
 function round(run: Run, goal: GoalProgress, place: GoalPlace): Eventually<CheckedRound> {
   const { maxGoalTries: maxTries } = run.context.settings
   const { tries } = goal
@@ -185,10 +185,10 @@ function cutRound({ ports }: Run): RoundRecord {
   return { ...nothingYet, aborted: ports.abort.cause ?? 'user' }
 }
 
-/** @throws ConfigurationError for one that this program does not know; a run with it does not begin. */
+/** @throws ConfigurationError for a goal that this program does not define. A run with such a goal does not start. */
 function knownGoal({ context }: Run, spec: GoalSpec): Goal {
   const goal = goalOf(context.goals, spec)
-  // In a replay what it came to is on record.
+  // In a replay its result is on record.
   return goal ?? { ...spec, check: () => Promise.reject(new ConfigurationError(`There is no goal ${spec.name}.`)) }
 }
 
@@ -206,7 +206,7 @@ function progressAfter(goal: GoalProgress, record: RoundRecord, place: GoalPlace
   }
 }
 
-/** The newest that was kept for these goals. */
+/** The most recent memo that was stored for these goals. */
 function memoIn(transcript: Transcript, specs: readonly GoalSpec[]): Json | null {
   const of = hashText(JSON.stringify(specs))
   for (let index = transcript.length - 1; index >= 0; index--) {
@@ -227,7 +227,7 @@ function appendText(run: Run, text: string, record: RoundRecord): void {
   run.append({ kind: 'user', id: run.entryId('goal'), message, origin: 'loop', ...memoOf(run, record) })
 }
 
-/** Where nothing is said to the model, what the files are held against is kept beside a word to people. */
+/** If no message goes to the model, stores the memo of the files with a message for people. */
 function keepMemo(run: Run, record: RoundRecord): void {
   const memo = memoOf(run, record)
   if (memo.goalFiles === undefined) return
@@ -236,11 +236,14 @@ function keepMemo(run: Run, record: RoundRecord): void {
   run.append({ kind: 'attachment', id: run.entryId('goal'), attachment: { type: 'informational', message }, ...memo })
 }
 
-/** The answer goes back, as often as that may be: with what failed, what is left, and once with the word that nothing changed. */
+/**
+ * Asks the model to continue, within the retry limit. The message contains the failure, the remaining limits, and once
+ * the remark that nothing changed.
+ */
 function sendBack(run: Run, goal: GoalProgress, record: RoundRecord): Outcome {
   const changes = changesOf(run.spent)
   const failed = record.checks.at(-1)
-  // How far a check came that took too long depends on the machine.
+  // How far a check got before its timeout depends on the machine.
   const said = failed?.timedOut === true ? '' : record.report
   const report = digestOfReport(failed?.name ?? '', `${said}\n${record.tampered.join('\n')}`)
   const isStalled = goal.lastTry !== null && goal.lastTry.report === report && goal.lastTry.changes === changes
@@ -270,7 +273,7 @@ function hasTurnLeft({ spent, context }: Run): boolean {
   return lapsLeft('next_turn', spent.laps, context.limits) > 0
 }
 
-/** By what is on record, so that a replay says the same. */
+/** Based on the record, so that a replay produces the same text. */
 function limitsLeft({ spent, context, ports }: Run): LimitsLeft {
   const { maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs } = context.settings
   const used = committedUsd(spent)
@@ -287,8 +290,8 @@ function metDraft(message: string): Draft {
 }
 
 /**
- * Why it ends unmet: its tries are used up, nothing changed twice, it asks the person something, a guard took the answer as the end, or agents of the run
- * work for longer than is waited for them.
+ * Why the goal is unmet: no tries left, no change in two tries, or a question to the person. Or a guard accepted the
+ * answer, or agents worked longer than the waiting time.
  */
 type UnmetCause = 'tries' | 'stalled' | 'asks' | 'finish_reason' | 'agents'
 
@@ -328,12 +331,12 @@ function unusableDraft(message: string): Draft {
   return draftOf('error', signal, { say: { error: 'unknown', message }, error })
 }
 
-/** Agents that worked then have ended since, and were not waited for. */
+/** The agents that worked at that time have ended since, without a check. */
 function isUnchecked({ reason, signal }: Draft): boolean {
   return reason === 'goal_unmet' && signal.context['cause'] === 'agents'
 }
 
-/** How the goals stand when the run has ended, for its result. */
+/** The state of the goals at the end of the run, for its result. */
 export function goalResultOf({ spent }: { readonly spent: RunProgress }, draft: Draft): GoalResult | undefined {
   const { goal } = spent
   if (goal === undefined) return undefined

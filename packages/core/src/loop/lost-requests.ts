@@ -5,7 +5,7 @@ import { chargeOfStep, restoreForAgent } from '../request/charge.ts'
 import { enterCharge } from '../request/questions.ts'
 import type { Run } from '../run/run.ts'
 
-/** An attempt that nobody asked for any more. JSON. */
+/** A recorded attempt that the resumed run did not repeat. JSON. */
 type LostRequest = { readonly key: StepKey; readonly charge: Charge }
 
 /** JSON. */
@@ -15,15 +15,15 @@ type LostRecord = {
 
 // Spec R-RES-10c.
 /**
- * Pays what the record of a resumed run holds of requests that nobody asks for any more: of a hook, a tool or a subagent that is gone, or that an abort
- * leaves unasked. Nothing may be on record behind this point but what the caller writes next. What was paid is a step of its own, so that a replay and
- * a further resume come to the same.
+ * Charges recorded requests that a resumed run does not repeat, for example of a hook, tool or subagent that no longer
+ * exists, or after an abort. Call it only where all other records of this iteration have been read. The charge is a step
+ * of its own, so that a replay and a further resume produce the same totals.
  */
 export function payLostRequests(run: Run): Eventually<undefined> {
   return payPart(run, 1, new Set())
 }
 
-/** Each process that ends before its lap may leave a part of them on record. `paid`: those of the parts before. */
+/** Each process that ends before its iteration may leave some of these requests. `paid`: the requests of the previous parts. */
 function payPart(run: Run, part: number, paid: Set<StepKey>): Eventually<undefined> {
   const { steps, isResumed } = run.ports
   const name = `lost:${run.spent.request}${part === 1 ? '' : `.${part}`}`
@@ -35,7 +35,7 @@ function payPart(run: Run, part: number, paid: Set<StepKey>): Eventually<undefin
     run.step<LostRecord>(name, () => ({ lost: found })),
     ({ value }) => {
       for (const { key, charge } of value.lost) {
-        // Another program resumed since, and asked for it after all.
+        // Another program resumed since, and repeated this request after all.
         if (isOnRecord && steps.peek(key) === 'absent') continue
         paid.add(key)
         restoreForAgent(run, [charge])
@@ -46,7 +46,7 @@ function payPart(run: Run, part: number, paid: Set<StepKey>): Eventually<undefin
   )
 }
 
-/** Takes all that is left on record: whoever comes behind finds none of it. */
+/** Removes all remaining requests from the record, so that later calls do not find them. */
 function lostRequests(run: Run, paid: ReadonlySet<StepKey>): readonly LostRequest[] {
   return run.ports.steps
     .abandon(run.key(''))

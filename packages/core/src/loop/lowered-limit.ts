@@ -4,8 +4,9 @@ import { activeMs, committedUsd, isAsked, type Run } from '../run/run.ts'
 import { ends, type Draft, type Outcome } from '../run/outcome.ts'
 import { limitLowered } from '../endings/ending-texts.ts'
 
-// A limit that was lowered below what is spent ends the run at the next checkpoint (spec R-SET-6). Only limits that were changed are checked
-// here: any other ends the run where it is reached. The exception is a run that carries on: it may have no turn left (spec R-LAP-8).
+// A limit that was lowered below what is spent ends the run at the next cancellation point (spec R-SET-6). Only changed
+// limits are checked here: any other limit ends the run where it is reached. A run that continues an earlier one is the
+// exception: it may have no turn left (spec R-LAP-8).
 
 /** Before a turn. The turn may have been granted before the limit on turns was lowered. */
 export function loweredLimits(run: Run): Outcome | undefined {
@@ -13,7 +14,10 @@ export function loweredLimits(run: Run): Outcome | undefined {
   return draft === undefined ? undefined : ends(draft)
 }
 
-/** Checks dollars of the session and the run, then tokens, then time. After the tools, turns need no check: the next lap is not granted when they are used up. */
+/**
+ * Checks dollars of the session and the run, then tokens, then time. Turns need no check after the tools: `decide`
+ * refuses the next iteration when they are used up.
+ */
 export function loweredLimitDraft(run: Run): Draft | undefined {
   const { spent, context, ports } = run
   const limits = spent.settings?.limits
@@ -34,7 +38,7 @@ export function loweredTimeDraft(run: Run): Draft | undefined {
   return activeMs(spent) < context.settings.maxDurationMs ? undefined : abortDraft(run, 'time', 'streaming')
 }
 
-/** A turn that was granted in spite of the limit is not taken back, and none whose request is on record. */
+/** Does not revoke a turn that was granted in spite of the limit, nor one whose request is recorded. */
 function loweredTurnsDraft(run: Run): Draft | undefined {
   const { spent, context } = run
   const mayHaveNone = spent.settings?.limits?.maxTurns !== undefined || isCarriedOn(run)
@@ -44,7 +48,7 @@ function loweredTurnsDraft(run: Run): Draft | undefined {
   return maxTurnsDraft(run, done)
 }
 
-/** Before the first request of a run with the counters of an earlier one: no lap has looked at the limit yet. */
+/** Before the first request of a run with the counters of an earlier run: no iteration has checked the limit yet. */
 function isCarriedOn(run: Run): boolean {
   return run.spent.request === 1 && run.spent.turns > 0 && !isAsked(run)
 }

@@ -22,7 +22,7 @@ import {
 } from '../endings/ending-texts.ts'
 
 // Spec R-BUD-3a.
-/** The budget has no room for the request: the run stops before the call, and says what would have made it fit. */
+/** The ending when the budget has no room for the request. The run stops before the call, and reports the limit that the request would need. */
 export function overBudgetDraft(run: Run, overBudget: OverBudget): Draft {
   const { currency, needed, available, isOfLease, leaseOthers, shared, of, standing } = overBudget
   if (standing !== undefined) return standingBudgetDraft(standing, usdOf(needed))
@@ -38,11 +38,11 @@ export function overBudgetDraft(run: Run, overBudget: OverBudget): Draft {
   )
 }
 
-/** A limit, and what is settled against it by all who share it. */
+/** A limit, and the amount that all of its users have settled against it. */
 type Shared = OverBudget['of']
 
 // Spec R-BUD-17a.
-/** The lease gives no more: other sessions have, or may spend, what is left of that budget. */
+/** The ending when the lease is exhausted: other sessions have spent or reserved the rest of its budget. */
 export function leaseDraft(
   run: Run,
   figures: { readonly neededUsd?: number; readonly availableUsd?: number } = {},
@@ -62,8 +62,8 @@ export function leaseDraft(
 
 // Spec R-BUD-20b.
 /**
- * The budget of several runs has too little left, also when all that is reserved came back.
- * @param next What the next request may need; absent where a reply was cut at what was left.
+ * The ending when a budget shared by several runs has too little left, even if every reservation were returned. @param
+ * next What the next request may need; absent where a reply was cut at the rest of the budget.
  */
 export function sharedDraft(
   { name, limit, settled }: SharedLimit,
@@ -84,7 +84,7 @@ export function sharedDraft(
 }
 
 // Spec R-STAND-4.
-/** A budget that goes on beyond the run has too little left, also when all that is reserved came back. */
+/** The ending when a budget that outlasts the run has too little left, even if every reservation were returned. */
 function standingBudgetDraft(budget: StandingBudget, neededUsd: number): Draft {
   const { name, limitUsd, settledUsd, resetsAt } = budget
   const message = standingUsedUp(name, dollars(settledUsd), dollars(neededUsd), resetsAt)
@@ -102,7 +102,7 @@ function standingBudgetDraft(budget: StandingBudget, neededUsd: number): Draft {
 }
 
 // Spec R-STAND-4a.
-/** The reply was cut at what a standing budget left. Which one is not known where nobody said it. */
+/** The ending when a reply was cut at the rest of a standing budget. The budget is unknown if its name was not reported. */
 export function standingCutDraft(run: Run, budget: Grant['standing']): Draft {
   const { standing } = run.context.settings
   const name = budget?.name ?? standing?.names.join(', ') ?? someStandingBudget
@@ -141,14 +141,14 @@ function tokensDraft(run: Run, needed: number, available: number, of: Shared): D
   return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'], isOwnLimit: true })
 }
 
-/** What is held back for a last answer is asked for all the same: then a request may fit, but no turn beside it. */
+/** The reserve for a last answer is part of the needed amount. A request may then fit while a turn plus the reserve does not. */
 function holdsBack({ context, spent }: Run): boolean {
   return context.settings.wrapUp && spent.closing === null
 }
 
-/** Rounded up: what is not exceeded. */
+/** Rounded up, as an upper bound. */
 function dollars(usd: number): string {
   const unit = usd < 1 ? 10_000 : 100
-  // A little less: 0.1 is not quite a tenth.
+  // Tolerance for floating-point values such as 0.1.
   return `$${Math.ceil(usd * unit - 1e-6) / unit}`
 }

@@ -25,14 +25,14 @@ import { isRunNarrower } from '../run/limits-left.ts'
 import { goesOn, type Draft, type Outcome, type Route } from '../run/outcome.ts'
 import { limitRaised } from '../run/turn-texts.ts'
 
-// A run that would end at a limit of its own asks a person first, where it may pause (spec R-PAUSE-1).
+// At one of its own limits, a run that may pause asks a person before it ends (spec R-PAUSE-1).
 
-/** What a pause came to: the limit is raised, or the run ends. */
+/** The outcome of a pause: the limit was raised, or the run ends. */
 export type Pause =
   | { readonly outcome: 'raised'; readonly limit: RaisableLimit }
   | { readonly outcome: 'ends'; readonly draft: Draft }
 
-/** Pauses where the run would end at a limit that a person may raise; undefined where it does not. `asked`: limits that were asked about in this lap. */
+/** Pauses the run at a limit that a person may raise; otherwise undefined. `asked`: limits that were already asked about in this iteration. */
 export function pauseAtLimit(run: Run, draft: Draft, asked: ReadonlySet<RaisableLimit>): Eventually<Pause | undefined> {
   const figures = figuresOf(run, draft)
   if (figures === undefined || asked.has(figures.limit)) return undefined
@@ -40,13 +40,13 @@ export function pauseAtLimit(run: Run, draft: Draft, asked: ReadonlySet<Raisable
   return pause(run, { draft, figures })
 }
 
-/** What is on record happened, however the run is played back or resumed now. */
+/** A recorded pause is repeated, even if the current options would not pause. */
 function isOnRecord(run: Run, { limit }: LimitFigures): boolean {
   const { steps, isRecordOnly } = run.ports
   return steps.peek(run.key(placeOf(run, isRecordOnly ? 'question' : 'answer', limit, 1))) === 'done'
 }
 
-/** The name of a step. `times`: how often it was asked about this limit in this lap. */
+/** The name of a step. `times`: the number of the request about this limit in this iteration. */
 function placeOf({ spent }: Run, what: 'question' | 'answer' | 'end', limit: RaisableLimit, times: number): string {
   return `limit_${what}:${spent.request}:${limit}:${times}`
 }
@@ -56,7 +56,7 @@ interface AtLimit {
   readonly figures: LimitFigures & Pick<LimitRequest, 'offers'>
 }
 
-/** How the limit stands; undefined where there is none that may be raised. Agents end, and the run that has started them asks. */
+/** The state of the limit; undefined if it cannot be raised. Subagents do not pause: they end, and the main run asks. */
 function figuresOf(run: Run, draft: Draft): AtLimit['figures'] | undefined {
   const { identity, spent, context } = run
   if (!draft.isOwnLimit || identity.depth > 0 || spent.closing !== null) return undefined
@@ -79,14 +79,14 @@ function limitOf(run: Run, { reason, signal }: Draft): RaisableLimit | undefined
   return limit === 'maxBudgetUsd' && isRunNarrower(run) ? 'maxRunUsd' : limit
 }
 
-/** Of dollars what is on the bill; of others the ending says it. */
+/** For dollars, the amount on the bill. For other limits the signal of the ending contains it. */
 function usedOf({ ports, spent }: Run, limit: RaisableLimit): number | undefined {
   const usd = committedUsd(spent)
   if (limit === 'maxRunUsd') return usd
   return limit === 'maxBudgetUsd' ? ports.spentBeforeUsd + usd : undefined
 }
 
-/** Up to where it may be raised: a guard ends the run at its own bound in any case. */
+/** The highest value that the limit may be raised to. A guard ends the run at its own bound in any case. */
 function ceilingOf({ context }: Run, limit: RaisableLimit): number | null {
   const { limitCeilings } = context.settings
   const bounds = any(...context.guards.map(({ guard }) => guard)).bounds ?? {}
@@ -101,12 +101,12 @@ function ceilingOf({ context }: Run, limit: RaisableLimit): number | null {
   return most === Infinity ? null : most
 }
 
-/** Of dollars of the run what its session has left; offers are within it where they can be. */
+/** For the run's dollar limit, what its session has left. Offers stay within it where possible. */
 function sessionLeaves({ context, ports }: Run, limit: RaisableLimit): number {
   return limit === 'maxRunUsd' ? context.settings.maxBudgetUsd - ports.spentBeforeUsd : Infinity
 }
 
-/** Asks, and waits. Active time stands still; what the time limit has aborted has settled, so a fresh abort ends the wait. */
+/** Asks a person and waits. Active time does not advance. A wait at the time limit uses a new abort scope, since the old one is already aborted. */
 async function pause(run: Run, at: AtLimit): Promise<Pause> {
   const { deadline, abort } = run.ports
   const isOfTime = abort.cause === 'time'
@@ -114,9 +114,9 @@ async function pause(run: Run, at: AtLimit): Promise<Pause> {
   try {
     if (isOfTime) run.renewAbort()
     let ended = await askAndWait(run, at, 1)
-    // Somebody had set it, and the process died before that was on record.
+    // The settings were changed, but an earlier process died before it recorded them: ask again.
     for (let times = 2; ended === 'again'; times++) ended = await askAndWait(run, at, times)
-    // How the run ends is about the abort, as if nobody had been asked.
+    // Restores the abort, so that the ending is the same as without a pause.
     if (ended.outcome === 'ends' && isOfTime) abort.abort('time')
     return ended
   } finally {
@@ -156,7 +156,7 @@ async function askAndWait(run: Run, { draft, figures }: AtLimit, times: number):
   return { outcome: 'ends', draft }
 }
 
-/** On record with its moment, so that whoever resumes or shows it later asks the same. */
+/** Recorded with its time, so that a resume or another frontend shows the same request. */
 async function questionOf(run: Run, { draft, figures }: AtLimit, times: number): Promise<LimitRequest> {
   const { context } = run
   const id = run.key(placeOf(run, 'answer', figures.limit, times))
@@ -169,7 +169,7 @@ async function questionOf(run: Run, { draft, figures }: AtLimit, times: number):
   return value
 }
 
-/** What came in while it waited: the answer as a change of settings, what else was set, stops, and who aborted. */
+/** The input that arrived during the wait: the answer as a change of settings, other changed settings, stop signals, or an abort. */
 function inputOf(run: Run, { outcome, answer }: Waited<LimitAnswer>): ExternalInput | undefined {
   const { inbox, abort } = run.ports
   if (outcome === 'aborted') return { abort: abort.cause ?? 'user' }
@@ -180,7 +180,7 @@ function inputOf(run: Run, { outcome, answer }: Waited<LimitAnswer>): ExternalIn
   return { ...(signals !== undefined && { signals }), ...(settings !== undefined && { settings }) }
 }
 
-/** Until there is an answer, the limit is set so that the run may go on, somebody stops it, or the time is over. */
+/** Waits for an answer, a sufficiently raised limit, a stop request, or the timeout. */
 async function waitForAnswer(run: Run, request: LimitRequest): Promise<Waited<LimitAnswer>> {
   const { steps, abort, inbox } = run.ports
   const { askLimit, settings } = run.context
@@ -212,17 +212,20 @@ async function waitForAnswer(run: Run, request: LimitRequest): Promise<Waited<Li
   }
 }
 
-/** The limit with what was set and is not taken yet. */
+/** The limit including settings that were received but not applied yet. */
 function limitWith(run: Run, limit: RaisableLimit): number {
   const { limits } = run.ports.inbox.settings ?? {}
   if (limits === undefined) return run.context.settings[limit]
   return run.contextUnder(inForceAfter(run.spent.settings, { limits }, false)).settings[limit]
 }
 
-/** How often a callback that answers nonsense is asked. */
+/** How often a callback is asked again after an invalid answer. */
 const mostTries = 3
 
-/** Gives the answer of the callback to who waits. What is no answer is not taken, and the question stays; a callback that fails ends the run as the limit says. */
+/**
+ * Passes the answer of the callback to the wait. An invalid answer is rejected and the request stays open. If the
+ * callback throws, the run ends at the limit.
+ */
 async function callback(run: Run, ask: AskLimit, request: LimitRequest, over: AbortScope): Promise<void> {
   const give = (answer: LimitAnswer): void => {
     if (!over.signal.aborted) run.ports.answer?.(request.id, answer)
@@ -245,7 +248,7 @@ async function callback(run: Run, ask: AskLimit, request: LimitRequest, over: Ab
   give({ end: true })
 }
 
-/** How the run goes on once the limit is raised: by what was not paid for, with another turn, or with the request that was not made or broke off. */
+/** The outcome after the limit was raised: the refused routes, another turn, or the request that was not made or did not complete. */
 export function outcomeAfterRaise(run: Run, { routes }: Outcome, draft: Draft): Outcome {
   if (run.hasReplied) {
     const hasTurn = lapsLeft('next_turn', run.spent.laps, run.context.limits) > 0
@@ -259,7 +262,7 @@ export function outcomeAfterRaise(run: Run, { routes }: Outcome, draft: Draft): 
 const anotherTurn: Route = { transition: 'next_turn', take: askToGoOn }
 const sameTurn: Route = { transition: 'limit_raised', take: askToGoOn }
 
-/** Services want the last word to be the user's. */
+/** Services require the last message to be the user's. */
 function askToGoOn(run: Run): 'taken' {
   if (run.transcript.messages().at(-1)?.role === 'assistant') run.appendUser(limitRaised, 'loop')
   return 'taken'

@@ -15,7 +15,7 @@ import { remainingLimits } from '../run/turn-texts.ts'
 
 type Stage = (run: Run) => Eventually<Outcome | undefined>
 
-/** Before a turn, in this order. (The reservation is part of the request's own step.) */
+/** The stages before a turn, in order. (The reservation is part of the request's own step.) */
 const beforeTurn: readonly Stage[] = [
   control,
   loweredLimits,
@@ -39,7 +39,7 @@ export function prepare(run: Run): Eventually<Outcome | undefined> {
   return firstOf(beforeTurn, (stage) => stage(run))
 }
 
-/** Emits that a turn begins, or a further request of the same turn. */
+/** Emits the start of a turn, or of a further request in the same turn. */
 export function tellTurn({ spent, emit }: Run): void {
   emit({ type: 'turn_start', request: spent.request, turn: spent.turns + (spent.turnBegins ? 1 : 0) })
 }
@@ -50,7 +50,7 @@ function control(run: Run): Eventually<Outcome | undefined> {
   )
 }
 
-/** Asks the guards, then calls the hooks before a turn. Any signal that is raised then ends the run. */
+/** Asks the guards, then calls the hooks before a turn. Any raised signal ends the run. */
 function standing(run: Run): Eventually<Outcome | undefined> {
   const raisedBy = guardsAt(run, 'before_turn', positionOf(run))
   const hooks = run.context.hooks.all.length === 0 ? undefined : hooksBeforeTurn(run)
@@ -58,7 +58,7 @@ function standing(run: Run): Eventually<Outcome | undefined> {
 }
 
 function hooksBeforeTurn(run: Run): Eventually<Outcome | undefined> {
-  // Those of a subagent come under a name of their own: what is about a run as a whole is no business of it.
+  // A subagent has its own trigger, so that hooks for a whole run are not called for it.
   const trigger = run.identity.depth === 0 ? 'beforeExecution' : 'beforeAgent'
   const first = run.spent.request === 1 ? addHooks(run, trigger) : undefined
   return after(first, (aborted) => aborted ?? addHooks(run, 'beforeStep'))
@@ -79,7 +79,7 @@ function addHooks(run: Run, trigger: 'beforeExecution' | 'beforeAgent' | 'before
   })
 }
 
-/** What comes before a request is passed once the request is on record. */
+/** Stages before a request are `passed` once the request is on record. */
 function positionOf(run: Run): RecordPosition {
   return isAsked(run) ? 'passed' : 'open'
 }
@@ -88,14 +88,14 @@ function endStanding(run: Run, raisedBy: readonly string[]): Outcome | undefined
   return run.signals.hasAny() ? ends(standingDraft(run, raisedBy)) : undefined
 }
 
-/** Shares of a limit at which the model is told what is left of it, in percent. */
+/** The percentages of a limit at which the model is reminded of what is left. */
 const sharesTold = [50, 80, 95] as const
 
-/** What was told before a request. JSON. */
+/** A reminder before a request. JSON. */
 type LimitsReminder = { readonly text: string; readonly told: LimitsTold }
 
 // Spec R-TELL-1.
-/** Before a turn: tells the model what is left of limits that are half used, once for each share. */
+/** Before a turn: reminds the model of what is left of limits that are half used, once for each share. */
 function tellLimits(run: Run): Eventually<Outcome | undefined> {
   if (!run.context.settings.limitReminders) return undefined
   const name = `limits:${run.spent.request}`
@@ -120,7 +120,7 @@ interface DueLimit extends LimitUse {
   readonly percent: number
 }
 
-/** Limits of which another share is used than was told last. One that was raised or lowered since is told anew. */
+/** Limits that passed a share which was not reported yet. A changed limit is reported again. */
 function dueLimits(run: Run): readonly DueLimit[] {
   const { limitsTold = {} } = run.spent
   return limitsInUse(run).flatMap((use): DueLimit[] => {

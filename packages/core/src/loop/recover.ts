@@ -33,7 +33,7 @@ import {
   windowFilled,
 } from '../endings/ending-texts.ts'
 
-/** For every reply that is not an answer: how the run can go on, and how it ends if it cannot. */
+/** For a reply that is not an answer: how the run can continue, and how it ends if it cannot. */
 export function recover(run: Run, reply: Exclude<Reply, Answer>): Eventually<Outcome> {
   switch (reply.kind) {
     case 'aborted':
@@ -47,17 +47,17 @@ export function recover(run: Run, reply: Exclude<Reply, Answer>): Eventually<Out
   }
 }
 
-/** The same without a way to go on. */
+/** The ending of `recover`, without its routes. */
 export function endUnanswered(run: Run, reply: Exclude<Reply, Answer>): Eventually<Outcome> {
   return after(recover(run, reply), endsThere)
 }
 
-/** The ending of an outcome: no route is taken, and no hook is asked. */
+/** The ending of an outcome. It takes no route and calls no hook. */
 export function endsThere(outcome: Outcome): Outcome {
   return ends({ ...outcome.draft(), overridable: false, wrapsUp: false })
 }
 
-/** The run was told to stop while it waited for a service: the stop is the ending, and no failure. */
+/** The run received a stop request while it waited for a service: the stop is the ending, not the failure. */
 function endStopped(run: Run, failure: Failure): Eventually<Outcome> {
   return after(controlAt(run, 'after_reply'), (cause) => {
     if (cause !== undefined) return ends(abortDraft(run, cause, 'streaming'))
@@ -108,7 +108,7 @@ function mediaRoute(error: ModelErrorJson): Route {
   return {
     transition: 'media_recovery',
     take(run) {
-      // With no image left the same request would fail again.
+      // Without media in the conversation, the same request would fail again.
       if (!run.transcript.messages().some(holdsMedia)) return 'declined'
       removeMedia(run, error, namedMedia(error.message, run.transcript.messages()))
       return 'taken'
@@ -116,16 +116,16 @@ function mediaRoute(error: ModelErrorJson): Route {
   }
 }
 
-/** A note in the place of the one that the refusal names, or of all: an image that stays would be refused in every later request too. */
+/** Replaces the media that the refusal names, or all media, by a note. Otherwise every later request would be refused too. */
 function removeMedia(run: Run, { message }: ModelErrorJson, named?: MediaPlace): void {
   const note = rejectedImageRemoved(message)
   const entry = { kind: 'media_removed', id: run.entryId('media_removed'), note } as const
   run.append(named === undefined ? entry : { ...entry, at: [named] })
-  // The notes take the place of images that were counted, so the count no longer holds.
+  // The notes replace images that were counted, so the count is no longer valid.
   run.update({ counted: noCount })
 }
 
-/** The run ends although something was removed. The next one is not to meet the same refusal. */
+/** Removes the media even though the run ends, so that the next run does not get the same refusal. */
 function clearMedia(run: Run, error: ModelErrorJson): void {
   if (run.transcript.messages().some(holdsMedia)) removeMedia(run, error)
 }
@@ -138,7 +138,8 @@ const fallback: Route = {
   },
 }
 
-/** A reply that reached its output limit and has no complete tool call: raise the limit, else ask the model to continue, else end. */
+/** Handles a reply that reached its output limit without a complete tool call. Raises the limit, else asks the model to
+ * continue, else ends the run. */
 export function recoverCut(run: Run, reply: Answer): Outcome {
   const { message, grant } = reply
   if (grant.lowered !== null) {
@@ -167,9 +168,9 @@ export function recoverCut(run: Run, reply: Answer): Outcome {
       return 'taken'
     },
   }
-  // If neither recovery is available, the truncated reply is kept.
+  // If neither recovery is available, the truncated reply is appended.
   const keep = (from: Run): void => appendReply(from, reply)
-  // A higher cap would not fit: the next request is made in what room there is then.
+  // A higher limit would not fit the window. The next request is made with the space that is left then.
   const routes = grant.isOfWindow === true ? [resume] : [escalate, resume]
   return goesOn(routes, () => draftOf('max_output_tokens', signal, { say, keep }))
 }
@@ -221,7 +222,7 @@ export function recoverWindow(): Outcome {
   return goesOn(roomRoutes, () => promptTooLongDraft({ ...pausedError, kind: 'prompt_too_long', message }))
 }
 
-/** The reply was aborted while it streamed. The part that had arrived is kept, and each call in it gets a result. */
+/** The reply was aborted while it streamed. The received part is appended, and each call in it gets a result. */
 function endAborted(run: Run, reply: Extract<Reply, { readonly kind: 'aborted' }>): Eventually<Outcome> {
   const { cause, partial, early } = reply
   const draft = abortDraft(run, cause, 'streaming')

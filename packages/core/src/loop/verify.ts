@@ -16,13 +16,13 @@ import { draftOf, ends, goesOn, type Draft, type Outcome, type Route } from '../
 import type { Run } from '../run/run.ts'
 import { verifyRequest } from '../run/turn-texts.ts'
 
-// Whether what a run changed was checked since (spec R-VERI-1). Tools tell what they did; at an answer the model is asked once.
+// Tracks whether the run's changes were checked (spec R-VERI-1). Tools report their work; at an answer the model is reminded once.
 
-/** What the step of a question to verify has on record: the question, or '' where no check is known; and an abort that came meanwhile. JSON. */
+/** The record of a verification reminder: its text, or '' if no check is known, and an abort that arrived meanwhile. JSON. */
 type VerifyQuestion = { readonly text: string; readonly aborted?: AbortCause }
 
 // Spec R-VERI-3.
-/** At an answer that nothing else sends back: asks the model once to verify its last change, or to say why not. */
+/** At an answer that passed all other checks: asks the model once to verify its last change, or to say why not. */
 export function verifyAtAnswer(run: Run, answered: () => Draft): Eventually<Outcome | undefined> {
   const name = `verify:${run.spent.request}`
   if (!run.isRecorded(name) && !isDue(run)) return undefined
@@ -31,7 +31,7 @@ export function verifyAtAnswer(run: Run, answered: () => Draft): Eventually<Outc
   return after(step, ({ value: { text, aborted } }) => {
     if (text !== '') return goesOn([askingOnce(text)], answered)
     const draft = aborted === undefined ? undefined : abortDraft(run, aborted, 'streaming')
-    // The answer is there: what the run has used up takes nothing from it.
+    // The answer exists already, so a used-up limit does not replace it.
     return draft?.signal.reason === 'user_requested' ? ends(draft) : undefined
   })
 }
@@ -45,7 +45,7 @@ function isDue({ context, spent, identity }: Run): boolean {
   return unchecked >= fewestUncheckedLines && askedAt === undefined && hasRoomForCheck(context, spent)
 }
 
-/** One turn to check in and one to answer in, and a call of a tool: with less the question could only cost the answer. */
+/** A check needs one turn for its call, one for the answer, and one tool call. With less, the reminder could only cost the answer. */
 function hasRoomForCheck({ limits, settings }: RunContext, { laps, toolCalls = 0 }: RunProgress): boolean {
   return lapsLeft('next_turn', laps, limits) >= 2 && toolCalls < settings.maxToolCalls
 }
@@ -64,14 +64,14 @@ async function questionOf(run: Run, unchecked: number, ran: string | null): Prom
   )
 }
 
-/** Plain JavaScript may give anything. */
+/** Plain JavaScript may return anything. */
 function firstCheckIn(given: unknown): string | undefined {
   const checks: readonly unknown[] = Array.isArray(given) ? given : []
   const first = checks.find((each): each is string => typeof each === 'string' && each.trim() !== '')
   return first === undefined ? undefined : inOneLine(first)
 }
 
-/** Characters of a command in the question. */
+/** Maximum characters of a command in the reminder. */
 const mostOfCommand = 200
 
 function inOneLine(command: string): string {
@@ -95,14 +95,17 @@ function appendKeepingAnswer(run: Run, text: string, name: string): void {
   run.append({ kind: 'user', id: run.entryId(name), message, origin: 'loop', keepsAnswer: true })
 }
 
-/** Asks the model to finish a reply that was cut. One to the question whether a change is verified is no other answer then. */
+/** Asks the model to finish a reply that was cut. While the verification reminder is open, the request preserves the earlier answer. */
 export function askToFinishReply(run: Run, text: string): void {
   if (isAnswerKept(run)) appendKeepingAnswer(run, text, 'loop')
   else run.appendUser(text, 'loop')
 }
 
 // Spec R-VERI-4.
-/** Whether the model was asked to verify its answer, and that is still the answer of the run. Under goals, which may be set later, it takes more than an answer. */
+/**
+ * Whether the model was asked to verify its answer, and that answer is still the run's answer. With goals, which may be
+ * set later, an answer alone is not enough.
+ */
 export function isAnswerKept({ spent, transcript, startLength }: Run): boolean {
   const hasCalledNone = spent.verification?.askedAt === spent.toolResults
   return hasCalledNone && spent.goal === undefined && answerStands(transcript, startLength)
@@ -110,8 +113,9 @@ export function isAnswerKept({ spent, transcript, startLength }: Run): boolean {
 
 // Spec R-VERI-5.
 /**
- * The answer that the model was asked to verify stands unless it called a tool since: whatever else would end the run then, a limit or a service that fails,
- * leaves it completed. A person's word, such as an abort, counts all the same.
+ * Keeps the run completed if it ends for another reason, such as a limit or a service failure, while its answer awaits
+ * verification. A tool call since the reminder discards the answer. A person's request, such as an abort, still decides
+ * the ending.
  */
 export function answerBeforeVerifying(run: Run, draft: Draft): Draft {
   const { reason, signal, overridable } = draft
@@ -120,12 +124,12 @@ export function answerBeforeVerifying(run: Run, draft: Draft): Draft {
   const message = answeredUnverified(sentence)
   const context = { endedBy: reason, why: signal.message }
   const completed = new StopSignal({ reason: 'completed', message, context, source: 'verification' })
-  // What was paid for stays on record, such as a reply that was cut.
+  // Appends what was paid for, such as a reply that was cut.
   return draftOf('completed', completed, { overridable, ...(draft.keep !== undefined && { keep: draft.keep }) })
 }
 
 // Spec R-VERI-6.
-/** Whether the last change was checked, for the result; undefined where nobody looks at that. Goals that hold are a check. */
+/** Whether the last change was checked, for the result; undefined where verification is off. Met goals count as a check. */
 export function verifiedIn({ context, spent }: Run): Verified | undefined {
   if (context.verification === null) return undefined
   const verified = verifiedOf(spent.verification)

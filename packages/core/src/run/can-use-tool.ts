@@ -19,8 +19,9 @@ import {
 
 // Spec R-ASK-1.
 /**
- * Asks a person about a call that rules, mode and hooks leave open. The answer is on record before it counts.
- * One that throws denies the call. What is no answer breaks the run: it is an error of the program, and nothing runs.
+ * Asks a person about a call that rules, mode and hooks do not decide. The answer is recorded before it takes effect. If
+ * the callback throws, the call is denied. An invalid answer is an error of the program: it breaks the run, and nothing
+ * executes.
  */
 export type CanUseTool = (
   toolName: string,
@@ -28,28 +29,28 @@ export type CanUseTool = (
   options: CanUseToolOptions,
 ) => PermissionAnswer | Promise<PermissionAnswer>
 
-/** What a callback is told beside the call. */
+/** Further information for the callback. */
 export interface CanUseToolOptions {
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the answer is no longer needed. */
   readonly signal: AbortSignal
   /** Id of the call. */
   readonly toolUseID: string
-  /** Changes that would let this call and its like run without a question. */
+  /** Permission changes that would let this call and similar calls run without asking. */
   readonly suggestions: readonly PermissionUpdate[]
-  /** Why it is asked about. */
+  /** Why a person is asked. */
   readonly decisionReason: string
-  /** What kind of reason that is, where the rules tell it. */
+  /** The kind of the reason, if the rules report one. */
   readonly decisionReasonType?: AskCause['type']
-  /** The path that is not open to the call, where it is about one. */
+  /** The path that the call may not access, if that is the reason. */
   readonly blockedPath?: string
   /** The subagent that makes the call. */
   readonly agentID?: string
 }
 
-/** What a person says. `updatedInput` takes the place of the whole input; deny rules are held against it. */
+/** A person's answer. `updatedInput` replaces the whole input; deny rules are checked against it. */
 export type PermissionAnswer = Extract<PermissionDecision, { readonly behavior: 'allow' | 'deny' }>
 
-/** What was given as an answer, read once. What is none breaks the run where it is waited for. */
+/** Validates an answer, reading it once. An invalid one breaks the run where it waits for the answer. */
 export function answerOf(given: unknown, { modes = [] }: Permissions): PermissionAnswer {
   if (isInstance(given, InvalidAnswer)) return given
   const problem = problemOfAnswer(given)
@@ -74,7 +75,7 @@ function wrong(what: string): PermissionAnswer {
 }
 
 // Spec R-ASK-5.
-/** What it changes is kept first: an answer that counts is kept. Never rejects. */
+/** Saves the permission changes of an answer before the answer takes effect. Never rejects. */
 export async function keptAnswer(permissions: Permissions, answer: PermissionAnswer): Promise<PermissionAnswer> {
   if (answer.behavior === 'deny' || answer.updatedPermissions === undefined) return answer
   try {
@@ -85,7 +86,7 @@ export async function keptAnswer(permissions: Permissions, answer: PermissionAns
   }
 }
 
-/** Whether the decision of a person changes more than what becomes of this call. */
+/** Whether the decision of a person changes permissions in addition to deciding this call. */
 export function changesPermissions(given: PermissionDecision): boolean {
   return given.behavior === 'allow' && given.updatedPermissions !== undefined
 }

@@ -24,17 +24,16 @@ import type { RecordPosition } from './tool-phase.ts'
 import { endedTasks, enterTasks } from './tasks.ts'
 import { repeatedIn } from '../limits/repetition.ts'
 
-// A checkpoint is a place where aborts, stop signals, cancellation sources and the inbox are read. Everything from outside is read through
-// `StepEngine.control`, which records it.
+// A cancellation point reads aborts, stop signals, cancellation sources and the inbox. All external input is read
+// through `StepEngine.control`, which records it.
 
 /**
- * Reads aborts, stop requests, cancellation sources and changed settings. Raises the signals, and gives the cause of an abort.
- * It takes no messages from the inbox: a run that stops leaves them there.
+ * Reads aborts, stop requests, cancellation sources and changed settings. Raises the signals, and returns the cause of
+ * an abort. It takes no messages from the inbox: a run that stops leaves them there.
  */
 export function controlAt(run: Run, checkpoint: CancellationPoint): Eventually<AbortCause | undefined> {
   const name = `control:${checkpoint}:${run.spent.request}`
-  // Beside an agent that goes on live, one whose record goes on behind this point took nothing here: what comes now is for later,
-  // or what it was charged for would be left out.
+  // An agent whose record continues past this point took nothing here. New input is then left for later; otherwise charges on record would be lost.
   const isPassed = checkpoint === 'before_turn' ? isAsked(run) : run.turnEnd === 'passed'
   if (isPassed && !run.isRecorded(name)) return undefined
   const key = run.key(name)
@@ -45,8 +44,8 @@ export function controlAt(run: Run, checkpoint: CancellationPoint): Eventually<A
 
 // Spec R-SET-4c.
 /**
- * What was set before a resume goes on, for a call that the record leaves undecided. A checkpoint that lies within the record takes
- * nothing: the next one stands behind the call.
+ * Applies settings that were changed before a resume continues, for a call that the record leaves undecided. A point
+ * within the record takes nothing: the next one comes after the call.
  */
 export function settingsAtCall(run: Run, { index, id }: CallPlace, position: RecordPosition): Eventually<undefined> {
   const key = run.key(`control:call:${run.spent.request}:${index}:${id}`)
@@ -62,7 +61,7 @@ export function settingsAtCall(run: Run, { index, id }: CallPlace, position: Rec
 }
 
 // Spec R-SERV-7.
-/** What a person set while the run waited for a service: the request that comes next heeds it. */
+/** Applies settings that a person changed while the run waited for a service. The next request uses them. */
 export function settingsInWait(run: Run, attempt: number): Eventually<boolean> {
   const key = run.key(`control:service:${run.spent.request}:${attempt}`)
   const poll = (): ExternalInput | undefined => {
@@ -117,7 +116,7 @@ function controlWith(run: Run, signals: readonly StopSignalJson[]): ExternalInpu
   return { ...(signals.length > 0 && { signals }), ...(settings !== undefined && { settings }) }
 }
 
-/** A source that throws or gives something else than a signal ends the run as `error`: nobody knows whether it meant to stop. */
+/** A source that throws or returns anything but a signal ends the run as `error`, since it may have meant to stop. */
 function signalOfSource(source: CancellationSource, settled: Settled<unknown>): StopSignal | undefined {
   if (settled.kind === 'left') return undefined
   if (settled.kind === 'threw') return failedSource(source, messageOf(settled.error))
@@ -135,7 +134,7 @@ function failedSource(source: CancellationSource, problem: string): StopSignal {
   })
 }
 
-/** It may be an object without a class. */
+/** The source may be an object without a class. */
 function nameOf(source: CancellationSource): string {
   try {
     return plainTextOf(source.constructor.name)
@@ -145,8 +144,9 @@ function nameOf(source: CancellationSource): string {
 }
 
 /**
- * Asks the guards of this checkpoint, raises their signals, and gives the ids of those that raised one.
- * Before a turn a guard that was overridden raises none: the turn was granted. Nor does any guard at a checkpoint that is `passed`.
+ * Asks the guards of this cancellation point, raises their signals, and returns the ids of the guards that raised one.
+ * Before a turn an overridden guard raises none, since the turn was granted. Nor does any guard at a point that is
+ * `passed`.
  */
 export function guardsAt(
   run: Run,
@@ -156,7 +156,7 @@ export function guardsAt(
   return askGuards(run, checkpoint, position).raisedBy
 }
 
-/** The same, and what the guards want the model to be reminded of. */
+/** Works as `guardsAt`, and also returns the reminders that the guards request. */
 export function askGuards(run: Run, checkpoint: CancellationPoint, position: RecordPosition): AskedGuards {
   const { guards } = run.context
   if (guards.length === 0) return nothingAsked
@@ -182,15 +182,15 @@ export function askGuards(run: Run, checkpoint: CancellationPoint, position: Rec
   return { raisedBy, reminders }
 }
 
-/** What the guards want the model to be reminded of, wherever else they are asked. */
+/** The reminders that the guards request at another point. */
 export function remindersAt(run: Run, checkpoint: CancellationPoint): readonly Reminder[] {
   const view = viewOf(run, checkpoint)
   return run.context.guards.flatMap(({ guard }) => remindersOf(guard, view))
 }
 
-/** What the guards of a checkpoint came to. */
+/** The outcome of asking the guards of a cancellation point. */
 interface AskedGuards {
-  /** Ids of those that raised a signal. */
+  /** Ids of the guards that raised a signal. */
   readonly raisedBy: readonly string[]
   readonly reminders: readonly Reminder[]
 }
@@ -198,7 +198,7 @@ interface AskedGuards {
 const nothingAsked: AskedGuards = Object.freeze({ raisedBy: [], reminders: [] })
 
 function viewOf({ spent, transcript, context }: Run, checkpoint: CancellationPoint): GuardView {
-  // Continuations by stop hooks and by the token target count as turns in the figures, and not against a limit.
+  // Continuations by stop hooks and by the token target count as turns in the figures, but not against a limit.
   const begun = turnsBegun(spent.laps) + (spent.laps.inRun.continuation_requested ?? 0)
   return {
     checkpoint,
@@ -214,7 +214,10 @@ function viewOf({ spent, transcript, context }: Run, checkpoint: CancellationPoi
   }
 }
 
-/** Moves messages from the inbox to the transcript: steering messages, and at the end follow-ups too; and what ended beside the run. True when there were any. */
+/**
+ * Moves messages from the inbox to the transcript: steering messages, and at the end also follow-ups and ended
+ * background tasks. True when there were any.
+ */
 export function inboxAt(run: Run, place: 'before_turn' | 'end'): Eventually<boolean> {
   const key = run.key(`inbox:${place}:${run.spent.request}`)
   const polled = run.ports.steps.control(key, () => {
@@ -235,13 +238,13 @@ function applyInbox(run: Run, control: ExternalInput | undefined, place: 'before
   for (const message of messages) run.appendHandedIn(message)
   const { goal, toolResults: resultsBefore } = run.spent
   if (messages.length > 0 && goal !== undefined) run.update({ goal: { ...goal, resultsBefore } })
-  // New input counts as progress; what ends beside a turn is none.
+  // New input counts as progress; a background task that ends during a turn does not.
   if (messages.length > 0 || place === 'end') run.update({ recentTurns: [], repetition: undefined })
   return true
 }
 
 // Spec R-GUARD-10.
-/** Emits how near each guard is to firing. For display only: a guard whose `remaining` fails is left out. */
+/** Emits how near each guard is to firing. For display only: a guard whose `remaining` fails is omitted. */
 function tellGuards(run: Run, view: GuardView): void {
   if (!run.ports.isHeard()) return
   let remaining: GuardRemaining[] | undefined
@@ -259,15 +262,15 @@ function remainingOf(guard: Guard, view: GuardView): GuardRemaining | undefined 
     if (isRemaining(told)) return { guard: told.guard, used: told.used, limit: told.limit, unit: told.unit }
     disregard(told)
   } catch {
-    // Whether the run goes on is another question: `evaluate` answers it.
+    // `evaluate` decides whether the run continues, so a failure here is ignored.
   }
   return undefined
 }
 
-/** Plain JavaScript may give anything. The event is JSON. */
+/** Plain JavaScript may return anything. The event must be JSON. */
 function isRemaining(told: unknown): told is GuardRemaining {
   if (typeof told !== 'object' || told === null) return false
-  // What is no figure fails below.
+  // An invalid number fails below.
   const { guard, used, limit, unit } = told as { readonly [key in keyof GuardRemaining]?: unknown }
   return typeof guard === 'string' && Number.isFinite(used) && Number.isFinite(limit) && typeof unit === 'string'
 }

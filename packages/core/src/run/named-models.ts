@@ -2,7 +2,7 @@ import { isModel } from '../tools/check-options.ts'
 import { ConfigurationError, messageOf } from '../values/errors.ts'
 import type { Model } from '../model/model.ts'
 
-/** Those of the options, and those that were made of names. */
+/** The models of the options, and the models that were created by name. */
 export function knownModels({ allModels, namedModels }: KnownModels): readonly Model[] {
   return [...allModels, ...namedModels.made]
 }
@@ -12,11 +12,11 @@ interface KnownModels {
   readonly namedModels: NamedModels
 }
 
-/** Models that a program makes by their names. Each name is asked about once, however many runs there are. */
+/** Models that a program creates by name. It is asked for each name once, however many runs there are. */
 export interface NamedModels {
-  /** @throws ConfigurationError for what is no model, and with what the program threw. */
+  /** @throws ConfigurationError for anything but a model, and any error of the program. */
   named(name: string): Model | undefined
-  /** Those that were made. */
+  /** The models that were created. */
   readonly made: readonly Model[]
 }
 
@@ -51,7 +51,7 @@ function makeModel(make: MakeModel, name: string): Model | undefined {
   } catch (error) {
     throw new ConfigurationError(`The model ${name} cannot be asked: ${messageOf(error)}`)
   }
-  // Plain JavaScript may give null.
+  // Plain JavaScript may return null.
   if (model === undefined || model === null) return undefined
   isModel(`modelNamed(${JSON.stringify(name)})`, model)
   return model

@@ -84,7 +84,7 @@ export function maxTurnsDraft({ context, spent }: Run, used: number = context.se
   })
 }
 
-/** The signal of a dollar budget that is used up: the session's, or that of a cost guard of this run. */
+/** The signal of a used-up dollar budget: the session's, or that of a cost guard of this run. */
 export function budgetSignal({ context, ports, spent }: Run, source: string): StopSignal {
   const { maxBudgetUsd, maxRunUsd } = context.settings
   const used = committedUsd(spent)
@@ -93,7 +93,7 @@ export function budgetSignal({ context, ports, spent }: Run, source: string): St
     : costLimitSignal(ports.spentBeforeUsd + used, maxBudgetUsd, source)
 }
 
-/** The same for the dollar limit of the run alone. */
+/** The signal for the dollar limit of the run alone. */
 function runLimitSignal(used: number, limit: number, source: string): StopSignal {
   const signal = costLimitSignal(used, limit, source)
   const message = runDollarLimit(limit)
@@ -104,7 +104,10 @@ export function budgetDraft(run: Run): Draft {
   return draftOf('max_budget_usd', budgetSignal(run, 'max_budget_usd'), { isOwnLimit: true })
 }
 
-/** The model failed and is not asked again. With `attempts` above 1 the retries are used up. `retryAtMs`: when its service takes requests again. */
+/**
+ * The model failed, and the request is not retried. With `attempts` above 1 the retries are used up. `retryAtMs`: when
+ * its service accepts requests again.
+ */
 export function modelErrorDraft(error: ModelErrorJson, attempts: number, retryAtMs?: number): Draft {
   const exhausted = error.retryable && attempts > 1
   const failure = exhausted ? new RetriesExhaustedError(attempts, error) : new ModelError(error)
@@ -150,7 +153,7 @@ export function imageErrorDraft(error: ModelErrorJson): Draft {
   })
 }
 
-/** What the person gave would be refused: nothing was asked. */
+/** The service would refuse the person's media, so no request was made. */
 export function mediaErrorDraft(message: string): Draft {
   const signal = new StopSignal({ reason: 'error', message, context: { kind: 'image', status: null }, source: 'media' })
   return draftOf('image_error', signal, {
@@ -195,7 +198,7 @@ export function standingDraft(run: Run, raisedBy: readonly string[]): Draft {
   return draftOf(terminalOf(signal, 'guard'), signal, { raisedBy })
 }
 
-/** The signal of a hook that stopped the run with a reason of its own. */
+/** The signal of a hook that stopped the run with its own reason. */
 export function stopRequestedSignal(by: string, reason: string): StopSignal {
   return new StopSignal({
     reason: 'stop_requested',
