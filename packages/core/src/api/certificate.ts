@@ -16,7 +16,7 @@ import { toolDefinitionsOf } from '../tools/definitions.ts'
 import { isAgentTool, modelsOfAgents, withToolsOfAgents } from '../tools/tool.ts'
 import { many } from '../values/text.ts'
 
-/** A bound that follows from the options, or the reason why there is none. */
+/** A bound that follows from the options, or the reason for its absence. */
 export type Bound =
   | {
       readonly bounded: true
@@ -61,14 +61,14 @@ export interface Certificate {
 export function certificate(options: RunOptions): Certificate {
   const settings = settingsOf(options)
   const turns = turnsBound(settings.maxTurns, guardsOf(options), options)
-  const laps = lapsBound(turns, settings, options)
-  const requests = requestsBound(laps, options, settings)
-  const checks = checksBound(turns, laps, options, settings)
+  const iterations = iterationsBound(turns, settings, options)
+  const requests = requestsBound(iterations, options, settings)
+  const checks = checksBound(turns, iterations, options, settings)
   const names = settings.standing?.names ?? []
   return {
     halts: requests.bounded,
     turns,
-    laps,
+    laps: iterations,
     requests,
     toolCalls: toolCallsBound(settings),
     tokens: tokensBound(requests, options, settings),
@@ -94,7 +94,7 @@ function openTransitions(options: RunOptions, settings: RunSettings): readonly I
   const { model, fallbackModel } = options
   const closed: { readonly [transition in IterationReason]?: boolean } = {
     continuation_requested: (options.hooks?.length ?? 0) === 0,
-    stop_hook_blocking: options.stopHooks?.some(({ of: whose = 'run' }) => whose === 'run') !== true,
+    stop_hook_blocking: options.stopHooks?.some(({ of: scope = 'run' }) => scope === 'run') !== true,
     structured_output_retry: settings.output === null,
     max_output_tokens_escalate: (model.defaultOutputTokens ?? model.maxOutputTokens) >= model.maxOutputTokens,
     model_fallback: fallbackModel === undefined,
@@ -105,16 +105,16 @@ function openTransitions(options: RunOptions, settings: RunSettings): readonly I
   return transitions.filter((transition) => allowances[transition].paidFrom === 'own' && closed[transition] !== true)
 }
 
-function lapsBound(turns: Bound, settings: RunSettings, options: RunOptions): Bound {
+function iterationsBound(turns: Bound, settings: RunSettings, options: RunOptions): Bound {
   if (!turns.bounded) return turns
   const gate = tokenTargetBound(settings.tokenBudget)
   if (gate === Infinity) return { bounded: false, because: 'tokenBudget is Infinity' }
-  const value = lapsFor(turns.value + gate, openTransitions(options, settings))
+  const value = iterationsFor(turns.value + gate, openTransitions(options, settings))
   return { bounded: true, value, because: 'turns, plus the retry limits of all other reasons to iterate' }
 }
 
 /** Iterations of a run: those that refill retry limits, and the retry limits, which apply once a run or once a refill. */
-function lapsFor(refilling: number, open: readonly IterationReason[]): number {
+function iterationsFor(refilling: number, open: readonly IterationReason[]): number {
   const sum = (resets: 'refill' | 'run'): number =>
     open.reduce(
       (total, transition) => total + (allowances[transition].resets === resets ? allowances[transition].laps : 0),
@@ -127,50 +127,52 @@ function lapsFor(refilling: number, open: readonly IterationReason[]): number {
  * Checks run before the first request, at an answer, at a limit, and if configured after a turn. Each round checks every
  * goal at most, as often as it must pass.
  */
-function checksBound(turns: Bound, laps: Bound, options: RunOptions, settings: RunSettings): Bound | undefined {
+function checksBound(turns: Bound, iterations: Bound, options: RunOptions, settings: RunSettings): Bound | undefined {
   const { until = [], stopWhenMet = false } = options
   if (until.length === 0) return undefined
-  const aRound = until.reduce((sum, { stable = 1 }) => sum + stable, 0)
+  const checksPerRound = until.reduce((sum, { stable = 1 }) => sum + stable, 0)
   const { maxGoalTries } = settings
   const gate = tokenTargetBound(settings.tokenBudget)
   // A hook that overrides an ending causes another iteration, which may reach another ending.
-  const endings = (options.hooks?.length ?? 0) === 0 ? 1 : laps.bounded ? laps.value : Infinity
+  const endings = (options.hooks?.length ?? 0) === 0 ? 1 : iterations.bounded ? iterations.value : Infinity
   // Answers that are sent back, answers that the token target continues, and the final answer.
-  const answers = Math.min(maxGoalTries + gate + endings, laps.bounded ? laps.value + 1 : Infinity)
+  const answers = Math.min(maxGoalTries + gate + endings, iterations.bounded ? iterations.value + 1 : Infinity)
   const afterTurns = stopWhenMet ? (turns.bounded ? turns.value + endings : Infinity) : 0
-  const value = aRound * (1 + answers + endings + afterTurns)
-  if (value === Infinity) return laps.bounded ? { bounded: false, because: 'tokenBudget is Infinity' } : laps
-  const because = `${many(aRound, 'check')} a round: before the first request, at each answer${stopWhenMet ? ', after each turn' : ''}, and at a limit`
+  const value = checksPerRound * (1 + answers + endings + afterTurns)
+  if (value === Infinity)
+    return iterations.bounded ? { bounded: false, because: 'tokenBudget is Infinity' } : iterations
+  const because = `${many(checksPerRound, 'check')} a round: before the first request, at each answer${stopWhenMet ? ', after each turn' : ''}, and at a limit`
   return { bounded: true, value, because }
 }
 
 /** Layers that may each compact once in an iteration: one before the request, two after a 413. */
-const compactionsALap = 3
+const compactionsPerIteration = 3
 
-function requestsBound(laps: Bound, options: RunOptions, settings: RunSettings): Bound {
-  if (!laps.bounded) return laps
+function requestsBound(iterations: Bound, options: RunOptions, settings: RunSettings): Bound {
+  if (!iterations.bounded) return iterations
   const attempts = settings.maxRetries + 1
   if (attempts === Infinity) return { bounded: false, because: 'maxRetries is Infinity' }
-  const beside = options.context?.stage === undefined ? 0 : 1
-  const aLap = attempts * (1 + beside + (hasPlainContext(options) ? 0 : compactionsALap * compactionRequests))
+  const stagedRequests = options.context?.stage === undefined ? 0 : 1
+  const perIteration =
+    attempts * (1 + stagedRequests + (hasPlainContext(options) ? 0 : compactionsPerIteration * compactionRequests))
   const { maxSubagents, waitForLimitsMs } = settings
   // Each wait allows all attempts again.
   const waits = mostServiceWaits(waitForLimitsMs) * attempts
-  const ofWaits = waits === 0 ? '' : ` (again after each wait for a service)`
-  const own = `iterations, each with at most ${many(attempts, 'attempt')}${ofWaits}`
+  const waitNote = waits === 0 ? '' : ` (again after each wait for a service)`
+  const ownReason = `iterations, each with at most ${many(attempts, 'attempt')}${waitNote}`
   if (maxSubagents === 0 || !(options.tools ?? []).some(isAgentTool)) {
-    return { bounded: true, value: laps.value * aLap + waits, because: own }
+    return { bounded: true, value: iterations.value * perIteration + waits, because: ownReason }
   }
   if (maxSubagents === Infinity) return { bounded: false, because: 'maxSubagents is Infinity' }
   const turns = turnsBound(settings.maxTurns, guardsOf(options).filter(isForAgents), options)
   if (!turns.bounded) {
     return { bounded: false, because: `the turns of a subagent are not bounded: ${turns.because}` }
   }
-  const agentLaps = lapsFor(turns.value, agentTransitions(options, settings))
+  const agentIterations = iterationsFor(turns.value, agentTransitions(options, settings))
   return {
     bounded: true,
-    value: (laps.value + maxSubagents * agentLaps) * aLap + (1 + maxSubagents) * waits,
-    because: `${own}, and at most ${maxSubagents} subagents`,
+    value: (iterations.value + maxSubagents * agentIterations) * perIteration + (1 + maxSubagents) * waits,
+    because: `${ownReason}, and at most ${maxSubagents} subagents`,
   }
 }
 
@@ -242,8 +244,8 @@ function tokensOfMoney(options: RunOptions, settings: RunSettings): readonly Fin
   if (cheapest === undefined) return []
   const value = mostTokensFor(nanosOf(limit.usd), cheapest.usd)
   if (value === Infinity) return []
-  const aMillion = Number((cheapest.usd * 1e6).toPrecision(12))
-  const because = `${limit.name} at $${aMillion} per million tokens, the lowest price of ${cheapest.id}`
+  const pricePerMillion = Number((cheapest.usd * 1e6).toPrecision(12))
+  const because = `${limit.name} at $${pricePerMillion} per million tokens, the lowest price of ${cheapest.id}`
   return [{ bounded: true, value, because }]
 }
 
@@ -261,14 +263,14 @@ function timesRequests(
   because: string,
 ): Bound {
   if (!requests.bounded) return requests
-  let dearest = 0
+  let highest = 0
   for (const { model, value } of perRequest) {
     if (model.maxServerToolUses === Infinity || model.extraPasses?.some(({ uses }) => uses === Infinity))
       return { bounded: false, because: `${model.id} may use the service's server tools without a limit` }
     if (!Number.isFinite(value)) return { bounded: false, because: `${model.id} declares no bound for one request` }
-    dearest = Math.max(dearest, value)
+    highest = Math.max(highest, value)
   }
-  return { bounded: true, value: requests.value * dearest, because }
+  return { bounded: true, value: requests.value * highest, because }
 }
 
 /** Each use of a server-side tool reads the whole window again. */
@@ -357,14 +359,14 @@ function notesOf(options: RunOptions): readonly string[] {
     notes.push(
       'The number of requests excludes requests that hooks make with `ask`; dollar and token limits include them. Requests that hooks make after the run are not counted at all.',
     )
-  const shown = new Set(toolDefinitionsOf(options.tools ?? [], options.model).map(({ name }) => name))
+  const offered = new Set(toolDefinitionsOf(options.tools ?? [], options.model).map(({ name }) => name))
   const given = options.tools ?? []
-  const asking = withToolsOfAgents(given).filter(
-    (tool) => !isAgentTool(tool) && tool.asksModel === true && (!given.includes(tool) || shown.has(tool.name)),
+  const askingTools = withToolsOfAgents(given).filter(
+    (tool) => !isAgentTool(tool) && tool.asksModel === true && (!given.includes(tool) || offered.has(tool.name)),
   )
-  if (asking.length > 0)
+  if (askingTools.length > 0)
     notes.push(
-      `The number of requests excludes requests that tools make (${asking.map(({ name }) => name).join(', ')}); dollar and token limits include them.`,
+      `The number of requests excludes requests that tools make (${askingTools.map(({ name }) => name).join(', ')}); dollar and token limits include them.`,
     )
   const judges = (options.until ?? []).filter(({ judged }) => judged === true)
   if (judges.length > 0)

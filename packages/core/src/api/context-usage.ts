@@ -123,10 +123,13 @@ function lastCount(context: RunContext, transcript: Transcript): number | undefi
 function scaled(parts: readonly ContextPart[], ratio: number): readonly ContextPart[] {
   const exact = parts.map(({ tokens }) => tokens * ratio)
   const floors = exact.map(Math.floor)
-  let left = Math.ceil(exact.reduce((sum, each) => sum + each, 0) - 1e-6) - floors.reduce((sum, each) => sum + each, 0)
-  const losers = exact.map((each, index) => [each - Math.floor(each), index] as const).toSorted(([a], [b]) => b - a)
-  for (const [, index] of losers) {
-    if (left-- <= 0) break
+  let remainder =
+    Math.ceil(exact.reduce((sum, each) => sum + each, 0) - 1e-6) - floors.reduce((sum, each) => sum + each, 0)
+  const byRemainder = exact
+    .map((each, index) => [each - Math.floor(each), index] as const)
+    .toSorted(([a], [b]) => b - a)
+  for (const [, index] of byRemainder) {
+    if (remainder-- <= 0) break
     floors[index] = (floors[index] ?? 0) + 1
   }
   return parts.map((part, index) => ({ ...part, tokens: floors[index] ?? 0 }))
@@ -146,8 +149,8 @@ function inputCost({ prices, model }: RunContext, tokens: number): ContextUsage[
 function autoCompactOf(view: ContextView, atTokens: number): ContextUsage['autoCompact'] {
   if (!Number.isFinite(atTokens)) return null
   const { tail, summary, words, carried } = compactionRoom(view, 'auto')
-  const leaves = view.fixedTokens + tail + summary + words + carried
-  return { atTokens, freesTokens: Math.max(0, Math.floor(atTokens - leaves)) }
+  const remaining = view.fixedTokens + tail + summary + words + carried
+  return { atTokens, freesTokens: Math.max(0, Math.floor(atTokens - remaining)) }
 }
 
 /** Assumed size of a summary, as a share of the summarized text, up to its cap. */
@@ -163,6 +166,6 @@ function freedNow(view: ContextView): number {
     0,
   )
   const shortened = tokensOf(state.transcript.messages().slice(plan.replaced.length)) - tokensOf(plan.kept)
-  const left = Math.min(words, plan.wordsTokens) + Math.min(replaced * summaryShare, plan.summaryTokens)
-  return Math.max(0, Math.floor(replaced + shortened - left))
+  const remainder = Math.min(words, plan.wordsTokens) + Math.min(replaced * summaryShare, plan.summaryTokens)
+  return Math.max(0, Math.floor(replaced + shortened - remainder))
 }

@@ -16,7 +16,7 @@ import type { Transcript } from '../conversation/transcript.ts'
 import { standingRound } from '../verification/goal-progress.ts'
 
 /** The current run. */
-export interface Running {
+export interface CurrentRun {
   readonly loop: RunStream
   /** Enters the outcome of the run in the session, once: for its reader or for the run that replaces it. */
   settle(): Promise<Settled>
@@ -28,9 +28,9 @@ export interface Settled extends FinishedRun {
 }
 
 /** `settle` is called once, when the run has ended and its outcome is needed. */
-export function runningOf(loop: RunStream, settle: (ended: FinishedRun, of: Running) => Settled): Running {
+export function currentRunOf(loop: RunStream, settle: (ended: FinishedRun, of: CurrentRun) => Settled): CurrentRun {
   let settled: Promise<Settled> | undefined
-  const running: Running = { loop, settle: () => (settled ??= loop.ended.then((ended) => settle(ended, running))) }
+  const running: CurrentRun = { loop, settle: () => (settled ??= loop.ended.then((ended) => settle(ended, running))) }
   return running
 }
 
@@ -39,12 +39,12 @@ export function resultOf<Output>(
   options: QueryOptions<Output>,
   {
     runId,
-    ...came
+    ...settled
   }: Settled & { readonly sessionId: string; readonly runId: string; readonly denials: readonly SdkPermissionDenial[] },
 ): SdkResult<Output> {
   const { output, contextWindow = null } = options
-  const uuid = uuidOf(`${came.sessionId}/${runId}/result`)
-  return resultMessage({ ...came, uuid, models: knownModels(contextOf(options)), contextWindow, output })
+  const uuid = uuidOf(`${settled.sessionId}/${runId}/result`)
+  return resultMessage({ ...settled, uuid, models: knownModels(contextOf(options)), contextWindow, output })
 }
 
 /** The internal state of an engine, for parts that accompany its runs. Not for callers. */
@@ -67,18 +67,18 @@ export function accountOf(options: QueryOptions, continued?: string): SessionAcc
 const sessions = new WeakMap<object, () => EngineSession>()
 
 /** Registers an engine, once. */
-export function keepEngineSession(engine: object, session: () => EngineSession): void {
+export function registerEngineSession(engine: object, session: () => EngineSession): void {
   sessions.set(engine, session)
 }
 
 /** @throws TypeError for anything but an engine. */
 export function engineSession(engine: object): EngineSession {
   const session = sessions.get(engine)
-  if (session === undefined) throw new TypeError('This is no QueryEngine.')
+  if (session === undefined) throw new TypeError('Not a QueryEngine.')
   return session()
 }
 
-export function tellListener({ onEvent }: Pick<QueryOptions, 'onEvent'>, event: RunEvent): void {
+export function notifyListener({ onEvent }: Pick<QueryOptions, 'onEvent'>, event: RunEvent): void {
   try {
     onEvent?.(event)
   } catch {
@@ -91,7 +91,7 @@ export function tellListener({ onEvent }: Pick<QueryOptions, 'onEvent'>, event: 
  * changed them since. No call followed the last check, and no task was left running. A person is then responsible for
  * changes before the next prompt.
  */
-export function areFilesInOrder(spent: RunProgress, transcript: Transcript): boolean {
+export function areGoalFilesUnmodified(spent: RunProgress, transcript: Transcript): boolean {
   const last = standingRound(spent)
   if (last === undefined || last.tampered.length > 0) return false
   if (spent.stillRunning.length > 0 || (spent.openAgents ?? []).length > 0) return false

@@ -5,13 +5,13 @@ import { OrphanedTools } from '../values/orphaned-tools.ts'
 import { ConfigurationError } from '../values/errors.ts'
 import {
   accountOf,
-  keepEngineSession,
+  registerEngineSession,
   resultOf,
-  runningOf,
-  tellListener,
+  currentRunOf,
+  notifyListener,
   type EngineSession,
-  type Running,
-  areFilesInOrder,
+  type CurrentRun,
+  areGoalFilesUnmodified,
 } from './engine-session.ts'
 import { isName, isPrompt, optional } from '../values/given.ts'
 import { specOf } from '../goals/run-goals.ts'
@@ -20,24 +20,24 @@ import { leavable, type Leaving } from '../values/leaving.ts'
 import { streamRun, type RunStream, type RunSurroundings } from './iterate.ts'
 import type { MessageContent } from '../model/messages.ts'
 import type { Model } from '../model/model.ts'
-import { pendingOf, pendingOnRecord, type PendingApproval } from '../run/pending-approval.ts'
+import { pendingCallsOf, pendingOnRecord, type PendingApproval } from '../run/pending-approval.ts'
 import { contextOf, settingsOf, type RunOptions } from './options.ts'
 import type { FinishedRun } from '../run/run-context.ts'
 import { initMessage, createTranslator } from '../sdk/translate.ts'
 import type { SdkMessages, SdkPermissionDenial } from '../sdk/sdk-messages.ts'
 import { compactCommand, Prompts } from './prompts.ts'
 import { resumeOn } from './resume.ts'
-import { asked, wayOn, type RunRequest } from './run-request.ts'
+import { startOptionsOf, resumeRequest, type RunRequest } from './run-request.ts'
 import { completeOptions, runsBeforeOf, sessionIdOf, type QueryOptions } from './query-options.ts'
 import { freshSessionId, runsIn } from './run-id.ts'
 import { collectDenials } from '../sdk/result-message.ts'
 import type { SessionAccount } from './session-account.ts'
 import { checkedChange } from '../run/check-change.ts'
-import { contextWith } from '../run/context-with.ts'
+import { contextWithSettings } from '../run/context-with.ts'
 import {
-  carriedOn,
+  carriedSettings,
   inForceAfter,
-  keptOf,
+  sessionSettings,
   type LimitsChange,
   type SettingsChange,
   type SettingsInForce,
@@ -70,17 +70,17 @@ export class QueryEngine<Output = unknown> {
   readonly #prompts: Prompts
   #transcript: Transcript
   #runs: number
-  #current: Running | undefined
+  #current: CurrentRun | undefined
   #account: SessionAccount
   /** The session of an earlier process, until a run starts. */
-  #left: StoredSession | undefined
+  #previousSession: StoredSession | undefined
   #last: FinishedRun | undefined
   #runId: string | undefined
   #learned: LearnedContext | undefined
   /** Settings that were set for the session, in place of the options. */
   #inForce: SettingsInForce | null = null
   /** The model of the last run alone; undefined if it used the session's model. */
-  #ownModel: string | undefined
+  #modelOfRun: string | undefined
 
   /** @throws ConfigurationError for options that cannot be run. */
   constructor(options: QueryOptions<Output>) {
@@ -93,15 +93,15 @@ export class QueryEngine<Output = unknown> {
     const { session } = options
     const transcript = options.transcript ?? session?.transcript ?? Transcript.empty()
     this.#transcript = transcript
-    this.#left = session
+    this.#previousSession = session
     this.#learned = session?.ended.at(-1)?.spent
-    this.#inForce = keptOf(session?.ended.at(-1)?.spent.settings)
+    this.#inForce = sessionSettings(session?.ended.at(-1)?.spent.settings)
     this.#inbox = createInbox(() => [...inboxIdsOf(transcript), ...inboxIdsIn(session?.open ?? [])])
     this.#runs = Math.max(runsBeforeOf(options), runsIn(transcript))
     this.sessionId = sessionIdOf(options) ?? freshSessionId(options.clock ?? systemClock)
     this.#account = accountOf(this.#options)
     this.#prompts = new Prompts(options.prepareContent)
-    keepEngineSession(this, () => this.#session)
+    registerEngineSession(this, () => this.#session)
   }
 
   /** The conversation so far. */
@@ -131,12 +131,15 @@ export class QueryEngine<Output = unknown> {
 
   /** The model of the current run, or else the model of the next run. */
   get model(): Model {
-    return contextWith(contextOf(this.#options), this.#current === undefined ? this.#inForce : this.#ofRun).model
+    return contextWithSettings(
+      contextOf(this.#options),
+      this.#current === undefined ? this.#inForce : this.#settingsOfRun,
+    ).model
   }
 
   /** The settings of the session, with the model that only this run uses. */
-  get #ofRun(): SettingsInForce | null {
-    const model = this.#ownModel
+  get #settingsOfRun(): SettingsInForce | null {
+    const model = this.#modelOfRun
     return model === undefined ? this.#inForce : inForceAfter(this.#inForce, { model }, false)
   }
 
@@ -193,13 +196,14 @@ export class QueryEngine<Output = unknown> {
    */
   set(change: SettingsChange): void {
     const isRunning = this.#current !== undefined
-    const checked = checkedChange(contextOf(this.#options), isRunning ? this.#ofRun : this.#inForce, change)
+    const checked = checkedChange(contextOf(this.#options), isRunning ? this.#settingsOfRun : this.#inForce, change)
     this.#current?.loop.set(checked)
-    if (checked.model !== undefined) this.#ownModel = undefined
+    if (checked.model !== undefined) this.#modelOfRun = undefined
     const untilBefore = contextOf(this.#options).goals.given.map(specOf)
     this.#inForce = inForceAfter(this.#inForce, { ...checked, untilBefore }, false)
     // Applies to stages after a run too. A current run applies it at its next request.
-    if (this.#current === undefined) this.#account.limit(contextWith(contextOf(this.#options), this.#inForce).settings)
+    if (this.#current === undefined)
+      this.#account.limit(contextWithSettings(contextOf(this.#options), this.#inForce).settings)
   }
 
   /**
@@ -252,13 +256,13 @@ export class QueryEngine<Output = unknown> {
     optional(isName)('The id of a prompt', id)
     const command = typeof prompt === 'string' ? compactCommand.exec(prompt) : null
     if (model !== undefined) checkedChange(contextOf(this.#options), this.#inForce, { model })
-    const own = {
+    const overrides = {
       ...(id !== undefined && { promptId: id }),
       ...(model !== undefined && { model }),
       ...(skipIfMet !== undefined && { skipIfMet }),
     }
-    if (command !== null) return this.#run({ compact: { instructions: (command[1] ?? '').trim() }, ...own })
-    return this.#run({ prompt, ...own })
+    if (command !== null) return this.#run({ compact: { instructions: (command[1] ?? '').trim() }, ...overrides })
+    return this.#run({ prompt, ...overrides })
   }
 
   /**
@@ -282,10 +286,10 @@ export class QueryEngine<Output = unknown> {
    */
   pending(): readonly PendingApproval[] {
     if (this.#current !== undefined) return this.#current.loop.pending
-    const left = this.#left
-    if (left?.isRewound === true) return []
-    if (left?.open !== undefined) return this.#pendingOnRecord(left.open)
-    return pendingOf(left?.ended.at(-1)?.terminal ?? this.#last?.terminal, this.#transcript)
+    const session = this.#previousSession
+    if (session?.isRewound === true) return []
+    if (session?.open !== undefined) return this.#pendingOnRecord(session.open)
+    return pendingCallsOf(session?.ended.at(-1)?.terminal ?? this.#last?.terminal, this.#transcript)
   }
 
   /**
@@ -296,7 +300,8 @@ export class QueryEngine<Output = unknown> {
    * `needs_approval` the messages reject with it.
    */
   approve(approvals: { readonly [callId: string]: PermissionDecision }): SdkMessages<Output> {
-    const open = this.#current === undefined && this.#left?.isRewound !== true ? this.#left : undefined
+    const open =
+      this.#current === undefined && this.#previousSession?.isRewound !== true ? this.#previousSession : undefined
     if (open?.open === undefined) return this.#run({ approvals })
     return this.#run({ open, answers: answersByKey(approvals, this.pending()) })
   }
@@ -309,7 +314,7 @@ export class QueryEngine<Output = unknown> {
 
   /** Whether `resume` can continue a run. */
   get canResume(): boolean {
-    return this.#current === undefined && this.#wayOn() !== undefined
+    return this.#current === undefined && this.#resumeRequest() !== undefined
   }
 
   /**
@@ -319,22 +324,23 @@ export class QueryEngine<Output = unknown> {
    * @throws ConfigurationError when no run can be continued, or a run is in progress.
    */
   resume(): SdkMessages<Output> {
-    const way = this.#current === undefined ? this.#wayOn() : undefined
-    if (way === undefined) throw new ConfigurationError('There is no run to go on with. Give a prompt.')
-    return this.#run(way)
+    const request = this.#current === undefined ? this.#resumeRequest() : undefined
+    if (request === undefined) throw new ConfigurationError('There is no run to go on with. Give a prompt.')
+    return this.#run(request)
   }
 
-  #wayOn(): RunRequest | undefined {
-    return wayOn({ left: this.#left, last: this.#last, transcript: this.#transcript })
+  #resumeRequest(): RunRequest | undefined {
+    return resumeRequest({ previous: this.#previousSession, last: this.#last, transcript: this.#transcript })
   }
 
-  readonly #run = (what: RunRequest): SdkMessages<Output> => leavable((leaving) => this.#messages(what, leaving))
+  readonly #run = (request: RunRequest): SdkMessages<Output> => leavable((leaving) => this.#messages(request, leaving))
 
-  async *#messages(what: RunRequest, leaving: Leaving): SdkMessages<Output> {
-    const ready = this.#prompts.ready(what.prompt)
+  async *#messages(request: RunRequest, leaving: Leaving): SdkMessages<Output> {
+    const ready = this.#prompts.ready(request.prompt)
     const prompt = ready instanceof Promise ? await leaving.until(ready) : ready // preparation may never finish
     if (leaving.hasLeft) return
-    if (what.open === undefined && this.#left?.open !== undefined) await this.#closeOpen(this.#left)
+    if (request.open === undefined && this.#previousSession?.open !== undefined)
+      await this.#closeOpen(this.#previousSession)
     // Another prompt may have arrived during the wait.
     while (this.#current !== undefined) {
       this.#current.loop.abort('interrupt')
@@ -345,25 +351,25 @@ export class QueryEngine<Output = unknown> {
     // Its settings apply to this run from the start.
     this.#inbox.takeSettings()
     const { sessionId } = this
-    if (what.carried !== undefined) this.#carry(what.carried.continues)
-    this.#left = undefined
-    this.#ownModel = what.model
-    const runId = (this.#runId = what.open === undefined ? `run${++this.#runs}` : runIdOf(what.open.open))
-    const running = what.open === undefined ? this.#begin(what, prompt, runId) : this.#goOn(what.open)
-    if (what.open !== undefined) this.#setAgain(running)
+    if (request.carried !== undefined) this.#carry(request.carried.continues)
+    this.#previousSession = undefined
+    this.#modelOfRun = request.model
+    const runId = (this.#runId = request.open === undefined ? `run${++this.#runs}` : runIdOf(request.open.open))
+    const running = request.open === undefined ? this.#begin(request, prompt, runId) : this.#resumeOpen(request.open)
+    if (request.open !== undefined) this.#reapplySettings(running)
     // The first answer to a key applies, even if it arrives before the call waits.
-    for (const [key, decision] of what.answers ?? []) running.answer(key, decision)
-    const current = (this.#current = this.#currentOf(running))
+    for (const [key, decision] of request.answers ?? []) running.answer(key, decision)
+    const current = (this.#current = this.#trackRun(running))
     this.#prompts.passInterruption(running)
     const stopListening = leaving.onLeave(() => running.abort('abandoned'))
     const { includePartialMessages, includeHookEvents } = this.#options
     const translator = createTranslator({ sessionId, runId, includePartialMessages, includeHookEvents })
     const denials: SdkPermissionDenial[] = []
     try {
-      const context = contextWith(contextOf(this.#options), this.#ofRun)
+      const context = contextWithSettings(contextOf(this.#options), this.#settingsOfRun)
       yield initMessage(context, this.#options.init, { sessionId, runId })
       for await (const event of running) {
-        tellListener(this.#options, event)
+        notifyListener(this.#options, event)
         collectDenials(event, denials)
         for (const message of translator.messages(event)) {
           yield message
@@ -380,14 +386,14 @@ export class QueryEngine<Output = unknown> {
     yield resultOf(this.#options, { sessionId, runId, denials, ...(await current.settle()) })
   }
 
-  #currentOf(loop: RunStream): Running {
-    return runningOf(loop, (ended, current) => {
+  #trackRun(loop: RunStream): CurrentRun {
+    return currentRunOf(loop, (ended, current) => {
       const { terminal, state } = ended
       if (this.#current === current) this.#current = undefined
       this.#transcript = state.transcript
       this.#last = ended
       const { tokenRatio, windows, sharedWindows, settings } = state.spent
-      this.#inForce = carriedOn(this.#inForce, settings)
+      this.#inForce = carriedSettings(this.#inForce, settings)
       this.#learned = { tokenRatio, windows, sharedWindows }
       this.#account.add(terminal)
       const { costUsd: sessionCostUsd, usage: sessionUsage } = this.#account
@@ -397,20 +403,21 @@ export class QueryEngine<Output = unknown> {
 
   /** Counts the cost of the continued run once: with the run that continues it. */
   #carry(continues: string): void {
-    if (this.#left !== undefined || this.#last === undefined) this.#account = accountOf(this.#options, continues)
-    else this.#account.takeBackLast(this.#last.state.spent)
+    if (this.#previousSession !== undefined || this.#last === undefined)
+      this.#account = accountOf(this.#options, continues)
+    else this.#account.removeLast(this.#last.state.spent)
   }
 
-  #begin(what: RunRequest, prompt: MessageContent | undefined, runId: string): RunStream {
-    const { promptId } = what
+  #begin(request: RunRequest, prompt: MessageContent | undefined, runId: string): RunStream {
+    const { promptId } = request
     const start = startRun({
-      ...asked(what),
+      ...startOptionsOf(request),
       ...this.#progressOfLast,
       ...(prompt !== undefined && { prompt }),
       transcript: this.#transcript,
       sessionId: this.sessionId,
       runId,
-      settings: this.#ofRun,
+      settings: this.#settingsOfRun,
       executionCount: this.#runs,
       ...(this.#learned !== undefined && { learned: this.#learned }),
     })
@@ -425,10 +432,10 @@ export class QueryEngine<Output = unknown> {
     const { nanos, unknownNanos, totalTokens } = start.spent
     owner.ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
     const { goal } = start.spent
-    const around = { ...owner, filesInOrder: goal === undefined && this.#filesInOrder }
-    const { skipIfMet } = what
-    const own = { ...(steps !== undefined && { steps }), ...(skipIfMet !== undefined && { skipIfMet }) }
-    return streamRun(start, { ...options, ...own }, around)
+    const surroundings = { ...owner, filesInOrder: goal === undefined && this.#filesInOrder }
+    const { skipIfMet } = request
+    const overrides = { ...(steps !== undefined && { steps }), ...(skipIfMet !== undefined && { skipIfMet }) }
+    return streamRun(start, { ...options, ...overrides }, surroundings)
   }
 
   /** The figures of the last run, of this process or an earlier one. */
@@ -448,27 +455,27 @@ export class QueryEngine<Output = unknown> {
   /** Whether file changes between two prompts are a person's, so that the agent need not revert them. */
   get #filesInOrder(): boolean {
     const spent = this.#spentOfLast
-    return spent?.goal !== undefined && areFilesInOrder(spent, this.#transcript)
+    return spent?.goal !== undefined && areGoalFilesUnmodified(spent, this.#transcript)
   }
 
-  #goOn({ open = [], log, transcript }: StoredSession): RunStream {
+  #resumeOpen({ open = [], log, transcript }: StoredSession): RunStream {
     const { options, owner } = this.#shared()
     return resumeOn(open, options, transcript, (turn) => new DurableStepEngine({ ...turn, log }), owner).loop
   }
 
   /** Settings of this process also apply to a run of an earlier process, in place of the recorded ones. */
-  #setAgain(running: RunStream): void {
-    const { permissionUpdates: _, isPastFallback: __, untilBefore: ___, ...set } = this.#inForce ?? {}
-    if (Object.keys(set).length > 0) running.set(set)
+  #reapplySettings(running: RunStream): void {
+    const { permissionUpdates: _, isPastFallback: __, untilBefore: ___, ...changed } = this.#inForce ?? {}
+    if (Object.keys(changed).length > 0) running.set(changed)
   }
 
   // Spec R-SESS-4.
   /** Closes a run that did not end before a new prompt starts. Its calls get results, and no new request is made. */
-  async #closeOpen(left: StoredSession): Promise<void> {
-    this.#left = undefined
-    const running = this.#goOn(left)
+  async #closeOpen(session: StoredSession): Promise<void> {
+    this.#previousSession = undefined
+    const running = this.#resumeOpen(session)
     running.abort('interrupt')
-    this.#current = this.#currentOf(running)
+    this.#current = this.#trackRun(running)
     await this.#current.settle()
   }
 
@@ -479,8 +486,8 @@ export class QueryEngine<Output = unknown> {
     // The ledger already includes earlier spending.
     const { maxTotalTokens, maxRunUsd } = settingsOf(options)
     const spentBeforeUsd = usdOf(ledger.figures().settled.nanos)
-    const own = ledger.branch({ tokens: maxTotalTokens, nanos: nanosOf(maxRunUsd) })
-    const owner = { inbox: this.#inbox, ledger: own, sessionLedger: ledger, orphanedTools: this.#orphanedTools }
+    const overrides = ledger.branch({ tokens: maxTotalTokens, nanos: nanosOf(maxRunUsd) })
+    const owner = { inbox: this.#inbox, ledger: overrides, sessionLedger: ledger, orphanedTools: this.#orphanedTools }
     return { options: { ...options, spentBeforeUsd }, owner }
   }
 

@@ -57,10 +57,10 @@ export class EventQueue<Event extends object = RunEvent> {
    * events would accumulate. A reader that takes nothing within some microtasks is slow, and is not waited for.
    */
   catchUp(): Eventually<void> {
-    return this.#size > 0 ? this.#readOn() : undefined
+    return this.#size > 0 ? this.#letReaderRun() : undefined
   }
 
-  async #readOn(): Promise<void> {
+  async #letReaderRun(): Promise<void> {
     for (let size = this.#size, patience = ticksPerEvent; size > 0 && patience > 0; patience--) {
       await Promise.resolve()
       if (this.#size < size) patience = ticksPerEvent + 1

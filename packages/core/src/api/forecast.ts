@@ -86,8 +86,8 @@ export function forecast(options: RunOptions, prompt: MessageContent = ''): Fore
 function needsOf(asking: Asking): (inputTokens: number) => Amount {
   const { model, settings } = asking.context
   const useful = Math.min(outputCap(asking, model), settings.minUsefulTokens)
-  const held = heldForLastAnswer(asking)?.(useful) ?? nothing
-  return (inputTokens) => plus(worstCase(asking, model, inputTokens, useful), held)
+  const reserve = heldForLastAnswer(asking)?.(useful) ?? nothing
+  return (inputTokens) => plus(worstCase(asking, model, inputTokens, useful), reserve)
 }
 
 function isWithin(needed: Amount, limits: Amount): boolean {

@@ -19,13 +19,13 @@ import { openCallsOf } from '../conversation/open-calls.ts'
 import type { Json } from '../values/json.ts'
 import type { MessageContent } from '../model/messages.ts'
 import { WaitTime } from '../model/service-waits.ts'
-import { pendingOf, type PendingApproval } from '../run/pending-approval.ts'
+import { pendingCallsOf, type PendingApproval } from '../run/pending-approval.ts'
 import { promptStart, type PromptOptions } from './prompt-options.ts'
 import { outcomeOf, type RunOutcome } from './run-outcome.ts'
 import { contextOf, ledgersOf, type RunLedgers, type RunOptions } from './options.ts'
 import type { FinishedRun, RunContext, RunPorts, RunSettings } from '../run/run-context.ts'
 import { checkedChange } from '../run/check-change.ts'
-import { contextWith } from '../run/context-with.ts'
+import { contextWithSettings } from '../run/context-with.ts'
 import { inForceAfter, type SettingsChange, type SettingsInForce } from '../state/settings-change.ts'
 import type { RunLimits, RunState } from '../state/state.ts'
 import type { InboxMessage } from '../steps/control.ts'
@@ -131,13 +131,13 @@ export function streamRun<Output = string>(options: PromptOptions<Output>): RunS
 /** Runs the loop from a state that `startRun` made. */
 export function streamRun(start: RunState, options: RunOptions, context?: RunSurroundings): RunStream
 export function streamRun(
-  given: PromptOptions<unknown> | RunState,
+  input: PromptOptions<unknown> | RunState,
   options?: RunOptions,
   context: RunSurroundings = {},
 ): RunStream {
   // A state, or an invalid value in its place, comes with separate options.
-  if (options !== undefined || isState(given)) return streamState(given as RunState, options as RunOptions, context)
-  const { start, options: rest } = promptStart(given)
+  if (options !== undefined || isState(input)) return streamState(input as RunState, options as RunOptions, context)
+  const { start, options: rest } = promptStart(input)
   return streamState(start, rest, context)
 }
 
@@ -147,29 +147,29 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
   const run = contextOf(options)
   const inbox = context.inbox ?? createInbox(idsOf(start.transcript))
   checkStart(start, run, context, inbox)
-  const { settings } = contextWith(run, start.spent.settings)
+  const { settings } = contextWithSettings(run, start.spent.settings)
   const clock = steadyClock(options.clock ?? systemClock)
   const abort = new AbortScope()
   const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing', sessionId: start.run.sessionId })
   const { spentBeforeUsd = 0 } = options
-  const { ledger, sessionLedger } = givenLedgers(context) ?? ledgersOfStart(start, settings, spentBeforeUsd)
+  const { ledger, sessionLedger } = sharedLedgers(context) ?? ledgersOfStart(start, settings, spentBeforeUsd)
   const live: LiveRun = { inForce: context.inForce ?? start.spent.settings }
   checkAnswerable(run, steps)
   if (start.spent.settings !== null) limitLedgers(settings, ledger, sessionLedger)
   const stallable = new StallableSteps(steps)
   const events = new EventQueue()
   const waitTime = new WaitTime(start.spent.waits)
-  const own = { steps: stallable, abort, inbox, ledger, waitTime, spentBeforeUsd }
-  const ports = openPorts(own, { live, events, context, answering: steps, sessionLedger })
+  const basePorts = { steps: stallable, abort, inbox, ledger, waitTime, spentBeforeUsd }
+  const ports = openPorts(basePorts, { live, events, context, rawSteps: steps, sessionLedger })
   abort.checkBy(() => ports.deadline.check())
-  const put: Emit = (event) => events.put(event)
+  const emit: Emit = (event) => events.put(event)
   /** Cleared once the run has begun, so that the initial state is not retained. */
-  let from: RunState | undefined = start
+  let initial: RunState | undefined = start
 
   const play = (): Promise<FinishedRun> => {
-    const begins = from
-    from = undefined
-    return playFrom(begins, { run, how: { ...context, inForce: live.inForce }, ports, clock, put })
+    const state = initial
+    initial = undefined
+    return playFrom(state, { run, how: { ...context, inForce: live.inForce }, ports, clock, put: emit })
   }
   const execute = async (): Promise<FinishedRun> => {
     // The caller of a run may still add input in the same tick.
@@ -183,7 +183,7 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
     ports.deadline.cancel()
     abort.dispose()
     events.close()
-    tellResult(options, ended, () => finalFigures(ended, contextWith(run, live.inForce), ports))
+    notifyResult(options, ended, () => finalFigures(ended, contextWithSettings(run, live.inForce), ports))
     return ended
   }
   const started = (): Promise<FinishedRun> => (live.running ??= execute())
@@ -204,10 +204,12 @@ interface LiveRun {
 function checkAnswerable({ canUseTool, askLimit }: RunContext, steps: object): void {
   const asks = canUseTool !== null ? 'canUseTool' : askLimit === null ? undefined : 'askLimit'
   if (asks !== undefined && !('answer' in steps))
-    throw new ConfigurationError(`These Steps take their answers elsewhere: give ${asks} to whoever gives them.`)
+    throw new ConfigurationError(
+      `These steps receive their answers elsewhere. Pass ${asks} to the program that answers.`,
+    )
 }
 
-type OwnPorts = Pick<OpenPorts, 'steps' | 'abort' | 'ledger' | 'waitTime' | 'spentBeforeUsd'> & {
+type BasePorts = Pick<OpenPorts, 'steps' | 'abort' | 'ledger' | 'waitTime' | 'spentBeforeUsd'> & {
   readonly inbox: OpenInbox
 }
 
@@ -216,14 +218,17 @@ interface PortSurroundings {
   readonly events: EventQueue
   readonly context: RunSurroundings
   /** The steps as passed by the caller. */
-  readonly answering: object
+  readonly rawSteps: object
   readonly sessionLedger: Ledger | undefined
 }
 
-function openPorts(own: OwnPorts, { live, events, context, answering, sessionLedger }: PortSurroundings): OpenPorts {
-  const { abort, ledger } = own
+function openPorts(
+  basePorts: BasePorts,
+  { live, events, context, rawSteps, sessionLedger }: PortSurroundings,
+): OpenPorts {
+  const { abort, ledger } = basePorts
   const ports: OpenPorts = {
-    ...own,
+    ...basePorts,
     isResumed: context.resumed === true && context.replayed !== true,
     isRecordOnly: context.replayed === true,
     wholeLedger: ledger,
@@ -237,9 +242,9 @@ function openPorts(own: OwnPorts, { live, events, context, answering, sessionLed
       ports.deadline.setLimit(limits.maxDurationMs)
     },
     endedAgents: context.endedAgents ?? noEndedAgents,
-    onAgents: (given) => void (live.agents = given),
+    onAgents: (input) => void (live.agents = input),
     // Only a driver that waits in this process has `answer`.
-    answer: 'answer' in answering ? (key, answer) => (answering as MemorySteps).answer(key, answer as Json) : undefined,
+    answer: 'answer' in rawSteps ? (key, answer) => (rawSteps as MemorySteps).answer(key, answer as Json) : undefined,
     onWaiting: (key, call) =>
       void (call === undefined ? live.waiting?.delete(key) : (live.waiting ??= new Map()).set(key, call)),
     onLimitQuestion: (request) => {
@@ -278,10 +283,10 @@ function streamOf(
     },
     abort: (cause = 'user') => abort.abort(abortCauseOf(cause)),
     stop: (message) => inbox.stop(StopSignal.userRequested(message)),
-    answer: (key, decision) => giveAnswer({ steps, permissions: run.permissions, abort }, key, decision),
-    answerLimit(id, given) {
+    answer: (key, decision) => deliverAnswer({ steps, permissions: run.permissions, abort }, key, decision),
+    answerLimit(id, input) {
       if (live.limitQuestion?.id !== id) return false
-      answersOf(steps).answer(id, checkedLimitAnswer(live.limitQuestion, given))
+      answersOf(steps).answer(id, checkedLimitAnswer(live.limitQuestion, input))
       live.limitQuestion = undefined
       return true
     },
@@ -295,7 +300,7 @@ function streamOf(
       const { finished, waiting } = live
       return finished === undefined
         ? [...(waiting?.values() ?? [])]
-        : pendingOf(finished.terminal, finished.state.transcript)
+        : pendingCallsOf(finished.terminal, finished.state.transcript)
     },
     retryNow: () => inbox.retryNow(),
     async stopAgent(id) {
@@ -324,7 +329,7 @@ function idsOf(transcript: Transcript): () => readonly string[] {
   return () => inboxIdsOf(transcript)
 }
 
-interface Playing {
+interface PlayContext {
   readonly run: RunContext
   readonly how: RunSurroundings & Required<Pick<RunSurroundings, 'inForce'>>
   readonly ports: OpenPorts
@@ -333,19 +338,22 @@ interface Playing {
 }
 
 /** Plays a run that was not played yet. Not an async function, since its frame would retain the initial state. */
-function playFrom(start: RunState | undefined, { run, how, ports, clock, put }: Playing): Promise<FinishedRun> {
+function playFrom(
+  start: RunState | undefined,
+  { run, how: surroundings, ports, clock, put: emit }: PlayContext,
+): Promise<FinishedRun> {
   if (start === undefined) throw new Error('a run begins once')
   try {
-    const state = entered(start, run, how, ports, put)
-    const reached = Math.max(state.spent.now, how.recordedUntil ?? 0)
+    const state = initialState(start, run, surroundings, ports, emit)
+    const reached = Math.max(state.spent.now, surroundings.recordedUntil ?? 0)
     // Limits that were changed in the open turn apply from the start. That turn may have taken longer than the old limit allows.
-    const limitMs = contextWith(run, how.inForce).settings.maxDurationMs
+    const limitMs = contextWithSettings(run, surroundings.inForce).settings.maxDurationMs
     const times = { usedMs: reached - state.spent.startedAt, limitMs }
     ports.deadline = ports.wholeDeadline = createDeadline(clock, times, () => ports.abort.abort('time'))
-    return runLoop(run, ports, state, put)
+    return runLoop(run, ports, state, emit)
   } catch (thrown) {
     // The driver failed to record the start of the run.
-    return finishBroken(new Run(run, ports, start, put), thrown)
+    return finishBroken(new Run(run, ports, start, emit), thrown)
   }
 }
 
@@ -364,34 +372,35 @@ function readerOf(events: EventQueue, start: () => Promise<unknown>, abort: Abor
   }
 }
 
-interface Answering {
+interface AnswerTarget {
   readonly steps: object
   readonly permissions: RunContext['permissions']
   readonly abort: AbortScope
 }
 
 /** Passes a person's answer to the call that waits for it. Its permission changes are saved first. */
-function giveAnswer({ steps, permissions, abort }: Answering, key: string, decision: PermissionDecision): void {
+function deliverAnswer({ steps, permissions, abort }: AnswerTarget, key: string, decision: PermissionDecision): void {
   const answers = answersOf(steps)
   checkAnswer(decision)
-  const give = (answer: PermissionDecision): void => answers.answer(key, answer as Json)
-  if (isInstance(decision, InvalidAnswer)) return give(decision)
-  const said = recordedAnswer(decision)
-  if (!changesPermissions(said)) return give(said)
-  void keptAnswer(permissions, answerOf(said, permissions)).then((kept) => {
-    if (!abort.signal.aborted) give(kept)
+  const deliver = (answer: PermissionDecision): void => answers.answer(key, answer as Json)
+  if (isInstance(decision, InvalidAnswer)) return deliver(decision)
+  const recorded = recordedAnswer(decision)
+  if (!changesPermissions(recorded)) return deliver(recorded)
+  void keptAnswer(permissions, answerOf(recorded, permissions)).then((saved) => {
+    if (!abort.signal.aborted) deliver(saved)
   })
 }
 
 /** @throws ConfigurationError for a driver that receives answers elsewhere. */
 function answersOf(steps: object): Pick<MemorySteps, 'answer'> {
-  if (!('answer' in steps)) throw new ConfigurationError('These Steps take their answers elsewhere: give it to them.')
+  if (!('answer' in steps))
+    throw new ConfigurationError('These steps receive their answers elsewhere. Send the answer there.')
   // Only a driver that waits in this process has `answer`, and the memory driver is the only one.
   return steps as MemorySteps
 }
 
 /** Calls the listener with the result. Its errors are ignored, since the run has ended. */
-function tellResult({ onResult }: RunOptions, { terminal }: FinishedRun, figures: () => HookFigures): void {
+function notifyResult({ onResult }: RunOptions, { terminal }: FinishedRun, figures: () => HookFigures): void {
   try {
     disregard(onResult?.(terminal, figures()))
   } catch {
@@ -411,7 +420,7 @@ function isState(start: unknown): start is RunState {
 }
 
 /** The ledgers of the run's session; undefined if it has none. */
-function givenLedgers({
+function sharedLedgers({
   ledger,
   sessionLedger,
 }: RunSurroundings): (Partial<Pick<RunLedgers, 'sessionLedger'>> & Pick<RunLedgers, 'ledger'>) | undefined {
@@ -457,13 +466,14 @@ function withGoals(start: RunState, { goals }: RunContext, { filesInOrder }: Run
   const { compacting, closing, settings, goal, laps } = start.spent
   const set = compacting !== null || closing !== null ? [] : settings?.until
   const specs = set ?? goals.given.map(specOf)
-  const isKept = goal !== undefined && (isSameGoals(goal.specs, specs) || (set === undefined && specs.length === 0))
-  if (isKept || (goal === undefined && specs.length === 0)) return start
+  const isUnchanged =
+    goal !== undefined && (isSameGoals(goal.specs, specs) || (set === undefined && specs.length === 0))
+  if (isUnchanged || (goal === undefined && specs.length === 0)) return start
   const { goal_unmet: triesBefore } = laps.inRun
-  const anew = triesBefore === undefined ? {} : { laps: { ...laps, triesBefore } }
+  const triesField = triesBefore === undefined ? {} : { laps: { ...laps, triesBefore } }
   const fresh = freshGoal(specs, 0)
-  const begins = fresh !== undefined && filesInOrder === true ? { ...fresh, looksAnew: true as const } : fresh
-  return { ...start, spent: { ...start.spent, ...anew, goal: begins } }
+  const state = fresh !== undefined && filesInOrder === true ? { ...fresh, looksAnew: true as const } : fresh
+  return { ...start, spent: { ...start.spent, ...triesField, goal: state } }
 }
 
 /**
@@ -471,43 +481,43 @@ function withGoals(start: RunState, { goals }: RunContext, { filesInOrder }: Run
  * person's change, so that they are recorded too.
  * @throws ConfigurationError for an invalid state, and for recorded goals that the options do not define.
  */
-function checkStart(start: RunState, { goals }: RunContext, how: RunSurroundings, inbox: OpenInbox): void {
+function checkStart(start: RunState, { goals }: RunContext, surroundings: RunSurroundings, inbox: OpenInbox): void {
   checkState(start)
   const { goal, settings, compacting, closing } = start.spent
-  if (how.replayed === true) return
+  if (surroundings.replayed === true) return
   const specs = goals.given.map(specOf)
   // A person replaced these goals before, and they have not changed since: the person's goals apply.
   const isReplaced = settings?.untilBefore !== undefined && isSameGoals(specs, settings.untilBefore)
-  const isAnew = how.resumed === true && specs.length > 0 && !isReplaced
-  checkKnown(goals, isAnew ? specs : (goal?.specs ?? []))
+  const isReplacing = surroundings.resumed === true && specs.length > 0 && !isReplaced
+  checkKnown(goals, isReplacing ? specs : (goal?.specs ?? []))
   // A run that only compacts, or gives its last answer, has no goals. Goals set by an earlier resume are recorded, and are not set again.
-  if (!isAnew || compacting !== null || closing !== null) return
-  const standing = [goal?.specs ?? [], how.inForce?.until ?? []]
-  if (standing.some((each) => isSameGoals(specs, each))) return
+  if (!isReplacing || compacting !== null || closing !== null) return
+  const recordedGoals = [goal?.specs ?? [], surroundings.inForce?.until ?? []]
+  if (recordedGoals.some((each) => isSameGoals(specs, each))) return
   inbox.set({ until: specs })
 }
 
 /** The state that the loop begins with: that of a new run, or of a resumed or replayed one. */
-function entered(
+function initialState(
   start: RunState,
   context: RunContext,
-  how: RunSurroundings & Required<Pick<RunSurroundings, 'inForce'>>,
+  surroundings: RunSurroundings & Required<Pick<RunSurroundings, 'inForce'>>,
   ports: RunPorts,
   emit: Emit,
 ): RunState {
-  if (how.resumed !== true) return begun(withGoals(start, context, how), context, ports, emit)
-  const { model } = contextWith(context, how.inForce)
+  if (surroundings.resumed !== true) return recordStart(withGoals(start, context, surroundings), context, ports, emit)
+  const { model } = contextWithSettings(context, surroundings.inForce)
   // A replay emits this event itself, from the record.
   if (ports.isResumed) emit({ type: 'run_start', run: start.run, model: model.id, isResumed: true })
   return start
 }
 
 /** Records the start of the run, and enters its time in the state. */
-function begun(start: RunState, context: RunContext, { steps, spentBeforeUsd }: RunPorts, emit: Emit): RunState {
+function recordStart(start: RunState, context: RunContext, { steps, spentBeforeUsd }: RunPorts, emit: Emit): RunState {
   const { model } = context
   const { history = 0 } = start
   const added = start.transcript.since(start.startLength - history)
-  const { settings } = contextWith(context, start.spent.settings)
+  const { settings } = contextWithSettings(context, start.spent.settings)
   const { goal } = start.spent
   const limits = {
     ...limitsOf(settings, spentBeforeUsd),

@@ -430,8 +430,8 @@ function totalTokensLimit({ maxTotalTokens: limit }: RunOptions): number {
 }
 
 export function guardsOf({ stopWhen, noProgress }: RunOptions): readonly Guard[] {
-  const given = stopWhen === undefined ? [] : 'evaluate' in stopWhen ? [stopWhen] : stopWhen
-  return [...given, ...guardsOfPolicy(noProgress, given)]
+  const guards = stopWhen === undefined ? [] : 'evaluate' in stopWhen ? [stopWhen] : stopWhen
+  return [...guards, ...guardsOfPolicy(noProgress, guards)]
 }
 
 function guardBounds(options: RunOptions): NonNullable<Guard['bounds']> {

@@ -37,18 +37,18 @@ export interface PromptStart {
 }
 
 /** The options of a run, without its prompt and history. A resume or a replay reads those from the record. */
-export function runOptionsOf(given: PromptOptions<unknown>): RunOptions {
+export function runOptionsOf(input: PromptOptions<unknown>): RunOptions {
   // Plain JavaScript may pass any value. The validation of the options rejects it.
-  if (fieldsOf(given) === undefined) return given
-  const { prompt: _prompt, messages: _messages, approvals: _approvals, sessionId: _sessionId, ...options } = given
+  if (fieldsOf(input) === undefined) return input
+  const { prompt: _prompt, messages: _messages, approvals: _approvals, sessionId: _sessionId, ...options } = input
   return options
 }
 
 /** @throws ConfigurationError for an invalid prompt or history. The options are validated when the run starts. */
-export function promptStart(given: PromptOptions<unknown>): PromptStart {
-  if (fieldsOf(given) === undefined)
-    throw new ConfigurationError(`A run is given an object with model and prompt, but it is ${shown(given)}.`)
-  const { prompt, messages, approvals, sessionId } = given
+export function promptStart(input: PromptOptions<unknown>): PromptStart {
+  if (fieldsOf(input) === undefined)
+    throw new ConfigurationError(`A run is given an object with model and prompt, but it is ${shown(input)}.`)
+  const { prompt, messages, approvals, sessionId } = input
   optional(isPrompt)('prompt', prompt)
   optional(isObject('an object'))('approvals', approvals)
   optional(isName)('sessionId', sessionId)
@@ -60,19 +60,19 @@ export function promptStart(given: PromptOptions<unknown>): PromptStart {
     throw new ConfigurationError(
       'The prompt is empty, and services refuse an empty text. Give one that says what to do.',
     )
-  const history = historyOf(given)
+  const history = historyOf(input)
   if (prompt === undefined && approvals === undefined) checkEnd(history.entries.at(-1)?.kind)
   const before = lengthBefore(history.entries, prompt === undefined && approvals === undefined)
   const start = startRun({
     transcript: Transcript.of(history.entries),
-    sessionId: sessionId ?? freshSessionId(given.clock ?? systemClock),
+    sessionId: sessionId ?? freshSessionId(input.clock ?? systemClock),
     runId: history.runId,
     ...(prompt !== undefined && { prompt }),
     ...(approvals !== undefined && { approvals }),
   })
   return {
     start: { ...start, startLength: before, ...(before > 0 && { history: before }) },
-    options: runOptionsOf(given),
+    options: runOptionsOf(input),
   }
 }
 
@@ -91,8 +91,8 @@ function historyOf({ messages, prompt, sessionId }: PromptOptions<unknown>): His
   const entries = entriesOf('run1')
   if (entries.length === 0 && sessionId === undefined) return { entries, runId: 'run1' }
   const message = { role: 'user', content: messageContentOf(prompt ?? '') } as const
-  const said = Transcript.of([...entries, { kind: 'user', id: '', message, origin: 'prompt' }])
-  const runId = runIdOf(said)
+  const conversation = Transcript.of([...entries, { kind: 'user', id: '', message, origin: 'prompt' }])
+  const runId = runIdOf(conversation)
   return { entries: entriesOf(runId), runId }
 }
 

@@ -52,9 +52,9 @@ export class Prompts {
 /** Prepares a prompt. If the callback throws or returns invalid content, the prompt stays unchanged; problems are detected before the request. */
 async function prepared(prepare: PrepareContent, prompt: MessageContent): Promise<MessageContent> {
   try {
-    const given: unknown = await prepare(prompt)
+    const content: unknown = await prepare(prompt)
     // The blocks are validated when a run begins.
-    return typeof given === 'string' || Array.isArray(given) ? (given as MessageContent) : prompt
+    return typeof content === 'string' || Array.isArray(content) ? (content as MessageContent) : prompt
   } catch {
     return prompt
   }

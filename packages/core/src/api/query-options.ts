@@ -50,9 +50,9 @@ export function completeOptions<Output>(options: QueryOptions<Output>): QueryOpt
 
 /** The session id of the options. @throws ConfigurationError if it differs from that of the continued session, whose records would have two ids. */
 export function sessionIdOf({ sessionId, session }: QueryOptions): string | undefined {
-  const kept = session?.sessionId
-  if (sessionId === undefined || kept === undefined || sessionId === kept) return sessionId ?? kept
-  throw new ConfigurationError(`The session is ${kept}, and sessionId is ${shown(sessionId)}. Leave sessionId out.`)
+  const storedId = session?.sessionId
+  if (sessionId === undefined || storedId === undefined || sessionId === storedId) return sessionId ?? storedId
+  throw new ConfigurationError(`The session is ${storedId}, and sessionId is ${shown(sessionId)}. Leave sessionId out.`)
 }
 
 /** Number of earlier runs of the session. @throws ConfigurationError for an invalid number. */

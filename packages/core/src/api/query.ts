@@ -35,7 +35,7 @@ export function query<Output = unknown>(input: QueryInput<Output>): Query<Output
     return Object.assign(messages, { engine, interrupt: () => engine.interrupt() })
   }
   // Any other value is an iterable, according to the type.
-  const prompts = new ComingPrompts(prompt as AsyncIterable<MessageContent>, options.signal)
+  const prompts = new IncomingPrompts(prompt as AsyncIterable<MessageContent>, options.signal)
   const messages = leavable((leaving) => runAll(engine, prompts, leaving))
   return Object.assign(messages, { engine, interrupt: () => prompts.stopWaiting() || engine.interrupt() })
 }
@@ -64,7 +64,7 @@ async function* runOne<Output>(
 
 async function* runAll<Output>(
   engine: QueryEngine<Output>,
-  prompts: ComingPrompts,
+  prompts: IncomingPrompts,
   leaving: Leaving,
 ): SdkMessages<Output> {
   const stop = leaving.onLeave(() => prompts.stopWaiting())
@@ -82,7 +82,7 @@ async function* runAll<Output>(
 
 // Spec R-SDK-15.
 /** Prompts of a caller, who may never provide the next one. Ending the query therefore ends the wait for it. */
-class ComingPrompts {
+class IncomingPrompts {
   /** A plain list may contain promises of prompts. */
   readonly #prompts: AsyncIterator<MessageContent> | Iterator<MessageContent | PromiseLike<MessageContent>>
   readonly #signal: AbortSignal | undefined
@@ -94,7 +94,7 @@ class ComingPrompts {
     this.#signal = signal
   }
 
-  /** The next prompt; undefined if there is none, or the wait was ended. */
+  /** The next prompt; undefined after the last one, or when the wait was ended. */
   async next(): Promise<{ readonly prompt: MessageContent } | undefined> {
     const waiting = (this.#waiting = new Leaving())
     const unfollow = this.#signal === undefined ? undefined : whenAborted(this.#signal, () => waiting.leave())

@@ -4,7 +4,7 @@ import { createInbox, inboxIdsOf } from '../steps/inbox.ts'
 import { streamRun, type RunStream, type RunSurroundings } from './iterate.ts'
 import { contextOf, ledgersOf, settingsOf, type RunOptions } from './options.ts'
 import { runOptionsOf } from './prompt-options.ts'
-import { contextWith } from '../run/context-with.ts'
+import { contextWithSettings } from '../run/context-with.ts'
 import { inForceAfter, type SettingsInForce } from '../state/settings-change.ts'
 import { beginningOf } from '../steps/check-records.ts'
 import { DurableStepEngine, type AnswerableStepEngine, type StepEngineOptions } from '../steps/driver.ts'
@@ -113,10 +113,10 @@ export interface Replayed {
  */
 export async function replay(
   records: readonly StepRecord[],
-  given: RunOptions,
+  runOptions: RunOptions,
   before: Transcript = Transcript.empty(),
 ): Promise<Replayed> {
-  const options = runOptionsOf(given)
+  const options = runOptionsOf(runOptions)
   const begin = beginningOf(records)
   settingsOnRecord(records, begin.start.spent.settings, options)
   const steps = createMemorySteps({
@@ -152,7 +152,7 @@ export function settingsOnRecord(
   for (const record of records) {
     if (record.type !== 'control' || record.control.settings === undefined) continue
     inForce = inForceAfter(inForce, record.control.settings, false)
-    contextWith(context, inForce)
+    contextWithSettings(context, inForce)
   }
   return inForce
 }
@@ -168,9 +168,9 @@ function endedAgentsIn(records: readonly StepRecord[]): ReadonlyMap<string, Came
       const { id } = end
       const task = tasks.find((each) => each.id === id)
       const { how, description = '', status = 'completed', result } = left.find((each) => each.id === id) ?? {}
-      const said = result === undefined ? {} : { result }
+      const resultField = result === undefined ? {} : { result }
       const stopped = { type: 'ended', id, status: how === 'ended' ? status : 'stopped', summary: description } as const
-      ended.set(id, { task: task ?? { ...stopped, ...said }, end })
+      ended.set(id, { task: task ?? { ...stopped, ...resultField }, end })
     }
   return ended
 }

@@ -20,23 +20,23 @@ export interface PersonsMessage {
 export function personsMessages(transcript: Transcript): readonly PersonsMessage[] {
   return transcript
     .since(0)
-    .flatMap((entry, index) => (isPersons(entry) ? [{ id: entry.id, index, content: entry.message.content }] : []))
+    .flatMap((entry, index) => (isPersonsEntry(entry) ? [{ id: entry.id, index, content: entry.message.content }] : []))
 }
 
-function isPersons(entry: TranscriptEntry): entry is UserEntry {
+function isPersonsEntry(entry: TranscriptEntry): entry is UserEntry {
   return entry.kind === 'user' && isOfPerson(entry)
 }
 
 /** The index of a message in the transcript, or -1. `id` is the id of its entry, its inbox id, or a uuid that one of these sessions reported for it. */
 export function placeOfMessage(transcript: Transcript, id: string, sessionIds: readonly string[]): number {
-  const given = id.toLowerCase()
+  const uuid = id.toLowerCase()
   return transcript
     .since(0)
     .findLastIndex(
       (entry) =>
         entry.id === id ||
         (entry.kind === 'user' && entry.inboxId === id) ||
-        sessionIds.some((session) => namesOf(entry).some((name) => uuidOf(`${session}/${name}`) === given)),
+        sessionIds.some((session) => namesOf(entry).some((name) => uuidOf(`${session}/${name}`) === uuid)),
     )
 }
 
@@ -59,10 +59,12 @@ export function rewindRecord(
 ): Extract<StepRecord, { readonly type: 'rewind' }> {
   if (open !== undefined)
     throw new ConfigurationError(
-      'The last run of the session did not end. Let it go on (resume), or close it by a new prompt, before the conversation goes back.',
+      'The last run of the session did not end. Resume it, or close it with a new prompt, before rewinding the conversation.',
     )
   if (!Number.isSafeInteger(entries) || entries < 0 || entries > transcript.length)
-    throw new ConfigurationError(`The conversation has ${transcript.length} entries; it cannot go back to ${entries}.`)
+    throw new ConfigurationError(
+      `The conversation has ${transcript.length} entries; it cannot be rewound to ${entries}.`,
+    )
   // An index below 0 would count from the end.
   return { type: 'rewind', entries, after: entries === 0 ? null : (transcript.at(entries - 1)?.id ?? null) }
 }

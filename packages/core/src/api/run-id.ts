@@ -4,7 +4,7 @@ import type { Transcript } from '../conversation/transcript.ts'
 
 // Idempotency keys and uuids begin with the names of session and run, so run names must be unique in a session (spec R-SDK-14).
 
-/** The highest number of a run with an entry in the transcript; 0 if there is none. Ids of entries begin with the run's name. */
+/** The highest number of a run with an entry in the transcript; 0 without any. Ids of entries begin with the run's name. */
 export function runsIn(transcript: Transcript): number {
   let runs = 0
   for (const { id } of transcript) {

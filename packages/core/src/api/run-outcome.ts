@@ -4,7 +4,7 @@ import type { RunResult } from '../endings/terminal.ts'
 import type { GoalResult } from '../verification/goal-record.ts'
 import type { ModelMessage, Usage } from '../model/messages.ts'
 import type { OutputSchema } from '../tools/output-schema.ts'
-import { pendingOf, type PendingApproval } from '../run/pending-approval.ts'
+import { pendingCallsOf, type PendingApproval } from '../run/pending-approval.ts'
 import type { FinishedRun } from '../run/run-context.ts'
 import { lastAnswer, lastReplyText } from '../sdk/result-message.ts'
 import type { Transcript } from '../conversation/transcript.ts'
@@ -21,7 +21,7 @@ export interface RunOutcome<Output = unknown> extends Omit<RunResult, 'goal'> {
   readonly message: string
   /** The answer of a completed run: the parsed output, or its text if there is no schema. Undefined if there is no such answer. */
   readonly output: Output | undefined
-  /** The last answer as text, whatever the ending; '' if there is none. */
+  /** The last answer as text, whatever the ending; '' without one. */
   readonly text: string
   /** Tokens of the run's own requests: `summary.usage`. */
   readonly usage: Usage
@@ -61,7 +61,7 @@ export function outcomeOf<Output>(
     usage: summary.usage,
     turns: summary.turns,
     goal,
-    pending: pendingOf(terminal, transcript),
+    pending: pendingCallsOf(terminal, transcript),
   }
   starts.set(outcome, state.startLength)
   let messages: readonly ModelMessage[] | undefined

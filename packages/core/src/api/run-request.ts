@@ -34,7 +34,14 @@ export interface RunRequest {
 }
 
 /** The start options of a requested run, without the prompt, which may need preparation first. */
-export function asked({ approvals, compact, lastAnswer, carried, promptBy, promptId }: RunRequest): StartOptions {
+export function startOptionsOf({
+  approvals,
+  compact,
+  lastAnswer,
+  carried,
+  promptBy,
+  promptId,
+}: RunRequest): StartOptions {
   return {
     ...(approvals !== undefined && { approvals }),
     ...(compact !== undefined && { compact }),
@@ -46,9 +53,9 @@ export function asked({ approvals, compact, lastAnswer, carried, promptBy, promp
 }
 
 /** The state of a session before a resume. */
-export interface WhatIsLeft {
+export interface ResumableState {
   /** The session of an earlier process, until a run starts. */
-  readonly left: StoredSession | undefined
+  readonly previous: StoredSession | undefined
   /** The last run of this process. */
   readonly last: FinishedRun | undefined
   readonly transcript: Transcript
@@ -67,18 +74,18 @@ function waitingIn(terminal: RunResult | undefined): RunRequest['approvals'] {
 }
 
 /** How to continue a session without a new prompt; undefined if nothing can be continued. */
-export function wayOn({ left, last, transcript }: WhatIsLeft): RunRequest | undefined {
-  if (left?.isRewound === true) return undefined
-  if (left?.open !== undefined) return { open: left }
-  const before = left?.ended.at(-1)
+export function resumeRequest({ previous, last, transcript }: ResumableState): RunRequest | undefined {
+  if (previous?.isRewound === true) return undefined
+  if (previous?.open !== undefined) return { open: previous }
+  const lastRecorded = previous?.ended.at(-1)
   const carried =
-    before !== undefined
-      ? { carry: before.spent, continues: before.runId }
+    lastRecorded !== undefined
+      ? { carry: lastRecorded.spent, continues: lastRecorded.runId }
       : last === undefined
         ? undefined
         : { carry: last.state.spent, continues: last.state.run.runId }
   if (carried === undefined) return undefined
-  const approvals = waitingIn(left?.ended.at(-1)?.terminal ?? last?.terminal)
+  const approvals = waitingIn(previous?.ended.at(-1)?.terminal ?? last?.terminal)
   if (approvals !== undefined && openCallsOf(transcript).length > 0) return { carried, approvals }
   // The last message of a request must not be the model's.
   const isAnswered = transcript.messages().at(-1)?.role === 'assistant'

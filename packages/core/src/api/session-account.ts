@@ -77,7 +77,7 @@ export class SessionAccount {
   }
 
   /** Removes the last run, because another run continues it and includes its cost. */
-  takeBackLast({ nanos, unknownNanos, totalTokens }: EndedRun['spent']): void {
+  removeLast({ nanos, unknownNanos, totalTokens }: EndedRun['spent']): void {
     this.#last = undefined
     this.ledger.takeBack({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
   }
@@ -87,8 +87,8 @@ export class SessionAccount {
     this.#add(costUsd, modelUsage)
   }
 
-  #add(ofAllUsd: number, modelUsage: { readonly [model: string]: ModelFigures }): void {
-    this.#costUsd = usdOf(nanosOf(this.#costUsd) + nanosOf(ofAllUsd))
+  #add(usd: number, modelUsage: { readonly [model: string]: ModelFigures }): void {
+    this.#costUsd = usdOf(nanosOf(this.#costUsd) + nanosOf(usd))
     addModels(this.#usage, modelUsage)
   }
 }

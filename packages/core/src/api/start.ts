@@ -98,7 +98,7 @@ export function startRun(options: StartOptions = {}): RunState {
     ...(options.continues !== undefined && { continues: options.continues }),
     depth: 0,
   }
-  const carried = options.carry === undefined ? {} : carriedOver(options.carry)
+  const carried = options.carry === undefined ? {} : carriedCounters(options.carry)
   const settings = options.settings ?? null
   const spent: RunProgress = {
     ...freshProgress(0, jsonObjectOf(options.metadata)),
@@ -108,7 +108,10 @@ export function startRun(options: StartOptions = {}): RunState {
       options.compact === undefined ? null : { instructions: plainTextOf(options.compact.instructions ?? '') },
     closing: options.lastAnswer === true ? lastAnswerEnding : null,
     settings,
-    ...(options.approvals !== undefined && { ...goalsOn(options.goals), ...verificationOn(options.verification) }),
+    ...(options.approvals !== undefined && {
+      ...goalFields(options.goals),
+      ...verificationField(options.verification),
+    }),
   }
   let state = startState(run, transcript, spent)
   if (options.approvals !== undefined && options.prompt !== undefined) {
@@ -122,9 +125,9 @@ export function startRun(options: StartOptions = {}): RunState {
   if (options.approvals !== undefined) checkApprovals(options.approvals, state.transcript)
   if (options.compact !== undefined) checkCompact(options, transcript)
   if (options.lastAnswer === true && (options.prompt === undefined || options.compact !== undefined))
-    throw new ConfigurationError('A run for a last answer takes a prompt, and nothing else.')
+    throw new ConfigurationError('A run for a last answer takes only a prompt.')
   if (options.lastAnswer === true && transcript.messages().length === 0)
-    throw new ConfigurationError('There is no conversation yet that a last answer could be about.')
+    throw new ConfigurationError('There is no conversation yet for a last answer.')
   if (options.approvals !== undefined)
     state = { ...state, spent: { ...spent, approvals: decisionsOf(options.approvals) } }
   else state = withCallsClosed(state)
@@ -135,9 +138,9 @@ export function startRun(options: StartOptions = {}): RunState {
   }
   const message = { role: 'user', content: messageContentOf(options.prompt) } as const
   const { promptId: inboxId, promptBy = 'person' } = options
-  const named = inboxId === undefined ? {} : { inboxId }
+  const nameField = inboxId === undefined ? {} : { inboxId }
   const origin = promptBy === 'loop' ? 'loop' : 'prompt'
-  return withEntry(state, { kind: 'user', id: entryId(state, 'prompt'), message, origin, ...named })
+  return withEntry(state, { kind: 'user', id: entryId(state, 'prompt'), message, origin, ...nameField })
 }
 
 const startChecks: readonly (readonly [name: keyof StartOptions, check: Given])[] = [
@@ -185,9 +188,9 @@ function checkStart(options: StartOptions): void {
 
 /** A person's answers, as recorded. A call without an answer stays pending. */
 function decisionsOf(approvals: NonNullable<StartOptions['approvals']>): NonNullable<RunProgress['approvals']> {
-  const given = Object.entries<PermissionDecision | undefined>(approvals)
+  const answers = Object.entries<PermissionDecision | undefined>(approvals)
   return Object.fromEntries(
-    given.flatMap(([id, decision]) => (decision === undefined ? [] : [[id, recordedAnswer(decision)]])),
+    answers.flatMap(([id, decision]) => (decision === undefined ? [] : [[id, recordedAnswer(decision)]])),
   )
 }
 
@@ -203,7 +206,7 @@ function withCallsClosed(state: RunState): RunState {
 }
 
 /** The counters that continue: turns, tokens, money, time and tool calls. State of a single turn is not included. */
-function carriedOver(spent: RunProgress): Partial<RunProgress> {
+function carriedCounters(spent: RunProgress): Partial<RunProgress> {
   const { turns, turnBegins, laps, usage, modelUsage, totalTokens, nanos, unknownNanos, tracker, startedAt, now } =
     spent
   const { goal, changes, verification, toolCalls, limitsTold } = spent
@@ -218,7 +221,7 @@ function carriedOver(spent: RunProgress): Partial<RunProgress> {
     tracker,
     startedAt,
     now,
-    goal: goal === undefined ? undefined : goalGoneOnWith(goal),
+    goal: goal === undefined ? undefined : continuedGoal(goal),
     changes,
     verification: carriedVerification(verification),
     toolCalls,
@@ -227,17 +230,17 @@ function carriedOver(spent: RunProgress): Partial<RunProgress> {
 }
 
 /** Resets results that a person may have invalidated in between: the last check, and the stall detection. */
-function goalGoneOnWith(goal: GoalProgress): GoalProgress {
+function continuedGoal(goal: GoalProgress): GoalProgress {
   return { ...goal, last: null, lastTry: null, reminded: false, resultsBefore: 0 }
 }
 
 /** The approved calls are still to be made, so the run that makes them has new tries. */
-function goalsOn({ goal, changes }: NonNullable<StartOptions['goals']> = {}): Pick<RunProgress, 'goal' | 'changes'> {
+function goalFields({ goal, changes }: NonNullable<StartOptions['goals']> = {}): Pick<RunProgress, 'goal' | 'changes'> {
   if (goal === undefined) return {}
-  return { goal: { ...goalGoneOnWith(goal), tries: 0 }, changes }
+  return { goal: { ...continuedGoal(goal), tries: 0 }, changes }
 }
 
-function verificationOn(verification: StartOptions['verification']): Pick<RunProgress, 'verification'> {
+function verificationField(verification: StartOptions['verification']): Pick<RunProgress, 'verification'> {
   return verification === undefined ? {} : { verification: carriedVerification(verification) }
 }
 

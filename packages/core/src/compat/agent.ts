@@ -62,7 +62,7 @@ export class Agent {
   async execute(state: AgentState, options: ExecuteOptions = {}): Promise<AgentState> {
     const running = this.#loop(executionStart(state, options), options)
     if (options.onEvent !== undefined || options.onApproval !== undefined)
-      for await (const event of running) tell(running, options, event)
+      for await (const event of running) notify(running, options, event)
     return agentStateOf((await running.ended).state)
   }
 
@@ -83,7 +83,7 @@ export class Agent {
     // The run also emits its prompt, which the state already contains.
     const known = new Set(Array.from(start.transcript, ({ id }) => id))
     for await (const event of running) {
-      tell(running, options, event)
+      notify(running, options, event)
       if (event.type === 'message' && !known.has(event.entry.id)) reached = reached.withEntry(event.entry)
       if (event.type === 'lap') yield reached
     }
@@ -102,11 +102,11 @@ export class Agent {
 
   /** The signal of the agent also aborts an execution with a signal of its own. */
   #signals({ signal }: ExecuteOptions): Pick<RunOptions, 'signal'> {
-    const { signal: ofAgent } = this.#options
+    const { signal: agentSignal } = this.#options
     if (signal === undefined) return {}
-    if (ofAgent === undefined) return { signal }
+    if (agentSignal === undefined) return { signal }
     isSignal('signal', signal)
-    return { signal: anySignal([ofAgent, signal]) }
+    return { signal: anySignal([agentSignal, signal]) }
   }
 }
 
@@ -143,22 +143,26 @@ function isPrompt(entry: ReturnType<AgentState['transcript']['at']>): boolean {
 }
 
 /** Passes an event to the listener and ignores its errors. */
-function tell(running: RunStream, { onEvent, onApproval }: ExecuteOptions, event: RunEvent): void {
+function notify(running: RunStream, { onEvent, onApproval }: ExecuteOptions, event: RunEvent): void {
   try {
     onEvent?.(event)
   } catch {
     // The run does not depend on its listener.
   }
-  if (onApproval !== undefined) askFor(running, onApproval, event)
+  if (onApproval !== undefined) requestAnswer(running, onApproval, event)
 }
 
 /** Requests the answer for a pending call, of the run itself or of a subagent. */
-function askFor(running: RunStream, onApproval: NonNullable<ExecuteOptions['onApproval']>, event: RunEvent): void {
-  if (event.type === 'agent') return askFor(running, onApproval, event.event)
+function requestAnswer(
+  running: RunStream,
+  onApproval: NonNullable<ExecuteOptions['onApproval']>,
+  event: RunEvent,
+): void {
+  if (event.type === 'agent') return requestAnswer(running, onApproval, event.event)
   if (event.type !== 'approval_needed' || event.key === null) return
   const { key, callId, name, input, message } = event
-  const asked = Promise.resolve().then(() => onApproval({ callId, name, input, message }))
-  void asked
+  const answer = Promise.resolve().then(() => onApproval({ callId, name, input, message }))
+  void answer
     .catch((error: unknown): PermissionDecision => {
       return { behavior: 'deny', message: cannotAsk(messageOf(error)) }
     })

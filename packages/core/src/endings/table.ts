@@ -14,7 +14,7 @@ const askForAnswer = {
   label: 'ask for an answer',
   text: 'Summarize in text what you did and what you found.',
 } as const
-const goOn = { kind: 'prompt', label: 'continue', text: 'Continue.' } as const
+const continuePrompt = { kind: 'prompt', label: 'continue', text: 'Continue.' } as const
 const tryAnotherWay = { kind: 'prompt', label: 'try another approach', text: 'Try a different approach.' } as const
 const askForRest = {
   kind: 'prompt',
@@ -34,7 +34,7 @@ function advise(text: string, differing: Partial<AllAdvice> = {}): AllAdvice {
 
 const noAdvice: AllAdvice = advise('')
 const onlyExplain: readonly EndingAction[] = [explain]
-const goOnOrExplain: readonly EndingAction[] = [goOn, explain]
+const continueOrExplain: readonly EndingAction[] = [continuePrompt, explain]
 
 /** The work is done. No action is offered, since a person can simply send the next prompt. */
 const success = {
@@ -113,8 +113,8 @@ const interrupted = {
   announcement: 'interrupted',
   detail: message,
   advice: noAdvice,
-  actions: goOnOrExplain,
-  resume: goOn,
+  actions: continueOrExplain,
+  resume: continuePrompt,
   acp: 'cancelled',
 } as const
 
@@ -296,7 +296,7 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     nextRound: 'never',
     sentence: 'a hook stopped the run after a tool call',
     advice: advise('A hook stopped the run: see its message.', { terminal: '/hooks lists the hooks.' }),
-    actions: goOnOrExplain,
+    actions: continueOrExplain,
   },
   stop_hook_prevented: {
     ...stopped,
@@ -344,8 +344,8 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     advice: advise('Check whether the stop hook can be satisfied; its message says what is missing.', {
       terminal: '/hooks lists the hooks.',
     }),
-    actions: goOnOrExplain,
-    resume: goOn,
+    actions: continueOrExplain,
+    resume: continuePrompt,
     acp: 'end_turn',
   },
   needs_approval: {

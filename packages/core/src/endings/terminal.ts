@@ -7,7 +7,7 @@ import type { StopSignal } from './signal.ts'
 import type { StopSignals } from './signals.ts'
 import type { Verified } from '../verification/progress.ts'
 
-const terminalOfReason = {
+const endingByCategory = {
   error: 'error',
   stop_requested: 'stop_requested',
   user_requested: 'user_requested',
@@ -31,7 +31,7 @@ export function terminalOf(signal: StopSignal, origin: SignalOrigin = 'guard'): 
   if (signal.reason === 'stop_requested') {
     if (origin === 'post_tool_hook') return 'hook_stopped'
   }
-  return terminalOfReason[signal.reason]
+  return endingByCategory[signal.reason]
 }
 
 // Spec R-END-7.

@@ -8,7 +8,7 @@ import { openCallsOf } from '../conversation/open-calls.ts'
 import { noEarlyStarts, type EarlyStarts, ToolPhase } from '../run/tool-phase.ts'
 import { recordedCalls, type Run } from '../run/run.ts'
 import type { Outcome } from '../run/outcome.ts'
-import { tellTurn } from './prepare.ts'
+import { emitTurnStart } from './prepare.ts'
 
 /**
  * Runs the tool calls of a reply, appends their results to the transcript, and decides how the run continues. `remarks`:
@@ -21,7 +21,7 @@ export function act(
   remarks: readonly HookMessage[],
 ): Eventually<Outcome> {
   const isLeft = run.ports.steps.replaying
-  const phase = new ToolPhase({ calls, early, remarks, recorded: recordedCalls(run, calls), isLeft })
+  const phase = new ToolPhase({ calls, early, remarks, recorded: recordedCalls(run, calls), startedInReplay: isLeft })
   run.tools = phase
   const ran = after(limitCalls(run, phase), () => runBatches(run, phase))
   return after(ran, () => {
@@ -33,6 +33,6 @@ export function act(
 
 /** Runs the approved calls. The model is asked after that. */
 export function actOnApproved(run: Run): Eventually<Outcome> {
-  tellTurn(run)
+  emitTurnStart(run)
   return act(run, openCallsOf(run.transcript), noEarlyStarts, [])
 }

@@ -55,9 +55,9 @@ export interface Answer {
 }
 
 /** Asks the model for the next turn and passes its reply to the callback. The reply is not in the transcript yet. */
-export function ask<R>(run: Run, goOn: (run: Run, reply: Reply) => Eventually<R>): Promise<R> {
+export function ask<R>(run: Run, onReply: (run: Run, reply: Reply) => Eventually<R>): Promise<R> {
   const asker = new TurnAsker(run)
-  return askModel(run, turnRequest(run), asker).then((asked) => goOn(run, replyOf(run, asked, asker.early)))
+  return askModel(run, turnRequest(run), asker).then((asked) => onReply(run, replyOf(run, asked, asker.early)))
 }
 
 function replyOf(run: Run, asked: Asked, early: EarlyStarts): Reply {
@@ -224,8 +224,8 @@ function answer(run: Run, result: Extract<Attempt, { readonly kind: 'answered' }
   const { message, streamError, grant, charge, promptDigest: of } = result
   const tokens = lastPassOf(message.usage)?.inputTokens ?? 0
   const isCounted = charge.usage !== null && tokens > 0
-  const told = { tokens, length: run.transcript.messages().length, of }
-  const counted = isCounted ? nextCount(run.spent.counted, told) : run.spent.counted
+  const newCount = { tokens, length: run.transcript.messages().length, of }
+  const counted = isCounted ? nextCount(run.spent.counted, newCount) : run.spent.counted
   run.update({ lastStopReason: message.stop_reason, counted })
   return { kind: 'answered', message, isCounted, calls: toolCallsOf(message), streamError, grant, early }
 }
@@ -243,11 +243,11 @@ export function appendReply(run: Run, { message, isCounted }: Pick<Answer, 'mess
       ? { ...spent.counted, tokens: spent.counted.tokens + (lastPassOf(message.usage)?.outputTokens ?? 0), length }
       : spent.counted,
   })
-  if (run.ports.isHeard()) tellWindow(run)
+  if (run.ports.isHeard()) emitWindowFigures(run)
 }
 
 /** Reports how full the context window is. */
-function tellWindow(run: Run): void {
+function emitWindowFigures(run: Run): void {
   const { contextDefence } = run.context
   const model = currentModel(run)
   const used = estimateRequest(run)

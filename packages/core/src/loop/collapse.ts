@@ -20,7 +20,7 @@ type StagingRecord = Bill & {
 }
 
 const composite = Object.freeze({ onUnfinished: 'rerun', sync: 'none', composite: true } as const)
-const lostRecord: StagingRecord = Object.freeze({ from: 0, to: 0, freedTokens: 0, charges: [], told: [] })
+const placeholderRecord: StagingRecord = Object.freeze({ from: 0, to: 0, freedTokens: 0, charges: [], told: [] })
 
 function stagingName({ spent }: Run): string {
   return `stage:${spent.request}`
@@ -30,7 +30,7 @@ function stagingName({ spent }: Run): string {
 export function recordedStaging(run: Run): boolean {
   const name = stagingName(run)
   if (!run.ports.isResumed || run.ports.steps.peek(run.key(name)) !== 'done') return false
-  run.staging = new SummaryBeside(run, name, Promise.resolve(lostRecord))
+  run.staging = new BackgroundSummary(run, name, Promise.resolve(placeholderRecord))
   return true
 }
 
@@ -46,7 +46,7 @@ function questionName(name: string, { from, to }: CollapseStage): string {
 /** Starts the request for a summary. Nothing waits for it before the end of the turn. */
 export function startStaging(run: Run, stage: CollapseStage): void {
   const name = stagingName(run)
-  run.staging = new SummaryBeside(run, name, ask(run, stage, name))
+  run.staging = new BackgroundSummary(run, name, requestSummary(run, stage, name))
 }
 
 /** Waits for the summary that is made during this turn, if there is one. */
@@ -57,7 +57,7 @@ export function joinStaging(run: Run): Eventually<undefined> {
 }
 
 /** A summary of finished work that is made during a turn. It is joined and entered at the end of the turn. */
-class SummaryBeside implements Staging {
+class BackgroundSummary implements Staging {
   readonly #run: Run
   readonly #name: string
   readonly #record: Promise<StagingRecord>
@@ -85,8 +85,8 @@ class SummaryBeside implements Staging {
     )
   }
 
-  async leave(): Promise<void> {
-    const { charges } = await this.#record.catch(() => lostRecord)
+  async abandon(): Promise<void> {
+    const { charges } = await this.#record.catch(() => placeholderRecord)
     for (const charge of charges) enterCharge(this.#run, charge)
   }
 
@@ -100,11 +100,11 @@ class SummaryBeside implements Staging {
   }
 }
 
-async function ask(run: Run, stage: CollapseStage, name: string): Promise<StagingRecord> {
+async function requestSummary(run: Run, stage: CollapseStage, name: string): Promise<StagingRecord> {
   const { from, to, freedTokens, question } = stage
   const bill = new OpenBill()
-  const { charges, told } = bill
-  const span = { from, to, freedTokens, charges, told }
+  const { charges, told: events } = bill
+  const span = { from, to, freedTokens, charges, told: events }
   if (problemOfQuestion(run, question) !== undefined) return span
   const model = question.model ?? currentModel(run)
   const plan = questionPlan(run, question, model, questionName(name, stage))

@@ -6,7 +6,7 @@ import { StopSignals } from '../endings/signals.ts'
 import { appendReply, type Reply } from './ask.ts'
 import { closeNotRun } from '../tool-calls/close-calls.ts'
 import { endIncomplete } from './incomplete.ts'
-import { draftOf, ends, type Outcome } from '../run/outcome.ts'
+import { draftOf, endWith, type Outcome } from '../run/outcome.ts'
 import { endUnanswered } from './recover.ts'
 import type { Run } from '../run/run.ts'
 import { notRunReasons } from '../tools/result-texts.ts'
@@ -27,7 +27,7 @@ export const lastAnswerEnding: NonNullable<RunProgress['closing']> = Object.free
 export function finishWrapUp(run: Run, reply: Reply): Eventually<Outcome> {
   const { closing } = run.spent
   run.update({ closing: null })
-  const ended = closing?.reason === lastAnswerEnding.reason ? endAlone(run, reply) : undefined
+  const ended = closing?.reason === lastAnswerEnding.reason ? endLastAnswerRun(run, reply) : undefined
   if (ended !== undefined) return ended
   if (reply.kind === 'answered') {
     appendReply(run, reply)
@@ -35,10 +35,10 @@ export function finishWrapUp(run: Run, reply: Reply): Eventually<Outcome> {
   }
   const signal = StopSignal.fromJSON(closing?.signal)
   run.setContinuation(run.continuation.withStopSignals(StopSignals.fromJSON(closing?.signals)))
-  return ends(draftOf(closing?.reason ?? 'error', signal, { overridable: false }))
+  return endWith(draftOf(closing?.reason ?? 'error', signal, { overridable: false }))
 }
 
 /** The ending of a run for a last answer that failed or is incomplete. */
-function endAlone(run: Run, reply: Reply): Eventually<Outcome> | undefined {
+function endLastAnswerRun(run: Run, reply: Reply): Eventually<Outcome> | undefined {
   return reply.kind === 'answered' ? endIncomplete(run, reply) : endUnanswered(run, reply)
 }

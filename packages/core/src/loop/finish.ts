@@ -12,9 +12,9 @@ import { stopHookInput } from './after-answer.ts'
 import { closeBrokenCalls, closeOpenCalls } from '../tool-calls/close-calls.ts'
 import { goalResultOf } from './goals.ts'
 import { hookFigures } from '../run/limits-left.ts'
-import { payLostRequests } from './lost-requests.ts'
+import { chargeOrphanedRequests } from './lost-requests.ts'
 import { draftOf, type Draft } from '../run/outcome.ts'
-import { verifiedIn } from './verify.ts'
+import { verificationResult } from './verify.ts'
 import type { Verified } from '../verification/progress.ts'
 import { type Run, activeMs, committedUsd } from '../run/run.ts'
 import { addHookMessages, noSubject, runHooks, type HookSubject } from '../request/run-hooks.ts'
@@ -23,9 +23,9 @@ import { interruptedReply, interruptedTools } from '../run/turn-texts.ts'
 import { runFailed } from '../endings/ending-texts.ts'
 
 /** Ends the run: appends the closing messages and records the run result. */
-export async function finish(run: Run, draft: Draft): Promise<FinishedRun> {
-  const ended = await conclude(run, draft, 'with_hooks')
-  await run.ports.steps.end(run.endOf(ended.terminal))
+export async function finish(run: Run, pendingEnding: Draft): Promise<FinishedRun> {
+  const ended = await conclude(run, pendingEnding, 'with_hooks')
+  await run.ports.steps.end(run.endRecord(ended.terminal))
   run.emit({ type: 'run_end', terminal: ended.terminal })
   return ended
 }
@@ -35,56 +35,56 @@ export async function finishBroken(run: Run, thrown: unknown): Promise<FinishedR
   const error = brokenError(thrown)
   const { code, message } = error
   const signal = new StopSignal({ reason: 'error', message, context: { code }, source: 'run' })
-  const draft = draftOf('error', signal, { say: { error: 'unknown', message }, error })
-  await run.staging?.leave()
+  const pendingEnding = draftOf('error', signal, { closingEntry: { error: 'unknown', message }, error })
+  await run.staging?.abandon()
   run.setContinuation(run.continuation.withNewStopSignal(signal))
   closeBrokenCalls(run)
   await leaveBrokenTasks(run)
-  const isClosed = !staysOpen(error)
-  if (isClosed) await Promise.resolve(payLostRequests(run)).catch(() => {})
-  const ended = await conclude(run, draft, 'alone')
+  const isClosed = !leavesRecordOpen(error)
+  if (isClosed) await Promise.resolve(chargeOrphanedRequests(run)).catch(() => {})
+  const ended = await conclude(run, pendingEnding, 'alone')
   // A driver that failed cannot record the ending either. The caller still receives it.
-  if (isClosed) await run.ports.steps.end(run.endOf(ended.terminal)).catch(() => {})
+  if (isClosed) await run.ports.steps.end(run.endRecord(ended.terminal)).catch(() => {})
   run.emit({ type: 'run_end', terminal: ended.terminal })
   return ended
 }
 
 /** The record belongs to a different prompt or call, or waits for a person. It stays open for a program that can continue it. */
-function staysOpen({ code, details }: HaltingError): boolean {
+function leavesRecordOpen({ code, details }: HaltingError): boolean {
   if (code === 'step_mismatch') return true
   return code === 'stalled' && isJsonObject(details) && details['waitsForPerson'] === true
 }
 
 /** Appends the closing messages and the missing results, runs the last hooks, and builds the run result. `alone`: calls no callback. */
-async function conclude(run: Run, draft: Draft, how: 'with_hooks' | 'alone'): Promise<FinishedRun> {
-  if (draft.reason !== 'needs_approval') closeOpenCalls(run)
-  sayEnding(run, draft)
+async function conclude(run: Run, pendingEnding: Draft, how: 'with_hooks' | 'alone'): Promise<FinishedRun> {
+  if (pendingEnding.reason !== 'needs_approval') closeOpenCalls(run)
+  appendClosingEntry(run, pendingEnding)
   if (how === 'with_hooks') {
-    await lastHooks(run, draft)
-    await leaveTasks(run, draft)
-    await payLostRequests(run)
+    await runLastHooks(run, pendingEnding)
+    await leaveTasks(run, pendingEnding)
+    await chargeOrphanedRequests(run)
   }
   // A request to continue applies to one decision only, and that decision was made.
   run.setContinuation(run.continuation.withContinuationRequested(false))
-  if (draft.reason === 'completed') startPostRun(run)
+  if (pendingEnding.reason === 'completed') startPostRun(run)
   const { state } = run
-  return { terminal: terminalFor(state, draft, verifiedIn(run)), state }
+  return { terminal: runResultFor(state, pendingEnding, verificationResult(run)), state }
 }
 
-function sayEnding(run: Run, draft: Draft): void {
-  const what = draft.say ?? wordsOf(run, draft)
-  if (what === undefined) return
-  if ('type' in what) return run.attach(what)
-  if ('interruption' in what) {
-    const text = what.interruption === 'tools' ? interruptedTools : interruptedReply
+function appendClosingEntry(run: Run, pendingEnding: Draft): void {
+  const closingEntry = pendingEnding.closingEntry ?? defaultClosingEntry(run, pendingEnding)
+  if (closingEntry === undefined) return
+  if ('type' in closingEntry) return run.attach(closingEntry)
+  if ('interruption' in closingEntry) {
+    const text = closingEntry.interruption === 'tools' ? interruptedTools : interruptedReply
     return run.appendUser([{ type: 'text', text }], 'interruption')
   }
   const id = run.entryId('error')
-  run.append({ kind: 'assistant', id, message: errorMessage(id, what.message), error: what.error })
+  run.append({ kind: 'assistant', id, message: errorMessage(id, closingEntry.message), error: closingEntry.error })
 }
 
 /** The transcript entry that the table defines for this ending, whatever raised it. Signals of guards and hooks define no entry of their own. */
-function wordsOf({ spent, context }: Run, { reason, signal }: Draft): Draft['say'] {
+function defaultClosingEntry({ spent, context }: Run, { reason, signal }: Draft): Draft['closingEntry'] {
   switch (endings[reason].transcriptSays) {
     case 'nothing':
       return undefined
@@ -114,26 +114,26 @@ function errorMessage(id: string, text: string): AssistantMessage {
 }
 
 /** Runs the failure hooks for a failure, then the hooks that see every ending. Signals that they raise are reported, but do not change the ending. */
-async function lastHooks(run: Run, draft: Draft): Promise<void> {
+async function runLastHooks(run: Run, pendingEnding: Draft): Promise<void> {
   // Uses the recorded signal: a resumed run no longer has the abort itself.
-  const about: HookSubject = draft.signal.source === 'abort' ? { isAfterAbort: true } : noSubject
-  const { category, announcement } = endings[draft.reason]
+  const subject: HookSubject = pendingEnding.signal.source === 'abort' ? { isAfterAbort: true } : noSubject
+  const { category, announcement } = endings[pendingEnding.reason]
   if (category === 'error') {
     // An empty answer is not a failure of the model.
-    const source = draft.reason === 'error' || announcement === 'unanswered' ? 'run' : 'model'
-    const error = { source, name: draft.reason, message: draft.signal.message } as const
-    const failure = await runHooks(run, 'onError', { error, ...about })
+    const source = pendingEnding.reason === 'error' || announcement === 'unanswered' ? 'run' : 'model'
+    const error = { source, name: pendingEnding.reason, message: pendingEnding.signal.message } as const
+    const failure = await runHooks(run, 'onError', { error, ...subject })
     addHookMessages(run, failure.messages)
   }
-  const last = await runHooks(run, 'afterExecution', about)
+  const last = await runHooks(run, 'afterExecution', subject)
   addHookMessages(run, last.messages)
 }
 
-function terminalFor(state: RunState, draft: Draft, verified: Verified | undefined): RunResult {
+function runResultFor(state: RunState, pendingEnding: Draft, verified: Verified | undefined): RunResult {
   const { spent } = state
   const terminal: RunResult = {
-    reason: draft.reason,
-    signal: draft.signal,
+    reason: pendingEnding.reason,
+    signal: pendingEnding.signal,
     signals: state.continuation.stopSignals(),
     summary: summaryOf(state),
     costUsd: usdOf(spent.nanos),
@@ -141,11 +141,11 @@ function terminalFor(state: RunState, draft: Draft, verified: Verified | undefin
     totalTokens: spent.totalTokens,
     durationMs: activeMs(spent),
     stillRunning: spent.stillRunning,
-    ...retryAtOf(draft),
-    ...goalOf(state, draft),
+    ...retryAtOf(pendingEnding),
+    ...goalOf(state, pendingEnding),
     ...(verified !== undefined && { verified }),
   }
-  return draft.error === undefined ? terminal : { ...terminal, error: draft.error }
+  return pendingEnding.error === undefined ? terminal : { ...terminal, error: pendingEnding.error }
 }
 
 function retryAtOf({ reason, signal }: Draft): Pick<RunResult, 'retryAt'> {
@@ -153,8 +153,8 @@ function retryAtOf({ reason, signal }: Draft): Pick<RunResult, 'retryAt'> {
   return reason === 'model_error' && typeof retryAt === 'string' ? { retryAt } : {}
 }
 
-function goalOf(state: RunState, draft: Draft): Pick<RunResult, 'goal'> {
-  const goal = goalResultOf(state, draft)
+function goalOf(state: RunState, pendingEnding: Draft): Pick<RunResult, 'goal'> {
+  const goal = goalResultOf(state, pendingEnding)
   return goal === undefined ? {} : { goal }
 }
 

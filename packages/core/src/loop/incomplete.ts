@@ -1,8 +1,8 @@
 import type { AssistantMessage } from '../model/messages.ts'
 import { appendReply, type Answer } from './ask.ts'
-import { refusalDraft } from '../run/pending-endings.ts'
-import { ends, type Outcome } from '../run/outcome.ts'
-import { endsThere, recoverBroken, recoverCut, recoverWindow, resumePaused } from './recover.ts'
+import { refusalEnding } from '../run/pending-endings.ts'
+import { endWith, type Outcome } from '../run/outcome.ts'
+import { endWithoutRoutes, recoverBroken, recoverCut, recoverWindow, resumePaused } from './recover.ts'
 import type { Run } from '../run/run.ts'
 
 // Replies that the model did not finish.
@@ -42,8 +42,8 @@ export function endIncomplete(run: Run, reply: Answer): Outcome | undefined {
   const { message } = reply
   if (message.stop_reason === 'refusal') {
     appendReply(run, reply)
-    return endsThere(ends(refusalDraft(message)))
+    return endWithoutRoutes(endWith(refusalEnding(message)))
   }
   const incomplete = recoverIncomplete(run, { ...reply, calls: [] })
-  return incomplete && endsThere(incomplete)
+  return incomplete && endWithoutRoutes(incomplete)
 }

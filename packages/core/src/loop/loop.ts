@@ -17,14 +17,14 @@ import { Run } from '../run/run.ts'
 
 /** The loop. Every entry point that runs an agent calls it. Never rejects: a run that breaks ends as `error`. */
 export function runLoop(context: RunContext, ports: RunPorts, start: RunState, emit: Emit): Promise<FinishedRun> {
-  return goRound(new Run(context, ports, start, emit)) // does not retain the initial state
+  return iterate(new Run(context, ports, start, emit)) // does not retain the initial state
 }
 
-async function goRound(run: Run): Promise<FinishedRun> {
+async function iterate(run: Run): Promise<FinishedRun> {
   try {
     beginAgents(run) // background agents that an earlier process started
     for (;;) {
-      const ended = await oneLap(run)
+      const ended = await runIteration(run)
       if (ended !== undefined) return ended
       await run.ports.catchUp() // waits for the reader of the events to catch up; a slow consumer does not delay it
     }
@@ -34,9 +34,9 @@ async function goRound(run: Run): Promise<FinishedRun> {
 }
 
 /** A turn and its decision. No result stays referenced in the frame of the loop, which lives as long as the run. */
-function oneLap(run: Run): Eventually<FinishedRun | undefined> {
+function runIteration(run: Run): Eventually<FinishedRun | undefined> {
   const outcome = turn(run)
-  return outcome instanceof Promise ? outcome.then((came) => afterTurn(run, came)) : afterTurn(run, outcome)
+  return outcome instanceof Promise ? outcome.then((settled) => afterTurn(run, settled)) : afterTurn(run, outcome)
 }
 
 function afterTurn(run: Run, outcome: Outcome): Eventually<FinishedRun | undefined> {

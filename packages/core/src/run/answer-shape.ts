@@ -16,7 +16,7 @@ const shapes = "{ behavior: 'allow', updatedInput?, updatedPermissions? } or { b
  * The known fields of an `allow` answer. An unknown one may have been meant to narrow the permission. In a denial it is
  * harmless. Agent SDK hosts use the last four.
  */
-const ofYes: ReadonlySet<string> = new Set([
+const allowFields: ReadonlySet<string> = new Set([
   'behavior',
   'updatedInput',
   'updatedPermissions',
@@ -27,26 +27,26 @@ const ofYes: ReadonlySet<string> = new Set([
 ])
 
 /** Describes why a value is not a valid answer to a permission request; undefined for a valid one. */
-export function problemOfAnswer(given: unknown, behaviors: Behaviors = 'allow or deny'): string | undefined {
+export function problemOfAnswer(value: unknown, behaviors: Behaviors = 'allow or deny'): string | undefined {
   try {
-    const answer = fieldsOf(given)
+    const answer = fieldsOf(value)
     const { behavior } = answer ?? {}
-    if (answer === undefined) return `An answer is ${shapes}, but it was ${shown(given)}.`
+    if (answer === undefined) return `An answer is ${shapes}, but it was ${shown(value)}.`
     if (behavior === 'deny' || (behavior === 'ask' && behaviors === 'allow, deny or ask')) return undefined
     if (behavior !== 'allow') return `An answer is ${shapes}, but its behavior was ${shown(behavior)}.`
-    const stranger = Object.keys(answer).find((field) => !ofYes.has(field) && answer[field] !== undefined)
-    return stranger === undefined
+    const unknownField = Object.keys(answer).find((field) => !allowFields.has(field) && answer[field] !== undefined)
+    return unknownField === undefined
       ? undefined
-      : `An answer is ${shapes}. It had the field ${shown(stranger)}: another input is updatedInput.`
+      : `An answer is ${shapes}. It had the field ${shown(unknownField)}: another input is updatedInput.`
   } catch {
     return `An answer is ${shapes}, but it could not be read.`
   }
 }
 
 /** Checks that a value is an answer to a permission request. @throws ConfigurationError for any other value. */
-export function checkAnswer(given: unknown): void {
-  if (isInstance(given, InvalidAnswer)) return
-  const problem = problemOfAnswer(given)
+export function checkAnswer(value: unknown): void {
+  if (isInstance(value, InvalidAnswer)) return
+  const problem = problemOfAnswer(value)
   if (problem !== undefined) throw new ConfigurationError(problem)
 }
 
@@ -73,16 +73,16 @@ export function answersByKey(
   const answers = new Map<string, PermissionDecision>()
   for (const [id, answer] of Object.entries<unknown>({ ...approvals })) {
     if (answer === undefined) continue
-    const meant = pending.filter(({ callId, key }) => callId === id || key === id)
-    const [first] = meant
+    const matching = pending.filter(({ callId, key }) => callId === id || key === id)
+    const [first] = matching
     if (first?.key === undefined) {
       const waiting =
         pending.length === 0 ? 'No call waits.' : `These wait: ${pending.map(({ callId }) => callId).join(', ')}.`
       throw new ConfigurationError(`No call ${shown(id)} waits for an answer. ${waiting}`)
     }
-    if (meant.length > 1)
+    if (matching.length > 1)
       throw new ConfigurationError(
-        `${meant.length} calls with the id ${shown(id)} wait. Answer each by its key: ${meant.map(({ key }) => key).join(', ')}.`,
+        `${matching.length} calls with the id ${shown(id)} wait. Answer each by its key: ${matching.map(({ key }) => key).join(', ')}.`,
       )
     const problem = problemOfAnswer(answer, 'allow, deny or ask')
     if (problem !== undefined) throw new ConfigurationError(`approvals[${shown(id)}]: ${problem}`)

@@ -51,26 +51,26 @@ export interface CanUseToolOptions {
 export type PermissionAnswer = Extract<PermissionDecision, { readonly behavior: 'allow' | 'deny' }>
 
 /** Validates an answer, reading it once. An invalid one breaks the run where it waits for the answer. */
-export function answerOf(given: unknown, { modes = [] }: Permissions): PermissionAnswer {
-  if (isInstance(given, InvalidAnswer)) return given
-  const problem = problemOfAnswer(given)
+export function answerOf(value: unknown, { modes = [] }: Permissions): PermissionAnswer {
+  if (isInstance(value, InvalidAnswer)) return value
+  const problem = problemOfAnswer(value)
   if (problem !== undefined) return new InvalidAnswer(problem)
-  const { behavior, updatedPermissions, message, interrupt } = fieldsOf(given) ?? {}
+  const { behavior, updatedPermissions, message, interrupt } = fieldsOf(value) ?? {}
   if (behavior === 'deny') {
-    const said = message === undefined || message === '' ? deniedByUser : plainTextOf(message)
-    return { behavior, message: said, ...(interrupt === true && { interrupt }) }
+    const text = message === undefined || message === '' ? deniedByUser : plainTextOf(message)
+    return { behavior, message: text, ...(interrupt === true && { interrupt }) }
   }
-  const decision = decisionOf(given)
-  if (decision.behavior === 'ask' || decision.behavior === 'fail') return wrong(wrongBehavior)
+  const decision = decisionOf(value)
+  if (decision.behavior === 'ask' || decision.behavior === 'fail') return invalidDenial(wrongBehavior)
   if (updatedPermissions === undefined || updatedPermissions === null) return decision
   const updates = permissionUpdatesOf(updatedPermissions)
-  if (typeof updates === 'string') return wrong(wrongUpdates(updates))
+  if (typeof updates === 'string') return invalidDenial(wrongUpdates(updates))
   const mode = updates.find((update) => update.type === 'setMode' && !modes.includes(update.mode))
-  if (mode?.type === 'setMode') return wrong(wrongUpdates(unknownMode(mode.mode, modes)))
+  if (mode?.type === 'setMode') return invalidDenial(wrongUpdates(unknownMode(mode.mode, modes)))
   return decision.behavior === 'allow' ? { ...decision, updatedPermissions: updates } : decision
 }
 
-function wrong(what: string): PermissionAnswer {
+function invalidDenial(what: string): PermissionAnswer {
   return { behavior: 'deny', message: invalidAnswer(what) }
 }
 
@@ -87,8 +87,8 @@ export async function keptAnswer(permissions: Permissions, answer: PermissionAns
 }
 
 /** Whether the decision of a person changes permissions in addition to deciding this call. */
-export function changesPermissions(given: PermissionDecision): boolean {
-  return given.behavior === 'allow' && given.updatedPermissions !== undefined
+export function changesPermissions(value: PermissionDecision): boolean {
+  return value.behavior === 'allow' && value.updatedPermissions !== undefined
 }
 
 export function failedAnswer(thrown: unknown): PermissionAnswer {

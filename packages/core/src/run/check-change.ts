@@ -5,7 +5,7 @@ import { checkedSpecs, checkGoalTries, checkKnown, specOf } from '../goals/run-g
 import { limitKinds } from '../state/limit-question.ts'
 import type { RunContext } from './run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits } from './check-settings.ts'
-import { contextWith } from './context-with.ts'
+import { contextWithSettings } from './context-with.ts'
 import { inForceAfter, type LimitsChange, type SettingsChange, type SettingsInForce } from '../state/settings-change.ts'
 
 /**
@@ -18,7 +18,7 @@ export function checkedChange(
   inForce: SettingsInForce | null,
   change: SettingsChange,
 ): SettingsChange {
-  checkNames('A change', 'setting', change, settings)
+  checkNames('A change', 'setting', change, settingNames)
   const { model, permissionMode, thinking, limits, tools, until } = change
   // Goals are recorded by name, so that a resume or a replay with other options has the same goals.
   const specs = until === null ? context.goals.given.map(specOf) : until === undefined ? until : checkedSpecs(until)
@@ -33,14 +33,14 @@ export function checkedChange(
     ...(specs !== undefined && { until: specs }),
     ...(tools !== undefined && { tools: tools === null ? null : [...new Set(tools)] }),
   }
-  const after = contextWith(context, inForceAfter(inForce, checked, false))
+  const after = contextWithSettings(context, inForceAfter(inForce, checked, false))
   checkLimits(after.settings)
-  for (const asked of [after.model, after.fallbackModel, ...(after.contextDefence.models ?? [])])
-    if (asked !== null) checkBudgetable(asked, after.prices, after.settings)
+  for (const used of [after.model, after.fallbackModel, ...(after.contextDefence.models ?? [])])
+    if (used !== null) checkBudgetable(used, after.prices, after.settings)
   return checked
 }
 
-const settings: { readonly [name in keyof SettingsChange]-?: true } = {
+const settingNames: { readonly [name in keyof SettingsChange]-?: true } = {
   model: true,
   permissionMode: true,
   thinking: true,
@@ -50,8 +50,8 @@ const settings: { readonly [name in keyof SettingsChange]-?: true } = {
 }
 
 /** Plain JavaScript may pass any fields. @throws ConfigurationError for an unknown field, which would be ignored. */
-function checkNames(what: string, field: string, given: object, known: object): void {
-  const fields = fieldsOf(given) ?? refuse(what, 'an object', given)
+function checkNames(what: string, field: string, value: object, known: object): void {
+  const fields = fieldsOf(value) ?? refuse(what, 'an object', value)
   const unknown = Object.keys(fields).find((name) => !Object.hasOwn(known, name))
   if (unknown !== undefined)
     throw new ConfigurationError(`There is no ${field} ${unknown}. There are ${listOf(Object.keys(known))}.`)

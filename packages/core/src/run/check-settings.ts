@@ -43,9 +43,9 @@ export const isThinking: Given = (name, value) => {
 }
 
 /** Returns a validated copy. @throws ConfigurationError for an invalid thinking setting or number of tokens. */
-export function checkedThinking(given: unknown): Thinking {
-  isThinking('thinking', given)
-  const { type, budgetTokens } = jsonObjectOf(given)
+export function checkedThinking(value: unknown): Thinking {
+  isThinking('thinking', value)
+  const { type, budgetTokens } = jsonObjectOf(value)
   if (type === 'adaptive' || type === 'disabled') return { type }
   if (typeof budgetTokens === 'number' && Number.isInteger(budgetTokens) && budgetTokens > 0)
     return { type: 'enabled', budgetTokens }
@@ -83,10 +83,10 @@ export function isBudgetable(model: Model, prices: Prices): boolean {
   }
 }
 
-function checkPrices(model: Model, given: Prices): void {
+function checkPrices(model: Model, value: Prices): void {
   const { id, extraPasses = [] } = model
-  const prices = pricesWith(given, () => [model])
-  for (const asked of new Set([id, ...extraPasses.map((pass) => pass.model)])) checkPrice(asked, prices)
+  const prices = pricesWith(value, () => [model])
+  for (const modelId of new Set([id, ...extraPasses.map((pass) => pass.model)])) checkPrice(modelId, prices)
 }
 
 function checkEnd(model: Model): void {
@@ -100,11 +100,11 @@ function checkEnd(model: Model): void {
 
 function checkPrice(id: string, prices: Prices): void {
   const answer = askPrices(() => prices.worstCase(id, { inputTokens: 1, outputTokens: 1 }))
-  const instead =
+  const alternatives =
     `Pass it as prices: createPrices({ ${JSON.stringify(id)}: { input: 3, output: 15 } }) of @halting/models, in US dollars per ` +
     'million tokens (in settings: modelPrices), or set maxTotalTokens instead.'
   if (answer.kind === 'none')
-    throw new ConfigurationError(`There is no price for ${id}, so a dollar budget cannot be kept. ${instead}`)
+    throw new ConfigurationError(`There is no price for ${id}, so a dollar budget cannot be kept. ${alternatives}`)
   if (answer.kind === 'broken')
-    throw new ConfigurationError(`The prices gave no worst case for ${id}: ${answer.problem}. ${instead}`)
+    throw new ConfigurationError(`The prices gave no worst case for ${id}: ${answer.problem}. ${alternatives}`)
 }

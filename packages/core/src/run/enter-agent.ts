@@ -1,7 +1,7 @@
 import { laterWaits } from '../model/service-waits.ts'
 import type { AgentFigures } from '../state/agent-figures.ts'
 import { changesOf } from '../verification/goal-progress.ts'
-import { carriedOn, changeOf } from '../state/settings-change.ts'
+import { carriedSettings, changeOf } from '../state/settings-change.ts'
 import { withModelUsage } from '../state/state.ts'
 import type { Run } from './run.ts'
 import type { FileWork } from '../verification/file-work.ts'
@@ -39,7 +39,7 @@ export function enterAgent(run: Run, { spent: child, callId, changedAtStart }: E
   noteFileWorkOfAgent(run, child.verification, changedAtStart)
   if (child.changes !== undefined) noteChanges(run, child.changes.calls, callId)
   // A person's permission changes for a call of the agent apply to the session. A background agent may already have started with some of them.
-  const learned = carriedOn(run.spent.settings, child.settings)
+  const learned = carriedSettings(run.spent.settings, child.settings)
   const known = run.spent.settings?.permissionUpdates ?? []
   if (learned !== run.spent.settings) run.set(changeOf(learned?.permissionUpdates?.slice(known.length) ?? []))
 }

@@ -15,7 +15,7 @@ export interface LimitUse {
   readonly limit: number
 }
 
-type Limited = Pick<Run, 'spent' | 'context' | 'identity'> & { readonly ports: Pick<Run['ports'], 'spentBeforeUsd'> }
+type LimitedRun = Pick<Run, 'spent' | 'context' | 'identity'> & { readonly ports: Pick<Run['ports'], 'spentBeforeUsd'> }
 
 /** Turns that were made before the next one. */
 function turnsMade({ spent }: Pick<Run, 'spent'>): number {
@@ -26,7 +26,7 @@ function turnsMade({ spent }: Pick<Run, 'spent'>): number {
  * How much of each limit is used. Based on the record, so that a replay reports the same. An agent reports only turns
  * and calls, since its money and time also count for the run that started it.
  */
-export function limitsInUse(run: Limited): readonly LimitUse[] {
+export function limitsInUse(run: LimitedRun): readonly LimitUse[] {
   const { spent, context, identity } = run
   const { maxToolCalls, maxTotalTokens, maxDurationMs, maxTurns } = context.settings
   const counted: readonly LimitUse[] = [
@@ -43,7 +43,7 @@ export function limitsInUse(run: Limited): readonly LimitUse[] {
 }
 
 /** Uses the session's budget or the run's, whichever leaves less. */
-function dollarsInUse(run: Limited): LimitUse {
+function dollarsInUse(run: LimitedRun): LimitUse {
   const { maxBudgetUsd, maxRunUsd } = run.context.settings
   const used = committedUsd(run.spent)
   const { spentBeforeUsd } = run.ports
@@ -53,7 +53,7 @@ function dollarsInUse(run: Limited): LimitUse {
 }
 
 /** Whether the dollar limit of the run leaves less than that of the session. */
-export function isRunNarrower({ context, ports }: Pick<Limited, 'context' | 'ports'>): boolean {
+export function isRunNarrower({ context, ports }: Pick<LimitedRun, 'context' | 'ports'>): boolean {
   const { maxBudgetUsd, maxRunUsd } = context.settings
   return maxRunUsd < maxBudgetUsd - ports.spentBeforeUsd
 }
@@ -64,7 +64,7 @@ export function leftOf({ used, limit }: LimitUse): number {
 }
 
 /** The figures of the run so far, for hooks. */
-export function hookFigures(run: Limited): HookFigures {
+export function hookFigures(run: LimitedRun): HookFigures {
   const { spent } = run
   const left: { [figure: string]: number } = {}
   for (const use of limitsInUse(run)) if (use.limit !== Infinity) left[use.of] = leftOf(use)
@@ -81,8 +81,8 @@ export function hookFigures(run: Limited): HookFigures {
 /** The figures of a run that has ended, for hooks. */
 export function finalFigures(
   { terminal, state }: FinishedRun,
-  context: Limited['context'],
-  ports: Limited['ports'],
+  context: LimitedRun['context'],
+  ports: LimitedRun['ports'],
 ): HookFigures {
   const figures = hookFigures({ spent: state.spent, identity: state.run, context, ports })
   return { ...figures, turns: terminal.summary.turns }

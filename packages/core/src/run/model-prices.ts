@@ -21,23 +21,23 @@ export function pricesOf(options: PricedOptions): Prices {
   const fallback = fallbackModel === undefined ? [] : [fallbackModel]
   const known = [model, ...fallback, ...models, ...(context?.models ?? []), ...modelsOfAgents(tools)]
   // Named models are created while runs continue.
-  return pricesWith(options.prices, () => [...known, ...namedModelsOf(options.modelNamed).made])
+  return pricesWith(options.prices, () => [...known, ...namedModelsOf(options.modelNamed).created])
 }
 
 /**
  * Combines the given prices with the models' own prices. A model has one source for all of its prices. If several models
  * have its id, or are billed under it, the highest price applies, so that no budget is exceeded.
  */
-export function pricesWith(given: Prices | undefined, models: () => readonly Model[]): Prices {
-  return new CombinedPrices(given, models)
+export function pricesWith(preferred: Prices | undefined, models: () => readonly Model[]): Prices {
+  return new CombinedPrices(preferred, models)
 }
 
 class CombinedPrices implements Prices {
-  readonly #given: Prices | undefined
+  readonly #preferred: Prices | undefined
   readonly #models: () => readonly Model[]
 
-  constructor(given: Prices | undefined, models: () => readonly Model[]) {
-    this.#given = given
+  constructor(preferred: Prices | undefined, models: () => readonly Model[]) {
+    this.#preferred = preferred
     this.#models = models
   }
 
@@ -59,23 +59,23 @@ class CombinedPrices implements Prices {
     ask: (prices: Prices) => number | undefined,
     dearest: (...usd: readonly number[]) => number = Math.max,
   ): number | undefined {
-    const given = this.#given
-    const usd = given === undefined ? undefined : ask(given)
+    const preferred = this.#preferred
+    const usd = preferred === undefined ? undefined : ask(preferred)
     if (usd !== undefined) return usd
-    const brought = this.#own(id)
-    if (brought.length === 0 || (given !== undefined && knows(given, id))) return undefined
-    const answers = brought.map(ask)
+    const modelPrices = this.#modelPrices(id)
+    if (modelPrices.length === 0 || (preferred !== undefined && knows(preferred, id))) return undefined
+    const answers = modelPrices.map(ask)
     const broken = answers.findIndex((each) => !isSum(each))
     return broken >= 0 ? answers[broken] : dearest(...answers.filter(isSum))
   }
 
   /** The prices that the models define for an id: all that know it, else the first. */
-  #own(id: string): readonly Prices[] {
-    const brought = this.#models().flatMap((model) => (isBilledAs(model, id) ? (model.prices ?? []) : []))
-    if (brought.length === 0) return brought
-    const sources = [...new Set(brought)]
-    const knowing = sources.filter((prices) => knows(prices, id))
-    return knowing.length > 0 ? knowing : sources.slice(0, 1)
+  #modelPrices(id: string): readonly Prices[] {
+    const modelPrices = this.#models().flatMap((model) => (isBilledAs(model, id) ? (model.prices ?? []) : []))
+    if (modelPrices.length === 0) return modelPrices
+    const sources = [...new Set(modelPrices)]
+    const complete = sources.filter((prices) => knows(prices, id))
+    return complete.length > 0 ? complete : sources.slice(0, 1)
   }
 }
 

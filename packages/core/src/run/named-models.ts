@@ -4,7 +4,7 @@ import type { Model } from '../model/model.ts'
 
 /** The models of the options, and the models that were created by name. */
 export function knownModels({ allModels, namedModels }: KnownModels): readonly Model[] {
-  return [...allModels, ...namedModels.made]
+  return [...allModels, ...namedModels.created]
 }
 
 interface KnownModels {
@@ -17,31 +17,31 @@ export interface NamedModels {
   /** @throws ConfigurationError for anything but a model, and any error of the program. */
   named(name: string): Model | undefined
   /** The models that were created. */
-  readonly made: readonly Model[]
+  readonly created: readonly Model[]
 }
 
 type MakeModel = (name: string) => Model | undefined
 
-const none: NamedModels = Object.freeze({ named: () => undefined, made: Object.freeze([]) })
+const none: NamedModels = Object.freeze({ named: () => undefined, created: Object.freeze([]) })
 const known = new WeakMap<MakeModel, NamedModels>()
 
 export function namedModelsOf(make: MakeModel | undefined): NamedModels {
   if (make === undefined) return none
-  const before = known.get(make)
-  if (before !== undefined) return before
+  const existing = known.get(make)
+  if (existing !== undefined) return existing
   const models = new Map<string, Model>()
-  const made: NamedModels = {
+  const created: NamedModels = {
     named(name) {
       const model = models.get(name) ?? makeModel(make, name)
       if (model !== undefined) models.set(name, model)
       return model
     },
-    get made() {
+    get created() {
       return [...models.values()]
     },
   }
-  known.set(make, made)
-  return made
+  known.set(make, created)
+  return created
 }
 
 function makeModel(make: MakeModel, name: string): Model | undefined {

@@ -23,13 +23,13 @@ export interface Draft {
    */
   readonly isOwnLimit: boolean
   /** What is appended to the transcript at the end: an attachment, an interruption, or the error as a message. */
-  readonly say?:
+  readonly closingEntry?:
     | Attachment
     | { readonly interruption: 'streaming' | 'tools' }
     | { readonly error: AssistantEntry['error'] & string; readonly message: string }
   readonly error?: HaltingError
   /** Appends what a route would have omitted: the truncated reply, when no recovery is available. */
-  readonly keep?: (run: Run) => void
+  readonly appendOmitted?: (run: Run) => void
 }
 
 /**
@@ -37,12 +37,12 @@ export interface Draft {
  * and nothing was written. `gave_up`: it was tried and failed, and its cost is charged. A pending ending: it was
  * aborted, and the run ends.
  */
-type Taking = 'taken' | 'declined' | 'gave_up' | Draft
+type RouteResult = 'taken' | 'declined' | 'gave_up' | Draft
 
 /** One way to start another iteration, and the transition that it is charged to. */
 export interface Route {
   readonly transition: IterationReason
-  take(run: Run): Eventually<Taking>
+  take(run: Run): Eventually<RouteResult>
   /** token_budget_continuation: it made enough progress to refill the other retry limits. */
   readonly madeProgress?: boolean
 }
@@ -51,21 +51,21 @@ export interface Route {
 export interface Outcome {
   readonly routes: readonly Route[]
   /** Called only if no route is taken: most turns are followed by another. */
-  draft(): Draft
+  pendingEnding(): Draft
 }
 
 const noRoutes: readonly Route[] = Object.freeze([])
 
-export function ends(draft: Draft): Outcome {
-  return { routes: noRoutes, draft: () => draft }
+export function endWith(pendingEnding: Draft): Outcome {
+  return { routes: noRoutes, pendingEnding: () => pendingEnding }
 }
 
-export function goesOn(routes: readonly Route[], draft: () => Draft): Outcome {
-  return { routes, draft }
+export function proceed(routes: readonly Route[], pendingEnding: () => Draft): Outcome {
+  return { routes, pendingEnding }
 }
 
 /** A route that can always be taken and writes nothing. */
-export function onward(transition: IterationReason): Route {
+export function continueWith(transition: IterationReason): Route {
   return { transition, take: () => 'taken' }
 }
 

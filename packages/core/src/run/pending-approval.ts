@@ -28,7 +28,7 @@ export function pendingCall({ id, name, input }: ToolUseBlock, reason: string, k
 }
 
 /** The calls that were pending when a run ended as `needs_approval` and still have no result; empty for any other ending. */
-export function pendingOf(terminal: RunResult | undefined, transcript: Transcript): readonly PendingApproval[] {
+export function pendingCallsOf(terminal: RunResult | undefined, transcript: Transcript): readonly PendingApproval[] {
   if (terminal?.reason !== 'needs_approval') return []
   const { pending } = terminal.signal.context
   const waiting = Array.isArray(pending) ? pending.map((call: unknown) => fieldsOf(call) ?? {}) : []

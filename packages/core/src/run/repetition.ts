@@ -22,7 +22,7 @@ import {
 // Counts failures and answers that a run repeats (spec R-PROG-7).
 
 /** Maximum characters of an error or an answer that are compared. */
-const mostCompared = 4_000
+const maxComparedCharacters = 4_000
 
 /** Whether a guard uses the repetition counts. Otherwise they are not computed. */
 export function looksAtRepetition({ context }: Run): boolean {
@@ -55,23 +55,23 @@ function endedCall(run: Run, { id, name }: ToolUseBlock, results: readonly ToolR
 }
 
 function comparedHash(text: string): number {
-  return maskedHash(headOf(text, mostCompared))
+  return maskedHash(headOf(text, maxComparedCharacters))
 }
 
-const sentBack: ReadonlySet<IterationReason> = new Set([
+const sendBackTransitions: ReadonlySet<IterationReason> = new Set([
   'stop_hook_blocking',
   'goal_unmet',
   'token_budget_continuation',
 ])
 
 /** Counts an answer that is sent back repeatedly, and adds a reminder to the message that sends it back. */
-export function notingSentBack(run: Run, message: AssistantMessage, outcome: Outcome): Outcome {
+export function withSentBackCount(run: Run, message: AssistantMessage, outcome: Outcome): Outcome {
   if (outcome.routes.length === 0 || isRemindedOfFailures(run.spent) || !looksAtRepetition(run)) return outcome
-  return { ...outcome, routes: outcome.routes.map((route) => noting(route, message)) }
+  return { ...outcome, routes: outcome.routes.map((route) => countedRoute(route, message)) }
 }
 
-function noting(route: Route, message: AssistantMessage): Route {
-  if (!sentBack.has(route.transition)) return route
+function countedRoute(route: Route, message: AssistantMessage): Route {
+  if (!sendBackTransitions.has(route.transition)) return route
   const take = (run: Run): ReturnType<Route['take']> =>
     after(route.take(run), (taking) => {
       if (taking !== 'taken') return taking
@@ -118,9 +118,9 @@ export function reminderRoutes(run: Run, due: readonly Reminder[], position: Rec
 
 // Spec R-PROG-4b.
 /** Replaces the first ending by a no-progress guard with a reminder. */
-export function reminderInPlaceOf(run: Run, draft: Draft): readonly Route[] {
+export function reminderInPlaceOf(run: Run, pendingEnding: Draft): readonly Route[] {
   // Only for signals of guards: a tool or hook that stops the run with this reason does so intentionally.
-  if (draft.reason !== 'no_progress' || draft.raisedBy.length === 0) return noRoutes
+  if (pendingEnding.reason !== 'no_progress' || pendingEnding.raisedBy.length === 0) return noRoutes
   if ([...run.signals].some((signal) => signal.reason !== 'no_progress')) return noRoutes
   if (isReminded(run.spent, 'same_turns') || !isTurnLeft(run)) return noRoutes
   return [{ transition: 'no_progress_nudge', take: remindAndForget }]

@@ -26,8 +26,8 @@ export type Bill = {
 }
 
 /** The recorded form of a bill. */
-export function recordOf({ charges, told, waits }: Bill): Bill {
-  return waits === undefined ? { charges, told } : { charges, told, waits }
+export function recordOf({ charges, told: events, waits }: Bill): Bill {
+  return waits === undefined ? { charges, told: events } : { charges, told: events, waits }
 }
 
 /** A bill that is still being collected. Nothing is charged to the run until its owner enters it. */
@@ -37,10 +37,10 @@ export class OpenBill implements Bill {
   waits?: ServiceWaits
 
   /** Adds what an earlier process collected. */
-  addAll({ charges, told, waits }: Bill): void {
+  addAll({ charges, told: events, waits }: Bill): void {
     if (waits !== undefined) this.enterWait(waits)
     this.charges.push(...charges)
-    this.told.push(...told)
+    this.told.push(...events)
   }
 
   charge(charge: Charge): void {

@@ -27,7 +27,7 @@ import {
   type PromptCount,
   type OpenAgent,
 } from '../state/state.ts'
-import { contextWith } from './context-with.ts'
+import { contextWithSettings } from './context-with.ts'
 import { inForceAfter, type RunChange, type SettingsInForce } from '../state/settings-change.ts'
 import type { InboxMessage } from '../steps/control.ts'
 import type { EffectScope, StepKey, StepOptions, StepResult } from '../steps/steps.ts'
@@ -51,7 +51,7 @@ export type RunStepOptions<T> = Pick<StepOptions<T>, 'onUnfinished' | 'sync' | '
 const plainStep: RunStepOptions<never> = Object.freeze({ onUnfinished: 'rerun', sync: 'none' } as const)
 
 /** What an iteration has in addition to its transition. */
-export interface LapDetails {
+export interface IterationDetails {
   /** token_budget_continuation: it made enough progress to refill the other retry limits. */
   readonly madeProgress?: boolean
   readonly overridden?: NonNullable<Iteration['overridden']>
@@ -82,25 +82,25 @@ export class Run {
   /** The last estimate of the conversation's size. */
   estimate: ContextEstimate | undefined
   /** How far images and documents were scanned. */
-  mediaSeen: MediaSeen | undefined
+  scannedMedia: MediaSeen | undefined
   /** Subagents that work in the background, in this process. */
   agents: AgentsBeside | undefined
   /** Whether tasks that an earlier process left running were searched for. */
-  hasLookedForTasks: boolean
-  readonly #given: RunContext
+  hasSearchedTasks: boolean
+  readonly #baseContext: RunContext
   #continuation: ExecutionContinuation
   /** A snapshot or a record references `spent`: copy it before the next write. */
   #isShared = true
   #snapshot: RunState | undefined
   #agentState: AgentState | undefined
-  #lapLength: number
+  #lengthAtIteration: number
   #writes = 0
   readonly #prefix: string
   #plainStep: StepOptions<never>
   #grace: Grace | undefined
 
   constructor(context: RunContext, ports: RunPorts, start: RunState, emit: Emit) {
-    this.#given = context
+    this.#baseContext = context
     this.context = this.#contextOf(start.spent)
     this.ports = ports
     this.identity = start.run
@@ -109,34 +109,34 @@ export class Run {
     this.tools = undefined
     this.staging = undefined
     this.estimate = undefined
-    this.mediaSeen = undefined
+    this.scannedMedia = undefined
     this.agents = undefined
-    this.hasLookedForTasks = false
+    this.hasSearchedTasks = false
     // The caller may start another run from the same state, at the same time.
     this.transcript = start.transcript.fork()
     this.#continuation = start.continuation
     this.spent = start.spent
     this.#snapshot = undefined
-    this.#lapLength = start.transcript.length
+    this.#lengthAtIteration = start.transcript.length
     this.#prefix = `${start.run.runId}/${start.run.agentPath}`
     this.#plainStep = Object.freeze(this.#stepOptions<never>(plainStep))
   }
 
   #contextOf({ settings, goal }: Pick<RunProgress, 'settings' | 'goal'>): RunContext {
-    const context = contextWith(this.#given, settings)
+    const context = contextWithSettings(this.#baseContext, settings)
     if (goal === undefined) return context
     return { ...context, limits: { ...context.limits, goalTries: context.settings.maxGoalTries } }
   }
 
   /** The context under other settings. */
   contextUnder(settings: SettingsInForce | null): RunContext {
-    return contextWith(this.#given, settings)
+    return contextWithSettings(this.#baseContext, settings)
   }
 
   /** Whether the model replied, or calls were executed, since the last iteration. The next iteration is then a turn of its own. */
   get hasReplied(): boolean {
     return this.transcript
-      .since(this.#lapLength)
+      .since(this.#lengthAtIteration)
       .some((entry) => entry.kind === 'assistant' || (entry.kind === 'user' && entry.origin === 'tool_results'))
   }
 
@@ -193,7 +193,7 @@ export class Run {
   append(entry: TranscriptEntry): void {
     this.emit({ type: 'message', entry })
     this.#fields().transcript = this.transcript.append(entry)
-    this.#written()
+    this.#markWritten()
   }
 
   appendUser(content: MessageContent, origin: UserOrigin): void {
@@ -201,7 +201,7 @@ export class Run {
   }
 
   /** Appends a message from the inbox. Its event contains the inbox id, so that the sender knows that it was taken. */
-  appendHandedIn({ id: inboxId, kind, content }: InboxMessage): void {
+  appendInboxMessage({ id: inboxId, kind, content }: InboxMessage): void {
     const message = { role: 'user', content } as const
     this.append({ kind: 'user', id: this.entryId(kind), message, origin: kind, inboxId })
   }
@@ -211,12 +211,12 @@ export class Run {
   }
 
   update(change: Partial<RunProgress>): void {
-    Object.assign(this.#own(), change)
-    this.#written()
+    Object.assign(this.#ownProgress(), change)
+    this.#markWritten()
   }
 
   /** The progress, copied first if a snapshot or a record shares it. */
-  #own(): Writable<RunProgress> {
+  #ownProgress(): Writable<RunProgress> {
     if (this.#isShared) {
       this.#setSpent(copyOfProgress(this.spent))
       this.#isShared = false
@@ -234,15 +234,15 @@ export class Run {
   }
 
   /** Raises a stop signal and emits its event. */
-  raise(signal: StopSignal, checkpoint: CancellationPoint): void {
-    this.emit({ type: 'signal', signal, checkpoint })
+  raise(signal: StopSignal, cancellationPoint: CancellationPoint): void {
+    this.emit({ type: 'signal', signal, checkpoint: cancellationPoint })
     this.setContinuation(this.#continuation.withNewStopSignal(signal))
   }
 
   /** Applies a change of settings, which is recorded already. */
   set(change: RunChange): void {
     const hasFallenBack = (this.spent.laps.inRun.model_fallback ?? 0) > 0
-    const untilBefore = this.#given.goals.given.map(specOf)
+    const untilBefore = this.#baseContext.goals.given.map(specOf)
     const settings = inForceAfter(this.spent.settings, { ...change, untilBefore }, hasFallenBack)
     const goals = change.until === undefined ? undefined : this.#goalsAfter(settings)
     this.#fields().context = this.#contextOf({ settings, goal: goals === undefined ? this.spent.goal : goals.goal })
@@ -255,16 +255,16 @@ export class Run {
 
   /** The state for new goals, or for the same goals set again: their tries start again. */
   #goalsAfter(settings: SettingsInForce): Pick<RunProgress, 'goal' | 'laps'> {
-    const { laps, toolResults } = this.spent
-    const goal = freshGoal(settings.until ?? this.#given.goals.given.map(specOf), toolResults)
-    const { goal_unmet: triesBefore } = laps.inRun
-    return { goal, laps: triesBefore === undefined ? laps : { ...laps, triesBefore } }
+    const { laps: iterations, toolResults } = this.spent
+    const goal = freshGoal(settings.until ?? this.#baseContext.goals.given.map(specOf), toolResults)
+    const { goal_unmet: triesBefore } = iterations.inRun
+    return { goal, laps: triesBefore === undefined ? iterations : { ...iterations, triesBefore } }
   }
 
   setContinuation(continuation: ExecutionContinuation): void {
     if (continuation === this.#continuation) return
     this.#continuation = continuation
-    this.#written()
+    this.#markWritten()
   }
 
   /** Moves the run's clock to the end of a step; never back. */
@@ -275,11 +275,11 @@ export class Run {
 
   /** Every step calls this, so it avoids allocating an object for the change. */
   #setNow(now: number): void {
-    this.#own().now = now
-    this.#written()
+    this.#ownProgress().now = now
+    this.#markWritten()
   }
 
-  #written(): void {
+  #markWritten(): void {
     this.#writes++
     this.#snapshot = undefined
     this.#agentState = undefined
@@ -312,10 +312,12 @@ export class Run {
     options: RunStepOptions<T> = plainStep,
   ): Eventually<StepResult<T>> {
     const step = this.stepBeside(name, effect, options)
-    return step instanceof Promise ? step.then((came) => this.#stepped(came)) : this.#stepped(step)
+    return step instanceof Promise
+      ? step.then((result) => this.#withClockAdvanced(result))
+      : this.#withClockAdvanced(step)
   }
 
-  #stepped<T>(step: StepResult<T>): StepResult<T> {
+  #withClockAdvanced<T>(step: StepResult<T>): StepResult<T> {
     this.advanceClock(step)
     return step
   }
@@ -353,42 +355,42 @@ export class Run {
   }
 
   /** Starts the next iteration: it is recorded first, then the run changes. Only `decide` calls it. */
-  lap(transition: IterationReason, { madeProgress = false, overridden }: LapDetails = {}): void {
+  startIteration(transition: IterationReason, { madeProgress = false, overridden }: IterationDetails = {}): void {
     const before = this.spent.laps
-    const laps = spendLap(transition, before, madeProgress)
-    const isRefilled = laps.sinceRefill !== before.sinceRefill && Object.keys(laps.sinceRefill).length === 0
+    const iterations = spendLap(transition, before, madeProgress)
+    const isRefilled = iterations.sinceRefill !== before.sinceRefill && Object.keys(iterations.sinceRefill).length === 0
     const spent = copyOfProgress(this.spent)
-    spent.laps = laps
+    spent.laps = iterations
     spent.request += 1
     spent.turnBegins ||= allowances[transition].countsAsTurn
     spent.approvals = null
     if (isRefilled) spent.resumedBrokenReply = false
-    const added = this.transcript.since(this.#lapLength)
-    const lap: Iteration = { scope: this.identity.agentPath, transition, spent, added }
-    this.ports.steps.lap(overridden === undefined ? lap : { ...lap, overridden })
+    const added = this.transcript.since(this.#lengthAtIteration)
+    const iteration: Iteration = { scope: this.identity.agentPath, transition, spent, added }
+    this.ports.steps.lap(overridden === undefined ? iteration : { ...iteration, overridden })
     this.#setSpent(spent)
     this.#isShared = true
     this.#continuation = ExecutionContinuation.fresh()
-    this.#lapLength = this.transcript.length
+    this.#lengthAtIteration = this.transcript.length
     this.tools = undefined
-    this.#written()
-    if (this.ports.isHeard()) this.#tellLap(transition, before)
+    this.#markWritten()
+    if (this.ports.isHeard()) this.#emitIteration(transition, before)
   }
 
   /** The record of the end of the run. */
-  endOf(terminal: RunResult): RunEnd {
-    return { terminal, added: this.transcript.since(this.#lapLength), spent: this.state.spent }
+  endRecord(terminal: RunResult): RunEnd {
+    return { terminal, added: this.transcript.since(this.#lengthAtIteration), spent: this.state.spent }
   }
 
-  #tellLap(transition: IterationReason, before: SpentIterations): void {
-    const { laps } = this.spent
+  #emitIteration(transition: IterationReason, before: SpentIterations): void {
+    const { laps: iterations } = this.spent
     const { limits } = this.context
     this.emit({
       type: 'lap',
       transition,
       before: rankingOf(before, limits),
-      after: rankingOf(laps, limits),
-      left: retriesLeft(laps, limits),
+      after: rankingOf(iterations, limits),
+      left: retriesLeft(iterations, limits),
     })
   }
 
@@ -406,7 +408,7 @@ export interface Staging {
   /** Waits for the work and enters its outcome. */
   join(): Eventually<undefined>
   /** Charges the cost of the work when the run failed, and records nothing more. Never rejects. */
-  leave(): Promise<void>
+  abandon(): Promise<void>
 }
 
 /** An estimate of the conversation in tokens, with the values that it is based on. */
@@ -422,7 +424,7 @@ export interface ContextEstimate {
 
 // Spec R-RES-11.
 /** True when a resumed run has recorded the request of this turn. Work before the request is not repeated then. */
-export function isAsked(run: Run): boolean {
+export function isRequestRecorded(run: Run): boolean {
   return run.ports.isResumed && run.isRecorded(`model:${run.spent.request}.1`)
 }
 

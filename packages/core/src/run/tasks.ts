@@ -15,8 +15,8 @@ import type { ExternalInput } from '../steps/control.ts'
 import type { Transcript, TranscriptEntry } from '../conversation/transcript.ts'
 import type { AgentsBeside, Run } from './run.ts'
 import { enterAgent, noteChanges, noteFileWork } from './enter-agent.ts'
-import { abortDraft } from './pending-endings.ts'
-import { ends, type Draft, type Outcome } from './outcome.ts'
+import { abortEnding } from './pending-endings.ts'
+import { endWith, type Draft, type Outcome } from './outcome.ts'
 import { answerAgain, backgroundEnd, endOfPreviousRun, lostInBackground, unknownFate } from './turn-texts.ts'
 
 // Background work that tools have started (spec R-BACK-1 to R-BACK-7). Its results arrive through `StepEngine.control`,
@@ -32,25 +32,25 @@ function hasTurnLeft({ spent, context }: Run): boolean {
   return lapsLeft('user_input', spent.laps, context.limits) > 0
 }
 
-type Waited =
+type WaitResult =
   | { readonly kind: 'came' }
   | { readonly kind: 'over' }
   | { readonly kind: 'aborted'; readonly cause: AbortCause }
 
 /** At an answer: waits until a background task has ended, if the run is configured to wait. An ending when an abort arrived meanwhile. */
-export function waitForTasks(run: Run, time = 1): Eventually<Outcome | undefined> {
-  const name = `background:${run.spent.request}${time === 1 ? '' : `.${time}`}`
+export function waitForTasks(run: Run, attempt = 1): Eventually<Outcome | undefined> {
+  const name = `background:${run.spent.request}${attempt === 1 ? '' : `.${attempt}`}`
   const { steps } = run.ports
   const background = backgroundOf(run)
   // A recorded wait is repeated, whatever the current options say.
   const isDue = steps.replaying ? steps.peek(run.key(name)) !== 'absent' : isAwaited(run, background)
   if (!isDue) return undefined
   run.emit({ type: 'notice', message: 'Waiting for background tasks.' })
-  const step = run.step<Waited>(name, () => waitForEnd(run, background))
+  const step = run.step<WaitResult>(name, () => waitForEnd(run, background))
   return after(step, ({ value, replayed }) => {
-    if (value.kind === 'aborted') return ends(abortDraft(run, value.cause, 'streaming'))
+    if (value.kind === 'aborted') return endWith(abortEnding(run, value.cause, 'streaming'))
     // An end that arrived before a crash may take a while to arrive again: the agent first replays its own record.
-    return replayed && value.kind === 'came' ? waitForTasks(run, time + 1) : undefined
+    return replayed && value.kind === 'came' ? waitForTasks(run, attempt + 1) : undefined
   })
 }
 
@@ -71,30 +71,30 @@ export const shareForWaiting = 0.9
 /** The longest wait of a run without a time limit, if the port defines none. */
 const longestWaitMs = 600_000
 
-function waitForEnd(run: Run, background: Background | null): Eventually<Waited> {
+function waitForEnd(run: Run, background: Background | null): Eventually<WaitResult> {
   const { abort, inbox, deadline } = run.ports
   const cause = abort.causeNow()
   if (cause !== undefined) return { kind: 'aborted', cause }
   const leftMs = deadline.limitMs - deadline.usedMs
   const longestMs = leftMs === Infinity ? (background?.waitMs ?? longestWaitMs) : leftMs * shareForWaiting
   return new Promise((resolve) => {
-    const settle = (waited: Waited): void => {
+    const settle = (waited: WaitResult): void => {
       for (const stop of stops) stop()
       resolve(waited)
     }
-    const came = (): void => settle({ kind: 'came' })
+    const onArrival = (): void => settle({ kind: 'came' })
     const onAbort = (): void => settle({ kind: 'aborted', cause: abort.cause ?? 'user' })
     abort.signal.addEventListener('abort', onAbort)
     const stops: readonly (() => void)[] = [
       () => abort.signal.removeEventListener('abort', onAbort),
-      background?.onEnd(came) ?? noStop,
-      run.agents?.onEnd(came) ?? noStop,
-      inbox.onArrival(came),
+      background?.onEnd(onArrival) ?? noStop,
+      run.agents?.onEnd(onArrival) ?? noStop,
+      inbox.onArrival(onArrival),
       // The deadline is paused while an agent waits for its service, or for a person.
       deadline.after(longestMs, () => settle({ kind: 'over' })),
     ]
     if (abort.cause !== undefined) onAbort()
-    else if (inbox.hasAny || hasAnyEnded(run, background)) came()
+    else if (inbox.hasAny || hasAnyEnded(run, background)) onArrival()
   })
 }
 
@@ -107,8 +107,8 @@ type Ended = Pick<ExternalInput, 'tasks' | 'agents'>
 export function endedTasks(run: Run, place: 'before_turn' | 'end'): Ended | undefined {
   if (run.identity.depth > 0 || (place === 'end' && !hasTurnLeft(run))) return undefined
   const background = backgroundOf(run)
-  const lost = run.hasLookedForTasks ? [] : lostTasks(run, background)
-  run.hasLookedForTasks = true
+  const lost = run.hasSearchedTasks ? [] : lostTasks(run, background)
+  run.hasSearchedTasks = true
   const agents = run.agents?.ended() ?? []
   const tasks = [...lost, ...endsOf(background?.ended() ?? []), ...agents.map(({ task }) => task)]
   if (tasks.length === 0) return undefined
@@ -124,7 +124,7 @@ export function enterTasks(run: Run, { tasks: ended = [], agents = [] }: Ended, 
   if (ended.length > agents.length) noteChanges(run, 1, null)
   for (const { fileWork } of ended) if (fileWork !== undefined) noteFileWork(run, fileWork)
   run.context.background?.told(ended.map(({ id }) => id))
-  const lines = ended.map(({ id, summary, result }) => backgroundEnd(id, summary, result, mostOfResult))
+  const lines = ended.map(({ id, summary, result }) => backgroundEnd(id, summary, result, maxReportCharacters))
   if (place === 'end') lines.push(answerAgain)
   const callIds = callIdsIn(run.transcript)
   run.append({
@@ -153,7 +153,7 @@ export function noteToldByTools(run: Run, notes: readonly TaskNote[]): void {
 }
 
 /** The maximum length of an agent's report for its parent. A longer report is cut in the middle. */
-const mostOfResult = 30_000
+const maxReportCharacters = 30_000
 
 /** Adds what background agents spent to the figures of the run. */
 function enterAgents(run: Run, ended: readonly AgentEnd[]): void {
@@ -167,23 +167,23 @@ function enterAgents(run: Run, ended: readonly AgentEnd[]): void {
 }
 
 /** Ends the run's tasks or leaves them running, and lists them in the transcript. */
-export function leaveTasks(run: Run, draft: Draft): Eventually<undefined> {
+export function leaveTasks(run: Run, pendingEnding: Draft): Eventually<undefined> {
   // After a crash an agent that is already entered may still replay its record. Its events must be emitted before the run ends.
-  return after(leaving(run, draft), () => run.agents?.stopAll())
+  return after(leaveOrStop(run, pendingEnding), () => run.agents?.stopAll())
 }
 
-function leaving(run: Run, draft: Draft): Eventually<undefined> {
+function leaveOrStop(run: Run, pendingEnding: Draft): Eventually<undefined> {
   const { steps } = run.ports
-  const background = leavesTasks(run, draft) ? backgroundOf(run) : null
-  const why = draft.signal.reason === 'user_requested' ? 'aborted' : 'ended'
+  const background = leavesTasks(run, pendingEnding) ? backgroundOf(run) : null
+  const why = pendingEnding.signal.reason === 'user_requested' ? 'aborted' : 'ended'
   const left = (): ExternalInput | undefined =>
-    controlOf(leftAgents(run), background === null ? [] : whatIsLeft(background, why))
+    externalInputOf(leftAgents(run), background === null ? [] : leaveBackground(background, why))
   if (run.spent.openAgents !== undefined) {
     // Stopping the agents takes time, which counts for the run.
     const stopping = run.step<ExternalInput>('background:stop', () => after(run.agents?.stopAll(), () => left() ?? {}))
     return after(stopping, ({ value }) => enterLeaving(run, value))
   }
-  if (background === null && !(steps.replaying && leavesTasks(run, draft))) return undefined
+  if (background === null && !(steps.replaying && leavesTasks(run, pendingEnding))) return undefined
   return after(steps.control(run.key('background:end'), left), (control) => enterLeaving(run, control ?? {}))
 }
 
@@ -196,7 +196,7 @@ function enterLeaving(run: Run, { agents = [], left = [] }: Pick<ExternalInput, 
 export async function leaveBrokenTasks(run: Run): Promise<void> {
   await run.agents?.stopAll()
   if (run.spent.openAgents === undefined) return
-  enterLeaving(run, controlOf(leftAgents(run), []) ?? {})
+  enterLeaving(run, externalInputOf(leftAgents(run), []) ?? {})
 }
 
 function leavesTasks({ spent }: Run, { signal }: Draft): boolean {
@@ -215,14 +215,17 @@ function leftAgents({ agents, spent }: Run): ReturnType<AgentsBeside['left']> {
   }))
 }
 
-function controlOf(agents: ReturnType<AgentsBeside['left']>, tasks: readonly TaskLeft[]): ExternalInput | undefined {
+function externalInputOf(
+  agents: ReturnType<AgentsBeside['left']>,
+  tasks: readonly TaskLeft[],
+): ExternalInput | undefined {
   const left = [...agents.map((each) => each.left), ...tasks]
   if (left.length === 0) return undefined
   return agents.length === 0 ? { left } : { left, agents: agents.map(({ end }) => end) }
 }
 
 /** The ending is already decided, so a failure of the port is ignored. */
-function whatIsLeft(background: Background, why: 'ended' | 'aborted'): readonly TaskLeft[] {
+function leaveBackground(background: Background, why: 'ended' | 'aborted'): readonly TaskLeft[] {
   try {
     return leftOf(background.leave(why))
   } catch {
@@ -232,21 +235,21 @@ function whatIsLeft(background: Background, why: 'ended' | 'aborted'): readonly 
 
 function enterLeft(run: Run, left: readonly TaskLeft[], notes: readonly TaskNote[]): void {
   const callIds = callIdsIn(run.transcript)
-  const untold = [...notes]
-  for (const [how, words] of [
+  const unreported = [...notes]
+  for (const [how, label] of [
     ['stopped', 'Stopped when the run ended'],
-    ['ended', 'Ended, and not told to the model any more'],
+    ['ended', 'Ended, but not reported to the model'],
     ['kept', 'Still running'],
   ] as const) {
-    const those = left.filter((each) => each.how === how)
-    if (those.length === 0) continue
-    const message = `${words}: ${those.map(({ description }) => description).join('; ')}.`
+    const matching = left.filter((each) => each.how === how)
+    if (matching.length === 0) continue
+    const message = `${label}: ${matching.map(({ description }) => description).join('; ')}.`
     run.append({
       kind: 'attachment',
       id: run.entryId(`tasks_${how}`),
       attachment: { type: 'informational', message },
       // The tasks and results of agents are for the next run.
-      tasks: [...untold.splice(0), ...those.map((each) => withCallId(each, callIds))],
+      tasks: [...unreported.splice(0), ...matching.map((each) => withCallId(each, callIds))],
     })
   }
 }
@@ -302,7 +305,7 @@ function lostTask({ started, left }: OpenTask, background: Background | null): r
   const { id, description } = started
   if (left?.how === 'stopped' || left?.how === 'ended') {
     const { result } = left
-    const said = result === undefined ? {} : { result }
+    const resultField = result === undefined ? {} : { result }
     return left.how === 'stopped'
       ? [
           {
@@ -310,7 +313,7 @@ function lostTask({ started, left }: OpenTask, background: Background | null): r
             id,
             status: 'stopped',
             summary: endOfPreviousRun(description, 'stopped'),
-            ...said,
+            ...resultField,
           },
         ]
       : [
@@ -319,7 +322,7 @@ function lostTask({ started, left }: OpenTask, background: Background | null): r
             id,
             status: left.status ?? 'completed',
             summary: endOfPreviousRun(description, 'ended'),
-            ...said,
+            ...resultField,
           },
         ]
   }

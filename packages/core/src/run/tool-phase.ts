@@ -44,7 +44,7 @@ export interface ToolPhaseStart {
   readonly remarks: readonly HookMessage[]
   readonly recorded: readonly RecordedCall[] | undefined
   /** A resume or a replay reached this phase within its record. */
-  readonly isLeft: boolean
+  readonly startedInReplay: boolean
 }
 
 const noneRan: readonly CallRun[] = Object.freeze([])
@@ -84,9 +84,9 @@ export class ToolPhase {
   #abort: AbortCause | undefined
 
   /** Position of the first call after the current batch. */
-  #behindBatch = 0
+  #afterBatch = 0
 
-  constructor({ calls, early, remarks, recorded, isLeft }: ToolPhaseStart) {
+  constructor({ calls, early, remarks, recorded, startedInReplay: isLeft }: ToolPhaseStart) {
     this.calls = calls
     this.#results = calls.map(() => undefined)
     this.#begun = calls.map(() => false)
@@ -102,8 +102,8 @@ export class ToolPhase {
   }
 
   /** Starts a batch; `behind` is the position of the first call after it. */
-  enterBatch(behind: number): void {
-    this.#behindBatch = behind
+  enterBatch(end: number): void {
+    this.#afterBatch = end
   }
 
   // Spec R-RES-11.
@@ -117,7 +117,7 @@ export class ToolPhase {
 
   /** The position of the end of this batch. `passed` when the record contains a later call: unrecorded calls of this batch do not run then. */
   get batchEnd(): RecordPosition {
-    return this.#positionOf(this.#behindBatch)
+    return this.#positionOf(this.#afterBatch)
   }
 
   #positionOf(place: number): RecordPosition {
@@ -316,8 +316,8 @@ export interface EarlyLook {
 }
 
 interface ConsideredCall {
-  readonly made: ToolUseBlock
-  readonly looked: InspectedCall
+  readonly original: ToolUseBlock
+  readonly inspected: InspectedCall
 }
 
 // Spec R-TOOL-6.
@@ -329,23 +329,23 @@ interface ConsideredCall {
  */
 export class EarlyStarts {
   readonly #limit: number
-  readonly #look: EarlyLook | undefined
+  readonly #inspector: EarlyLook | undefined
   /** Each inspection with the original call, since the inspected call may have its input in another form. */
   #calls: ConsideredCall[] | undefined
   #isOver = false
 
-  constructor(limit: number, look: EarlyLook | undefined) {
+  constructor(limit: number, inspector: EarlyLook | undefined) {
     this.#limit = limit
-    this.#look = look
+    this.#inspector = inspector
   }
 
   /** A call of the message is complete. */
   consider(call: ToolUseBlock): void {
     if (this.#isOver) return
     const index = this.#calls?.length ?? 0
-    const looked = index < this.#limit ? this.#look?.lookAt(call, index) : undefined
-    if (looked !== undefined) this.#add({ made: call, looked })
-    this.#isOver = looked?.kind !== 'valid' || looked.started === undefined
+    const inspected = index < this.#limit ? this.#inspector?.lookAt(call, index) : undefined
+    if (inspected !== undefined) this.#add({ original: call, inspected })
+    this.#isOver = inspected?.kind !== 'valid' || inspected.started === undefined
   }
 
   #add(call: ConsideredCall): void {
@@ -357,7 +357,7 @@ export class EarlyStarts {
   /** The inspection of the call at this position of the message. */
   find(call: ToolUseBlock, index: number): InspectedCall | undefined {
     const known = this.#calls?.[index]
-    return known !== undefined && isSame(known.made, call) ? known.looked : undefined
+    return known !== undefined && isSame(known.original, call) ? known.inspected : undefined
   }
 }
 

@@ -114,8 +114,8 @@ function rounded(limit: RaisableLimit, value: number): number {
 }
 
 /** The validated answer: JSON, with the requested limit only. @throws ConfigurationError for an invalid answer to this request, which stays open. */
-export function checkedLimitAnswer(request: LimitFigures, given: unknown): LimitAnswer {
-  const fields = fieldsOf(given) ?? refuse('The answer at a limit', '{ raise: { … } } or { end: true }', given)
+export function checkedLimitAnswer(request: LimitFigures, value: unknown): LimitAnswer {
+  const fields = fieldsOf(value) ?? refuse('The answer at a limit', '{ raise: { … } } or { end: true }', value)
   if (fields['end'] === true && fields['raise'] === undefined) return { end: true }
   if (fields['end'] !== undefined && fields['end'] !== false && fields['raise'] !== undefined)
     throw new ConfigurationError('The answer at a limit raises it or ends the run, not both.')
@@ -123,14 +123,14 @@ export function checkedLimitAnswer(request: LimitFigures, given: unknown): Limit
   const raise = fieldsOf(fields['raise']) ?? refuse('raise', `an object such as { ${limit}: … }`, fields['raise'])
   const other = Object.keys(raise).find((name) => name !== limit)
   if (other !== undefined)
-    throw new ConfigurationError(`The run pauses at ${limit}, and ${other} does not help. Raise ${limit}.`)
+    throw new ConfigurationError(`The run pauses at ${limit}; raising ${other} does not help. Raise ${limit}.`)
   const to = raise[limit]
   if (to === undefined) throw new ConfigurationError(`The run pauses at ${limit}. Raise it, or answer { end: true }.`)
-  return { raise: { [limit]: raisedTo(request, to) } }
+  return { raise: { [limit]: validatedLimit(request, to) } }
 }
 
 /** @throws ConfigurationError for a limit that would end the run again, or is not permitted. */
-function raisedTo({ limit, used, of, needed = 0, most }: LimitFigures, to: unknown): number | null {
+function validatedLimit({ limit, used, of, needed = 0, most }: LimitFigures, to: unknown): number | null {
   if (to === null || to === Infinity) {
     if (limit === 'maxGoalTries') throw new ConfigurationError(`maxGoalTries is at most ${mostGoalTries}.`)
     if (most !== null) throw new ConfigurationError(`${limit} is at most ${most} here.`)

@@ -117,9 +117,14 @@ export function changeOf(updates: readonly PermissionUpdate[]): RunChange {
 }
 
 /** The settings of a session's next run: what was set, and the permission changes of the run that ended. */
-export function carriedOn(before: SettingsInForce | null, ran: SettingsInForce | null): SettingsInForce | null {
+export function carriedSettings(
+  before: SettingsInForce | null,
+  endedWith: SettingsInForce | null,
+): SettingsInForce | null {
   const known = before?.permissionUpdates ?? []
-  const learned = (ran?.permissionUpdates ?? []).filter((update) => !known.some((one) => isSameUpdate(one, update)))
+  const learned = (endedWith?.permissionUpdates ?? []).filter(
+    (update) => !known.some((one) => isSameUpdate(one, update)),
+  )
   return learned.length === 0 ? before : inForceAfter(before, changeOf(learned), false)
 }
 
@@ -127,8 +132,8 @@ export function carriedOn(before: SettingsInForce | null, ran: SettingsInForce |
  * The session's permission changes of an earlier process. Changes saved to files are read from there. A permission mode
  * belongs to one process, so a session started in `plan` does not carry that mode over.
  */
-export function keptOf(ran: SettingsInForce | null | undefined): SettingsInForce | null {
-  const updates = (ran?.permissionUpdates ?? []).filter(
+export function sessionSettings(endedWith: SettingsInForce | null | undefined): SettingsInForce | null {
+  const updates = (endedWith?.permissionUpdates ?? []).filter(
     ({ type, destination }) => destination === 'session' && type !== 'setMode',
   )
   return updates.length === 0 ? null : inForceAfter(null, { permissionUpdates: updates }, false)

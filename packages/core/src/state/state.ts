@@ -121,7 +121,7 @@ export type RunProgress = {
   /** Tool calls that were requested and permitted, including those of subagents; absent for none. */
   readonly toolCalls?: number | undefined
   /** The limits that were reported to the model; absent for none. */
-  readonly limitsTold?: LimitsTold | undefined
+  readonly limitsTold?: ReportedLimits | undefined
   /** The progress of the goals; absent without goals. */
   readonly goal?: GoalProgress | undefined
   /**
@@ -144,7 +144,7 @@ export type RunProgress = {
 }
 
 /** For each limit: its value, and the share in percent that was last reported to the model. JSON. */
-export type LimitsTold = { readonly [figure: string]: { readonly limit: number; readonly percent: number } }
+export type ReportedLimits = { readonly [figure: string]: { readonly limit: number; readonly percent: number } }
 
 /** Consecutive blocks of one stop hook, for the same reason and without a change in between. JSON. */
 export type StopHookRepeats = {
