@@ -486,8 +486,8 @@ export class QueryEngine<Output = unknown> {
     // The ledger already includes earlier spending.
     const { maxTotalTokens, maxRunUsd } = settingsOf(options)
     const spentBeforeUsd = usdOf(ledger.figures().settled.nanos)
-    const overrides = ledger.branch({ tokens: maxTotalTokens, nanos: nanosOf(maxRunUsd) })
-    const owner = { inbox: this.#inbox, ledger: overrides, sessionLedger: ledger, orphanedTools: this.#orphanedTools }
+    const runLedger = ledger.branch({ tokens: maxTotalTokens, nanos: nanosOf(maxRunUsd) })
+    const owner = { inbox: this.#inbox, ledger: runLedger, sessionLedger: ledger, orphanedTools: this.#orphanedTools }
     return { options: { ...options, spentBeforeUsd }, owner }
   }
 
