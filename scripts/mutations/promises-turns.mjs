@@ -407,8 +407,8 @@ export const promisesOfTurns = [
     ['transition/stop-hook-repeats'],
     [
       'loop/after-answer.ts',
-      'const isAgain = last?.reason === now.reason && last.changes === now.changes',
-      'const isAgain = last?.reason === now.reason',
+      'const isRepeat = last?.reason === current.reason && last.changes === current.changes',
+      'const isRepeat = last?.reason === current.reason',
     ],
   ],
   [
@@ -416,8 +416,8 @@ export const promisesOfTurns = [
     ['transition/stop-hook-repeats'],
     [
       'loop/after-answer.ts',
-      'const isAgain = last?.reason === now.reason && last.changes',
-      'const isAgain = last?.changes',
+      'const isRepeat = last?.reason === current.reason && last.changes',
+      'const isRepeat = last?.changes',
     ],
   ],
   [

@@ -53,7 +53,7 @@ export interface EngineSession {
   readonly account: SessionAccount
   readonly last: FinishedRun | undefined
   readonly isRunning: boolean
-  /** The store for records; undefined if nothing is recorded, or each run has its own driver. */
+  /** The store for records; undefined if nothing is recorded, or each run has its own step engine. */
   readonly log: StepStore | undefined
 }
 

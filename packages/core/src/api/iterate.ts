@@ -169,7 +169,7 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
   const play = (): Promise<FinishedRun> => {
     const state = initial
     initial = undefined
-    return playFrom(state, { run, how: { ...context, inForce: live.inForce }, ports, clock, put: emit })
+    return playFrom(state, { run, surroundings: { ...context, inForce: live.inForce }, ports, clock, emit })
   }
   const execute = async (): Promise<FinishedRun> => {
     // The caller of a run may still add input in the same tick.
@@ -242,8 +242,8 @@ function openPorts(
       ports.deadline.setLimit(limits.maxDurationMs)
     },
     endedAgents: context.endedAgents ?? noEndedAgents,
-    onAgents: (input) => void (live.agents = input),
-    // Only a driver that waits in this process has `answer`.
+    onAgents: (agents) => void (live.agents = agents),
+    // Only a step engine that waits in this process has `answer`.
     answer: 'answer' in rawSteps ? (key, answer) => (rawSteps as MemorySteps).answer(key, answer as Json) : undefined,
     onWaiting: (key, call) =>
       void (call === undefined ? live.waiting?.delete(key) : (live.waiting ??= new Map()).set(key, call)),
@@ -284,9 +284,9 @@ function streamOf(
     abort: (cause = 'user') => abort.abort(abortCauseOf(cause)),
     stop: (message) => inbox.stop(StopSignal.userRequested(message)),
     answer: (key, decision) => deliverAnswer({ steps, permissions: run.permissions, abort }, key, decision),
-    answerLimit(id, input) {
+    answerLimit(id, answer) {
       if (live.limitQuestion?.id !== id) return false
-      answersOf(steps).answer(id, checkedLimitAnswer(live.limitQuestion, input))
+      answersOf(steps).answer(id, checkedLimitAnswer(live.limitQuestion, answer))
       live.limitQuestion = undefined
       return true
     },
@@ -331,16 +331,16 @@ function idsOf(transcript: Transcript): () => readonly string[] {
 
 interface PlayContext {
   readonly run: RunContext
-  readonly how: RunSurroundings & Required<Pick<RunSurroundings, 'inForce'>>
+  readonly surroundings: RunSurroundings & Required<Pick<RunSurroundings, 'inForce'>>
   readonly ports: OpenPorts
   readonly clock: Clock
-  readonly put: Emit
+  readonly emit: Emit
 }
 
 /** Plays a run that was not played yet. Not an async function, since its frame would retain the initial state. */
 function playFrom(
   start: RunState | undefined,
-  { run, how: surroundings, ports, clock, put: emit }: PlayContext,
+  { run, surroundings, ports, clock, emit }: PlayContext,
 ): Promise<FinishedRun> {
   if (start === undefined) throw new Error('a run begins once')
   try {
@@ -352,7 +352,7 @@ function playFrom(
     ports.deadline = ports.wholeDeadline = createDeadline(clock, times, () => ports.abort.abort('time'))
     return runLoop(run, ports, state, emit)
   } catch (thrown) {
-    // The driver failed to record the start of the run.
+    // The step engine failed to record the start of the run.
     return finishBroken(new Run(run, ports, start, emit), thrown)
   }
 }
@@ -391,11 +391,11 @@ function deliverAnswer({ steps, permissions, abort }: AnswerTarget, key: string,
   })
 }
 
-/** @throws ConfigurationError for a driver that receives answers elsewhere. */
+/** @throws ConfigurationError for a step engine that receives answers elsewhere. */
 function answersOf(steps: object): Pick<MemorySteps, 'answer'> {
   if (!('answer' in steps))
     throw new ConfigurationError('These steps receive their answers elsewhere. Send the answer there.')
-  // Only a driver that waits in this process has `answer`, and the memory driver is the only one.
+  // Only a step engine that waits in this process has `answer`, and `MemorySteps` is the only one.
   return steps as MemorySteps
 }
 
@@ -472,8 +472,8 @@ function withGoals(start: RunState, { goals }: RunContext, { filesInOrder }: Run
   const { goal_unmet: triesBefore } = laps.inRun
   const triesField = triesBefore === undefined ? {} : { laps: { ...laps, triesBefore } }
   const fresh = freshGoal(specs, 0)
-  const state = fresh !== undefined && filesInOrder === true ? { ...fresh, looksAnew: true as const } : fresh
-  return { ...start, spent: { ...start.spent, ...triesField, goal: state } }
+  const progress = fresh !== undefined && filesInOrder === true ? { ...fresh, looksAnew: true as const } : fresh
+  return { ...start, spent: { ...start.spent, ...triesField, goal: progress } }
 }
 
 /**

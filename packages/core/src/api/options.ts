@@ -472,8 +472,12 @@ function validate(settings: RunSettings, options: RunOptions): void {
   checkModels(options)
   const { fallbackModel, context } = options
   const prices = pricesOf(options)
-  const asked = [options.model, ...(fallbackModel === undefined ? [] : [fallbackModel]), ...(context?.models ?? [])]
-  for (const model of asked) checkBudgetable(model, prices, settings)
+  const usedModels = [
+    options.model,
+    ...(fallbackModel === undefined ? [] : [fallbackModel]),
+    ...(context?.models ?? []),
+  ]
+  for (const model of usedModels) checkBudgetable(model, prices, settings)
 }
 
 /** The models of the options, without duplicates. */

@@ -20,8 +20,8 @@ export function act(
   early: EarlyStarts,
   remarks: readonly HookMessage[],
 ): Eventually<Outcome> {
-  const isLeft = run.ports.steps.replaying
-  const phase = new ToolPhase({ calls, early, remarks, recorded: recordedCalls(run, calls), startedInReplay: isLeft })
+  const startedInReplay = run.ports.steps.replaying
+  const phase = new ToolPhase({ calls, early, remarks, recorded: recordedCalls(run, calls), startedInReplay })
   run.tools = phase
   const ran = after(limitCalls(run, phase), () => runBatches(run, phase))
   return after(ran, () => {

@@ -230,10 +230,10 @@ const maxRepeats = 3
 /** The block, with the number of consecutive blocks that were identical. */
 function repeatsOf(spent: RunProgress, { hook, reason }: HookBlock): StopHookRepeats {
   const { stopHookBlocks = [] } = spent
-  const now = { hook, reason: hashText(reason.trim()), changes: changesOf(spent) }
+  const current = { hook, reason: hashText(reason.trim()), changes: changesOf(spent) }
   const last = stopHookBlocks.find((each) => each.hook === hook)
-  const isAgain = last?.reason === now.reason && last.changes === now.changes
-  return { ...now, times: isAgain ? last.times + 1 : 1 }
+  const isRepeat = last?.reason === current.reason && last.changes === current.changes
+  return { ...current, times: isRepeat ? last.times + 1 : 1 }
 }
 
 type UnmetFigures = { readonly sentBack: number } | { readonly repeats: number }

@@ -69,7 +69,7 @@ class BackgroundSummary implements Staging {
     this.#name = name
     this.#record = record
     this.#compactions = run.spent.compactions
-    // `join` reports a driver failure. If the run breaks before that, the failure is ignored.
+    // `join` reports a failure of the step engine. If the run breaks before that, the failure is ignored.
     record.catch(() => {})
   }
 

@@ -119,11 +119,11 @@ export function compactBy(run: Run, compaction: Compaction, call: CompactionCall
 function compactionAfterHooks(
   outcomes: HookRun['outcomes'],
   planned: Compaction,
-  { replan: anew }: CompactionCall,
+  { replan }: CompactionCall,
 ): Compaction | undefined {
   if (outcomes.every(({ outcome }) => outcome.replaced === undefined)) return planned
   const { trigger } = planned
-  const compaction = anew()
+  const compaction = replan()
   return compaction === undefined ? undefined : { trigger, run: (scope) => compaction.run(scope) }
 }
 

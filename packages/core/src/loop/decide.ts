@@ -51,7 +51,7 @@ function take(run: Run, route: Route): Eventually<'taken' | Draft | undefined> {
     if (taking === 'declined') run.expectNoWrite(writes, route.transition)
     if (taking === 'declined' || taking === 'gave_up') return undefined
     if (taking !== 'taken') return taking
-    return after(startIteration(run, route.transition, route), () => 'taken' as const)
+    return after(chargeAndStartIteration(run, route.transition, route), () => 'taken' as const)
   })
 }
 
@@ -59,7 +59,11 @@ function take(run: Run, route: Route): Eventually<'taken' | Draft | undefined> {
  * Starts another iteration. First charges the requests that the resumed turn did not repeat. A subagent may have more
  * records ahead, so it charges them at its end.
  */
-function startIteration(run: Run, transition: IterationReason, details?: IterationDetails): Eventually<undefined> {
+function chargeAndStartIteration(
+  run: Run,
+  transition: IterationReason,
+  details?: IterationDetails,
+): Eventually<undefined> {
   const charged = run.identity.depth === 0 ? chargeOrphanedRequests(run) : undefined
   return after(charged, () => {
     run.startIteration(transition, details)
@@ -92,7 +96,8 @@ function endUnlessOverridden(run: Run, pendingEnding: Draft): Eventually<Finishe
   return after(tryOverride(run, pendingEnding), (overrideResult) => {
     if (overrideResult === 'overridden') return undefined
     // When a hook has recorded an abort, no last answer is requested, even in a resume.
-    if (overrideResult !== 'aborted' && asksForLastAnswer(run, pendingEnding)) return startIteration(run, 'wrap_up')
+    if (overrideResult !== 'aborted' && asksForLastAnswer(run, pendingEnding))
+      return chargeAndStartIteration(run, 'wrap_up')
     return finish(run, pendingEnding)
   })
 }
@@ -110,7 +115,7 @@ function tryOverride(run: Run, pendingEnding: Draft): Eventually<'overridden' | 
   return after(runHooks(run, 'onStop'), (hooks) => {
     const overridden = grantOverride(run, pendingEnding, hooks)
     if (overridden !== undefined)
-      return after(startIteration(run, 'continuation_requested', { overridden }), () => 'overridden' as const)
+      return after(chargeAndStartIteration(run, 'continuation_requested', { overridden }), () => 'overridden' as const)
     return hooks.aborted === undefined ? undefined : 'aborted'
   })
 }

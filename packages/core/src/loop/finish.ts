@@ -43,7 +43,7 @@ export async function finishBroken(run: Run, thrown: unknown): Promise<FinishedR
   const isClosed = !leavesRecordOpen(error)
   if (isClosed) await Promise.resolve(chargeOrphanedRequests(run)).catch(() => {})
   const ended = await conclude(run, pendingEnding, 'alone')
-  // A driver that failed cannot record the ending either. The caller still receives it.
+  // A step engine that failed cannot record the ending either. The caller still receives it.
   if (isClosed) await run.ports.steps.end(run.endRecord(ended.terminal)).catch(() => {})
   run.emit({ type: 'run_end', terminal: ended.terminal })
   return ended
@@ -194,7 +194,7 @@ function startPostRun(run: Run): void {
   }
 }
 
-/** The error that broke the run: a callback that threw, or the driver. */
+/** The error that broke the run: a callback that threw, or the step engine. */
 function brokenError(thrown: unknown): HaltingError {
   if (isInstance(thrown, HaltingError)) return thrown
   return new HaltingError('callback', runFailed(messageOf(thrown)), { cause: thrown })

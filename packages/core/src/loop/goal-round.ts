@@ -44,8 +44,8 @@ export async function checkRound(
     if (checked.aborted !== undefined) return checked
     const { changedDuring, ...end } = await endFiles(run, files, baseline.memo)
     const all = [...new Set([...tampered, ...changedDuring])]
-    const takenOverField = takenOver.length === 0 ? {} : { takenOver }
-    return { ...checked, ...end, ...takenOverField, tampered: all, ...(all.length > 0 && { met: false }) }
+    const adopted = takenOver.length === 0 ? {} : { takenOver }
+    return { ...checked, ...end, ...adopted, tampered: all, ...(all.length > 0 && { met: false }) }
   } catch (error) {
     const aborted = run.ports.abort.causeNow()
     if (aborted !== undefined) return { ...emptyRound, aborted }

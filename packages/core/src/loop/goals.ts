@@ -200,14 +200,14 @@ function knownGoal({ context }: Run, spec: GoalSpec): Goal {
 function progressAfter(goal: GoalProgress, record: RoundRecord, place: GoalPlace, changes: number): GoalProgress {
   const { met, checks, tampered, changedTests } = record
   const { last } = goal
-  const isAgain = last !== null && last.changes === changes && last.met !== met
+  const isRepeatedState = last !== null && last.changes === changes && last.met !== met
   return {
     ...goal,
     rounds: goal.rounds + 1,
     baseline: place === 'baseline' ? met : goal.baseline,
     last: { met, checks, tampered, changedTests, changes },
     hasFailed: goal.hasFailed || !met,
-    flaky: goal.flaky || record.isUnstable || (isAgain && tampered.length === 0),
+    flaky: goal.flaky || record.isUnstable || (isRepeatedState && tampered.length === 0),
   }
 }
 

@@ -29,10 +29,10 @@ function chargePart(run: Run, part: number, charged: Set<StepKey>): Eventually<u
   const name = `lost:${run.spent.request}${part === 1 ? '' : `.${part}`}`
   const isOnRecord = steps.peek(run.key(name)) === 'done'
   if (!isOnRecord && !isResumed) return undefined
-  const found = isOnRecord ? [] : orphanedRequests(run, charged)
-  if (!isOnRecord && found.length === 0) return undefined
+  const orphaned = isOnRecord ? [] : orphanedRequests(run, charged)
+  if (!isOnRecord && orphaned.length === 0) return undefined
   return after(
-    run.step<OrphanedRecord>(name, () => ({ lost: found })),
+    run.step<OrphanedRecord>(name, () => ({ lost: orphaned })),
     ({ value }) => {
       for (const { key, charge } of value.lost) {
         // Another program resumed since, and repeated this request after all.

@@ -51,8 +51,8 @@ function isOnRecord(run: Run, { limit }: LimitFigures): boolean {
 }
 
 /** The name of a step. `times`: the number of the request about this limit in this iteration. */
-function stepName({ spent }: Run, what: 'question' | 'answer' | 'end', limit: RaisableLimit, times: number): string {
-  return `limit_${what}:${spent.request}:${limit}:${times}`
+function stepName({ spent }: Run, part: 'question' | 'answer' | 'end', limit: RaisableLimit, times: number): string {
+  return `limit_${part}:${spent.request}:${limit}:${times}`
 }
 
 interface PausePoint {

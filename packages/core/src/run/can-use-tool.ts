@@ -70,8 +70,8 @@ export function answerOf(value: unknown, { modes = [] }: Permissions): Permissio
   return decision.behavior === 'allow' ? { ...decision, updatedPermissions: updates } : decision
 }
 
-function invalidDenial(what: string): PermissionAnswer {
-  return { behavior: 'deny', message: invalidAnswer(what) }
+function invalidDenial(problem: string): PermissionAnswer {
+  return { behavior: 'deny', message: invalidAnswer(problem) }
 }
 
 // Spec R-ASK-5.

@@ -50,8 +50,8 @@ const settingNames: { readonly [name in keyof SettingsChange]-?: true } = {
 }
 
 /** Plain JavaScript may pass any fields. @throws ConfigurationError for an unknown field, which would be ignored. */
-function checkNames(what: string, field: string, value: object, known: object): void {
-  const fields = fieldsOf(value) ?? refuse(what, 'an object', value)
+function checkNames(subject: string, field: string, value: object, known: object): void {
+  const fields = fieldsOf(value) ?? refuse(subject, 'an object', value)
   const unknown = Object.keys(fields).find((name) => !Object.hasOwn(known, name))
   if (unknown !== undefined)
     throw new ConfigurationError(`There is no ${field} ${unknown}. There are ${listOf(Object.keys(known))}.`)

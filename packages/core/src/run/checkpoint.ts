@@ -94,8 +94,8 @@ function pollExternalInput(run: Run): PolledExternalInput {
 
 const noSignals: readonly StopSignalJson[] = Object.freeze([])
 
-async function pollSources(run: Run, taken: readonly StopSignalJson[]): Promise<ExternalInput | undefined> {
-  const signals = [...taken]
+async function pollSources(run: Run, received: readonly StopSignalJson[]): Promise<ExternalInput | undefined> {
+  const signals = [...received]
   for (const source of run.context.cancellation) {
     // A source that ignored an abort has used up the grace time. No other source is asked.
     if (run.ports.abort.causeNow() !== undefined) break
@@ -199,10 +199,10 @@ const noGuardsAsked: GuardsOutcome = Object.freeze({ raisedBy: [], reminders: []
 
 function guardView({ spent, transcript, context }: Run, cancellationPoint: CancellationPoint): GuardView {
   // Continuations by stop hooks and by the token target count as turns in the figures, but not against a limit.
-  const begun = turnsBegun(spent.laps) + (spent.laps.inRun.continuation_requested ?? 0)
+  const turns = turnsBegun(spent.laps) + (spent.laps.inRun.continuation_requested ?? 0)
   return {
     checkpoint: cancellationPoint,
-    steps: cancellationPoint === 'before_turn' ? begun - 1 : begun,
+    steps: cancellationPoint === 'before_turn' ? turns - 1 : turns,
     usage: spent.usage,
     totalTokens: spent.totalTokens,
     costUsd: committedUsd(spent),

@@ -34,7 +34,7 @@ export function pendingCallsOf(terminal: RunResult | undefined, transcript: Tran
   const waiting = Array.isArray(pending) ? pending.map((call: unknown) => fieldsOf(call) ?? {}) : []
   const open = openCallsOf(transcript)
   return waiting.flatMap(({ id, name, message, input }) => {
-    const call = open.find((one) => one.id === id)
+    const call = open.find((openCall) => openCall.id === id)
     if (call === undefined) return []
     const asked = { name: typeof name === 'string' ? name : call.name, input: fieldsOf(input) ?? call.input }
     return [pendingCall({ ...call, ...asked }, plainTextOf(message))]
@@ -62,9 +62,9 @@ export function pendingOnRecord(records: readonly StepRecord[]): readonly Pendin
   return [...waits].map(([key, [, scope = '', place = '', id = '']]) => {
     const call = callOnRecord(results, scope, id)
     const asked = results.get(`${scope}permission:${place}/asked`) ?? results.get(`${scope}permission:${place}`)
-    const made = call ?? { type: 'tool_use', id, name: '', input: {} }
+    const originalCall = call ?? { type: 'tool_use', id, name: '', input: {} }
     const changed = changedInput(results, `${scope}hook:beforeToolUse:${place}:`)
-    return pendingCall(changed === undefined ? made : { ...made, input: changed }, reasonIn(asked), key)
+    return pendingCall(changed === undefined ? originalCall : { ...originalCall, input: changed }, reasonIn(asked), key)
   })
 }
 

@@ -203,7 +203,7 @@ export interface RunPorts {
   /** The deadline of the main loop. Figures are those of the whole run, even where an agent has less time. */
   readonly wholeDeadline: Deadline
   readonly orphanedTools: OrphanedTools
-  /** Passes the answer of `canUseTool` to the call that waits for it; undefined where the driver receives answers elsewhere. */
+  /** Passes the answer of `canUseTool` to the call that waits for it; undefined where the step engine receives answers elsewhere. */
   readonly answer: ((key: StepKey, answer: PermissionAnswer | LimitAnswer) => void) | undefined
   /** Called with a call that waits for a person, and with undefined when that wait ends. Includes calls of subagents. */
   readonly onWaiting: (key: StepKey, call: PendingApproval | undefined) => void

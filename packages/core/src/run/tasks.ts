@@ -169,21 +169,21 @@ function enterAgents(run: Run, ended: readonly AgentEnd[]): void {
 /** Ends the run's tasks or leaves them running, and lists them in the transcript. */
 export function leaveTasks(run: Run, pendingEnding: Draft): Eventually<undefined> {
   // After a crash an agent that is already entered may still replay its record. Its events must be emitted before the run ends.
-  return after(leaveOrStop(run, pendingEnding), () => run.agents?.stopAll())
+  return after(endOrLeaveTasks(run, pendingEnding), () => run.agents?.stopAll())
 }
 
-function leaveOrStop(run: Run, pendingEnding: Draft): Eventually<undefined> {
+function endOrLeaveTasks(run: Run, pendingEnding: Draft): Eventually<undefined> {
   const { steps } = run.ports
-  const background = leavesTasks(run, pendingEnding) ? backgroundOf(run) : null
-  const why = pendingEnding.signal.reason === 'user_requested' ? 'aborted' : 'ended'
+  const background = endsTasks(run, pendingEnding) ? backgroundOf(run) : null
+  const reason = pendingEnding.signal.reason === 'user_requested' ? 'aborted' : 'ended'
   const left = (): ExternalInput | undefined =>
-    externalInputOf(leftAgents(run), background === null ? [] : leaveBackground(background, why))
+    externalInputOf(leftAgents(run), background === null ? [] : leaveBackground(background, reason))
   if (run.spent.openAgents !== undefined) {
     // Stopping the agents takes time, which counts for the run.
     const stopping = run.step<ExternalInput>('background:stop', () => after(run.agents?.stopAll(), () => left() ?? {}))
     return after(stopping, ({ value }) => enterLeaving(run, value))
   }
-  if (background === null && !(steps.replaying && leavesTasks(run, pendingEnding))) return undefined
+  if (background === null && !(steps.replaying && endsTasks(run, pendingEnding))) return undefined
   return after(steps.control(run.key('background:end'), left), (control) => enterLeaving(run, control ?? {}))
 }
 
@@ -199,7 +199,7 @@ export async function leaveBrokenTasks(run: Run): Promise<void> {
   enterLeaving(run, externalInputOf(leftAgents(run), []) ?? {})
 }
 
-function leavesTasks({ spent }: Run, { signal }: Draft): boolean {
+function endsTasks({ spent }: Run, { signal }: Draft): boolean {
   // A new message replaces this run, so its background commands continue.
   if (signal.source === 'abort' && signal.context['cause'] === 'interrupt') return false
   // A run that only compacts the conversation has started no tasks.
@@ -225,9 +225,9 @@ function externalInputOf(
 }
 
 /** The ending is already decided, so a failure of the port is ignored. */
-function leaveBackground(background: Background, why: 'ended' | 'aborted'): readonly TaskLeft[] {
+function leaveBackground(background: Background, reason: 'ended' | 'aborted'): readonly TaskLeft[] {
   try {
-    return leftOf(background.leave(why))
+    return leftOf(background.leave(reason))
   } catch {
     return []
   }

@@ -86,13 +86,13 @@ export class ToolPhase {
   /** Position of the first call after the current batch. */
   #afterBatch = 0
 
-  constructor({ calls, early, remarks, recorded, startedInReplay: isLeft }: ToolPhaseStart) {
+  constructor({ calls, early, remarks, recorded, startedInReplay }: ToolPhaseStart) {
     this.calls = calls
     this.#results = calls.map(() => undefined)
     this.#begun = calls.map(() => false)
     this.early = early
     this.remarks = remarks
-    this.isLeft = isLeft
+    this.isLeft = startedInReplay
     this.#recorded = recorded
   }
 
@@ -183,9 +183,9 @@ export class ToolPhase {
   }
 
   /** Sets a result that is shortened for the model. */
-  setShortened(index: number, shown: ToolResult, whole: ToolResult): void {
-    this.#results[index] = shown
-    ;(this.#whole ??= [])[index] = whole
+  setShortened(index: number, shortened: ToolResult, full: ToolResult): void {
+    this.#results[index] = shortened
+    ;(this.#whole ??= [])[index] = full
   }
 
   /** The complete result, before shortening. */
@@ -361,7 +361,7 @@ export class EarlyStarts {
   }
 }
 
-/** A driver may return the message as a copy. */
+/** A step engine may return the message as a copy. */
 function isSame(a: ToolUseBlock, b: ToolUseBlock): boolean {
   if (a === b) return true
   return a.id === b.id && a.name === b.name && JSON.stringify(a.input) === JSON.stringify(b.input)

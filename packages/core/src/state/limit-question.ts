@@ -97,12 +97,12 @@ export function offersFor(figures: LimitFigures, within: number = Infinity): rea
   const { limit, of, needed = 0, most } = figures
   const isEnough = (to: number): boolean => isRaised(figures, to) && to <= (most ?? Infinity)
   const double = rounded(limit, Math.max(of, needed) * 2)
-  const usual = [rounded(limit, of * 1.5), rounded(limit, of * 2), double].filter(isEnough)
-  const narrow = usual.filter((to) => to <= within)
-  const found = narrow.length > 0 ? narrow : usual
+  const standardValues = [rounded(limit, of * 1.5), rounded(limit, of * 2), double].filter(isEnough)
+  const withinBudget = standardValues.filter((to) => to <= within)
+  const found = withinBudget.length > 0 ? withinBudget : standardValues
   const all = found.length > 0 ? found : [rounded(limit, needed), most ?? 0].filter(isEnough)
   return [...new Set(all)]
-    .toSorted((one, other) => one - other)
+    .toSorted((first, other) => first - other)
     .slice(0, 2)
     .map((to) => ({ to }))
 }
