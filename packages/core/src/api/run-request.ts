@@ -4,7 +4,7 @@ import { standingRound } from '../verification/goal-progress.ts'
 import { goOnUnmetText } from '../goals/goal-texts.ts'
 import type { MessageContent } from '../model/messages.ts'
 import { openCallsOf } from '../conversation/open-calls.ts'
-import { continuePrompt } from '../run/turn-texts.ts'
+import { goOnPrompt } from '../run/turn-texts.ts'
 import type { FinishedRun } from '../run/run-context.ts'
 import type { StartOptions } from './start.ts'
 import type { RunProgress } from '../state/state.ts'
@@ -96,5 +96,5 @@ export function resumeRequest({ previous, last, transcript }: ResumableState): R
 /** Continues after an answer that missed the goals with the result of the check. */
 function promptFor(spent: RunProgress): Pick<RunRequest, 'prompt' | 'promptBy'> {
   const last = standingRound(spent)
-  return last?.met === false ? { prompt: goOnUnmetText(last), promptBy: 'loop' } : { prompt: continuePrompt }
+  return last?.met === false ? { prompt: goOnUnmetText(last), promptBy: 'loop' } : { prompt: goOnPrompt }
 }

@@ -41,7 +41,7 @@ export const runEnding = (message: string): string => `This run is ending: ${mes
 
 // Replies that are incomplete or not accepted.
 
-export const continuePrompt: string = 'Continue from where you left off.'
+export const goOnPrompt: string = 'Continue from where you left off.'
 export const outputLimitReached =
   'Your reply was cut off at the output limit. Continue exactly where it stopped, without an apology or a recap. Split what remains into smaller parts.'
 export const connectionLost = 'The connection was lost during your reply. Continue exactly where your reply stopped.'
