@@ -6,7 +6,11 @@ export const explored = [
   [
     'verification: an answer that stands falls at a limit',
     ['a change that nobody checked, on a small budget'],
-    ['loop/decide.ts', 'const answered = answerBeforeVerifying(run, draft)', 'const answered = draft'],
+    [
+      'loop/decide.ts',
+      'const effectiveEnding = withUnverifiedAnswer(run, pendingEnding)',
+      'const effectiveEnding = pendingEnding',
+    ],
   ],
   [
     'verification: asked while a plan is made',
@@ -20,12 +24,12 @@ export const explored = [
   [
     'allowance: every route',
     ['for ever: an answer that does not fit'],
-    ['loop/decide.ts', '  if (!isPaid) return undefined\n', ''],
+    ['loop/decide.ts', '  if (!hasRetryLeft) return undefined\n', ''],
   ],
   [
     'allowance: continuation_requested',
     ['for ever: a hook that goes on'],
-    ['loop/decide.ts', 'isSpeechless || isUsedUp', 'isSpeechless'],
+    ['loop/decide.ts', 'lacksNewMessage || isUsedUp', 'lacksNewMessage'],
   ],
   [
     'allowance: wrap_up',
@@ -39,7 +43,7 @@ export const explored = [
   [
     'allowance: overridden twice',
     ['for ever: a hook that goes on past the last turn'],
-    ['loop/decide.ts', 'isFixed || isAgain ||', 'isFixed ||'],
+    ['loop/decide.ts', 'hasFixedSignal || wasOverridden ||', 'hasFixedSignal ||'],
   ],
   [
     'allowance: stop hook cap',
@@ -94,8 +98,8 @@ export const explored = [
     ['an abort beside a stop'],
     [
       'loop/recover.ts',
-      'return after(closeAbortedCalls(run, partial, cause, early), () => ends(draft))',
-      'return ends(draft)',
+      'return after(closeAbortedCalls(run, partial, cause, early), () => endWith(pendingEnding))',
+      'return endWith(pendingEnding)',
     ],
   ],
   [
@@ -103,8 +107,8 @@ export const explored = [
     ['an abort beside a stop'],
     [
       'loop/after-reply.ts',
-      "return after(closeAbortedCalls(run, message, cause, early), () => ends(abortDraft(run, cause, 'streaming')))",
-      "return ends(abortDraft(run, cause, 'streaming'))",
+      "return after(closeAbortedCalls(run, message, cause, early), () => endWith(abortEnding(run, cause, 'streaming')))",
+      "return endWith(abortEnding(run, cause, 'streaming'))",
     ],
   ],
   [
@@ -145,8 +149,8 @@ export const explored = [
     ['guards before a recovery'],
     [
       'loop/recover.ts',
-      'const roomRoutes: readonly Route[] = [\n  roomRoute(',
-      "const roomRoutes: readonly Route[] = [\n  roomRoute('reactive_compact_retry', 'reactive', ({ context }, view) =>\n    context.contextDefence.compact(view, 'reactive'),\n  ),\n  roomRoute(",
+      'const contextRoutes: readonly Route[] = [\n  contextRoute(',
+      "const contextRoutes: readonly Route[] = [\n  contextRoute('reactive_compact_retry', 'reactive', ({ context }, view) =>\n    context.contextDefence.compact(view, 'reactive'),\n  ),\n  contextRoute(",
     ],
   ],
   [
@@ -159,14 +163,18 @@ export const explored = [
     ['a budget met and a stop at once'],
     [
       'loop/after-reply.ts',
-      '(overBudgetDraft(run) ?? overTokensDraft(run) ?? loweredTimeDraft(run) ?? standingAfter(run, raisedBy))',
-      '(standingAfter(run, raisedBy) ?? overBudgetDraft(run) ?? overTokensDraft(run) ?? loweredTimeDraft(run))',
+      '(budgetReachedEnding(run) ??\n        tokensExceededEnding(run) ??\n        loweredTimeEnding(run) ??\n        raisedSignalEnding(run, raisedBy))',
+      '(raisedSignalEnding(run, raisedBy) ?? budgetReachedEnding(run) ?? tokensExceededEnding(run) ?? loweredTimeEnding(run))',
     ],
   ],
   [
     'order: abort before signals after the reply',
     ['an abort beside a stop'],
-    ['loop/after-reply.ts', 'abort === undefined ? goOnWith', 'abort === undefined || run.signals.hasAny() ? goOnWith'],
+    [
+      'loop/after-reply.ts',
+      'abort === undefined\n        ? continueAfterReply',
+      'abort === undefined || run.signals.hasAny() ? continueAfterReply',
+    ],
   ],
   [
     'order: finish reason before follow-ups',
@@ -188,8 +196,8 @@ export const explored = [
     ['stop hooks'],
     [
       'loop/after-answer.ts',
-      'if (wishes.blocks.length > 0) return',
-      'if (wishes.blocks.length > 0 && wishes.prevented === undefined) return',
+      'if (hookRequests.blocks.length > 0) return',
+      'if (hookRequests.blocks.length > 0 && hookRequests.prevented === undefined) return',
     ],
   ],
   [
@@ -224,8 +232,8 @@ export const explored = [
     ['a hook that prevents beside a call that waits'],
     [
       'loop/after-tools.ts',
-      '  if (stops[0] !== undefined) return hookStopDraft(stops[0])\n',
-      '  if (pending.length > 0) return approvalDraft(pending, calls)\n  if (stops[0] !== undefined) return hookStopDraft(stops[0])\n',
+      '  if (stops[0] !== undefined) return hookStopEnding(stops[0])\n',
+      '  if (pending.length > 0) return approvalEnding(pending, calls)\n  if (stops[0] !== undefined) return hookStopEnding(stops[0])\n',
     ],
   ],
   [
@@ -233,14 +241,18 @@ export const explored = [
     ['all that follows the tools'],
     [
       'loop/after-tools.ts',
-      'stopDraft(phase) ?? standing(run, raisedBy)',
-      '(phase.stops.length > 0 ? stopDraft(phase) : undefined) ?? standing(run, raisedBy) ?? stopDraft(phase)',
+      'raisedStopEnding(phase) ??\n        raisedSignalEnding(run, raisedBy)',
+      '(phase.stops.length > 0 ? raisedStopEnding(phase) : undefined) ?? raisedSignalEnding(run, raisedBy) ?? raisedStopEnding(phase)',
     ],
   ],
   [
     'order: guards before max turns',
     ['all that follows the tools'],
-    ['loop/after-tools.ts', 'stopDraft(phase) ?? standing(run, raisedBy)', 'stopDraft(phase)'],
+    [
+      'loop/after-tools.ts',
+      'raisedStopEnding(phase) ??\n        raisedSignalEnding(run, raisedBy)',
+      'raisedStopEnding(phase)',
+    ],
   ],
   [
     'order: context before the request',
@@ -260,7 +272,7 @@ export const explored = [
   [
     'limits: a reminder in each turn',
     ['for ever: reading, with reminders of limits'],
-    ['loop/prepare.ts', 'return isTold ? [] :', 'return isTold && percent > 95 ? [] :'],
+    ['loop/prepare.ts', 'return isReported ? [] :', 'return isReported && percent > 95 ? [] :'],
   ],
   [
     'limits: a request without a taking',

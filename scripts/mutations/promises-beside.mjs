@@ -170,12 +170,16 @@ export const promisesOfWorkBeside = [
       '!hasTurnLeft(run) || hasAnyEnded(run, background)) return false',
       '!hasTurnLeft(run)) return false',
     ],
-    ['run/tasks.ts', 'else if (inbox.hasAny || hasAnyEnded(run, background)) came()', 'else if (inbox.hasAny) came()'],
+    [
+      'run/tasks.ts',
+      'else if (inbox.hasAny || hasAnyEnded(run, background)) onArrival()',
+      'else if (inbox.hasAny) onArrival()',
+    ],
   ],
   [
     'background: what ends while the wait begins is missed',
     ['live/background'],
-    ['run/tasks.ts', '    else if (inbox.hasAny || hasAnyEnded(run, background)) came()\n', ''],
+    ['run/tasks.ts', '    else if (inbox.hasAny || hasAnyEnded(run, background)) onArrival()\n', ''],
   ],
   [
     'background: a subagent receives the ends of background tasks',
@@ -266,8 +270,8 @@ export const promisesOfWorkBeside = [
     ['tools/background-agents'],
     [
       'run/tasks.ts',
-      'run.hasLookedForTasks ? [] : lostTasks',
-      'background === null || run.hasLookedForTasks ? [] : lostTasks',
+      'run.hasSearchedTasks ? [] : lostTasks',
+      'background === null || run.hasSearchedTasks ? [] : lostTasks',
     ],
   ],
   [

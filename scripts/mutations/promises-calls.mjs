@@ -45,8 +45,8 @@ export const promisesOfCalls = [
     ['tools/call-ids'],
     [
       'run/tool-phase.ts',
-      'known !== undefined && isSame(known.made, call) ? known.looked : undefined',
-      'known?.looked',
+      'known !== undefined && isSame(known.original, call) ? known.inspected : undefined',
+      'known?.inspected',
     ],
   ],
   [

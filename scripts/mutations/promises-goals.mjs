@@ -13,12 +13,12 @@ export const promisesOfGoals = [
   [
     'goals: a check that is late counts',
     ['goals/goals-in-force'],
-    ['loop/goal-round.ts', 'const verdict = time.isUp ? timedOut(settled, timeoutMs) :', 'const verdict ='],
+    ['loop/goal-round.ts', 'const verdict = timer.isUp ? timedOut(settled, timeoutMs) :', 'const verdict ='],
   ],
   [
     'goals: all are checked, also behind one that failed',
     ['goals/goals'],
-    ['loop/goal-round.ts', 'if (!check.met) return { ...nothingYet, ...failed, checks }\n', ''],
+    ['loop/goal-round.ts', 'if (!check.met) return { ...emptyRound, ...failed, checks }\n', ''],
   ],
   [
     'goals: one pass is enough',
@@ -28,7 +28,7 @@ export const promisesOfGoals = [
   [
     'goals: what is protected and has changed is checked all the same',
     ['goals/goals'],
-    ['loop/goal-round.ts', 'const checked = tampered.length > 0 ? nothingYet :', 'const checked ='],
+    ['loop/goal-round.ts', 'const checked = tampered.length > 0 ? emptyRound :', 'const checked ='],
   ],
   [
     'goals: checks share a key',
@@ -42,7 +42,7 @@ export const promisesOfGoals = [
   [
     'goals: what has passed is checked again',
     ['goals/goals'],
-    ['loop/goals.ts', '  if (known === true) return undefined\n', ''],
+    ['loop/goals.ts', '  if (wasMet === true) return undefined\n', ''],
   ],
   [
     'goals: what was found stands, whatever has changed',
@@ -78,8 +78,8 @@ export const promisesOfGoals = [
     ['goals/goals'],
     [
       'loop/goals.ts',
-      '  return !isAnyAgentWorking(run)\n}\n\nfunction truthful',
-      '  return run.spent.request < 0\n}\n\nfunction truthful',
+      '  return !isAnyAgentWorking(run)\n}\n\nfunction withoutFalseSuccess',
+      '  return run.spent.request < 0\n}\n\nfunction withoutFalseSuccess',
     ],
   ],
   [
@@ -87,8 +87,8 @@ export const promisesOfGoals = [
     ['goals/goals'],
     [
       'loop/goals.ts',
-      "draft.reason === 'finish_reason' ? unmetDraft(run, goal, 'finish_reason') : draft",
-      "run.spent.request < 0 ? unmetDraft(run, goal, 'finish_reason') : draft",
+      "pendingEnding.reason === 'finish_reason' ? goalUnmetEnding(run, goal, 'finish_reason') : pendingEnding",
+      "run.spent.request < 0 ? goalUnmetEnding(run, goal, 'finish_reason') : pendingEnding",
     ],
   ],
   [
@@ -96,8 +96,8 @@ export const promisesOfGoals = [
     ['goals/goals-in-force'],
     [
       'loop/goals.ts',
-      "return record.aborted === undefined ? truthful(run, now, draft) : abortDraft(run, record.aborted, 'streaming')",
-      'return truthful(run, now, draft)',
+      "return record.aborted === undefined\n      ? withoutFalseSuccess(run, progress, pendingEnding)\n      : abortEnding(run, record.aborted, 'streaming')",
+      'return withoutFalseSuccess(run, progress, pendingEnding)',
     ],
   ],
   [
@@ -105,8 +105,8 @@ export const promisesOfGoals = [
     ['goals/goals-in-force'],
     [
       'loop/goals.ts',
-      '    keepMemo(run, record)\n    return record.met ? undefined :',
-      '    if (record.met) keepMemo(run, record)\n    return record.met ? undefined :',
+      '    storeMemo(run, record)\n    return record.met ? undefined :',
+      '    if (record.met) storeMemo(run, record)\n    return record.met ? undefined :',
     ],
   ],
   [
@@ -117,12 +117,16 @@ export const promisesOfGoals = [
   [
     'goals: a run that compacts has some',
     ['goals/goals-in-force'],
-    ['api/iterate.ts', 'if (!isAnew || compacting !== null || closing !== null) return', 'if (!isAnew) return'],
+    [
+      'api/iterate.ts',
+      'if (!isReplacing || compacting !== null || closing !== null) return',
+      'if (!isReplacing) return',
+    ],
   ],
   [
     'goals: tries of other goals count',
     ['goals/goals'],
-    ['run/run.ts', 'laps: triesBefore === undefined ? laps : { ...laps, triesBefore }', 'laps'],
+    ['run/run.ts', 'laps: triesBefore === undefined ? iterations : { ...iterations, triesBefore }', 'iterations'],
   ],
   [
     'goals: tries are without a bound',
@@ -153,8 +157,8 @@ export const promisesOfGoals = [
     ['goals/goal-bounds'],
     [
       'api/certificate.ts',
-      'laps.bounded ? laps.value : Infinity\n  // An answer',
-      'laps.bounded ? Math.min(laps.value, 1) : Infinity\n  // An answer',
+      'iterations.bounded ? iterations.value : Infinity',
+      'iterations.bounded ? Math.min(iterations.value, 1) : Infinity',
     ],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

@@ -182,12 +182,12 @@ export const promisesOfLimits = [
   [
     'pause: what the time limit has aborted stays aborted',
     ['limits/pause'],
-    ['loop/pause-at-limit.ts', '    if (isOfTime) run.renewAbort()\n', ''],
+    ['loop/pause-at-limit.ts', '    if (isTimeLimit) run.renewAbort()\n', ''],
   ],
   [
     'pause: a limit that is raised in a turn pays for no lap',
     ['limits/pause'],
-    ['loop/pause-at-limit.ts', 'raises: (laps.raises ?? 0) + 1', 'raises: laps.raises ?? 0'],
+    ['loop/pause-at-limit.ts', 'raises: (iterations.raises ?? 0) + 1', 'raises: iterations.raises ?? 0'],
   ],
   [
     'pause: an answer is waited for without end',
@@ -204,8 +204,8 @@ export const promisesOfLimits = [
     ['limits/pause', 'live-session/limit-questions'],
     [
       'loop/pause-at-limit.ts',
-      'const stops = [inbox.onArrival(look), inbox.onSettings(look)]',
-      'const stops = [inbox.onArrival(look)]',
+      'const stops = [inbox.onArrival(checkWake), inbox.onSettings(checkWake)]',
+      'const stops = [inbox.onArrival(checkWake)]',
     ],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

@@ -156,7 +156,7 @@ export const promisesOfLiveRuns = [
   [
     'settings: a model that is gone is found out in the middle of a resume',
     ['live/settings'],
-    ['api/resume.ts', '    contextWith(context, inForce)\n', ''],
+    ['api/resume.ts', '    contextWithSettings(context, inForce)\n', ''],
   ],
   [
     'settings: what is set in a resumed run is held against the options alone',
@@ -171,7 +171,7 @@ export const promisesOfLiveRuns = [
   [
     'settings: a limit that was lowered is not looked at before a turn',
     ['live/settings'],
-    ['loop/prepare.ts', '  control,\n  loweredLimits,\n', '  control,\n'],
+    ['loop/prepare.ts', '  externalInput,\n  loweredLimits,\n', '  externalInput,\n'],
   ],
   [
     'settings: the fallback goes before a model that was set after it',
@@ -245,7 +245,7 @@ export const promisesOfLiveRuns = [
   [
     'left: what there was before the lap',
     ['transition/allowances'],
-    ['run/run.ts', 'left: retriesLeft(laps, limits)', 'left: retriesLeft(before, limits)'],
+    ['run/run.ts', 'left: retriesLeft(iterations, limits)', 'left: retriesLeft(before, limits)'],
   ],
   [
     'left: a number that is no JSON',
@@ -295,8 +295,8 @@ export const promisesOfLiveRuns = [
     ['live/guards'],
     [
       'run/checkpoint.ts',
-      '  } catch {\n    // Whether',
-      '  } catch (error) {\n    if (error !== undefined) throw error\n    // Whether',
+      '  } catch {\n    // `evaluate`',
+      '  } catch (error) {\n    if (error !== undefined) throw error\n    // `evaluate`',
     ],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

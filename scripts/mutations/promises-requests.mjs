@@ -4,17 +4,17 @@ export const promisesOfRequests = [
   [
     'a resume: what nobody asks for any more is free at a lap',
     ['steps/lost-requests'],
-    ['loop/decide.ts', 'run.identity.depth === 0 ? payLostRequests(run) : undefined', 'undefined'],
+    ['loop/decide.ts', 'run.identity.depth === 0 ? chargeOrphanedRequests(run) : undefined', 'undefined'],
   ],
   [
     'a resume: what nobody asks for any more is free at the end',
     ['steps/lost-requests'],
-    ['loop/finish.ts', '    await payLostRequests(run)\n', ''],
+    ['loop/finish.ts', '    await chargeOrphanedRequests(run)\n', ''],
   ],
   [
     'a resume: what nobody asked for is paid anew after the next kill',
     ['steps/lost-requests'],
-    ['loop/lost-requests.ts', '    .filter(({ key }) => !paid.has(key))\n', ''],
+    ['loop/lost-requests.ts', '    .filter(({ key }) => !charged.has(key))\n', ''],
   ],
   [
     'a resume: what a further program asks for after all is paid twice',
@@ -327,19 +327,19 @@ export const promisesOfRequests = [
     'budget: each run of a session has all of it',
     ['engine/session'],
     ['api/engine.ts', "          if (this.#account.isSpent) running.abort('budget')\n", ''],
-    ['api/engine.ts', 'const own = ledger.branch(', 'const own = Ledger.create(ledger.limits).branch('],
+    ['api/engine.ts', 'const runLedger = ledger.branch(', 'const runLedger = Ledger.create(ledger.limits).branch('],
     ['api/engine.ts', 'import type { Ledger }', 'import { Ledger }'],
     ['api/engine.ts', 'const spentBeforeUsd = usdOf(ledger.figures().settled.nanos)', 'const spentBeforeUsd = 0'],
   ],
   [
     'compaction: a conversation that no service takes is one',
     ['garbage'],
-    ['loop/compaction.ts', '    checkReplaced(transcript, shown)\n', '    void transcript\n'],
+    ['loop/compaction.ts', '    checkReplaced(transcript, restored)\n', '    void transcript\n'],
   ],
   [
     'compaction: an abort that cuts one is passed over',
     ['budget/compaction-requests'],
-    ['loop/compaction.ts', "  if (aborted !== undefined) return abortDraft(run, aborted, 'streaming')\n", ''],
+    ['loop/compaction.ts', "  if (aborted !== undefined) return abortEnding(run, aborted, 'streaming')\n", ''],
   ],
   [
     'compaction: models that were not named are asked',

@@ -80,7 +80,7 @@ export const promisesOfResumes = [
   [
     'time: what the open turn took is not counted on a resume',
     ['steps/resume'],
-    ['api/iterate.ts', 'Math.max(state.spent.now, how.recordedUntil ?? 0)', 'state.spent.now'],
+    ['api/iterate.ts', 'Math.max(state.spent.now, surroundings.recordedUntil ?? 0)', 'state.spent.now'],
   ],
   [
     'time: the clock moves back where a shorter call stands behind a longer one',

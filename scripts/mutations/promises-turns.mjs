@@ -11,29 +11,29 @@ export const promisesOfTurns = [
     ['order-of-evaluation'],
     [
       'loop/after-tools.ts',
-      'if (stops[0] !== undefined) return hookStopDraft(stops[0])',
-      'const last = stops.at(-1)\n  if (last !== undefined) return hookStopDraft(last)',
+      'if (stops[0] !== undefined) return hookStopEnding(stops[0])',
+      'const last = stops.at(-1)\n  if (last !== undefined) return hookStopEnding(last)',
     ],
   ],
   [
     'stop hooks: the last prevention wins',
     ['order-of-evaluation'],
-    ['loop/after-answer.ts', 'wishes.prevented ??= {', 'wishes.prevented = {'],
+    ['loop/after-answer.ts', 'hookRequests.prevented ??= {', 'hookRequests.prevented = {'],
   ],
   [
     'media: what would be refused goes out',
     ['media/before-a-request'],
-    ['loop/prepare.ts', '  checkMedia,\n  clearResults', '  clearResults'],
+    ['loop/prepare.ts', '  checkMedia,\n  pruneResults', '  pruneResults'],
   ],
   [
     'media: what a person gave gives way without a word',
     ['media/before-a-request'],
-    ['loop/check-media.ts', 'return whats.length === 0 ? null', 'return whats.length >= 0 ? null'],
+    ['loop/check-media.ts', 'return descriptions.length === 0 ? null', 'return descriptions.length >= 0 ? null'],
   ],
   [
     'media: a resume takes from a request that is on record',
     ['media/before-a-request'],
-    ['loop/check-media.ts', '  if (!isRecorded && isAsked(run)) return undefined\n', ''],
+    ['loop/check-media.ts', '  if (!isRecorded && isRequestRecorded(run)) return undefined\n', ''],
   ],
   [
     'media: what gave way is not read from the record',
@@ -157,8 +157,8 @@ export const promisesOfTurns = [
     ['steps/driver'],
     [
       'run/run.ts',
-      '    const added = this.transcript.since(this.#lapLength)\n',
-      '    const added = this.transcript.since(this.#lapLength)\n    this.#setSpent(spent)\n    this.#isShared = true\n    this.#lapLength = this.transcript.length\n',
+      '    const added = this.transcript.since(this.#lengthAtIteration)\n',
+      '    const added = this.transcript.since(this.#lengthAtIteration)\n    this.#setSpent(spent)\n    this.#isShared = true\n    this.#lengthAtIteration = this.transcript.length\n',
     ],
   ],
   [
@@ -199,7 +199,11 @@ export const promisesOfTurns = [
       'withNewest(recentTurns, turnHash(phase.calls, compared, phase.hasWaited))',
     ],
   ],
-  ['override: what is never overridden', ['decisions'], ['loop/decide.ts', 'isFixed || isAgain ||', 'isAgain ||']],
+  [
+    'override: what is never overridden',
+    ['decisions'],
+    ['loop/decide.ts', 'hasFixedSignal || wasOverridden ||', 'wasOverridden ||'],
+  ],
   [
     'recovery: escalation only upwards',
     ['transition/recoveries'],
@@ -228,14 +232,14 @@ export const promisesOfTurns = [
     ['callbacks'],
     [
       'loop/finish.ts',
-      "if (how === 'with_hooks') {\n    await lastHooks",
-      'if (run !== undefined) {\n    await lastHooks',
+      "if (how === 'with_hooks') {\n    await runLastHooks",
+      'if (run !== undefined) {\n    await runLastHooks',
     ],
   ],
   [
     'end: tasks after any run',
     ['callbacks'],
-    ['loop/finish.ts', "if (draft.reason === 'completed') startPostRun(run)", 'startPostRun(run)'],
+    ['loop/finish.ts', "if (pendingEnding.reason === 'completed') startPostRun(run)", 'startPostRun(run)'],
   ],
   [
     'hooks: what onError says about a hook that failed is lost',
@@ -264,7 +268,7 @@ export const promisesOfTurns = [
   [
     'order: guards before the inbox',
     ['order-of-evaluation'],
-    ['loop/prepare.ts', '  standing,\n  steering,\n', '  steering,\n  standing,\n'],
+    ['loop/prepare.ts', '  guardsAndHooks,\n  steering,\n', '  steering,\n  guardsAndHooks,\n'],
   ],
   [
     'signals: a turn begins with those of the last',
@@ -288,12 +292,12 @@ export const promisesOfTurns = [
   [
     'override: a guard that was overridden is silent after the tools too',
     ['decisions'],
-    ['run/checkpoint.ts', "(wasOverridden && checkpoint === 'before_turn')", 'wasOverridden'],
+    ['run/checkpoint.ts', "(wasOverridden && cancellationPoint === 'before_turn')", 'wasOverridden'],
   ],
   [
     "override: a request that ends with the model's own words",
     ['decisions'],
-    ['loop/decide.ts', 'isAgain || isSpeechless || isUsedUp', 'isAgain || isUsedUp'],
+    ['loop/decide.ts', 'wasOverridden || lacksNewMessage || isUsedUp', 'wasOverridden || isUsedUp'],
   ],
   [
     'override: a request to go on that was not granted stands',
@@ -319,8 +323,8 @@ export const promisesOfTurns = [
     ['guards/guards'],
     [
       'run/repetition.ts',
-      "draft.reason !== 'no_progress' || draft.raisedBy.length === 0",
-      "draft.reason !== 'no_progress'",
+      "pendingEnding.reason !== 'no_progress' || pendingEnding.raisedBy.length === 0",
+      "pendingEnding.reason !== 'no_progress'",
     ],
   ],
   [
@@ -403,8 +407,8 @@ export const promisesOfTurns = [
     ['transition/stop-hook-repeats'],
     [
       'loop/after-answer.ts',
-      'const isAgain = last?.reason === now.reason && last.changes === now.changes',
-      'const isAgain = last?.reason === now.reason',
+      'const isRepeat = last?.reason === current.reason && last.changes === current.changes',
+      'const isRepeat = last?.reason === current.reason',
     ],
   ],
   [
@@ -412,8 +416,8 @@ export const promisesOfTurns = [
     ['transition/stop-hook-repeats'],
     [
       'loop/after-answer.ts',
-      'const isAgain = last?.reason === now.reason && last.changes',
-      'const isAgain = last?.changes',
+      'const isRepeat = last?.reason === current.reason && last.changes',
+      'const isRepeat = last?.changes',
     ],
   ],
   [
@@ -438,7 +442,7 @@ export const promisesOfTurns = [
   [
     'endings: no hook may continue a run without an answer',
     ['terminal/no-answer'],
-    ['loop/decide.ts', ' && JSON.stringify(signal) !== own)', ')'],
+    ['loop/decide.ts', ' && JSON.stringify(signal) !== ownSignal,\n  )', ')'],
   ],
   [
     'certificate: a hook overrides no guard',
@@ -480,8 +484,8 @@ export const promisesOfTurns = [
     ['decisions'],
     [
       'run/run.ts',
-      'this.ports.steps.lap(overridden === undefined ? lap : { ...lap, overridden })',
-      'this.ports.steps.lap(overridden === undefined ? lap : { ...lap })',
+      'this.ports.steps.lap(overridden === undefined ? iteration : { ...iteration, overridden })',
+      'this.ports.steps.lap(overridden === undefined ? iteration : { ...iteration })',
     ],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

@@ -61,7 +61,7 @@ export const promisesOfVerification = [
   [
     'verification: the reply is held against stop hooks',
     ['verification/verify'],
-    ['loop/after-answer.ts', 'isAnswerKept(run) ? behindAnswer : atAnswer', 'atAnswer'],
+    ['loop/after-answer.ts', 'isAnswerUnderVerification(run) ? verificationReplyStages : answerStages', 'answerStages'],
   ],
   [
     'verification: asked before the token target',
@@ -71,22 +71,38 @@ export const promisesOfVerification = [
   [
     'verification: what the question ran into ends the run',
     ['verification/verify'],
-    ['loop/decide.ts', 'const answered = answerBeforeVerifying(run, draft)', 'const answered = draft'],
+    [
+      'loop/decide.ts',
+      'const effectiveEnding = withUnverifiedAnswer(run, pendingEnding)',
+      'const effectiveEnding = pendingEnding',
+    ],
   ],
   [
     'verification: an abort of a person leaves the answer',
     ['verification/verify'],
-    [verify, "signal.reason === 'user_requested' || !isAnswerKept(run)", '!isAnswerKept(run)'],
+    [
+      verify,
+      "signal.reason === 'user_requested' || !isAnswerUnderVerification(run)",
+      '!isAnswerUnderVerification(run)',
+    ],
   ],
   [
     'verification: an abort while checks are named is forgotten',
     ['verification/verify'],
-    [verify, "return draft?.signal.reason === 'user_requested' ? ends(draft) : undefined", 'return undefined'],
+    [
+      verify,
+      "return pendingEnding?.signal.reason === 'user_requested' ? endWith(pendingEnding) : undefined",
+      'return undefined',
+    ],
   ],
   [
     'verification: the time ends a run that has its answer',
     ['verification/verify'],
-    [verify, "draft?.signal.reason === 'user_requested' ? ends(draft)", 'draft !== undefined ? ends(draft)'],
+    [
+      verify,
+      "pendingEnding?.signal.reason === 'user_requested' ? endWith(pendingEnding)",
+      'pendingEnding !== undefined ? endWith(pendingEnding)',
+    ],
   ],
   [
     'verification: goals that are set later do not count',
@@ -96,12 +112,12 @@ export const promisesOfVerification = [
   [
     'verification: a reply that is cut is lost',
     ['verification/verify'],
-    [verify, '...(draft.keep !== undefined && { keep: draft.keep })', ''],
+    [verify, '...(pendingEnding.appendOmitted !== undefined && { appendOmitted: pendingEnding.appendOmitted })', ''],
   ],
   [
     'verification: a reply that is finished takes the place of the answer',
     ['verification/verify'],
-    [verify, "if (isAnswerKept(run)) appendKeepingAnswer(run, text, 'loop')\n  else ", ''],
+    [verify, "if (isAnswerUnderVerification(run)) appendPreservingAnswer(run, text, 'loop')\n  else ", ''],
   ],
   [
     'verification: goals that hold are no check',
@@ -111,7 +127,7 @@ export const promisesOfVerification = [
   [
     'verification: a run with approvals knows nothing of changes',
     ['verification/verify'],
-    ['api/start.ts', ', ...verificationOn(options.verification) }', ' }'],
+    ['api/start.ts', ',\n      ...verificationField(options.verification),\n    }', ' }'],
   ],
   [
     'verification: a run that goes on knows nothing of changes',

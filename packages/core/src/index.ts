@@ -1,8 +1,9 @@
-// `@halting/core`: what a program needs that runs an agent, or gives it tools, hooks and guards. Stores and engines find theirs in `@halting/core/steps`,
-// tests in `@halting/core/testing`, code written for the document on stop signals in `@halting/core/compat`. Providers, hosts and frontends find the types
-// that these names are made of in `@halting/core/adapters`.
+// `@halting/core`: the API for programs that run an agent, or provide tools, hooks and guards. `@halting/core/steps` is
+// for stores and engines, `@halting/core/testing` for tests, `@halting/core/compat` for code written against the
+// document on stop signals. `@halting/core/adapters` contains the types behind these names, for providers, hosts and
+// frontends.
 
-// Running an agent, by how much is decided for the caller.
+// Running an agent, from the most automatic API to the most explicit one.
 export { QueryEngine } from './api/engine.ts'
 export type { QueryOptions } from './api/query-options.ts'
 export { query, type Query } from './api/query.ts'
@@ -23,7 +24,7 @@ export { createMemorySteps, type MemorySteps } from './steps/memory.ts'
 
 export { certificate, type Bound, type Certificate } from './api/certificate.ts'
 
-// What a run is, tells and comes to.
+// The state, the events and the result of a run.
 export type { RunState } from './state/state.ts'
 export type { FinishedRun, ErrorPolicy } from './run/run-context.ts'
 export { outputSchema, type OutputSchema } from './tools/output-schema.ts'
@@ -34,7 +35,7 @@ export { endings } from './endings/table.ts'
 export type { RunSummary, RunResult } from './endings/terminal.ts'
 export { Transcript, type TranscriptEntry } from './conversation/transcript.ts'
 
-// Stopping and going on.
+// Stopping and continuing.
 export { StopCategory } from './endings/reason.ts'
 export { StopSignal } from './endings/signal.ts'
 export { StopSignals } from './endings/signals.ts'
@@ -73,7 +74,7 @@ export type { AgentTool, AnyTool, ChildRun, InputCheck, Tool, ToolContext, ToolO
 export { allowAll, type PermissionRequest, type Permissions } from './tools/permissions.ts'
 export type { PermissionDecision } from './permissions/permission-decision.ts'
 
-// Models, messages and prices, as whoever hands them in sees them.
+// Models, messages and prices, from the caller's view.
 export type { Model, ModelReply, ModelRequest, Thinking, WebSearchUse } from './model/model.ts'
 export type { Sampling, ToolChoice } from './model/sampling.ts'
 export { ModelError, RetriesExhaustedError } from './model/model-error.ts'

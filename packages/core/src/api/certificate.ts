@@ -16,13 +16,13 @@ import { toolDefinitionsOf } from '../tools/definitions.ts'
 import { isAgentTool, modelsOfAgents, withToolsOfAgents } from '../tools/tool.ts'
 import { many } from '../values/text.ts'
 
-/** A bound that follows from the options, or why there is none. */
+/** A bound that follows from the options, or the reason for its absence. */
 export type Bound =
   | {
       readonly bounded: true
       /** The bound, in the unit of the field. */
       readonly value: number
-      /** What it follows from, in a sentence. */
+      /** The source of the bound, in a sentence. */
       readonly because: string
     }
   | {
@@ -31,44 +31,44 @@ export type Bound =
       readonly because: string
     }
 
-/** What a run cannot exceed, told before anything runs. */
+/** Upper bounds of a run, computed before anything runs. */
 export interface Certificate {
   /** Whether every run with these options halts by construction: whether its requests are bounded. */
   readonly halts: boolean
   /** Turns of the main loop that count against `maxTurns`. */
   readonly turns: Bound
-  /** Times round the main loop, recoveries and continuations included. */
+  /** Iterations of the main loop, including recoveries and continuations. */
   readonly laps: Bound
-  /** Attempts at model requests: laps, network retries, subagents, compactions. */
+  /** Attempts at model requests, including iterations, network retries, subagents and compactions. */
   readonly requests: Bound
-  /** Calls of tools, of the run and its agents. */
+  /** Tool calls of the run and its agents. */
   readonly toolCalls: Bound
-  /** Of the least of the limits in tokens and dollars; without one what fits the windows of all requests. */
+  /** Tokens, from the lowest of the token and dollar limits. Without such a limit, the context windows of all requests. */
   readonly tokens: Bound
-  /** US dollars of the run, subagents and compactions included. */
+  /** US dollars of the run, including subagents and compactions. */
   readonly usd: Bound
-  /** Checks of goals, each pass of several in a row counted; those of subagents beside. Absent without goals. */
+  /** Checks of goals, including repeated passes but not those of subagents. Absent without goals. */
   readonly checks?: Bound
   /** Seconds of active time. */
   readonly seconds: Bound
-  /** Names of budgets that go on beyond the run and hold beside these bounds, such as `$20 a day`. Absent without any. */
+  /** Names of budgets that outlast the run and apply in addition to these bounds, such as `$20 a day`. Absent without any. */
   readonly standingBudgets?: readonly string[]
   /** What the figures do not cover. */
   readonly notes: readonly string[]
 }
 
-/** The bounds that follow from the options. @throws ConfigurationError for options that cannot be run. */
+/** Computes the bounds that follow from the options. @throws ConfigurationError for options that cannot be run. */
 export function certificate(options: RunOptions): Certificate {
   const settings = settingsOf(options)
   const turns = turnsBound(settings.maxTurns, guardsOf(options), options)
-  const laps = lapsBound(turns, settings, options)
-  const requests = requestsBound(laps, options, settings)
-  const checks = checksBound(turns, laps, options, settings)
+  const iterations = iterationsBound(turns, settings, options)
+  const requests = requestsBound(iterations, options, settings)
+  const checks = checksBound(turns, iterations, options, settings)
   const names = settings.standing?.names ?? []
   return {
     halts: requests.bounded,
     turns,
-    laps,
+    laps: iterations,
     requests,
     toolCalls: toolCallsBound(settings),
     tokens: tokensBound(requests, options, settings),
@@ -80,21 +80,21 @@ export function certificate(options: RunOptions): Certificate {
   }
 }
 
-/** Turns of a run that these guards look at. */
+/** Turns of a run under these guards. */
 function turnsBound(maxTurns: number, guards: readonly Guard[], options: RunOptions): Bound {
-  // A hook may override a guard on steps once: what it measures never falls below its limit again.
+  // A hook may override a guard on steps once. The guarded figure never falls below its limit again.
   const granted = (options.hooks?.length ?? 0) > 0 ? 1 : 0
   const value = Math.min(maxTurns, ...guards.flatMap(({ bounds }) => (bounds?.turns ?? Infinity) + granted))
   if (value === Infinity) return { bounded: false, because: 'maxTurns is Infinity' }
   return { bounded: true, value, because: value < maxTurns ? 'a guard on steps' : 'maxTurns' }
 }
 
-/** The transitions that these options leave open at all. */
+/** The transitions that are possible with these options. */
 function openTransitions(options: RunOptions, settings: RunSettings): readonly IterationReason[] {
   const { model, fallbackModel } = options
   const closed: { readonly [transition in IterationReason]?: boolean } = {
     continuation_requested: (options.hooks?.length ?? 0) === 0,
-    stop_hook_blocking: options.stopHooks?.some(({ of: whose = 'run' }) => whose === 'run') !== true,
+    stop_hook_blocking: options.stopHooks?.some(({ of: scope = 'run' }) => scope === 'run') !== true,
     structured_output_retry: settings.output === null,
     max_output_tokens_escalate: (model.defaultOutputTokens ?? model.maxOutputTokens) >= model.maxOutputTokens,
     model_fallback: fallbackModel === undefined,
@@ -105,16 +105,16 @@ function openTransitions(options: RunOptions, settings: RunSettings): readonly I
   return transitions.filter((transition) => allowances[transition].paidFrom === 'own' && closed[transition] !== true)
 }
 
-function lapsBound(turns: Bound, settings: RunSettings, options: RunOptions): Bound {
+function iterationsBound(turns: Bound, settings: RunSettings, options: RunOptions): Bound {
   if (!turns.bounded) return turns
   const gate = tokenTargetBound(settings.tokenBudget)
   if (gate === Infinity) return { bounded: false, because: 'tokenBudget is Infinity' }
-  const value = lapsFor(turns.value + gate, openTransitions(options, settings))
+  const value = iterationsFor(turns.value + gate, openTransitions(options, settings))
   return { bounded: true, value, because: 'turns, plus the retry limits of all other reasons to iterate' }
 }
 
-/** Laps of a run: those that refill, and the other allowances, once a run or once for every refill. */
-function lapsFor(refilling: number, open: readonly IterationReason[]): number {
+/** Iterations of a run: those that refill retry limits, and the retry limits, which apply once a run or once a refill. */
+function iterationsFor(refilling: number, open: readonly IterationReason[]): number {
   const sum = (resets: 'refill' | 'run'): number =>
     open.reduce(
       (total, transition) => total + (allowances[transition].resets === resets ? allowances[transition].laps : 0),
@@ -124,53 +124,55 @@ function lapsFor(refilling: number, open: readonly IterationReason[]): number {
 }
 
 /**
- * Rounds of checks are made before the first request, at an answer, at a limit, and where that is wanted after a turn; each has every goal at most, as
- * often as it is to pass.
+ * Checks run before the first request, at an answer, at a limit, and if configured after a turn. Each round checks every
+ * goal at most, as often as it must pass.
  */
-function checksBound(turns: Bound, laps: Bound, options: RunOptions, settings: RunSettings): Bound | undefined {
+function checksBound(turns: Bound, iterations: Bound, options: RunOptions, settings: RunSettings): Bound | undefined {
   const { until = [], stopWhenMet = false } = options
   if (until.length === 0) return undefined
-  const aRound = until.reduce((sum, { stable = 1 }) => sum + stable, 0)
+  const checksPerRound = until.reduce((sum, { stable = 1 }) => sum + stable, 0)
   const { maxGoalTries } = settings
   const gate = tokenTargetBound(settings.tokenBudget)
-  // What a hook makes of an ending is another lap, and may come to another ending.
-  const endings = (options.hooks?.length ?? 0) === 0 ? 1 : laps.bounded ? laps.value : Infinity
-  // An answer that is sent back, one that the token target takes up again, and one that the run ends with.
-  const answers = Math.min(maxGoalTries + gate + endings, laps.bounded ? laps.value + 1 : Infinity)
+  // A hook that overrides an ending causes another iteration, which may reach another ending.
+  const endings = (options.hooks?.length ?? 0) === 0 ? 1 : iterations.bounded ? iterations.value : Infinity
+  // Answers that are sent back, answers that the token target continues, and the final answer.
+  const answers = Math.min(maxGoalTries + gate + endings, iterations.bounded ? iterations.value + 1 : Infinity)
   const afterTurns = stopWhenMet ? (turns.bounded ? turns.value + endings : Infinity) : 0
-  const value = aRound * (1 + answers + endings + afterTurns)
-  if (value === Infinity) return laps.bounded ? { bounded: false, because: 'tokenBudget is Infinity' } : laps
-  const because = `${many(aRound, 'check')} a round: before the first request, at each answer${stopWhenMet ? ', after each turn' : ''}, and at a limit`
+  const value = checksPerRound * (1 + answers + endings + afterTurns)
+  if (value === Infinity)
+    return iterations.bounded ? { bounded: false, because: 'tokenBudget is Infinity' } : iterations
+  const because = `${many(checksPerRound, 'check')} a round: before the first request, at each answer${stopWhenMet ? ', after each turn' : ''}, and at a limit`
   return { bounded: true, value, because }
 }
 
-/** Layers that may each compact once in a lap: before the request, and the two after a 413. */
-const compactionsALap = 3
+/** Layers that may each compact once in an iteration: one before the request, two after a 413. */
+const compactionsPerIteration = 3
 
-function requestsBound(laps: Bound, options: RunOptions, settings: RunSettings): Bound {
-  if (!laps.bounded) return laps
+function requestsBound(iterations: Bound, options: RunOptions, settings: RunSettings): Bound {
+  if (!iterations.bounded) return iterations
   const attempts = settings.maxRetries + 1
   if (attempts === Infinity) return { bounded: false, because: 'maxRetries is Infinity' }
-  const beside = options.context?.stage === undefined ? 0 : 1
-  const aLap = attempts * (1 + beside + (hasPlainContext(options) ? 0 : compactionsALap * compactionRequests))
+  const stagedRequests = options.context?.stage === undefined ? 0 : 1
+  const perIteration =
+    attempts * (1 + stagedRequests + (hasPlainContext(options) ? 0 : compactionsPerIteration * compactionRequests))
   const { maxSubagents, waitForLimitsMs } = settings
-  // After each there are all attempts again.
+  // Each wait allows all attempts again.
   const waits = mostServiceWaits(waitForLimitsMs) * attempts
-  const ofWaits = waits === 0 ? '' : ` (again after each wait for a service)`
-  const own = `iterations, each with at most ${many(attempts, 'attempt')}${ofWaits}`
+  const waitNote = waits === 0 ? '' : ` (again after each wait for a service)`
+  const ownReason = `iterations, each with at most ${many(attempts, 'attempt')}${waitNote}`
   if (maxSubagents === 0 || !(options.tools ?? []).some(isAgentTool)) {
-    return { bounded: true, value: laps.value * aLap + waits, because: own }
+    return { bounded: true, value: iterations.value * perIteration + waits, because: ownReason }
   }
   if (maxSubagents === Infinity) return { bounded: false, because: 'maxSubagents is Infinity' }
   const turns = turnsBound(settings.maxTurns, guardsOf(options).filter(isForAgents), options)
   if (!turns.bounded) {
     return { bounded: false, because: `the turns of a subagent are not bounded: ${turns.because}` }
   }
-  const agentLaps = lapsFor(turns.value, agentTransitions(options, settings))
+  const agentIterations = iterationsFor(turns.value, agentTransitions(options, settings))
   return {
     bounded: true,
-    value: (laps.value + maxSubagents * agentLaps) * aLap + (1 + maxSubagents) * waits,
-    because: `${own}, and at most ${maxSubagents} subagents`,
+    value: (iterations.value + maxSubagents * agentIterations) * perIteration + (1 + maxSubagents) * waits,
+    because: `${ownReason}, and at most ${maxSubagents} subagents`,
   }
 }
 
@@ -187,14 +189,14 @@ function hasPlainContext({ context = plainContext }: RunOptions): boolean {
   return context === plainContext
 }
 
-/** A reply may ask for any number of calls. */
+/** A reply may request any number of calls. */
 function toolCallsBound({ maxToolCalls }: RunSettings): Bound {
   return maxToolCalls === Infinity
     ? { bounded: false, because: 'maxToolCalls is not set; a reply may request any number of calls' }
     : { bounded: true, value: maxToolCalls, because: 'maxToolCalls' }
 }
 
-/** What a limit on tokens or the money allows: these hold for what hooks and tools ask, too. Where neither does, what fits the windows. */
+/** The bound from token and dollar limits, which also cover requests of hooks and tools. Without a limit, what fits the context windows. */
 function tokensBound(requests: Bound, options: RunOptions, settings: RunSettings): Bound {
   const limited: FiniteBound[] = []
   if (settings.maxTotalTokens !== Infinity)
@@ -226,8 +228,8 @@ function tokensBound(requests: Bound, options: RunOptions, settings: RunSettings
 type FiniteBound = Extract<Bound, { readonly bounded: true }>
 
 /**
- * What a dollar limit buys at the least that any token of the run costs. Nothing where a token is free, or nobody says what it costs at least. It bounds
- * tokens alone: a request that the service refuses costs nothing, so that no sum of money bounds their number.
+ * The tokens that a dollar limit buys at the lowest price per token. Empty if a token is free or the lowest price is
+ * unknown. It bounds only tokens: refused requests cost nothing, so money does not bound their number.
  */
 function tokensOfMoney(options: RunOptions, settings: RunSettings): readonly FiniteBound[] {
   const limit = dollarLimit(options, settings)
@@ -242,8 +244,8 @@ function tokensOfMoney(options: RunOptions, settings: RunSettings): readonly Fin
   if (cheapest === undefined) return []
   const value = mostTokensFor(nanosOf(limit.usd), cheapest.usd)
   if (value === Infinity) return []
-  const aMillion = Number((cheapest.usd * 1e6).toPrecision(12))
-  const because = `${limit.name} at $${aMillion} per million tokens, the lowest price of ${cheapest.id}`
+  const pricePerMillion = Number((cheapest.usd * 1e6).toPrecision(12))
+  const because = `${limit.name} at $${pricePerMillion} per million tokens, the lowest price of ${cheapest.id}`
   return [{ bounded: true, value, because }]
 }
 
@@ -254,29 +256,29 @@ function billedModels(options: RunOptions): ReadonlySet<string> {
   )
 }
 
-/** The dearest request, as often as requests are made. */
+/** The most expensive request, multiplied by the number of requests. */
 function timesRequests(
   requests: Bound,
   perRequest: readonly { readonly model: Model; readonly value: number }[],
   because: string,
 ): Bound {
   if (!requests.bounded) return requests
-  let dearest = 0
+  let highest = 0
   for (const { model, value } of perRequest) {
     if (model.maxServerToolUses === Infinity || model.extraPasses?.some(({ uses }) => uses === Infinity))
       return { bounded: false, because: `${model.id} may use the service's server tools without a limit` }
     if (!Number.isFinite(value)) return { bounded: false, because: `${model.id} declares no bound for one request` }
-    dearest = Math.max(dearest, value)
+    highest = Math.max(highest, value)
   }
-  return { bounded: true, value: requests.value * dearest, because }
+  return { bounded: true, value: requests.value * highest, because }
 }
 
-/** Each use of a tool of the service's own reads the whole window again. */
+/** Each use of a server-side tool reads the whole window again. */
 function largestInput({ contextWindow, maxServerToolUses = 0 }: Model): number {
   return contextWindow * (1 + maxServerToolUses)
 }
 
-/** What the service may add by itself to the largest request. */
+/** What the service may add to the largest request itself. */
 function extraOf(model: Model): readonly ModelBound[] {
   return extraBounds(model, largestInput(model), model.maxOutputTokens, Infinity)
 }
@@ -303,7 +305,7 @@ function usdBound(requests: Bound, options: RunOptions, settings: RunSettings): 
   return timesRequests(requests, perRequest, 'requests at the highest price; set maxBudgetUsd for a tighter bound')
 }
 
-/** The lower of what a limit leaves the session and of what the run may cost, and its name. */
+/** The lower of what the session has left and what the run may cost, and its name. */
 function dollarLimit(
   { spentBeforeUsd = 0, maxRunUsd: given }: RunOptions,
   { maxBudgetUsd, maxRunUsd, budget }: RunSettings,
@@ -316,13 +318,13 @@ function dollarLimit(
   return { usd: left, name: spentBeforeUsd === 0 ? 'maxBudgetUsd' : 'maxBudgetUsd less spentBeforeUsd' }
 }
 
-/** The largest request, by who may bill for it. */
+/** The largest request, split by the models that may be billed for it. */
 function requestBounds(model: Model): readonly (ModelBound & RequestBound)[] {
   const { id, maxOutputTokens: outputTokens, maxServerToolUses: serverToolUses = 0 } = model
   return [{ model: id, inputTokens: largestInput(model), outputTokens, serverToolUses }, ...extraOf(model)]
 }
 
-/** All that a run may ask: those that it begins with and may be given, and those that its compactions and its subagents ask. */
+/** All models that a run may use: those of the options, its compactions and its subagents. */
 function modelsOf({
   model,
   fallbackModel,
@@ -341,7 +343,7 @@ function secondsBound({ maxDurationMs, graceMs }: RunSettings, { hooks = [] }: R
     return { bounded: false, because: 'maxDurationMs is not set; a request or a tool may take any time' }
   if (graceMs === Infinity)
     return { bounded: false, because: 'graceMs is Infinity; running work may take any time to react to an abort' }
-  // After an abort these alone are called, one after another.
+  // Only these hooks are called after an abort, one after another.
   const last = hooks.filter(({ triggers }) => triggers.includes('afterExecution')).length
   const because = 'maxDurationMs, plus the grace time of running work'
   return {
@@ -357,14 +359,14 @@ function notesOf(options: RunOptions): readonly string[] {
     notes.push(
       'The number of requests excludes requests that hooks make with `ask`; dollar and token limits include them. Requests that hooks make after the run are not counted at all.',
     )
-  const shown = new Set(toolDefinitionsOf(options.tools ?? [], options.model).map(({ name }) => name))
+  const offered = new Set(toolDefinitionsOf(options.tools ?? [], options.model).map(({ name }) => name))
   const given = options.tools ?? []
-  const asking = withToolsOfAgents(given).filter(
-    (tool) => !isAgentTool(tool) && tool.asksModel === true && (!given.includes(tool) || shown.has(tool.name)),
+  const askingTools = withToolsOfAgents(given).filter(
+    (tool) => !isAgentTool(tool) && tool.asksModel === true && (!given.includes(tool) || offered.has(tool.name)),
   )
-  if (asking.length > 0)
+  if (askingTools.length > 0)
     notes.push(
-      `The number of requests excludes requests that tools make (${asking.map(({ name }) => name).join(', ')}); dollar and token limits include them.`,
+      `The number of requests excludes requests that tools make (${askingTools.map(({ name }) => name).join(', ')}); dollar and token limits include them.`,
     )
   const judges = (options.until ?? []).filter(({ judged }) => judged === true)
   if (judges.length > 0)

@@ -14,35 +14,35 @@ import { estimateMessages } from '../model/tokens.ts'
 import { partsOf, type ContextPart } from '../context/usage-parts.ts'
 import type { WindowFigures } from '../model/window.ts'
 
-/** What fills the window with the next request, and what happens when it is full. */
+/** What fills the context window at the next request, and what happens when it is full. */
 export interface ContextUsage {
   /** Id of the model. */
   readonly model: string
-  /** By kind and name; together they have `figures.usedTokens`. */
+  /** Tokens by kind and name; together they are `figures.usedTokens`. */
   readonly parts: readonly ContextPart[]
-  /** The window, and the thresholds in it. */
+  /** The window and its thresholds. */
   readonly figures: WindowFigures
-  /** Whether a provider's count of an earlier request was there to go by; else all of it is estimated. */
+  /** Whether a provider's count of an earlier request was available. Otherwise all figures are estimates. */
   readonly isCounted: boolean
-  /** Dollars for the input of a turn: when nothing of it is in the provider's cache, and when all of it is. Null for a model without a price. */
+  /** Dollars for the input of a turn, with an empty and with a full provider cache. Null for a model without a price. */
   readonly inputUsd: {
     /** US dollars when nothing is in the cache. */
     readonly uncached: number
-    /** US dollars when all of it is. */
+    /** US dollars when all of it is in the cache. */
     readonly cached: number
   } | null
-  /** Null where no conversation is compacted by itself. */
+  /** Null if the conversation is not compacted automatically. */
   readonly autoCompact: {
-    /** Tokens from which on the conversation is compacted. */
+    /** Number of tokens at which the conversation is compacted. */
     readonly atTokens: number
-    /** What it frees then at least: all that may stay is taken to be as long as it may be. */
+    /** Minimum number of tokens that this frees. All retained parts are assumed to have their maximum length. */
     readonly freesTokens: number
   } | null
-  /** About what a compaction would free now; 0 where there is nothing to make shorter. */
+  /** Approximate number of tokens that a compaction would free now; 0 if there is nothing to compact. */
   readonly compactionFreesTokens: number
 }
 
-/** What the next request is about: the session so far, and a prompt. */
+/** The contents of the next request: the session so far, and a prompt. */
 export interface ContextUsageInput {
   /** The session so far. Default: an empty one. */
   readonly transcript?: Transcript
@@ -50,10 +50,7 @@ export interface ContextUsageInput {
   readonly prompt?: MessageContent
 }
 
-/**
- * Looks at the next request of a session with these options: asks nobody.
- * @throws ConfigurationError for options that cannot be run.
- */
+/** Analyses the next request of a session with these options, without any request. @throws ConfigurationError for options that cannot be run. */
 export function contextUsage(options: RunOptions, { transcript, prompt }: ContextUsageInput = {}): ContextUsage {
   const context = contextOf(options)
   const { settings, model, contextDefence, toolDefinitions: tools, tokens } = context
@@ -97,14 +94,14 @@ export function contextUsage(options: RunOptions, { transcript, prompt }: Contex
   }
 }
 
-/** The run that would begin; with nothing said yet, one that has nothing to say. */
+/** The state of the run that would start. Without any message, its prompt is empty. */
 function stateOf({ transcript = Transcript.empty(), prompt }: ContextUsageInput): RunState {
   if (prompt !== undefined) return startRun({ transcript, prompt })
   if (transcript.messages().length > 0) return startRun({ transcript })
   return { ...startRun({ prompt: '' }), transcript }
 }
 
-/** What the provider counted for the newest request whose messages still stand as they did, to what is estimated for them; undefined for none. */
+/** Ratio of the provider's count to our estimate, for the newest request whose messages are unchanged; undefined for none. */
 function lastCount(context: RunContext, transcript: Transcript): number | undefined {
   for (let index = transcript.length - 1; index >= 0; index--) {
     const entry = transcript.at(index)
@@ -122,20 +119,23 @@ function lastCount(context: RunContext, transcript: Transcript): number | undefi
   return undefined
 }
 
-/** Whole tokens that together have the whole: what rounding leaves goes to those that lost most by it. */
+/** Scales the parts to whole tokens without changing their sum. Rounding errors go to the parts that lost most. */
 function scaled(parts: readonly ContextPart[], ratio: number): readonly ContextPart[] {
   const exact = parts.map(({ tokens }) => tokens * ratio)
   const floors = exact.map(Math.floor)
-  let left = Math.ceil(exact.reduce((sum, each) => sum + each, 0) - 1e-6) - floors.reduce((sum, each) => sum + each, 0)
-  const losers = exact.map((each, index) => [each - Math.floor(each), index] as const).toSorted(([a], [b]) => b - a)
-  for (const [, index] of losers) {
-    if (left-- <= 0) break
+  let remainder =
+    Math.ceil(exact.reduce((sum, each) => sum + each, 0) - 1e-6) - floors.reduce((sum, each) => sum + each, 0)
+  const byRemainder = exact
+    .map((each, index) => [each - Math.floor(each), index] as const)
+    .toSorted(([a], [b]) => b - a)
+  for (const [, index] of byRemainder) {
+    if (remainder-- <= 0) break
     floors[index] = (floors[index] ?? 0) + 1
   }
   return parts.map((part, index) => ({ ...part, tokens: floors[index] ?? 0 }))
 }
 
-/** As a provider with a cache bills it: written the first time, then read. */
+/** The price as a provider with a cache bills it: written the first time, then read. */
 function inputCost({ prices, model }: RunContext, tokens: number): ContextUsage['inputUsd'] {
   const cost = (usage: Partial<typeof noUsage>): number | undefined => {
     const answer = askPrices(() => prices.cost(model.id, { ...noUsage, ...usage }))
@@ -149,11 +149,11 @@ function inputCost({ prices, model }: RunContext, tokens: number): ContextUsage[
 function autoCompactOf(view: ContextView, atTokens: number): ContextUsage['autoCompact'] {
   if (!Number.isFinite(atTokens)) return null
   const { tail, summary, words, carried } = compactionRoom(view, 'auto')
-  const leaves = view.fixedTokens + tail + summary + words + carried
-  return { atTokens, freesTokens: Math.max(0, Math.floor(atTokens - leaves)) }
+  const remaining = view.fixedTokens + tail + summary + words + carried
+  return { atTokens, freesTokens: Math.max(0, Math.floor(atTokens - remaining)) }
 }
 
-/** Share of what is summarized that a summary is taken to have, up to its cap. */
+/** Assumed size of a summary, as a share of the summarized text, up to its cap. */
 const summaryShare = 0.1
 
 function freedNow(view: ContextView): number {
@@ -166,6 +166,6 @@ function freedNow(view: ContextView): number {
     0,
   )
   const shortened = tokensOf(state.transcript.messages().slice(plan.replaced.length)) - tokensOf(plan.kept)
-  const left = Math.min(words, plan.wordsTokens) + Math.min(replaced * summaryShare, plan.summaryTokens)
-  return Math.max(0, Math.floor(replaced + shortened - left))
+  const remainder = Math.min(words, plan.wordsTokens) + Math.min(replaced * summaryShare, plan.summaryTokens)
+  return Math.max(0, Math.floor(replaced + shortened - remainder))
 }

@@ -15,10 +15,10 @@ import type { RunProgress } from '../state/state.ts'
 import type { Transcript } from '../conversation/transcript.ts'
 import { standingRound } from '../verification/goal-progress.ts'
 
-/** The run that goes on. */
-export interface Running {
+/** The current run. */
+export interface CurrentRun {
   readonly loop: RunStream
-  /** Puts what the run came to into the session, once, whoever asks first: its reader or the run that takes its place. */
+  /** Enters the outcome of the run in the session, once: for its reader or for the run that replaces it. */
   settle(): Promise<Settled>
 }
 
@@ -27,37 +27,37 @@ export interface Settled extends FinishedRun {
   readonly sessionUsage: { readonly [model: string]: ModelFigures }
 }
 
-/** `settle` is called once, when the run has ended and somebody wants to know. */
-export function runningOf(loop: RunStream, settle: (ended: FinishedRun, of: Running) => Settled): Running {
+/** `settle` is called once, when the run has ended and its outcome is needed. */
+export function currentRunOf(loop: RunStream, settle: (ended: FinishedRun, of: CurrentRun) => Settled): CurrentRun {
   let settled: Promise<Settled> | undefined
-  const running: Running = { loop, settle: () => (settled ??= loop.ended.then((ended) => settle(ended, running))) }
+  const running: CurrentRun = { loop, settle: () => (settled ??= loop.ended.then((ended) => settle(ended, running))) }
   return running
 }
 
-/** The last message of a run, with what the session has come to. */
+/** The last message of a run, with the totals of the session. */
 export function resultOf<Output>(
   options: QueryOptions<Output>,
   {
     runId,
-    ...came
+    ...settled
   }: Settled & { readonly sessionId: string; readonly runId: string; readonly denials: readonly SdkPermissionDenial[] },
 ): SdkResult<Output> {
   const { output, contextWindow = null } = options
-  const uuid = uuidOf(`${came.sessionId}/${runId}/result`)
-  return resultMessage({ ...came, uuid, models: knownModels(contextOf(options)), contextWindow, output })
+  const uuid = uuidOf(`${settled.sessionId}/${runId}/result`)
+  return resultMessage({ ...settled, uuid, models: knownModels(contextOf(options)), contextWindow, output })
 }
 
-/** What runs beside the runs of an engine needs of it, and no caller. */
+/** The internal state of an engine, for parts that accompany its runs. Not for callers. */
 export interface EngineSession {
   readonly options: QueryOptions
   readonly account: SessionAccount
   readonly last: FinishedRun | undefined
   readonly isRunning: boolean
-  /** Where records go; undefined where none are kept, or each run has a driver of its own. */
+  /** The store for records; undefined if nothing is recorded, or each run has its own step engine. */
   readonly log: StepStore | undefined
 }
 
-/** What earlier processes have spent, without the run that another one goes on from. */
+/** The account of earlier processes, without the run that another run continues. */
 export function accountOf(options: QueryOptions, continued?: string): SessionAccount {
   const { session, spentBeforeUsd = 0 } = options
   const runs = session === undefined ? [] : countedRuns(session, continued)
@@ -66,31 +66,32 @@ export function accountOf(options: QueryOptions, continued?: string): SessionAcc
 
 const sessions = new WeakMap<object, () => EngineSession>()
 
-/** An engine makes itself known, once. */
-export function keepEngineSession(engine: object, session: () => EngineSession): void {
+/** Registers an engine, once. */
+export function registerEngineSession(engine: object, session: () => EngineSession): void {
   sessions.set(engine, session)
 }
 
-/** @throws TypeError for what is no engine. */
+/** @throws TypeError for anything but an engine. */
 export function engineSession(engine: object): EngineSession {
   const session = sessions.get(engine)
-  if (session === undefined) throw new TypeError('This is no QueryEngine.')
+  if (session === undefined) throw new TypeError('Not a QueryEngine.')
   return session()
 }
 
-export function tellListener({ onEvent }: Pick<QueryOptions, 'onEvent'>, event: RunEvent): void {
+export function notifyListener({ onEvent }: Pick<QueryOptions, 'onEvent'>, event: RunEvent): void {
   try {
     onEvent?.(event)
   } catch {
-    // The run goes on; what a listener does with an event is its own affair.
+    // An error of a listener does not affect the run.
   }
 }
 
 /**
- * Whether what the goals are checked by was in order when a run ended, and nothing that the agent began can have changed it since: nothing was called after
- * the last check, and nothing was left running. What has changed of it at the next prompt a person has changed.
+ * Whether the files that define the goals' checks were unmodified at the end of a run, and the agent's work cannot have
+ * changed them since. No call followed the last check, and no task was left running. A person is then responsible for
+ * changes before the next prompt.
  */
-export function areFilesInOrder(spent: RunProgress, transcript: Transcript): boolean {
+export function areGoalFilesUnmodified(spent: RunProgress, transcript: Transcript): boolean {
   const last = standingRound(spent)
   if (last === undefined || last.tampered.length > 0) return false
   if (spent.stillRunning.length > 0 || (spent.openAgents ?? []).length > 0) return false

@@ -5,13 +5,13 @@ import { OrphanedTools } from '../values/orphaned-tools.ts'
 import { ConfigurationError } from '../values/errors.ts'
 import {
   accountOf,
-  keepEngineSession,
+  registerEngineSession,
   resultOf,
-  runningOf,
-  tellListener,
+  currentRunOf,
+  notifyListener,
   type EngineSession,
-  type Running,
-  areFilesInOrder,
+  type CurrentRun,
+  areGoalFilesUnmodified,
 } from './engine-session.ts'
 import { isName, isPrompt, optional } from '../values/given.ts'
 import { specOf } from '../goals/run-goals.ts'
@@ -20,24 +20,24 @@ import { leavable, type Leaving } from '../values/leaving.ts'
 import { streamRun, type RunStream, type RunSurroundings } from './iterate.ts'
 import type { MessageContent } from '../model/messages.ts'
 import type { Model } from '../model/model.ts'
-import { pendingOf, pendingOnRecord, type PendingApproval } from '../run/pending-approval.ts'
+import { pendingCallsOf, pendingOnRecord, type PendingApproval } from '../run/pending-approval.ts'
 import { contextOf, settingsOf, type RunOptions } from './options.ts'
 import type { FinishedRun } from '../run/run-context.ts'
 import { initMessage, createTranslator } from '../sdk/translate.ts'
 import type { SdkMessages, SdkPermissionDenial } from '../sdk/sdk-messages.ts'
 import { compactCommand, Prompts } from './prompts.ts'
 import { resumeOn } from './resume.ts'
-import { asked, wayOn, type RunRequest } from './run-request.ts'
+import { startOptionsOf, resumeRequest, type RunRequest } from './run-request.ts'
 import { completeOptions, runsBeforeOf, sessionIdOf, type QueryOptions } from './query-options.ts'
 import { freshSessionId, runsIn } from './run-id.ts'
 import { collectDenials } from '../sdk/result-message.ts'
 import type { SessionAccount } from './session-account.ts'
 import { checkedChange } from '../run/check-change.ts'
-import { contextWith } from '../run/context-with.ts'
+import { contextWithSettings } from '../run/context-with.ts'
 import {
-  carriedOn,
+  carriedSettings,
   inForceAfter,
-  keptOf,
+  sessionSettings,
   type LimitsChange,
   type SettingsChange,
   type SettingsInForce,
@@ -58,8 +58,8 @@ import { Transcript } from '../conversation/transcript.ts'
 import { lastAnswerPrompt } from '../run/turn-texts.ts'
 
 /**
- * Many runs over one session. `maxBudgetUsd` is the session's; every other limit is each run's.
- * One run at a time: submitting in mid-run aborts the run that goes on, with the cause `interrupt`.
+ * Runs several prompts in one session. `maxBudgetUsd` applies to the session; every other limit applies to each run. One
+ * run at a time: a new prompt aborts the current run with the cause `interrupt`.
  */
 export class QueryEngine<Output = unknown> {
   /** Id of the session. */
@@ -70,38 +70,38 @@ export class QueryEngine<Output = unknown> {
   readonly #prompts: Prompts
   #transcript: Transcript
   #runs: number
-  #current: Running | undefined
+  #current: CurrentRun | undefined
   #account: SessionAccount
-  /** What an earlier process left, until a run begins. */
-  #left: StoredSession | undefined
+  /** The session of an earlier process, until a run starts. */
+  #previousSession: StoredSession | undefined
   #last: FinishedRun | undefined
   #runId: string | undefined
   #learned: LearnedContext | undefined
-  /** What was set for the session, in place of the options. */
+  /** Settings that were set for the session, in place of the options. */
   #inForce: SettingsInForce | null = null
-  /** The model of the last run alone; undefined where it had that of the session. */
-  #ownModel: string | undefined
+  /** The model of the last run alone; undefined if it used the session's model. */
+  #modelOfRun: string | undefined
 
   /** @throws ConfigurationError for options that cannot be run. */
   constructor(options: QueryOptions<Output>) {
-    // Refuses what is no object, before anything is read of it.
+    // Rejects a value that is not an object before any field is read.
     settingsOf(options)
     this.#options = completeOptions(options)
-    // Plain JavaScript may give it: the records of all runs would be one.
+    // Plain JavaScript may pass it, which would mix the records of all runs.
     if ((options as RunOptions).steps !== undefined)
       throw new ConfigurationError('An engine has a driver for each run. Give stepsFor: (runId) => steps.')
     const { session } = options
     const transcript = options.transcript ?? session?.transcript ?? Transcript.empty()
     this.#transcript = transcript
-    this.#left = session
+    this.#previousSession = session
     this.#learned = session?.ended.at(-1)?.spent
-    this.#inForce = keptOf(session?.ended.at(-1)?.spent.settings)
+    this.#inForce = sessionSettings(session?.ended.at(-1)?.spent.settings)
     this.#inbox = createInbox(() => [...inboxIdsOf(transcript), ...inboxIdsIn(session?.open ?? [])])
     this.#runs = Math.max(runsBeforeOf(options), runsIn(transcript))
     this.sessionId = sessionIdOf(options) ?? freshSessionId(options.clock ?? systemClock)
     this.#account = accountOf(this.#options)
     this.#prompts = new Prompts(options.prepareContent)
-    keepEngineSession(this, () => this.#session)
+    registerEngineSession(this, () => this.#session)
   }
 
   /** The conversation so far. */
@@ -109,7 +109,7 @@ export class QueryEngine<Output = unknown> {
     return this.#transcript
   }
 
-  /** What the session has cost, settled, in US dollars: `spentBeforeUsd` and all runs since. */
+  /** Settled cost of the session in US dollars: `spentBeforeUsd` and all runs since. */
   get totalCostUsd(): number {
     return this.#account.costUsd
   }
@@ -119,64 +119,67 @@ export class QueryEngine<Output = unknown> {
     return this.#last?.terminal
   }
 
-  /** The name of the run that goes on, or of the last one of this process. */
+  /** The name of the current run, or of the last run in this process. */
   get runId(): string | undefined {
     return this.#runId
   }
 
-  /** What was set for the session, in place of the options. */
+  /** Settings that were set for the session, in place of the options. */
   get inForce(): SettingsInForce | null {
     return this.#inForce
   }
 
-  /** That of the run that goes on, or else the one that the next begins with. */
+  /** The model of the current run, or else the model of the next run. */
   get model(): Model {
-    return contextWith(contextOf(this.#options), this.#current === undefined ? this.#inForce : this.#ofRun).model
+    return contextWithSettings(
+      contextOf(this.#options),
+      this.#current === undefined ? this.#inForce : this.#settingsOfRun,
+    ).model
   }
 
-  /** What was set for the session, with the model that the run has for itself. */
-  get #ofRun(): SettingsInForce | null {
-    const model = this.#ownModel
+  /** The settings of the session, with the model that only this run uses. */
+  get #settingsOfRun(): SettingsInForce | null {
+    const model = this.#modelOfRun
     return model === undefined ? this.#inForce : inForceAfter(this.#inForce, { model }, false)
   }
 
-  /** Aborts what goes on, as a person would. */
+  /** Aborts the current run, or a prompt in preparation, on behalf of a person. */
   interrupt(cause: AbortCause = 'user'): void {
     if (this.#current === undefined) this.#prompts.interrupt(cause)
     else this.#current.loop.abort(cause)
   }
 
-  /** Ends the run at its next checkpoint. */
+  /** Ends the run at its next cancellation point. */
   stop(message?: string): void {
     this.#current?.loop.stop(message)
   }
 
-  /** A person's answer to an `approval_needed` event of the run that goes on (`onAsk: 'wait'`); `key` is the event's. */
+  /** Answers an `approval_needed` event of the current run on behalf of a person (`onAsk: 'wait'`); `key` is the event's. */
   answer(key: string, decision: PermissionDecision): void {
     this.#current?.loop.answer(key, decision)
   }
 
-  /** Stops a subagent that works in the background of the run that goes on, as `RunStream.stopAgent` does. */
+  /** Stops a background subagent of the current run, as `RunStream.stopAgent` does. */
   async stopAgent(id: string): Promise<boolean> {
     return (await this.#current?.loop.stopAgent(id)) ?? false
   }
 
-  /** Ends the waits for services of the run that goes on, as `RunStream.retryNow` does. */
+  /** Ends the current run's waits for services, as `RunStream.retryNow` does. */
   retryNow(): boolean {
     return this.#current?.loop.retryNow() ?? false
   }
 
-  /** A message for the run that goes on; without one it waits for the next. Gives its id, as `RunStream.steer` does. */
+  /** Sends a message to the current run, or to the next one. Returns its id, as `RunStream.steer` does. */
   steer(content: MessageContent, id?: string): string {
     return this.#inbox.put({ kind: 'steer', content, ...(id !== undefined && { id }) })
   }
 
-  /** A message that is taken when the run that goes on would end, or the next one. */
+  /** Sends a message that is taken when the current run would end, or by the next run. */
   followUp(content: MessageContent, id?: string): string {
     return this.#inbox.put({ kind: 'follow_up', content, ...(id !== undefined && { id }) })
   }
 
-  /** Takes a message back that no run has taken. False when it is too late, or when there is none of this id. */
+  /** Withdraws a message that no run has taken. False when it is too late, or when no message has this id. */
   retract(id: string): boolean {
     return this.#inbox.retract(id)
   }
@@ -187,45 +190,52 @@ export class QueryEngine<Output = unknown> {
   }
 
   /**
-   * Sets model, permission mode, thinking and limits for the run that goes on, as `RunStream.set` does, and for those after it.
-   * @throws ConfigurationError for what cannot be set; then nothing is.
+   * Changes model, permission mode, thinking and limits for the current run, as `RunStream.set` does, and for later
+   * runs.
+   * @throws ConfigurationError for an invalid setting; then the whole change is rejected.
    */
   set(change: SettingsChange): void {
     const isRunning = this.#current !== undefined
-    const checked = checkedChange(contextOf(this.#options), isRunning ? this.#ofRun : this.#inForce, change)
+    const checked = checkedChange(contextOf(this.#options), isRunning ? this.#settingsOfRun : this.#inForce, change)
     this.#current?.loop.set(checked)
-    if (checked.model !== undefined) this.#ownModel = undefined
+    if (checked.model !== undefined) this.#modelOfRun = undefined
     const untilBefore = contextOf(this.#options).goals.given.map(specOf)
     this.#inForce = inForceAfter(this.#inForce, { ...checked, untilBefore }, false)
-    // Stages after a run heed it too. A run that goes on sets it with its next request.
-    if (this.#current === undefined) this.#account.limit(contextWith(contextOf(this.#options), this.#inForce).settings)
+    // Applies to stages after a run too. A current run applies it at its next request.
+    if (this.#current === undefined)
+      this.#account.limit(contextWithSettings(contextOf(this.#options), this.#inForce).settings)
   }
 
-  /** Another model of the options, by its id or a name that `modelNamed` knows; without one the model that the engine began with. @throws ConfigurationError */
+  /**
+   * Selects another model of the options, by its id or a name that `modelNamed` knows. Without an id: the engine's
+   * initial model.
+   * @throws ConfigurationError
+   */
   setModel(id?: string): void {
     this.set({ model: id ?? null })
   }
 
-  /** A mode that the permissions know. @throws ConfigurationError */
+  /** Selects a permission mode that the permissions define. @throws ConfigurationError */
   setPermissionMode(mode: string): void {
     this.set({ permissionMode: mode })
   }
 
-  /** Most tokens of a reply that may go to thinking; 0 for none, null for what the model was made with. @throws ConfigurationError */
+  /** Maximum thinking tokens of a reply; 0 for none, null for the model's default. @throws ConfigurationError */
   setMaxThinkingTokens(tokens: number | null): void {
     if (tokens === null) return this.set({ thinking: null })
     this.set({ thinking: tokens === 0 ? { type: 'disabled' } : { type: 'enabled', budgetTokens: tokens } })
   }
 
-  /** Limits of the run that goes on and of those after it; `maxBudgetUsd` is the session's. @throws ConfigurationError */
+  /** Changes limits of the current run and of later runs; `maxBudgetUsd` applies to the session. @throws ConfigurationError */
   setLimits(limits: LimitsChange): void {
     this.set({ limits })
   }
 
   /**
-   * Runs one prompt. The last message is the result, always; leaving early aborts the run. `id` is a name of your own for it, as for `steer`: a message
-   * that is handed in under it later is passed over. `model` and `skipIfMet` are of this run alone.
-   * @throws ConfigurationError for what is no prompt, and for a model that cannot be set.
+   * Runs one prompt. The last message is always the result; leaving early aborts the run. `id` is the caller's name for
+   * the message, as for `steer`: later messages with this id are ignored. `model` and `skipIfMet` apply to this run
+   * only.
+   * @throws ConfigurationError for an invalid prompt, and for a model that cannot be set.
    */
   submit(
     prompt: MessageContent,
@@ -234,11 +244,11 @@ export class QueryEngine<Output = unknown> {
       model,
       skipIfMet,
     }: {
-      /** Name of the message. A message with a name that was submitted before is passed over. */
+      /** Name of the message. A message whose name was submitted before is ignored. */
       id?: string
       /** Id of the model of this run. Default: the model of the options. */
       model?: string
-      /** End at once, without a request, where the goals hold at the start. */
+      /** Ends at once, without a request, if the goals are met at the start. */
       skipIfMet?: boolean
     } = {},
   ): SdkMessages<Output> {
@@ -246,137 +256,144 @@ export class QueryEngine<Output = unknown> {
     optional(isName)('The id of a prompt', id)
     const command = typeof prompt === 'string' ? compactCommand.exec(prompt) : null
     if (model !== undefined) checkedChange(contextOf(this.#options), this.#inForce, { model })
-    const own = {
+    const overrides = {
       ...(id !== undefined && { promptId: id }),
       ...(model !== undefined && { model }),
       ...(skipIfMet !== undefined && { skipIfMet }),
     }
-    if (command !== null) return this.#run({ compact: { instructions: (command[1] ?? '').trim() }, ...own })
-    return this.#run({ prompt, ...own })
+    if (command !== null) return this.#run({ compact: { instructions: (command[1] ?? '').trim() }, ...overrides })
+    return this.#run({ prompt, ...overrides })
   }
 
   /**
-   * Makes the conversation shorter: a run of its own, with a result like any other. `instructions` say what the summary should hold. The same as
-   * the prompt `/compact INSTRUCTIONS`. It rejects with a `ConfigurationError` where there is nothing to compact, or calls wait.
+   * Compacts the conversation in a run of its own, with a result like any other. `instructions` say what the summary
+   * should contain. Equivalent to the prompt `/compact INSTRUCTIONS`. Rejects with a `ConfigurationError` if there is
+   * nothing to compact, or calls are pending.
    */
   compact(instructions = ''): SdkMessages<Output> {
     return this.#run({ compact: { instructions: instructions.trim() } })
   }
 
-  /** Asks for a last answer: a run of one request without tools, into which nothing else is taken. It rejects where nothing was said before. */
+  /** Requests a last answer: a run of one request without tools, which takes no other input. Rejects if the conversation is empty. */
   lastAnswer(): SdkMessages<Output> {
     return this.#run({ prompt: lastAnswerPrompt, lastAnswer: true })
   }
 
   /**
-   * Tool calls that wait for a person: of the run that goes on (`answer` takes their `key`), else of the last run, also where an earlier process has left it
-   * (`session`): one that ended as `needs_approval`, or one that is open and waits. `approve` answers them.
+   * Tool calls that wait for a person. They belong to the current run (`answer` takes their `key`), or else to the last
+   * run, including one of an earlier process (`session`). That run ended as `needs_approval`, or is open and waits.
+   * `approve` answers them.
    */
   pending(): readonly PendingApproval[] {
     if (this.#current !== undefined) return this.#current.loop.pending
-    const left = this.#left
-    if (left?.isRewound === true) return []
-    if (left?.open !== undefined) return this.#pendingOnRecord(left.open)
-    return pendingOf(left?.ended.at(-1)?.terminal ?? this.#last?.terminal, this.#transcript)
+    const session = this.#previousSession
+    if (session?.isRewound === true) return []
+    if (session?.open !== undefined) return this.#pendingOnRecord(session.open)
+    return pendingCallsOf(session?.ended.at(-1)?.terminal ?? this.#last?.terminal, this.#transcript)
   }
 
   /**
-   * Goes on with what a person said to the calls that wait (`pending()`), by their ids: after `needs_approval` in a new run, and in a run that an earlier process left
-   * open while it waited. What is left out waits again. Two calls of subagents may have one id: then each is answered by its `key`.
-   * @throws ConfigurationError for an answer to a call that does not wait, and for what is no answer. After `needs_approval` the messages reject with it.
+   * Continues with a person's answers to the pending calls (`pending()`), by their ids. After `needs_approval` this
+   * starts a new run; an open run of an earlier process continues. Unanswered calls stay pending. If two calls of
+   * subagents have the same id, answer each by its `key`.
+   * @throws ConfigurationError for an answer to a call that is not pending, and for an invalid answer. After
+   * `needs_approval` the messages reject with it.
    */
   approve(approvals: { readonly [callId: string]: PermissionDecision }): SdkMessages<Output> {
-    const open = this.#current === undefined && this.#left?.isRewound !== true ? this.#left : undefined
+    const open =
+      this.#current === undefined && this.#previousSession?.isRewound !== true ? this.#previousSession : undefined
     if (open?.open === undefined) return this.#run({ approvals })
     return this.#run({ open, answers: answersByKey(approvals, this.pending()) })
   }
 
-  /** By the name of the tool that runs. */
+  /** Uses the names of the tools that run, in place of aliases. */
   #pendingOnRecord(records: readonly StepRecord[]): readonly PendingApproval[] {
     const context = contextOf(this.#options)
     return pendingOnRecord(records).map((call) => ({ ...call, tool: calledName(call.tool, context) }))
   }
 
-  /** Whether there is something that `resume` would go on with. */
+  /** Whether `resume` can continue a run. */
   get canResume(): boolean {
-    return this.#current === undefined && this.#wayOn() !== undefined
+    return this.#current === undefined && this.#resumeRequest() !== undefined
   }
 
   /**
-   * Goes on with what was left, without a new prompt: a run of `session` that did not end, from its last record; the last one that ended, in a new run
-   * that carries its counters and names it. The latter is for other limits: at the old ones it ends where it was.
-   * @throws ConfigurationError where there is nothing to go on with, or a run goes on.
+   * Continues without a new prompt. If a run of `session` did not end, it continues from its last record. Otherwise a
+   * new run continues the last one that ended, with its counters and its name. Raise a limit first: under the old limits
+   * it ends at once.
+   * @throws ConfigurationError when no run can be continued, or a run is in progress.
    */
   resume(): SdkMessages<Output> {
-    const way = this.#current === undefined ? this.#wayOn() : undefined
-    if (way === undefined) throw new ConfigurationError('There is no run to go on with. Give a prompt.')
-    return this.#run(way)
+    const request = this.#current === undefined ? this.#resumeRequest() : undefined
+    if (request === undefined) throw new ConfigurationError('There is no run to go on with. Give a prompt.')
+    return this.#run(request)
   }
 
-  #wayOn(): RunRequest | undefined {
-    return wayOn({ left: this.#left, last: this.#last, transcript: this.#transcript })
+  #resumeRequest(): RunRequest | undefined {
+    return resumeRequest({ previous: this.#previousSession, last: this.#last, transcript: this.#transcript })
   }
 
-  readonly #run = (what: RunRequest): SdkMessages<Output> => leavable((leaving) => this.#messages(what, leaving))
+  readonly #run = (request: RunRequest): SdkMessages<Output> => leavable((leaving) => this.#messages(request, leaving))
 
-  async *#messages(what: RunRequest, leaving: Leaving): SdkMessages<Output> {
-    const ready = this.#prompts.ready(what.prompt)
-    const prompt = ready instanceof Promise ? await leaving.until(ready) : ready // may never be made ready
+  async *#messages(request: RunRequest, leaving: Leaving): SdkMessages<Output> {
+    const ready = this.#prompts.ready(request.prompt)
+    const prompt = ready instanceof Promise ? await leaving.until(ready) : ready // preparation may never finish
     if (leaving.hasLeft) return
-    if (what.open === undefined && this.#left?.open !== undefined) await this.#closeOpen(this.#left)
-    // Another prompt may have come while this one waited.
+    if (request.open === undefined && this.#previousSession?.open !== undefined)
+      await this.#closeOpen(this.#previousSession)
+    // Another prompt may have arrived during the wait.
     while (this.#current !== undefined) {
       this.#current.loop.abort('interrupt')
       await this.#current.settle()
     }
-    // A stop that came after the last run's last checkpoint was meant for that run.
+    // A stop request that arrived after the last run's final cancellation point was meant for that run.
     this.#inbox.takeSignals()
-    // What was set for it holds for this one from the start.
+    // Its settings apply to this run from the start.
     this.#inbox.takeSettings()
     const { sessionId } = this
-    if (what.carried !== undefined) this.#carry(what.carried.continues)
-    this.#left = undefined
-    this.#ownModel = what.model
-    const runId = (this.#runId = what.open === undefined ? `run${++this.#runs}` : runIdOf(what.open.open))
-    const running = what.open === undefined ? this.#begin(what, prompt, runId) : this.#goOn(what.open)
-    if (what.open !== undefined) this.#setAgain(running)
-    // The first answer to a key counts, also before anybody waits for it.
-    for (const [key, decision] of what.answers ?? []) running.answer(key, decision)
-    const current = (this.#current = this.#currentOf(running))
+    if (request.carried !== undefined) this.#carry(request.carried.continues)
+    this.#previousSession = undefined
+    this.#modelOfRun = request.model
+    const runId = (this.#runId = request.open === undefined ? `run${++this.#runs}` : runIdOf(request.open.open))
+    const running = request.open === undefined ? this.#begin(request, prompt, runId) : this.#resumeOpen(request.open)
+    if (request.open !== undefined) this.#reapplySettings(running)
+    // The first answer to a key applies, even if it arrives before the call waits.
+    for (const [key, decision] of request.answers ?? []) running.answer(key, decision)
+    const current = (this.#current = this.#trackRun(running))
     this.#prompts.passInterruption(running)
     const stopListening = leaving.onLeave(() => running.abort('abandoned'))
     const { includePartialMessages, includeHookEvents } = this.#options
     const translator = createTranslator({ sessionId, runId, includePartialMessages, includeHookEvents })
     const denials: SdkPermissionDenial[] = []
     try {
-      const context = contextWith(contextOf(this.#options), this.#ofRun)
+      const context = contextWithSettings(contextOf(this.#options), this.#settingsOfRun)
       yield initMessage(context, this.#options.init, { sessionId, runId })
       for await (const event of running) {
-        tellListener(this.#options, event)
+        notifyListener(this.#options, event)
         collectDenials(event, denials)
         for (const message of translator.messages(event)) {
           yield message
-          // After every message that was yielded; the ledger has kept the cost in bounds before (spec R-BUD-8).
+          // Checked after every message. The ledger has already kept the cost within bounds (spec R-BUD-8).
           if (this.#account.isSpent) running.abort('budget')
         }
       }
     } finally {
       stopListening()
-      // Who leaves before the run began leaves nothing behind: no run, no prompt in the session.
+      // If the caller leaves before the run starts, the session contains neither the run nor its prompt.
       if (running.hasStarted) await current.settle()
       else if (this.#current === current) this.#current = undefined
     }
     yield resultOf(this.#options, { sessionId, runId, denials, ...(await current.settle()) })
   }
 
-  #currentOf(loop: RunStream): Running {
-    return runningOf(loop, (ended, current) => {
+  #trackRun(loop: RunStream): CurrentRun {
+    return currentRunOf(loop, (ended, current) => {
       const { terminal, state } = ended
       if (this.#current === current) this.#current = undefined
       this.#transcript = state.transcript
       this.#last = ended
       const { tokenRatio, windows, sharedWindows, settings } = state.spent
-      this.#inForce = carriedOn(this.#inForce, settings)
+      this.#inForce = carriedSettings(this.#inForce, settings)
       this.#learned = { tokenRatio, windows, sharedWindows }
       this.#account.add(terminal)
       const { costUsd: sessionCostUsd, usage: sessionUsage } = this.#account
@@ -384,22 +401,23 @@ export class QueryEngine<Output = unknown> {
     })
   }
 
-  /** What the run spent that is gone on from counts once: with the run that carries it. */
+  /** Counts the cost of the continued run once: with the run that continues it. */
   #carry(continues: string): void {
-    if (this.#left !== undefined || this.#last === undefined) this.#account = accountOf(this.#options, continues)
-    else this.#account.takeBackLast(this.#last.state.spent)
+    if (this.#previousSession !== undefined || this.#last === undefined)
+      this.#account = accountOf(this.#options, continues)
+    else this.#account.removeLast(this.#last.state.spent)
   }
 
-  #begin(what: RunRequest, prompt: MessageContent | undefined, runId: string): RunStream {
-    const { promptId } = what
+  #begin(request: RunRequest, prompt: MessageContent | undefined, runId: string): RunStream {
+    const { promptId } = request
     const start = startRun({
-      ...asked(what),
+      ...startOptionsOf(request),
       ...this.#progressOfLast,
       ...(prompt !== undefined && { prompt }),
       transcript: this.#transcript,
       sessionId: this.sessionId,
       runId,
-      settings: this.#ofRun,
+      settings: this.#settingsOfRun,
       executionCount: this.#runs,
       ...(this.#learned !== undefined && { learned: this.#learned }),
     })
@@ -414,18 +432,18 @@ export class QueryEngine<Output = unknown> {
     const { nanos, unknownNanos, totalTokens } = start.spent
     owner.ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
     const { goal } = start.spent
-    const around = { ...owner, filesInOrder: goal === undefined && this.#filesInOrder }
-    const { skipIfMet } = what
-    const own = { ...(steps !== undefined && { steps }), ...(skipIfMet !== undefined && { skipIfMet }) }
-    return streamRun(start, { ...options, ...own }, around)
+    const surroundings = { ...owner, filesInOrder: goal === undefined && this.#filesInOrder }
+    const { skipIfMet } = request
+    const overrides = { ...(steps !== undefined && { steps }), ...(skipIfMet !== undefined && { skipIfMet }) }
+    return streamRun(start, { ...options, ...overrides }, surroundings)
   }
 
-  /** Of the last run, of this process or of one before it. */
+  /** The figures of the last run, of this process or an earlier one. */
   get #spentOfLast(): RunProgress | undefined {
     return this.#last?.state.spent ?? this.#options.session?.ended.at(-1)?.spent
   }
 
-  /** Of a run that ended to ask for approval its goals are in force in the one that was answered, and what it changed is checked or not as before. */
+  /** After a run that ended for an approval, the next run continues its goals and its verification state. */
   get #progressOfLast(): Pick<StartOptions, 'goals' | 'verification'> {
     const { goal, changes, verification } = this.#spentOfLast ?? {}
     return {
@@ -434,42 +452,42 @@ export class QueryEngine<Output = unknown> {
     }
   }
 
-  /** What a person changed between two prompts is not asked back of the agent. */
+  /** Whether file changes between two prompts are a person's, so that the agent need not revert them. */
   get #filesInOrder(): boolean {
     const spent = this.#spentOfLast
-    return spent?.goal !== undefined && areFilesInOrder(spent, this.#transcript)
+    return spent?.goal !== undefined && areGoalFilesUnmodified(spent, this.#transcript)
   }
 
-  #goOn({ open = [], log, transcript }: StoredSession): RunStream {
+  #resumeOpen({ open = [], log, transcript }: StoredSession): RunStream {
     const { options, owner } = this.#shared()
     return resumeOn(open, options, transcript, (turn) => new DurableStepEngine({ ...turn, log }), owner).loop
   }
 
-  /** What was set in this process holds for a run of an earlier one too, in place of what is on its record. */
-  #setAgain(running: RunStream): void {
-    const { permissionUpdates: _, isPastFallback: __, untilBefore: ___, ...set } = this.#inForce ?? {}
-    if (Object.keys(set).length > 0) running.set(set)
+  /** Settings of this process also apply to a run of an earlier process, in place of the recorded ones. */
+  #reapplySettings(running: RunStream): void {
+    const { permissionUpdates: _, isPastFallback: __, untilBefore: ___, ...changed } = this.#inForce ?? {}
+    if (Object.keys(changed).length > 0) running.set(changed)
   }
 
   // Spec R-SESS-4.
-  /** A new prompt on a run that did not end closes that one first: calls get results, and nothing new is asked. */
-  async #closeOpen(left: StoredSession): Promise<void> {
-    this.#left = undefined
-    const running = this.#goOn(left)
+  /** Closes a run that did not end before a new prompt starts. Its calls get results, and no new request is made. */
+  async #closeOpen(session: StoredSession): Promise<void> {
+    this.#previousSession = undefined
+    const running = this.#resumeOpen(session)
     running.abort('interrupt')
-    this.#current = this.#currentOf(running)
+    this.#current = this.#trackRun(running)
     await this.#current.settle()
   }
 
-  /** Options of each run, and what it shares with the others. */
+  /** The options of each run, and what it shares with other runs. */
   #shared(): { readonly options: RunOptions; readonly owner: RunSurroundings & { readonly ledger: Ledger } } {
     const { stepsFor: _stepsFor, session: _session, ...options } = this.#options
     const { ledger } = this.#account
-    // What was spent before is on the ledger already.
+    // The ledger already includes earlier spending.
     const { maxTotalTokens, maxRunUsd } = settingsOf(options)
     const spentBeforeUsd = usdOf(ledger.figures().settled.nanos)
-    const own = ledger.branch({ tokens: maxTotalTokens, nanos: nanosOf(maxRunUsd) })
-    const owner = { inbox: this.#inbox, ledger: own, sessionLedger: ledger, orphanedTools: this.#orphanedTools }
+    const runLedger = ledger.branch({ tokens: maxTotalTokens, nanos: nanosOf(maxRunUsd) })
+    const owner = { inbox: this.#inbox, ledger: runLedger, sessionLedger: ledger, orphanedTools: this.#orphanedTools }
     return { options: { ...options, spentBeforeUsd }, owner }
   }
 

@@ -1,29 +1,29 @@
 import type { RunEvent } from '../state/events.ts'
 import type { Eventually } from '../values/eventually.ts'
 
-/** Turns of the microtask queue that a reader may take for one event: some read through several generators. */
+/** Microtasks that a reader may need for one event: some readers use several generators. */
 const ticksPerEvent = 16
 
 type Deliver<Event> = (result: IteratorResult<Event, undefined>) => void
 
 const finished: IteratorReturnResult<undefined> = Object.freeze({ done: true, value: undefined })
 
-/** Events between the loop, or what comes after it, and a reader. A slow reader slows nobody; without a reader nothing is kept. */
+/** Events between a producer and a reader: the loop, or a later stage. A slow reader does not delay the producer; without a reader nothing is stored. */
 export class EventQueue<Event extends object = RunEvent> {
   #events: Event[] = []
   #head = 0
   #isListening = false
   #isClosed = false
   #waiting: Deliver<Event> | undefined
-  /** Readers behind the first that waits. */
+  /** Further readers after the first waiting one. */
   #others: Deliver<Event>[] | undefined
 
-  /** Whether events are kept. */
+  /** Whether events are stored. */
   get isListening(): boolean {
     return this.#isListening
   }
 
-  /** From now on events are kept for a reader. */
+  /** From now on events are stored for a reader. */
   listen(): void {
     this.#isListening = true
   }
@@ -53,14 +53,14 @@ export class EventQueue<Event extends object = RunEvent> {
   }
 
   /**
-   * Lets a reader that keeps up read what waits for it: with a model that answers at once nobody else gives it a turn, and events would
-   * pile up. A reader that takes nothing within some turns of the microtask queue is slow, and is not waited for.
+   * Lets a fast reader process the queued events. With a model that answers immediately nothing else yields to it, and
+   * events would accumulate. A reader that takes nothing within some microtasks is slow, and is not waited for.
    */
   catchUp(): Eventually<void> {
-    return this.#size > 0 ? this.#readOn() : undefined
+    return this.#size > 0 ? this.#letReaderRun() : undefined
   }
 
-  async #readOn(): Promise<void> {
+  async #letReaderRun(): Promise<void> {
     for (let size = this.#size, patience = ticksPerEvent; size > 0 && patience > 0; patience--) {
       await Promise.resolve()
       if (this.#size < size) patience = ticksPerEvent + 1
@@ -72,7 +72,7 @@ export class EventQueue<Event extends object = RunEvent> {
     return this.#events.length - this.#head
   }
 
-  /** Nothing is kept any more. */
+  /** Discards all events and stops storing new ones. */
   drop(): void {
     this.#isListening = false
     this.#clear()

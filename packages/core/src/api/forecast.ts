@@ -9,29 +9,29 @@ import { outputCap } from '../request/current-model.ts'
 import { inputBoundOf, type Asking } from '../request/input-bound.ts'
 import { heldForLastAnswer } from '../request/reserve.ts'
 
-/** What a run with these options is likely to come to: an estimate, where the certificate has bounds. */
+/** The likely cost of a run with these options. It is an estimate; the certificate contains bounds. */
 export interface Forecast {
   /** Id of the model. */
   readonly model: string
-  /** What the first request needs at least, as it is reserved. `usd` is null for a model without a price. */
+  /** The minimum that the first request needs, as it is reserved. `usd` is null for a model without a price. */
   readonly first: {
     /** US dollars; null for a model without a price. */
     readonly usd: number | null
     /** Input and output tokens. */
     readonly tokens: number
   }
-  /** Whether the limits leave room for it. */
+  /** Whether the limits leave room for the first request. */
   readonly canBegin: boolean
-  /** Turns until a limit stops the run, what they cost, and which it is; null when none does within 1,000 turns. */
+  /** Turns until a limit stops the run, their cost, and that limit; null when no limit stops it within 1,000 turns. */
   readonly likely: LikelyFigures & {
     /** The limit that ends the run; null for none. */
     readonly endsBy: LikelyEnd | null
   }
-  /** What runs that end sooner, after 10 and after 50 turns, come to. Empty where a limit ends them before. */
+  /** The figures of shorter runs, of 10 and of 50 turns. Empty if a limit ends the run before. */
   readonly shorter: readonly LikelyFigures[]
-  /** What a turn is taken to be, and what a conversation is that was made shorter. */
+  /** The assumptions about a turn and a compacted conversation. */
   readonly assumes: {
-    /** Tokens that a turn adds. */
+    /** Tokens that the model writes in a turn. */
     readonly writtenTokens: number
     /** Tokens of results that a turn adds. */
     readonly readTokens: number
@@ -40,10 +40,10 @@ export interface Forecast {
   }
 }
 
-/** The limit that is likely to end a run; `contextWindow`: its conversation is too long, and nothing makes it shorter. */
+/** The limit that is likely to end a run. `contextWindow`: the conversation becomes too long, and is not compacted. */
 export type LikelyEnd = 'maxBudgetUsd' | 'maxRunUsd' | 'maxTokens' | 'maxTurns' | 'contextWindow'
 
-/** What so many turns are likely to come to. `usd` is null for a model without a price. */
+/** The likely figures of a number of turns. `usd` is null for a model without a price. */
 export interface LikelyFigures {
   /** Turns. */
   readonly turns: number
@@ -59,7 +59,7 @@ const summaryTokens = 4_000
 const mostTurns = 1_000
 const shorterTurns: readonly number[] = [10, 50]
 
-/** Estimates a run before it begins: asks nobody. @throws ConfigurationError for options that cannot be run. */
+/** Estimates a run before it starts, without any request. @throws ConfigurationError for options that cannot be run. */
 export function forecast(options: RunOptions, prompt: MessageContent = ''): Forecast {
   const { spent, transcript } = startRun({ prompt })
   const asking: Asking = { context: contextOf(options), spent, transcript }
@@ -82,12 +82,12 @@ export function forecast(options: RunOptions, prompt: MessageContent = ''): Fore
   }
 }
 
-/** The least that must be left for a request of so many tokens: its worst case with a useful reply, and the last answer. */
+/** The minimum budget for a request with this input: the worst case with a useful reply, plus the reserve for the last answer. */
 function needsOf(asking: Asking): (inputTokens: number) => Amount {
   const { model, settings } = asking.context
   const useful = Math.min(outputCap(asking, model), settings.minUsefulTokens)
-  const held = heldForLastAnswer(asking)?.(useful) ?? nothing
-  return (inputTokens) => plus(worstCase(asking, model, inputTokens, useful), held)
+  const reserve = heldForLastAnswer(asking)?.(useful) ?? nothing
+  return (inputTokens) => plus(worstCase(asking, model, inputTokens, useful), reserve)
 }
 
 function isWithin(needed: Amount, limits: Amount): boolean {
@@ -98,7 +98,7 @@ function isPriced({ context: { prices, model } }: Asking): boolean {
   return askPrices(() => prices.worstCase(model.id, { inputTokens: 1, outputTokens: 1 })).kind === 'usd'
 }
 
-/** Turn after turn as they are taken to be, until a limit leaves no room for the next. */
+/** Simulates assumed turns until a limit leaves no room for the next. */
 function likelyRun(
   asking: Asking,
   limits: Amount,
@@ -121,19 +121,19 @@ function likelyRun(
     if (endsBy === null && conversation.isFull) endsBy = 'contextWindow'
     if (endsBy !== null) break
     const after = conversation.addTurn()
-    // Before the turn there may be a summary to pay for.
+    // A summary may have to be paid for before the turn.
     endsBy = limitBelow(after)
     if (endsBy !== null) break
     if (shorterTurns.includes(turns)) shorter.push(figures())
     spent = after
     turns++
   }
-  // So many turns are all that is estimated, and may be all that there can be.
+  // The limit on turns may equal the last estimated turn.
   if (endsBy === null && turns >= settings.maxTurns) endsBy = 'maxTurns'
   return { likely: { ...figures(), endsBy }, shorter }
 }
 
-/** What was there is read from the cache, what is new is written to it, and what is too long gives way to a summary. */
+/** A simulated conversation. Old messages are read from the cache, new ones are written to it, and a summary replaces them when they get too long. */
 class LikelyConversation {
   tokens: number
   readonly #asking: Asking
@@ -152,20 +152,20 @@ class LikelyConversation {
     this.tokens = this.#fixed + estimateMessages(estimator, transcript.messages())
     const window = settings.contextWindow ?? model.contextWindow
     this.#mostTokens = contextDefence.autoCompact ? Infinity : contextDefence.blockingLimit(model, window)
-    // Where no request is too long to be tried, one that the service finds too long is.
+    // Without a blocking limit, a request is too long only when it exceeds the window.
     const threshold = contextDefence.compactionThreshold?.(model, window) ?? Infinity
     this.#threshold = this.#mostTokens === Infinity ? Math.min(threshold, window) : threshold
   }
 
-  /** No request is made of it any more. */
+  /** Whether no further request is possible. */
   get isFull(): boolean {
     return this.tokens >= this.#mostTokens
   }
 
-  /** Gives what was spent since the beginning. */
+  /** Returns the total spent so far. */
   addTurn(): Amount {
     const shorter = this.#fixed + summaryTokens
-    // Where a summary frees nothing the conversation stays as it is.
+    // If a summary frees nothing, the conversation is not compacted.
     if (this.tokens >= this.#threshold && this.tokens > shorter) {
       this.#ask(summaryTokens)
       this.#cached = this.#fixed

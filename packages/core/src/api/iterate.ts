@@ -19,13 +19,13 @@ import { openCallsOf } from '../conversation/open-calls.ts'
 import type { Json } from '../values/json.ts'
 import type { MessageContent } from '../model/messages.ts'
 import { WaitTime } from '../model/service-waits.ts'
-import { pendingOf, type PendingApproval } from '../run/pending-approval.ts'
+import { pendingCallsOf, type PendingApproval } from '../run/pending-approval.ts'
 import { promptStart, type PromptOptions } from './prompt-options.ts'
 import { outcomeOf, type RunOutcome } from './run-outcome.ts'
 import { contextOf, ledgersOf, type RunLedgers, type RunOptions } from './options.ts'
 import type { FinishedRun, RunContext, RunPorts, RunSettings } from '../run/run-context.ts'
 import { checkedChange } from '../run/check-change.ts'
-import { contextWith } from '../run/context-with.ts'
+import { contextWithSettings } from '../run/context-with.ts'
 import { inForceAfter, type SettingsChange, type SettingsInForce } from '../state/settings-change.ts'
 import type { RunLimits, RunState } from '../state/state.ts'
 import type { InboxMessage } from '../steps/control.ts'
@@ -41,95 +41,103 @@ import { checkAnswer, InvalidAnswer } from '../run/answer-shape.ts'
 import { answerOf, changesPermissions, keptAnswer } from '../run/can-use-tool.ts'
 import { recordedAnswer, type PermissionDecision } from '../permissions/permission-decision.ts'
 
-/** A run that goes on, or has ended. */
+/** A run in progress, or one that has ended. */
 export interface RunStream<Output = unknown> extends AsyncIterable<RunEvent> {
-  /** How it ended, with the answer. Never rejects. Asking for it starts the run, if nothing else did. */
+  /** How the run ended, with its answer. Never rejects. Reading it starts the run, if nothing else did. */
   readonly result: Promise<RunOutcome<Output>>
-  /** The terminal and the state it ended in. */
+  /** The run result and the final state. */
   readonly ended: Promise<FinishedRun>
   /** Whether the run has begun. */
   readonly hasStarted: boolean
-  /** Aborts what is in flight, and ends. */
+  /** Aborts the steps in flight and ends the run. */
   abort(cause?: AbortCause): void
-  /** Ends at the next checkpoint, as `user_requested`. */
+  /** Ends the run at the next cancellation point, as `user_requested`. */
   stop(message?: string): void
-  /** A person's answer to `approval_needed`, when the run waits for one (`onAsk: 'wait'`). `key` is the event's. @throws ConfigurationError for what is no answer: the run waits on. */
+  /**
+   * Answers `approval_needed` on behalf of a person, when the run waits for it (`onAsk: 'wait'`). `key` is the event's.
+   * @throws ConfigurationError for an invalid answer: the run continues to wait.
+   */
   answer(key: string, decision: PermissionDecision): void
   /**
-   * A person's answer to `limit_question`, when the run pauses at a limit (`onLimit: 'pause'`). False when no such question is open any more.
-   * @throws ConfigurationError for what is no answer, such as a limit that is not above what is used: the question stays.
+   * Answers `limit_question` on behalf of a person, when the run pauses at a limit (`onLimit: 'pause'`). False when this
+   * request is no longer open.
+   * @throws ConfigurationError for an invalid answer, such as a limit that is not above what is used: the request stays
+   * open.
    */
   answerLimit(id: string, answer: LimitAnswer): boolean
   /**
-   * Hands in a message that is taken before the next request. Gives its id: yours, or a derived one. The `message` event
-   * of an entry with this `inboxId` tells that it is taken. A message of an id that was handed in before is passed over.
-   * @throws ConfigurationError for an id that is no text.
+   * Hands in a message that is taken before the next request. Returns its id: the caller's, or a derived one. The
+   * `message` event of an entry with this `inboxId` reports that it was taken. A message whose id was handed in before
+   * is ignored.
+   * @throws ConfigurationError for an id that is not a string.
    */
   steer(content: MessageContent, id?: string): string
-  /** The same for a message that is taken when the run would end. */
+  /** Hands in a message that is taken when the run would end. */
   followUp(content: MessageContent, id?: string): string
-  /** Takes a message back that no run has taken. False when it is too late, or when there is none of this id. */
+  /** Withdraws a message that no run has taken. False when it is too late, or when no message has this id. */
   retract(id: string): boolean
   /** Messages that were handed in and not taken. A run that ends leaves them here. */
   readonly waiting: readonly InboxMessage[]
   /**
-   * Tool calls that wait for a person: those that `answer` takes while the run waits (`onAsk: 'wait'`, `canUseTool`), with a `key`; once it has ended as
-   * `needs_approval`, those that `approvals` of a later run answer.
+   * Tool calls that wait for a person. While the run waits (`onAsk: 'wait'`, `canUseTool`), each has a `key` for
+   * `answer`. Once the run has ended as `needs_approval`, `approvals` of a later run answers them.
    */
   readonly pending: readonly PendingApproval[]
   /**
-   * Sets model, permission mode, thinking and limits while the run goes on. Taken at the next checkpoint, on record before it counts, in
-   * force from the next request on; the `settings` event tells of it. A limit that is set below what is spent ends the run there, as that limit does.
-   * @throws ConfigurationError for what cannot be set (a model that the options do not have, …); then nothing is.
+   * Changes model, permission mode, thinking and limits during the run. The change is recorded at the next cancellation
+   * point and applies from the next request; the `settings` event reports it. A limit below what is spent ends the run
+   * there.
+   * @throws ConfigurationError for an invalid setting, such as a model that the options do not have; then the whole
+   * change is rejected.
    */
   set(change: SettingsChange): void
   // Spec R-SERV-6.
-  /** Ends the waits for services of the run and its agents: they are asked now. False where nothing of it waits. */
+  /** Ends the waits for services of the run and its agents, and retries now. False if none of them waits. */
   retryNow(): boolean
-  /** Stops a subagent that works in the background, by the id that the model knows. False where none of this id works. */
+  /** Stops a background subagent, by the id that the model uses. False if no working agent has this id. */
   stopAgent(id: string): Promise<boolean>
 }
 
-/** What `streamRun` shares with an owner of several runs, and what a resume brings along. */
+/** What `streamRun` shares with an owner of several runs, and what a resume provides. */
 export interface RunSurroundings {
   /** Messages that wait, shared with the owner. */
   readonly inbox?: OpenInbox
   /** The ledger that the run spends from. Default: one of its own. */
   readonly ledger?: Ledger
-  /** The ledger above that one which `maxBudgetUsd` limits, where the budget is that of a session. */
+  /** The parent ledger that `maxBudgetUsd` limits, when the budget is that of a session. */
   readonly sessionLedger?: Ledger
-  /** Tools that earlier runs left behind because they did not react to an abort. */
+  /** Tools that earlier runs abandoned because they did not react to an abort. */
   readonly orphanedTools?: OrphanedTools
-  /** The state is that of a run that has begun already: a resume or a replay. */
+  /** Whether the run has begun before: a resume or a replay. */
   readonly resumed?: boolean
-  /** A replay: nothing goes on live, and guards and limits are heeded throughout. */
+  /** Whether this is a replay: no step runs live, and guards and limits apply throughout. */
   readonly replayed?: boolean
-  /** How far the record of a resumed run goes, on the session's active clock: the time that its open turn took already counts. */
+  /** The end of a resumed run's record, on the session's active clock. It includes the time of the open turn. */
   readonly recordedUntil?: number
-  /** What the records that a resume answers from show as set, beyond the state that it begins with. */
+  /** The settings in the records that a resume replays, in addition to those of its start state. */
   readonly inForce?: SettingsInForce | null
-  /** The files around the checks were in order when the run before ended, and nothing was begun since that could change them. */
+  /** Whether the files that define the checks were unmodified at the end of the last run, and unchanged by later agent work. */
   readonly filesInOrder?: boolean
-  /** Agents of the background whose ends those records hold. */
+  /** Background agents whose ends are in those records. */
   readonly endedAgents?: RunPorts['endedAgents']
 }
 
 /**
- * Runs the loop and gives its events. The run starts when somebody begins to iterate or asks for `result`;
- * breaking out of the iteration aborts it at once and still settles it; a slow consumer never slows it.
- * @throws ConfigurationError at once, for options that cannot be run.
+ * Runs the loop and returns its events. The run starts on the first iteration or when `result` is read. Leaving the
+ * iteration aborts the run immediately and still settles it. A slow consumer never delays it.
+ * @throws ConfigurationError immediately, for options that cannot be run.
  */
 export function streamRun<Output = string>(options: PromptOptions<Output>): RunStream<Output>
-/** The same for a state that `startRun` made. */
+/** Runs the loop from a state that `startRun` made. */
 export function streamRun(start: RunState, options: RunOptions, context?: RunSurroundings): RunStream
 export function streamRun(
-  given: PromptOptions<unknown> | RunState,
+  input: PromptOptions<unknown> | RunState,
   options?: RunOptions,
   context: RunSurroundings = {},
 ): RunStream {
-  // A state, or what should be one, comes with options of its own.
-  if (options !== undefined || isState(given)) return streamState(given as RunState, options as RunOptions, context)
-  const { start, options: rest } = promptStart(given)
+  // A state, or an invalid value in its place, comes with separate options.
+  if (options !== undefined || isState(input)) return streamState(input as RunState, options as RunOptions, context)
+  const { start, options: rest } = promptStart(input)
   return streamState(start, rest, context)
 }
 
@@ -139,32 +147,32 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
   const run = contextOf(options)
   const inbox = context.inbox ?? createInbox(idsOf(start.transcript))
   checkStart(start, run, context, inbox)
-  const { settings } = contextWith(run, start.spent.settings)
+  const { settings } = contextWithSettings(run, start.spent.settings)
   const clock = steadyClock(options.clock ?? systemClock)
   const abort = new AbortScope()
   const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing', sessionId: start.run.sessionId })
   const { spentBeforeUsd = 0 } = options
-  const { ledger, sessionLedger } = givenLedgers(context) ?? ledgersOfStart(start, settings, spentBeforeUsd)
+  const { ledger, sessionLedger } = sharedLedgers(context) ?? ledgersOfStart(start, settings, spentBeforeUsd)
   const live: LiveRun = { inForce: context.inForce ?? start.spent.settings }
   checkAnswerable(run, steps)
   if (start.spent.settings !== null) limitLedgers(settings, ledger, sessionLedger)
   const stallable = new StallableSteps(steps)
   const events = new EventQueue()
   const waitTime = new WaitTime(start.spent.waits)
-  const own = { steps: stallable, abort, inbox, ledger, waitTime, spentBeforeUsd }
-  const ports = openPorts(own, { live, events, context, answering: steps, sessionLedger })
+  const basePorts = { steps: stallable, abort, inbox, ledger, waitTime, spentBeforeUsd }
+  const ports = openPorts(basePorts, { live, events, context, rawSteps: steps, sessionLedger })
   abort.checkBy(() => ports.deadline.check())
-  const put: Emit = (event) => events.put(event)
-  /** Until the run has begun: it changes, and nobody needs the state that it began with. */
-  let from: RunState | undefined = start
+  const emit: Emit = (event) => events.put(event)
+  /** Cleared once the run has begun, so that the initial state is not retained. */
+  let initial: RunState | undefined = start
 
   const play = (): Promise<FinishedRun> => {
-    const begins = from
-    from = undefined
-    return playFrom(begins, { run, how: { ...context, inForce: live.inForce }, ports, clock, put })
+    const state = initial
+    initial = undefined
+    return playFrom(state, { run, surroundings: { ...context, inForce: live.inForce }, ports, clock, emit })
   }
   const execute = async (): Promise<FinishedRun> => {
-    // Whoever starts a run has the rest of their turn to say more.
+    // The caller of a run may still add input in the same tick.
     await Promise.resolve()
     if (options.signal !== undefined) abort.follow(options.signal)
     const stopListening = onStalled(() => stallable.break())
@@ -175,14 +183,14 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
     ports.deadline.cancel()
     abort.dispose()
     events.close()
-    tellResult(options, ended, () => finalFigures(ended, contextWith(run, live.inForce), ports))
+    notifyResult(options, ended, () => finalFigures(ended, contextWithSettings(run, live.inForce), ports))
     return ended
   }
   const started = (): Promise<FinishedRun> => (live.running ??= execute())
   return streamOf(started, { run, live, steps, abort, inbox, events, output: options.output })
 }
 
-/** What changes while a run goes on, for its ports and for its reader. */
+/** The state that changes during a run, for its ports and for its reader. */
 interface LiveRun {
   inForce: SettingsInForce | null
   agents?: Parameters<RunPorts['onAgents']>[0]
@@ -192,14 +200,16 @@ interface LiveRun {
   finished?: FinishedRun
 }
 
-/** @throws ConfigurationError where a person is to be asked whose answers these steps do not take. */
+/** @throws ConfigurationError when a callback answers for a person, but these steps do not accept its answers. */
 function checkAnswerable({ canUseTool, askLimit }: RunContext, steps: object): void {
   const asks = canUseTool !== null ? 'canUseTool' : askLimit === null ? undefined : 'askLimit'
   if (asks !== undefined && !('answer' in steps))
-    throw new ConfigurationError(`These Steps take their answers elsewhere: give ${asks} to whoever gives them.`)
+    throw new ConfigurationError(
+      `These steps receive their answers elsewhere. Pass ${asks} to the program that answers.`,
+    )
 }
 
-type OwnPorts = Pick<OpenPorts, 'steps' | 'abort' | 'ledger' | 'waitTime' | 'spentBeforeUsd'> & {
+type BasePorts = Pick<OpenPorts, 'steps' | 'abort' | 'ledger' | 'waitTime' | 'spentBeforeUsd'> & {
   readonly inbox: OpenInbox
 }
 
@@ -207,15 +217,18 @@ interface PortSurroundings {
   readonly live: LiveRun
   readonly events: EventQueue
   readonly context: RunSurroundings
-  /** The steps as they were given. */
-  readonly answering: object
+  /** The steps as passed by the caller. */
+  readonly rawSteps: object
   readonly sessionLedger: Ledger | undefined
 }
 
-function openPorts(own: OwnPorts, { live, events, context, answering, sessionLedger }: PortSurroundings): OpenPorts {
-  const { abort, ledger } = own
+function openPorts(
+  basePorts: BasePorts,
+  { live, events, context, rawSteps, sessionLedger }: PortSurroundings,
+): OpenPorts {
+  const { abort, ledger } = basePorts
   const ports: OpenPorts = {
-    ...own,
+    ...basePorts,
     isResumed: context.resumed === true && context.replayed !== true,
     isRecordOnly: context.replayed === true,
     wholeLedger: ledger,
@@ -229,9 +242,9 @@ function openPorts(own: OwnPorts, { live, events, context, answering, sessionLed
       ports.deadline.setLimit(limits.maxDurationMs)
     },
     endedAgents: context.endedAgents ?? noEndedAgents,
-    onAgents: (given) => void (live.agents = given),
-    // Only a driver that waits in this process has `answer`.
-    answer: 'answer' in answering ? (key, answer) => (answering as MemorySteps).answer(key, answer as Json) : undefined,
+    onAgents: (agents) => void (live.agents = agents),
+    // Only a step engine that waits in this process has `answer`.
+    answer: 'answer' in rawSteps ? (key, answer) => (rawSteps as MemorySteps).answer(key, answer as Json) : undefined,
     onWaiting: (key, call) =>
       void (call === undefined ? live.waiting?.delete(key) : (live.waiting ??= new Map()).set(key, call)),
     onLimitQuestion: (request) => {
@@ -270,10 +283,10 @@ function streamOf(
     },
     abort: (cause = 'user') => abort.abort(abortCauseOf(cause)),
     stop: (message) => inbox.stop(StopSignal.userRequested(message)),
-    answer: (key, decision) => giveAnswer({ steps, permissions: run.permissions, abort }, key, decision),
-    answerLimit(id, given) {
+    answer: (key, decision) => deliverAnswer({ steps, permissions: run.permissions, abort }, key, decision),
+    answerLimit(id, answer) {
       if (live.limitQuestion?.id !== id) return false
-      answersOf(steps).answer(id, checkedLimitAnswer(live.limitQuestion, given))
+      answersOf(steps).answer(id, checkedLimitAnswer(live.limitQuestion, answer))
       live.limitQuestion = undefined
       return true
     },
@@ -287,7 +300,7 @@ function streamOf(
       const { finished, waiting } = live
       return finished === undefined
         ? [...(waiting?.values() ?? [])]
-        : pendingOf(finished.terminal, finished.state.transcript)
+        : pendingCallsOf(finished.terminal, finished.state.transcript)
     },
     retryNow: () => inbox.retryNow(),
     async stopAgent(id) {
@@ -311,37 +324,40 @@ type OpenPorts = Omit<RunPorts, 'deadline' | 'wholeDeadline'> & {
   wholeDeadline: RunPorts['wholeDeadline']
 }
 
-/** Ids of messages that the transcript has, for whoever hands one in. */
+/** Ids of the messages in the transcript, for the inbox. */
 function idsOf(transcript: Transcript): () => readonly string[] {
   return () => inboxIdsOf(transcript)
 }
 
-interface Playing {
+interface PlayContext {
   readonly run: RunContext
-  readonly how: RunSurroundings & Required<Pick<RunSurroundings, 'inForce'>>
+  readonly surroundings: RunSurroundings & Required<Pick<RunSurroundings, 'inForce'>>
   readonly ports: OpenPorts
   readonly clock: Clock
-  readonly put: Emit
+  readonly emit: Emit
 }
 
-/** Plays a run that was not played yet. It is no async function, whose frame would hold the state that it began with. */
-function playFrom(start: RunState | undefined, { run, how, ports, clock, put }: Playing): Promise<FinishedRun> {
+/** Plays a run that was not played yet. Not an async function, since its frame would retain the initial state. */
+function playFrom(
+  start: RunState | undefined,
+  { run, surroundings, ports, clock, emit }: PlayContext,
+): Promise<FinishedRun> {
   if (start === undefined) throw new Error('a run begins once')
   try {
-    const state = entered(start, run, how, ports, put)
-    const reached = Math.max(state.spent.now, how.recordedUntil ?? 0)
-    // A limit that was set in the turn that is open holds from the start: that turn may have taken longer than the one before it allows.
-    const limitMs = contextWith(run, how.inForce).settings.maxDurationMs
+    const state = initialState(start, run, surroundings, ports, emit)
+    const reached = Math.max(state.spent.now, surroundings.recordedUntil ?? 0)
+    // Limits that were changed in the open turn apply from the start. That turn may have taken longer than the old limit allows.
+    const limitMs = contextWithSettings(run, surroundings.inForce).settings.maxDurationMs
     const times = { usedMs: reached - state.spent.startedAt, limitMs }
     ports.deadline = ports.wholeDeadline = createDeadline(clock, times, () => ports.abort.abort('time'))
-    return runLoop(run, ports, state, put)
+    return runLoop(run, ports, state, emit)
   } catch (thrown) {
-    // The driver could not even put the beginning on record.
-    return finishBroken(new Run(run, ports, start, put), thrown)
+    // The step engine failed to record the start of the run.
+    return finishBroken(new Run(run, ports, start, emit), thrown)
   }
 }
 
-/** Reading starts the run, and whoever leaves ends it. */
+/** Reading starts the run, and leaving ends it. */
 function readerOf(events: EventQueue, start: () => Promise<unknown>, abort: AbortScope): AsyncIterator<RunEvent> {
   events.listen()
   const ending = start()
@@ -356,42 +372,43 @@ function readerOf(events: EventQueue, start: () => Promise<unknown>, abort: Abor
   }
 }
 
-interface Answering {
+interface AnswerTarget {
   readonly steps: object
   readonly permissions: RunContext['permissions']
   readonly abort: AbortScope
 }
 
-/** Gives a person's answer to who waits for it. What it changes of the permissions is kept first. */
-function giveAnswer({ steps, permissions, abort }: Answering, key: string, decision: PermissionDecision): void {
+/** Passes a person's answer to the call that waits for it. Its permission changes are saved first. */
+function deliverAnswer({ steps, permissions, abort }: AnswerTarget, key: string, decision: PermissionDecision): void {
   const answers = answersOf(steps)
   checkAnswer(decision)
-  const give = (answer: PermissionDecision): void => answers.answer(key, answer as Json)
-  if (isInstance(decision, InvalidAnswer)) return give(decision)
-  const said = recordedAnswer(decision)
-  if (!changesPermissions(said)) return give(said)
-  void keptAnswer(permissions, answerOf(said, permissions)).then((kept) => {
-    if (!abort.signal.aborted) give(kept)
+  const deliver = (answer: PermissionDecision): void => answers.answer(key, answer as Json)
+  if (isInstance(decision, InvalidAnswer)) return deliver(decision)
+  const recorded = recordedAnswer(decision)
+  if (!changesPermissions(recorded)) return deliver(recorded)
+  void keptAnswer(permissions, answerOf(recorded, permissions)).then((saved) => {
+    if (!abort.signal.aborted) deliver(saved)
   })
 }
 
-/** @throws ConfigurationError for a driver that takes its answers elsewhere. */
+/** @throws ConfigurationError for a step engine that receives answers elsewhere. */
 function answersOf(steps: object): Pick<MemorySteps, 'answer'> {
-  if (!('answer' in steps)) throw new ConfigurationError('These Steps take their answers elsewhere: give it to them.')
-  // Only a driver that waits in this process has `answer`; the memory driver is the one there is.
+  if (!('answer' in steps))
+    throw new ConfigurationError('These steps receive their answers elsewhere. Send the answer there.')
+  // Only a step engine that waits in this process has `answer`, and `MemorySteps` is the only one.
   return steps as MemorySteps
 }
 
-/** The run has ended; what a listener does with that is its own affair. */
-function tellResult({ onResult }: RunOptions, { terminal }: FinishedRun, figures: () => HookFigures): void {
+/** Calls the listener with the result. Its errors are ignored, since the run has ended. */
+function notifyResult({ onResult }: RunOptions, { terminal }: FinishedRun, figures: () => HookFigures): void {
   try {
     disregard(onResult?.(terminal, figures()))
   } catch {
-    // Nothing depends on it.
+    // The run does not depend on the listener.
   }
 }
 
-/** Plain JavaScript may give a prompt. @throws ConfigurationError for what is no state. */
+/** Plain JavaScript may pass a prompt. @throws ConfigurationError for anything but a state. */
 function checkState(start: unknown): void {
   if (isState(start)) return
   refuse('The start of a run', 'a state, such as startRun({ prompt }) makes', start)
@@ -402,15 +419,15 @@ function isState(start: unknown): start is RunState {
   return transcript instanceof Transcript && fieldsOf(spent) !== undefined
 }
 
-/** Those of the session that the run is of; undefined where it is of none. */
-function givenLedgers({
+/** The ledgers of the run's session; undefined if it has none. */
+function sharedLedgers({
   ledger,
   sessionLedger,
 }: RunSurroundings): (Partial<Pick<RunLedgers, 'sessionLedger'>> & Pick<RunLedgers, 'ledger'>) | undefined {
   return ledger === undefined ? undefined : { ledger, ...(sessionLedger !== undefined && { sessionLedger }) }
 }
 
-/** A run that goes on where another ended has spent that already. */
+/** The ledgers of a new session. A run that continues an ended one starts with what that run spent. */
 function ledgersOfStart({ spent }: RunState, settings: RunSettings, spentBeforeUsd: number): RunLedgers {
   const ledgers = ledgersOf(settings, spentBeforeUsd)
   const { nanos, unknownNanos, totalTokens } = spent
@@ -418,7 +435,7 @@ function ledgersOfStart({ spent }: RunState, settings: RunSettings, spentBeforeU
   return ledgers
 }
 
-/** Where the limits of dollars and tokens are kept. */
+/** Sets the dollar and token limits of the ledgers. */
 function limitLedgers(settings: RunSettings, ledger: Ledger, sessionLedger: Ledger | undefined): void {
   const { maxBudgetUsd, maxRunUsd, maxTotalTokens: tokens } = settings
   const ownUsd = sessionLedger === undefined ? Math.min(maxBudgetUsd, maxRunUsd) : maxRunUsd
@@ -442,63 +459,65 @@ function limitsOf(settings: RunSettings, spentBeforeUsd: number): RunLimits {
 }
 
 /**
- * With the goals that a run begins with: those that were set or given, with the progress of one that it goes on with. One that only compacts, or gives a
- * last answer, has none.
+ * Adds the goals that a run begins with: those that were set or passed, with the progress of the run that it continues.
+ * A run that only compacts, or gives a last answer, has no goals.
  */
 function withGoals(start: RunState, { goals }: RunContext, { filesInOrder }: RunSurroundings): RunState {
   const { compacting, closing, settings, goal, laps } = start.spent
   const set = compacting !== null || closing !== null ? [] : settings?.until
   const specs = set ?? goals.given.map(specOf)
-  const isKept = goal !== undefined && (isSameGoals(goal.specs, specs) || (set === undefined && specs.length === 0))
-  if (isKept || (goal === undefined && specs.length === 0)) return start
+  const isUnchanged =
+    goal !== undefined && (isSameGoals(goal.specs, specs) || (set === undefined && specs.length === 0))
+  if (isUnchanged || (goal === undefined && specs.length === 0)) return start
   const { goal_unmet: triesBefore } = laps.inRun
-  const anew = triesBefore === undefined ? {} : { laps: { ...laps, triesBefore } }
+  const triesField = triesBefore === undefined ? {} : { laps: { ...laps, triesBefore } }
   const fresh = freshGoal(specs, 0)
-  const begins = fresh !== undefined && filesInOrder === true ? { ...fresh, looksAnew: true as const } : fresh
-  return { ...start, spent: { ...start.spent, ...anew, goal: begins } }
+  const progress = fresh !== undefined && filesInOrder === true ? { ...fresh, looksAnew: true as const } : fresh
+  return { ...start, spent: { ...start.spent, ...triesField, goal: progress } }
 }
 
 /**
- * Looks at the state that a run begins with. Goals that whoever goes on with a run gives in place of those on its record are set as a person would, so that they are on record from here on.
- * @throws ConfigurationError for what is no state, and for goals of the record that nobody here knows.
+ * Validates the start state of a run. If a resume passes goals that differ from the recorded ones, they are set as a
+ * person's change, so that they are recorded too.
+ * @throws ConfigurationError for an invalid state, and for recorded goals that the options do not define.
  */
-function checkStart(start: RunState, { goals }: RunContext, how: RunSurroundings, inbox: OpenInbox): void {
+function checkStart(start: RunState, { goals }: RunContext, surroundings: RunSurroundings, inbox: OpenInbox): void {
   checkState(start)
   const { goal, settings, compacting, closing } = start.spent
-  if (how.replayed === true) return
+  if (surroundings.replayed === true) return
   const specs = goals.given.map(specOf)
-  // A person set others in their place, and these are the same as then: those of the person stay.
+  // A person replaced these goals before, and they have not changed since: the person's goals apply.
   const isReplaced = settings?.untilBefore !== undefined && isSameGoals(specs, settings.untilBefore)
-  const isAnew = how.resumed === true && specs.length > 0 && !isReplaced
-  checkKnown(goals, isAnew ? specs : (goal?.specs ?? []))
-  // A run that only compacts, or gives its last answer, has none. What a resume before this one set is on record, and is not set again.
-  if (!isAnew || compacting !== null || closing !== null) return
-  const standing = [goal?.specs ?? [], how.inForce?.until ?? []]
-  if (standing.some((each) => isSameGoals(specs, each))) return
+  const isReplacing = surroundings.resumed === true && specs.length > 0 && !isReplaced
+  checkKnown(goals, isReplacing ? specs : (goal?.specs ?? []))
+  // A run that only compacts, or gives its last answer, has no goals. Goals set by an earlier resume are recorded, and are not set again.
+  if (!isReplacing || compacting !== null || closing !== null) return
+  const recordedGoals = [goal?.specs ?? [], surroundings.inForce?.until ?? []]
+  if (recordedGoals.some((each) => isSameGoals(specs, each))) return
   inbox.set({ until: specs })
 }
 
-/** The state that the loop begins with: that of a run which begins, or of one that is resumed or replayed. */
-function entered(
+/** The state that the loop begins with: that of a new run, or of a resumed or replayed one. */
+function initialState(
   start: RunState,
   context: RunContext,
-  how: RunSurroundings & Required<Pick<RunSurroundings, 'inForce'>>,
+  surroundings: RunSurroundings & Required<Pick<RunSurroundings, 'inForce'>>,
   ports: RunPorts,
   emit: Emit,
 ): RunState {
-  if (how.resumed !== true) return begun(withGoals(start, context, how), context, ports, emit)
-  const { model } = contextWith(context, how.inForce)
-  // A replay tells the beginning itself, from the record.
+  if (surroundings.resumed !== true) return recordStart(withGoals(start, context, surroundings), context, ports, emit)
+  const { model } = contextWithSettings(context, surroundings.inForce)
+  // A replay emits this event itself, from the record.
   if (ports.isResumed) emit({ type: 'run_start', run: start.run, model: model.id, isResumed: true })
   return start
 }
 
-/** Puts the beginning on record, and the moment of it into the state. */
-function begun(start: RunState, context: RunContext, { steps, spentBeforeUsd }: RunPorts, emit: Emit): RunState {
+/** Records the start of the run, and enters its time in the state. */
+function recordStart(start: RunState, context: RunContext, { steps, spentBeforeUsd }: RunPorts, emit: Emit): RunState {
   const { model } = context
   const { history = 0 } = start
   const added = start.transcript.since(start.startLength - history)
-  const { settings } = contextWith(context, start.spent.settings)
+  const { settings } = contextWithSettings(context, start.spent.settings)
   const { goal } = start.spent
   const limits = {
     ...limitsOf(settings, spentBeforeUsd),
@@ -515,7 +534,7 @@ function begun(start: RunState, context: RunContext, { steps, spentBeforeUsd }: 
   })
   emit({ type: 'run_start', run: start.run, model: model.id })
   for (const entry of added.slice(history)) emit({ type: 'message', entry })
-  // A run that goes on where another ended carries its counters; its own clock begins now.
+  // A run that continues an ended one takes over its counters; its own clock begins now.
   const carried = start.spent.now - start.spent.startedAt
   return {
     ...start,
@@ -524,12 +543,12 @@ function begun(start: RunState, context: RunContext, { steps, spentBeforeUsd }: 
 }
 
 /**
- * Runs a prompt to its end. Whatever happens in the run is in the outcome: `reason` says how it ended, `output` has the answer.
- * The model is reminded once where it repeats itself (`noProgress`).
- * @throws ConfigurationError alone, for options that cannot be run: the promise rejects with it before anything starts.
+ * Runs a prompt to its end. Failures of the run are part of the outcome: `reason` says how it ended, `output` has the
+ * answer. Reminds the model when it repeats itself (`noProgress`).
+ * @throws ConfigurationError only, for options that cannot be run: the promise rejects before anything starts.
  */
 export async function run<Output = string>(options: PromptOptions<Output>): Promise<RunOutcome<Output>> {
-  // What is no object is refused by name.
+  // `streamRun` rejects a value that is not an object.
   const isObject = typeof options === 'object' && options !== null
   return streamRun(isObject ? { ...options, noProgress: options.noProgress ?? 'remind' } : options).result
 }

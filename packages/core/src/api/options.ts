@@ -83,194 +83,216 @@ import { allowAll, type Permissions } from '../tools/permissions.ts'
 import { isLargeResults, type LargeResults } from '../tools/large-results.ts'
 import { modelsOfAgents, type AnyTool } from '../tools/tool.ts'
 
-/** Everything that a run can be given; all but the model has a default. */
+/** All options of a run. Only the model is required. */
 export interface RunOptions {
-  /** The model that the run asks. */
+  /** The model that the run uses. */
   readonly model: Model
-  /** Takes over when the model is overloaded three times in a row, or as often as `maxRetries` lets it be asked. */
+  /** Takes over when the model is overloaded three times in a row, or earlier if `maxRetries` allows fewer attempts. */
   readonly fallbackModel?: Model
-  /** Further models that may be chosen by their id while a run goes on (`RunStream.set`). */
+  /** Further models that may be selected by their id during a run (`RunStream.set`). */
   readonly models?: readonly Model[]
   /**
-   * Makes a model by a name that people know, for `RunStream.set({ model })` with a name that none of the others has as its id. Undefined for none; what it
-   * throws is told to whoever sets it. A name is asked about once.
+   * Creates a model by name, for `RunStream.set({ model })` with a name that is not the id of another model. Undefined
+   * for an unknown name. Errors that it throws are passed to the caller of `set`. It is called once for each name.
    */
   readonly modelNamed?: (name: string) => Model | undefined
-  /** How much the model may think; as the model was made when absent. */
+  /** How much the model may think. Default: the model's own setting. */
   readonly thinking?: Thinking
-  /** How varied the answers are: 0 for the most likely one, at most 2. A service that does not take it is asked without it, and a notice says so once. */
+  /**
+   * Randomness of the answers: 0 for the most likely one, at most 2. If the service does not support it, the request
+   * omits it, and one notice reports that.
+   */
   readonly temperature?: number
-  /** Consider only the most likely tokens, up to this share of the probability (above 0, at most 1). As for `temperature`, a service may not take it. */
+  /** Considers only the most likely tokens, up to this share of the probability (above 0, at most 1). Omitted if unsupported, as for `temperature`. */
   readonly topP?: number
-  /** A reply ends before the first of these texts. Subagents do not have them. As for `temperature`, a service may not take them. */
+  /** A reply ends before the first of these texts. Does not apply to subagents. Omitted if unsupported, as for `temperature`. */
   readonly stopSequences?: readonly string[]
-  /** The same seed and request tend to get the same answer. A whole number. As for `temperature`, a service may not take it. */
+  /** Makes equal requests likely to get the same answer. An integer. Omitted if unsupported, as for `temperature`. */
   readonly seed?: number
   /**
-   * Whether the model is to call a tool: `auto` (the default), `none`, `required`, or `{ tool: 'name' }`. A call is required until the run has called a tool,
-   * not for every request: afterwards the model may answer, so that the run ends. Subagents do not have it.
+   * Whether the model must call a tool: `auto` (the default), `none`, `required`, or `{ tool: 'name' }`. It applies
+   * until the run has called a tool, so that the model can answer afterwards. Does not apply to subagents.
    */
   readonly toolChoice?: ToolChoice
-  /** Most tokens of one reply, where that is less than the model's. A reply that is cut there is continued, as at the limit of the model. */
+  /** Maximum tokens of one reply, if lower than the model's limit. A reply that is cut is continued, as at the limit of the model. */
   readonly maxOutputTokens?: number
   /** The system prompt. Default: none. */
   readonly system?: string
   /** Tools that the model may call, each name once. Default: none. */
   readonly tools?: readonly AnyTool[]
   /**
-   * Gives further tools by their names, which `RunStream.set({ tools })` adds while a run goes on: those of a server that answers late, or that a
-   * search has found. One that is not there (any more) is left out.
+   * Returns further tools by name, which `RunStream.set({ tools })` adds during a run. Examples are tools of a slow
+   * server, or tools that a search has found. A missing tool is omitted.
    */
   readonly moreTools?: (name: string) => AnyTool | undefined
   // Spec R-TOOL-20.
   /**
-   * Which tool a call by another name is of: `{ Bash: 'mcp__workspace__bash' }`. Rules and hooks see the tool that runs; the transcript keeps the name
-   * that the model wrote.
+   * Maps alternative tool names to tools: `{ Bash: 'mcp__workspace__bash' }`. Rules and hooks see the tool that runs;
+   * the transcript contains the name that the model wrote.
    */
   readonly toolAliases?: ToolAliases
 
-  /** Turns that may happen; 1,000 when nothing is said. `Infinity` gives up the promise that the run halts. */
+  /** Maximum number of turns (default: 1,000). With `Infinity` the run is no longer guaranteed to halt. */
   readonly maxTurns?: number
-  /** Never overshot: reserved before each request. Needs a price of the model: its own (`Model.prices`), or one of `prices`. */
+  /**
+   * Dollar limit of the session. Never exceeded: each request reserves its worst case. Needs a price for the model: its
+   * own (`Model.prices`), or one of `prices`.
+   */
   readonly maxBudgetUsd?: number
-  /** The same for one run: what earlier runs of the session spent does not count. */
+  /** Dollar limit of this run alone, without what earlier runs of the session spent. */
   readonly maxRunUsd?: number
-  /** A share of a budget that other sessions spend from, too: it holds beside `maxBudgetUsd`. */
+  /** A share of a budget that other sessions use too. Applies in addition to `maxBudgetUsd`. */
   readonly lease?: BudgetLease
-  /** A budget that several runs of this process spend from at once (`sharedBudget`); the other limits hold as well. */
+  /** A budget that concurrent runs of this process share (`sharedBudget`). Applies in addition to the other limits. */
   readonly budget?: SharedRunBudget
   // Spec R-STAND-1.
-  /** Budgets that go on beyond runs and processes, such as so many dollars a day: each request takes from them before it is made. */
+  /** Budgets that outlast runs and processes, such as a daily dollar budget. Each request reserves from them before it is made. */
   readonly standing?: StandingBudgets
-  /** Tokens of the whole run, input (cached too) plus output, subagents too; reserved like dollars. */
+  /** Maximum tokens of the whole run: input, including cached input, plus output, including subagents. Reserved like dollars. */
   readonly maxTotalTokens?: number
   // Spec R-SERV-1.
   /**
-   * Milliseconds by the wall clock that the run may wait for services that are over their limit or out of order, over resumes; 0 when absent, at most 31
-   * days. Active time stands still meanwhile, and nothing is billed.
+   * Maximum wall-clock milliseconds to wait for services that are rate-limited or unavailable, including resumes
+   * (default: 0, at most 31 days). Waiting does not count as active time, and nothing is billed.
    */
   readonly waitForLimitsMs?: number
-  /** Active milliseconds; a call in flight is aborted. */
+  /** Maximum active milliseconds. A call in flight is aborted. */
   readonly maxDurationMs?: number
   // Spec R-CALLS-1.
-  /** Calls of tools that the model may ask for, those of subagents too. A reply that asks for more ends the run once those that fit are done. */
+  /** Maximum number of tool calls, including those of subagents. A reply that requests more ends the run after the permitted calls. */
   readonly maxToolCalls?: number
   // Spec R-TELL-1.
-  /** Tells the model what is left, once each at 50, 80 and 95 % of a limit; false when absent. */
+  /** Reminds the model of what is left, once each at 50, 80 and 95 % of a limit (default: false). */
   readonly limitReminders?: boolean
   // Spec R-GATE-2.
-  /** Output tokens to use up before an answer is taken as final. */
+  /** Output tokens to use up before an answer is accepted as final. */
   readonly tokenBudget?: number | null
-  /** Guards to stop on; several are combined with `any`. */
+  /** Guards that stop the run; several are combined with `any`. */
   readonly stopWhen?: Guard | readonly Guard[]
   /**
-   * What happens when the run repeats itself: `remind` reminds the model, `stop` reminds it after 3 equal rounds and ends the run as `no_progress` after 5,
-   * `off` does nothing. Default: `remind` for `run`, `query` and `QueryEngine`, `off` for `streamRun`. A guard of `stopWhen` that looks at
-   * repetition, such as `noProgress()`, takes its place.
+   * The reaction when the run repeats itself. `remind` reminds the model. `stop` reminds it after 3 equal rounds and
+   * ends the run as `no_progress` after 5. `off` does nothing. Default: `remind` for `run`, `query` and `QueryEngine`,
+   * `off` for `streamRun`. A guard of `stopWhen` that detects repetition, such as `noProgress()`, replaces it.
    */
   readonly noProgress?: NoProgressPolicy
-  /** Ask for a last answer, without tools, when a limit is hit. */
+  /** Requests a last answer, without tools, when a limit is hit. */
   readonly wrapUp?: boolean
 
-  /** What the answer must fit: it is sent back with what is wrong, up to 5 times. `outputSchema(z.object({ … }))` makes one. */
+  /**
+   * The schema for the answer. An answer that violates it is returned to the model with the problem, up to 5 times.
+   * `outputSchema(z.object({ … }))` creates one.
+   */
   readonly output?: OutputSchema
-  /** Decides which failures of tools and hooks end the run as `error`. Default: none does, and the model is told. */
+  /** Decides which failures of tools and hooks end the run as `error`. By default none does, and failures are reported to the model. */
   readonly errorPolicy?: ErrorPolicy
   /** Decides about calls before they run. Default: `allowAll`. */
   readonly permissions?: Permissions
-  /** Asks a person about calls that rules and hooks leave open, and waits for the answer, whatever `onAsk` says. */
+  /** Asks a person about calls that rules and hooks do not decide, and waits for the answer, regardless of `onAsk`. */
   readonly canUseTool?: CanUseTool
-  /** How long an answer of `canUseTool` is waited for, in milliseconds; without end when absent, as a person may take long. */
+  /** How long to wait for an answer of `canUseTool`, in milliseconds (default: no timeout, as a person may take long). */
   readonly canUseToolTimeoutMs?: number
-  /** What a call does that a person must approve: end the run as `needs_approval` (the default), or wait for the answer. */
+  /** The effect of a call that a person must approve: ends the run as `needs_approval` (the default), or waits for the answer. */
   readonly onAsk?: 'end' | 'wait'
   // Spec R-PAUSE-1.
   /**
-   * What happens at a limit that a person may raise: the run ends (the default), or it pauses and asks, by `askLimit` or the event `limit_question`. Raised, it goes on; without an answer it ends as the limit says.
+   * The reaction at a limit that a person may raise. `end`, the default, ends the run. `pause` asks through `askLimit`
+   * or the event `limit_question`. If the limit is raised, the run continues; without an answer it ends at the limit.
    */
   readonly onLimit?: 'end' | 'pause'
-  /** How long an answer is waited for at a limit, in milliseconds by the wall clock, over resumes; without end when absent. */
+  /** How long to wait for an answer at a limit, in wall-clock milliseconds, including resumes (default: no timeout). */
   readonly pauseForMs?: number
-  /** Asks a person at a limit, where `onLimit` is `pause`. Without it `RunStream.answerLimit` answers. */
+  /** Asks a person at a limit if `onLimit` is `pause`. Without it, answer through `RunStream.answerLimit`. */
   readonly askLimit?: AskLimit
-  /** What limits may be raised to at a pause, such as by an administrator's settings; no end for those that are left out. */
+  /** The highest values that limits may be raised to at a pause, for example from an administrator's settings. Omitted limits have no ceiling. */
   readonly limitCeilings?: LimitsChange
-  /** Called at moments of the run; they can change what happens next. Default: none. */
+  /** Called at certain points of the run; they can change what happens next. Default: none. */
   readonly hooks?: readonly Hook[]
-  /** Asked when the model has answered; they can send it back to work. Default: none. */
+  /** Called when the model has answered; they can make it continue. Default: none. */
   readonly stopHooks?: readonly StopHook[]
   // Spec R-GOAL-1.
-  /** What must hold before the run may end as `completed`: programs check it, out of the model's reach. `commandGoal` of `@halting/agent` makes one of a command. */
+  /**
+   * Conditions that must be met before the run may end as `completed`. Programs check them, beyond the model's control.
+   * `commandGoal` of `@halting/agent` creates one from a command.
+   */
   readonly until?: readonly Goal[]
-  /** How often an answer is sent back because a goal is not met: 1 to 1,000; 10. */
+  /** How often the model must continue because a goal is not met: 1 to 1,000 (default: 10). */
   readonly maxGoalTries?: number
-  /** Ends at once, without a request, where the goals hold at the start. */
+  /** Ends at once, without a request, if the goals are met at the start. */
   readonly skipIfMet?: boolean
-  /** Checks the goals after each turn that changed something, and ends as soon as they hold. */
+  /** Checks the goals after each turn that changed something, and ends as soon as they are met. */
   readonly stopWhenMet?: boolean
-  /** Looks after the files around the checks: what is protected, what a check changes (`goalFiles` of `@halting/agent`). */
+  /** Monitors the files around the checks: protected files, and files that a check changes (`goalFiles` of `@halting/agent`). */
   readonly goalFiles?: GoalFiles
-  /** Makes a goal from its name on record, for a run that is gone on with and for `RunStream.set({ until })`. */
+  /** Creates a goal from its recorded specification, for a continued run and for `RunStream.set({ until })`. */
   readonly goalNamed?: (spec: GoalSpec) => Goal | undefined
-  /** An answer for which the goals do not hold, and before which no tool was called since the last message or try: sent back, or (`end`) left to the person. */
+  /**
+   * How to treat an answer that misses the goals without any tool call since the last message or try. It is returned to
+   * the model, or (`end`) the run ends and a person decides.
+   */
   readonly unmetWithoutWork?: 'send_back' | 'end'
   // Spec R-VERI-2.
-  /** How changes that no check followed are heeded: the model is asked once (`ask`), or only `RunResult.verified` says so (`tell`). Default: nobody looks. */
+  /**
+   * How to treat changes that no check followed. `ask` asks the model once; `tell` only reports it in
+   * `RunResult.verified`. Default: changes are not tracked.
+   */
   readonly verification?: Verification
   /** Work that begins when the run has completed, and does not delay its result. Default: none. */
   readonly postRun?: readonly PostRunTask[]
-  /** Asked at every cancellation point whether the run is to stop. Default: none. */
+  /** Asked at every cancellation point whether the run must stop. Default: none. */
   readonly cancellation?: readonly CancellationSource[]
   // Spec R-BACK-1.
-  /** What tools start that goes on beside the run, such as `backgroundOf` of `@halting/agent`. */
+  /** Background work that tools start, such as `backgroundOf` of `@halting/agent`. */
   readonly background?: Background
 
-  /** What models cost: goes before the prices that the models bring, model by model. */
+  /** Prices of models. They take precedence over the models' own prices. */
   readonly prices?: Prices
-  /** Estimates how many tokens messages have. Default: a rough estimate by their length. */
+  /** Estimates the number of tokens of messages. Default: a rough estimate by their length. */
   readonly tokens?: Tokens
-  /** What keeps the conversation within the model's window; `plainContext` when absent, `contextLayers()` for all there is. */
+  /** Keeps the conversation within the model's context window (default: `plainContext`). `contextLayers()` enables all layers. */
   readonly context?: ContextManager
-  /** Tokens of input that fit, in place of what the models say. A refusal that says less is believed all the same. */
+  /** Size of the context window in input tokens, in place of the models' own. A smaller size in a refusal of the service still applies. */
   readonly contextWindow?: number
   // Spec R-TOOL-18.
-  /** Keeps results that are too large to be shown whole. Without it every result is shown as its tool gave it. */
+  /** Stores results that are too large for the conversation. Without it, every result is included in full. */
   readonly largeResults?: LargeResults
   // Spec R-MEDIA-1.
-  /** What the service takes of images and documents, where it is not what the Messages API takes. */
+  /** Limits of the service for images and documents, if they differ from those of the Messages API. */
   readonly mediaLimits?: Partial<MediaLimits>
-  /** The driver. Without one nothing is kept; `createMemorySteps()` keeps what a resume or a replay needs. */
+  /** The step engine. Without one nothing is recorded; `createMemorySteps()` records what a resume or a replay needs. */
   readonly steps?: StepEngine
-  /** Where time comes from. Default: the system's clock. */
+  /** The source of time. Default: the system's clock. */
   readonly clock?: Clock
-  /** Aborts the run; `controller.abort('interrupt')` says that a new message is the reason. */
+  /** Aborts the run; `controller.abort('interrupt')` means that a new message is the reason. */
   readonly signal?: AbortSignal
-  /** Called once, with the terminal and what the run has used, also when nobody listens any more. */
+  /** Called once, with the run result and the figures of the run, even when no reader is left. */
   readonly onResult?: (terminal: RunResult, figures: HookFigures) => void
 
-  /** Least output tokens worth asking for; 1,024. */
+  /** Minimum output tokens for a request to be made (default: 1,024). */
   readonly minUsefulTokens?: number
-  /** Network retries of one request; 10. */
+  /** Network retries of one request (default: 10). */
   readonly maxRetries?: number
-  /** Milliseconds that an effect has to heed an abort; 250. */
+  /** Milliseconds for a side effect to respond to an abort (default: 250). */
   readonly graceMs?: number
-  /** Read-only calls at once; 10. */
+  /** Maximum number of concurrent read-only calls (default: 10). */
   readonly toolConcurrency?: number
-  /** Subagents that a run may have, on all levels together; 50. */
+  /** Maximum number of subagents of a run, on all levels together (default: 50). */
   readonly maxSubagents?: number
-  /** Levels of subagents: with 1 they start none themselves; 3. */
+  /** Maximum depth of subagents (default: 3). With 1, subagents cannot start subagents. */
   readonly maxSubagentDepth?: number
-  /** Stop-hook blocks in a row, at most 8. */
+  /** Maximum number of consecutive stop-hook blocks, at most 8 (default: 8). */
   readonly stopHookBlockCap?: number
-  /** What the session has spent before, in US dollars, without what `carry` brings: it counts against `maxBudgetUsd`. A `QueryEngine` adds its runs. */
+  /**
+   * What the session has spent before, in US dollars, without the spending in `carry`. It counts against `maxBudgetUsd`.
+   * A `QueryEngine` adds its own runs.
+   */
   readonly spentBeforeUsd?: number
-  /** Parts of what people say, by name: for stop hooks and `contextUsage`. The loop itself sends none of it. Default: none. */
+  /** Named parts of user input, for stop hooks and `contextUsage`. The loop itself does not send them. Default: none. */
   readonly userContext?: { readonly [key: string]: string }
-  /** Parts of the system prompt, by name: for stop hooks and `contextUsage`. The loop itself sends none of it. Default: none. */
+  /** Named parts of the system prompt, for stop hooks and `contextUsage`. The loop itself does not send them. Default: none. */
   readonly systemContext?: { readonly [key: string]: string }
 }
 
-/** What each option must be: one without a check does not compile. A limit is looked at here for its type alone. */
+/** The validator of each option. An option without a validator does not compile. For a limit, only its type is checked here. */
 const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
   model: isModel,
   fallbackModel: isModel,
@@ -349,10 +371,10 @@ const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
 
 const optionChecks: OptionChecks = { ...loopChecks, ...engineOptionChecks }
 
-/** Turns of a run of which nobody says anything. */
+/** The default for `maxTurns`. */
 export const usualMaxTurns = 1_000
 
-/** The options with every default filled in. @throws ConfigurationError for what cannot be run. */
+/** The options with every default filled in. @throws ConfigurationError for options that cannot be run. */
 export function settingsOf(options: RunOptions): RunSettings {
   checkOptions(options, optionChecks)
   const guard = guardBounds(options)
@@ -408,8 +430,8 @@ function totalTokensLimit({ maxTotalTokens: limit }: RunOptions): number {
 }
 
 export function guardsOf({ stopWhen, noProgress }: RunOptions): readonly Guard[] {
-  const given = stopWhen === undefined ? [] : 'evaluate' in stopWhen ? [stopWhen] : stopWhen
-  return [...given, ...guardsOfPolicy(noProgress, given)]
+  const guards = stopWhen === undefined ? [] : 'evaluate' in stopWhen ? [stopWhen] : stopWhen
+  return [...guards, ...guardsOfPolicy(noProgress, guards)]
 }
 
 function guardBounds(options: RunOptions): NonNullable<Guard['bounds']> {
@@ -419,7 +441,7 @@ function guardBounds(options: RunOptions): NonNullable<Guard['bounds']> {
 const counts = ['maxRetries', 'maxSubagents', 'maxSubagentDepth', 'stopHookBlockCap'] as const
 
 function validate(settings: RunSettings, options: RunOptions): void {
-  // A guard refuses its own bound itself.
+  // A guard validates its own bound.
   if (options.maxRunUsd !== undefined && !(options.maxRunUsd > 0))
     throw new ConfigurationError(
       `maxRunUsd must be above 0, but it is ${options.maxRunUsd}. Leave it out for no limit.`,
@@ -450,16 +472,20 @@ function validate(settings: RunSettings, options: RunOptions): void {
   checkModels(options)
   const { fallbackModel, context } = options
   const prices = pricesOf(options)
-  const asked = [options.model, ...(fallbackModel === undefined ? [] : [fallbackModel]), ...(context?.models ?? [])]
-  for (const model of asked) checkBudgetable(model, prices, settings)
+  const usedModels = [
+    options.model,
+    ...(fallbackModel === undefined ? [] : [fallbackModel]),
+    ...(context?.models ?? []),
+  ]
+  for (const model of usedModels) checkBudgetable(model, prices, settings)
 }
 
-/** The models of the options; each once. */
+/** The models of the options, without duplicates. */
 function modelsOf({ model, fallbackModel, models = [] }: RunOptions): readonly Model[] {
   return [...new Set([model, ...(fallbackModel === undefined ? [] : [fallbackModel]), ...models])]
 }
 
-/** A choice is on record by its id. */
+/** Selected models are recorded by id, so ids must be unique. */
 function checkModels({ models = [], ...options }: RunOptions): void {
   if (models.length === 0) return
   const ids = modelsOf({ models, ...options }).map(({ id }) => id)
@@ -467,7 +493,7 @@ function checkModels({ models = [], ...options }: RunOptions): void {
   if (twice !== undefined) throw new ConfigurationError(`There are two models ${twice}: one could not be chosen.`)
 }
 
-/** What runs of these options share. Holds for every `RunOptions` object once, however many runs it has. */
+/** The shared context of all runs with these options. It is created once for each `RunOptions` object. */
 export function contextOf(options: RunOptions): RunContext {
   let context = contexts.get(options)
   if (context === undefined) contexts.set(options, (context = newContext(options)))
@@ -531,7 +557,7 @@ function runGoalsOf(options: RunOptions): RunGoals {
   }
 }
 
-/** The session's line, below those of its lease and of the budget that it shares with others. */
+/** The ledger of a session, as a child of its lease or of its shared budget. */
 export function sessionLedger({
   lease,
   budget,
@@ -544,13 +570,13 @@ export function sessionLedger({
   return lease === null ? Ledger.create(limits, place) : Ledger.under(lease, limits, place)
 }
 
-/** Where the limits of a run are kept, and above it those of its session. */
+/** The ledgers that enforce the limits of a run and of its session. */
 export interface RunLedgers {
   readonly ledger: Ledger
   readonly sessionLedger: Ledger
 }
 
-/** The session's line, with what it has spent already, and under it the run's own. */
+/** The session's ledger with what it has already spent, and the run's ledger as its child. */
 export function ledgersOf(settings: RunSettings, spentBeforeUsd = 0): RunLedgers {
   const session = sessionLedger(settings)
   session.restore({ nanos: nanosOf(spentBeforeUsd), tokens: 0 })
@@ -558,7 +584,7 @@ export function ledgersOf(settings: RunSettings, spentBeforeUsd = 0): RunLedgers
   return { ledger, sessionLedger: session }
 }
 
-/** The ledger of a run, below the line of its session, which has what that has spent already. */
+/** The ledger of a run, as a child of its session's ledger, which includes earlier spending. */
 export function ledgerOf(settings: RunSettings, spentBeforeUsd = 0): Ledger {
   return ledgersOf(settings, spentBeforeUsd).ledger
 }

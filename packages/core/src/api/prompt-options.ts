@@ -12,20 +12,21 @@ import { systemClock } from '../values/system-clock.ts'
 import type { PermissionDecision } from '../permissions/permission-decision.ts'
 import { Transcript, type TranscriptEntry } from '../conversation/transcript.ts'
 
-/** What `run` and `streamRun` are given: the options of a run, and what it is about. One of `prompt`, `messages` and `approvals` is required. */
+/** The input of `run` and `streamRun`: the options of a run, and its prompt. One of `prompt`, `messages` and `approvals` is required. */
 export interface PromptOptions<Output = string> extends RunOptions {
-  /** What the user says: a text, or blocks of the Messages API such as images. With `messages` it follows them. */
+  /** The user's input: a text, or blocks of the Messages API such as images. With `messages` it follows them. */
   readonly prompt?: MessageContent | undefined
   /**
-   * The conversation so far, in the shape of the Messages API: `messages` of an earlier `RunOutcome`, or your own. Without a prompt its last message is of the user.
-   * Calls of its last message that have no result wait: `approvals` answers them, and a prompt closes them as not approved.
+   * The conversation so far, in the format of the Messages API, for example `messages` of an earlier `RunOutcome`.
+   * Without a prompt, its last message must be the user's. Calls of its last message that have no result are pending:
+   * `approvals` answers them, and a prompt closes them as not approved.
    */
   readonly messages?: readonly HistoryMessage[] | undefined
-  /** Answers to calls that wait at the end of `messages`, by the ids of the calls (`RunOutcome.pending`). In place of a prompt. */
+  /** Answers to pending calls at the end of `messages`, by the ids of the calls (`RunOutcome.pending`). Used in place of a prompt. */
   readonly approvals?: { readonly [callId: string]: PermissionDecision } | undefined
-  /** What the answer must fit; `RunOutcome.output` is then what it parses to. */
+  /** The schema for the answer; `RunOutcome.output` is then the parsed answer. */
   readonly output?: OutputSchema<Output>
-  /** A name for the conversation, which idempotency keys of tools begin with; derived from the clock when absent. */
+  /** A name for the conversation. Idempotency keys of tools begin with it. Default: derived from the clock. */
   readonly sessionId?: string
 }
 
@@ -35,19 +36,19 @@ export interface PromptStart {
   readonly options: RunOptions
 }
 
-/** The options of a run, without what it is about: a record says that of a run that is resumed or replayed with the options of `run`. */
-export function runOptionsOf(given: PromptOptions<unknown>): RunOptions {
-  // Plain JavaScript may give none: that is refused where the options are looked at.
-  if (fieldsOf(given) === undefined) return given
-  const { prompt: _prompt, messages: _messages, approvals: _approvals, sessionId: _sessionId, ...options } = given
+/** The options of a run, without its prompt and history. A resume or a replay reads those from the record. */
+export function runOptionsOf(input: PromptOptions<unknown>): RunOptions {
+  // Plain JavaScript may pass any value. The validation of the options rejects it.
+  if (fieldsOf(input) === undefined) return input
+  const { prompt: _prompt, messages: _messages, approvals: _approvals, sessionId: _sessionId, ...options } = input
   return options
 }
 
-/** @throws ConfigurationError for what a run cannot be about; its options are looked at when it starts. */
-export function promptStart(given: PromptOptions<unknown>): PromptStart {
-  if (fieldsOf(given) === undefined)
-    throw new ConfigurationError(`A run is given an object with model and prompt, but it is ${shown(given)}.`)
-  const { prompt, messages, approvals, sessionId } = given
+/** @throws ConfigurationError for an invalid prompt or history. The options are validated when the run starts. */
+export function promptStart(input: PromptOptions<unknown>): PromptStart {
+  if (fieldsOf(input) === undefined)
+    throw new ConfigurationError(`A run is given an object with model and prompt, but it is ${shown(input)}.`)
+  const { prompt, messages, approvals, sessionId } = input
   optional(isPrompt)('prompt', prompt)
   optional(isObject('an object'))('approvals', approvals)
   optional(isName)('sessionId', sessionId)
@@ -59,19 +60,19 @@ export function promptStart(given: PromptOptions<unknown>): PromptStart {
     throw new ConfigurationError(
       'The prompt is empty, and services refuse an empty text. Give one that says what to do.',
     )
-  const history = historyOf(given)
+  const history = historyOf(input)
   if (prompt === undefined && approvals === undefined) checkEnd(history.entries.at(-1)?.kind)
   const before = lengthBefore(history.entries, prompt === undefined && approvals === undefined)
   const start = startRun({
     transcript: Transcript.of(history.entries),
-    sessionId: sessionId ?? freshSessionId(given.clock ?? systemClock),
+    sessionId: sessionId ?? freshSessionId(input.clock ?? systemClock),
     runId: history.runId,
     ...(prompt !== undefined && { prompt }),
     ...(approvals !== undefined && { approvals }),
   })
   return {
     start: { ...start, startLength: before, ...(before > 0 && { history: before }) },
-    options: runOptionsOf(given),
+    options: runOptionsOf(input),
   }
 }
 
@@ -81,8 +82,8 @@ interface History {
 }
 
 /**
- * The run over a history is named by what was said, so that the runs of one conversation have different names, and the same run again has the same one: idempotency
- * keys of tools begin with it.
+ * Names the run after its content, so that runs of one conversation have different names, and a repeated run has the
+ * same name. Idempotency keys of tools begin with it.
  */
 function historyOf({ messages, prompt, sessionId }: PromptOptions<unknown>): History {
   const entriesOf = (runId: string): readonly TranscriptEntry[] =>
@@ -90,8 +91,8 @@ function historyOf({ messages, prompt, sessionId }: PromptOptions<unknown>): His
   const entries = entriesOf('run1')
   if (entries.length === 0 && sessionId === undefined) return { entries, runId: 'run1' }
   const message = { role: 'user', content: messageContentOf(prompt ?? '') } as const
-  const said = Transcript.of([...entries, { kind: 'user', id: '', message, origin: 'prompt' }])
-  const runId = runIdOf(said)
+  const conversation = Transcript.of([...entries, { kind: 'user', id: '', message, origin: 'prompt' }])
+  const runId = runIdOf(conversation)
   return { entries: entriesOf(runId), runId }
 }
 
@@ -103,7 +104,7 @@ function checkEnd(last: TranscriptEntry['kind'] | undefined): void {
     )
 }
 
-/** Without a prompt what the user said last is what the run is about, and belongs to it. */
+/** Number of entries before the run. Without a prompt, the last user input belongs to the run. */
 function lengthBefore(history: readonly { readonly kind: string }[], isAsked: boolean): number {
   return isAsked ? history.findLastIndex(({ kind }) => kind === 'assistant') + 1 : history.length
 }

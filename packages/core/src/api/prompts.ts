@@ -3,16 +3,16 @@ import type { Eventually } from '../values/eventually.ts'
 import { holdsMedia } from '../model/media/places.ts'
 import type { MessageContent } from '../model/messages.ts'
 
-/** What a program does to what a person says before a run begins with it: images made smaller, for instance. */
+/** Transforms a prompt before its run begins, for example to scale images down. */
 export type PrepareContent = (content: MessageContent) => Eventually<MessageContent>
 
 /**
- * Prompts of a session before their runs. Each is made ready in the order in which it came, and a run begins in that order too.
- * What holds no image and no document, with none before it, is ready at once.
+ * Prompts of a session before their runs. Each is prepared in the order of arrival, and runs begin in the same order. A
+ * prompt without images or documents is ready at once, unless an earlier one is being prepared.
  */
 export class Prompts {
   readonly #prepare: PrepareContent | undefined
-  /** The last of those that are being made ready. */
+  /** The last prompt that is being prepared. */
   #last: Promise<unknown> | undefined
   #interruption: AbortCause | undefined
 
@@ -36,12 +36,12 @@ export class Prompts {
     return ready
   }
 
-  /** No run goes on yet that could be aborted: the one that begins next is. */
+  /** No run is in progress that could be aborted, so the next one is. */
   interrupt(cause: AbortCause): void {
     if (this.#last !== undefined) this.#interruption = cause
   }
 
-  /** Aborts the run that begins, where it was interrupted before. */
+  /** Aborts the new run if it was interrupted before it began. */
   passInterruption(run: { abort(cause: AbortCause): void }): void {
     const cause = this.#interruption
     this.#interruption = undefined
@@ -49,16 +49,16 @@ export class Prompts {
   }
 }
 
-/** What it throws or gives that is no content leaves the prompt as it was said: what is wrong with it is looked at before the request. */
+/** Prepares a prompt. If the callback throws or returns invalid content, the prompt stays unchanged; problems are detected before the request. */
 async function prepared(prepare: PrepareContent, prompt: MessageContent): Promise<MessageContent> {
   try {
-    const given: unknown = await prepare(prompt)
-    // What blocks it holds is looked at where a run begins.
-    return typeof given === 'string' || Array.isArray(given) ? (given as MessageContent) : prompt
+    const content: unknown = await prepare(prompt)
+    // The blocks are validated when a run begins.
+    return typeof content === 'string' || Array.isArray(content) ? (content as MessageContent) : prompt
   } catch {
     return prompt
   }
 }
 
-/** A command that users of coding agents know. What is said behind it are instructions for the summary. */
+/** A command known from other coding agents. The text after it contains instructions for the summary. */
 export const compactCommand: RegExp = /^\/compact(?:\s+([\s\S]*))?$/

@@ -9,53 +9,53 @@ import type { SdkInitInfo } from '../sdk/sdk-messages.ts'
 import type { StoredSession } from '../steps/fold-session.ts'
 import type { Transcript } from '../conversation/transcript.ts'
 
-/** What `query` and `QueryEngine` are given: the options of `streamRun`, and what concerns the session and its messages. */
+/** The options of `query` and `QueryEngine`: those of `streamRun`, and options for the session and its messages. */
 export interface QueryOptions<Output = unknown> extends Omit<RunOptions, 'steps'> {
-  /** The schema that the answer must fit; it is sent back until it does. Default: any text is an answer. */
+  /** The schema that the answer must fit; other answers are returned to the model. Default: any text is an answer. */
   readonly output?: OutputSchema<Output>
-  /** A UUID; that of `session`, or one derived from the clock, when absent. */
+  /** A UUID. Default: that of `session`, or one derived from the clock. */
   readonly sessionId?: string
-  /** The session so far, when it is resumed. Its runs are named on from those that it shows. */
+  /** The session so far, when it is resumed. New runs continue its numbering. */
   readonly transcript?: Transcript
-  /** Runs that the session has had, where `transcript` does not show them all: it was rewound. */
+  /** Number of earlier runs, if `transcript` does not contain all of them because it was rewound. */
   readonly runsBefore?: number
   /**
-   * The session as an earlier process left it, which goes on under the same `sessionId`: its transcript, what it has cost, the run that did not
-   * end, and where new records go. In place of `transcript`, `runsBefore` and `spentBeforeUsd`.
+   * The session of an earlier process, which continues under the same `sessionId`. It contains the transcript, the cost,
+   * an unfinished run, and the store for new records. Used in place of `transcript`, `runsBefore` and `spentBeforeUsd`.
    */
   readonly session?: StoredSession
-  /** Also the service's own events, as `stream_event` messages. Default: false. */
+  /** Also emits the service's own events, as `stream_event` messages. Default: false. */
   readonly includePartialMessages?: boolean
-  /** Also messages about hooks that begin and end. Default: false. */
+  /** Also emits messages about hooks that begin and end. Default: false. */
   readonly includeHookEvents?: boolean
-  /** What `system/init` tells beside tools and model. */
+  /** Further fields of `system/init`, in addition to tools and model. */
   readonly init?: Partial<SdkInitInfo>
-  /** A driver for each run. Without it no record is kept, so no run can be resumed or replayed. */
+  /** Returns a step engine for each run. Without it nothing is recorded, so no run can be resumed or replayed. */
   readonly stepsFor?: (runId: string) => NonNullable<RunOptions['steps']>
-  /** Changes a prompt with images or documents before its run begins: makes them smaller, for instance. */
+  /** Transforms a prompt with images or documents before its run begins, for example to scale them down. */
   readonly prepareContent?: PrepareContent
-  /** Sees everything that the loop tells, before the SDK messages made of it. */
+  /** Receives every event of the loop, before the SDK messages made from it. */
   readonly onEvent?: (event: RunEvent) => void
 }
 
-/** All layers: a session that is talked to for long makes room by itself. */
+/** All layers, so that a long session frees context space automatically. */
 const defaultContext = contextLayers()
 
-/** With what an engine adds: its defence of the context window, a reminder where a run repeats itself, and the lease of the session that it goes on with. */
+/** Adds the engine's defaults: its context layers, a reminder when a run repeats itself, and the lease of a continued session. */
 export function completeOptions<Output>(options: QueryOptions<Output>): QueryOptions<Output> {
   const { context = defaultContext, noProgress = 'remind', session } = options
   const lease = options.lease ?? session?.lease
   return { ...options, context, noProgress, ...(lease !== undefined && { lease }) }
 }
 
-/** The name that was given. @throws ConfigurationError where it is not that of the session that goes on: its records would have two. */
+/** The session id of the options. @throws ConfigurationError if it differs from that of the continued session, whose records would have two ids. */
 export function sessionIdOf({ sessionId, session }: QueryOptions): string | undefined {
-  const kept = session?.sessionId
-  if (sessionId === undefined || kept === undefined || sessionId === kept) return sessionId ?? kept
-  throw new ConfigurationError(`The session is ${kept}, and sessionId is ${shown(sessionId)}. Leave sessionId out.`)
+  const storedId = session?.sessionId
+  if (sessionId === undefined || storedId === undefined || sessionId === storedId) return sessionId ?? storedId
+  throw new ConfigurationError(`The session is ${storedId}, and sessionId is ${shown(sessionId)}. Leave sessionId out.`)
 }
 
-/** Runs that the session has had. @throws ConfigurationError for what is no such number. */
+/** Number of earlier runs of the session. @throws ConfigurationError for an invalid number. */
 export function runsBeforeOf({
   session,
   runsBefore = session === undefined ? 0 : runsOf(session),

@@ -9,13 +9,13 @@ import type { SdkMessages } from '../sdk/sdk-messages.ts'
 
 /** The argument of `query`. */
 export interface QueryInput<Output = unknown> {
-  /** One prompt, or prompts that come one after another: each is a run. */
+  /** One prompt, or several prompts in sequence: each is a run. */
   readonly prompt: MessageContent | AsyncIterable<MessageContent>
-  /** What the query runs with. */
+  /** The options of the query. */
   readonly options: QueryOptions<Output>
 }
 
-/** SDK messages of a query, with a hand on the run that goes on. */
+/** SDK messages of a query, with control over the current run. */
 export interface Query<Output = unknown> extends SdkMessages<Output> {
   /** The engine behind the query, for further prompts and for its state. */
   readonly engine: QueryEngine<Output>
@@ -24,7 +24,7 @@ export interface Query<Output = unknown> extends SdkMessages<Output> {
 }
 
 // Spec R-SDK-1.
-/** Asks an agent and gives messages in the SDK message format; the last of each run is its result. */
+/** Runs an agent and returns messages in the SDK message format; the last message of each run is its result. */
 export function query<Output = unknown>(input: QueryInput<Output>): Query<Output> {
   if (fieldsOf(input) === undefined) refuse('query', 'given { prompt, options }', input)
   const { prompt, options } = input
@@ -34,13 +34,13 @@ export function query<Output = unknown>(input: QueryInput<Output>): Query<Output
     const messages = leavable((leaving) => runOne(engine, prompt, leaving))
     return Object.assign(messages, { engine, interrupt: () => engine.interrupt() })
   }
-  // What is neither text nor a list of blocks is the iterable of the type.
-  const prompts = new ComingPrompts(prompt as AsyncIterable<MessageContent>, options.signal)
+  // Any other value is an iterable, according to the type.
+  const prompts = new IncomingPrompts(prompt as AsyncIterable<MessageContent>, options.signal)
   const messages = leavable((leaving) => runAll(engine, prompts, leaving))
   return Object.assign(messages, { engine, interrupt: () => prompts.stopWaiting() || engine.interrupt() })
 }
 
-/** Plain JavaScript may give none. */
+/** Plain JavaScript may pass any value. */
 function checkPrompts(prompt: unknown): void {
   const isPrompts =
     typeof prompt === 'object' && prompt !== null && (Symbol.asyncIterator in prompt || Symbol.iterator in prompt)
@@ -64,7 +64,7 @@ async function* runOne<Output>(
 
 async function* runAll<Output>(
   engine: QueryEngine<Output>,
-  prompts: ComingPrompts,
+  prompts: IncomingPrompts,
   leaving: Leaving,
 ): SdkMessages<Output> {
   const stop = leaving.onLeave(() => prompts.stopWaiting())
@@ -81,9 +81,9 @@ async function* runAll<Output>(
 }
 
 // Spec R-SDK-15.
-/** Prompts of a caller, who may never give the next: what ends the query ends the wait for it, too. */
-class ComingPrompts {
-  /** A plain list may hold promises of prompts. */
+/** Prompts of a caller, who may never provide the next one. Ending the query therefore ends the wait for it. */
+class IncomingPrompts {
+  /** A plain list may contain promises of prompts. */
   readonly #prompts: AsyncIterator<MessageContent> | Iterator<MessageContent | PromiseLike<MessageContent>>
   readonly #signal: AbortSignal | undefined
   #waiting: Leaving | undefined
@@ -94,7 +94,7 @@ class ComingPrompts {
     this.#signal = signal
   }
 
-  /** Undefined where there is none, or nobody waits for it any more. */
+  /** The next prompt; undefined after the last one, or when the wait was ended. */
   async next(): Promise<{ readonly prompt: MessageContent } | undefined> {
     const waiting = (this.#waiting = new Leaving())
     const unfollow = this.#signal === undefined ? undefined : whenAborted(this.#signal, () => waiting.leave())
@@ -116,20 +116,20 @@ class ComingPrompts {
     return done === true ? { done, value: undefined } : { done: false, value: await value }
   }
 
-  /** False where no prompt is waited for. */
+  /** False if no prompt is awaited. */
   stopWaiting(): boolean {
     this.#waiting?.leave()
     return this.#waiting !== undefined
   }
 
-  /** Tells the caller's iterator that no more is asked for. It may never answer: nobody waits for that. */
+  /** Closes the caller's iterator, without waiting for its response. */
   close(): void {
     if (this.#isOver) return
     this.#isOver = true
     try {
       disregard(this.#prompts.return?.())
     } catch {
-      // The query is over; what its iterator does with that is its own affair.
+      // The query is over, so errors of its iterator are ignored.
     }
   }
 }

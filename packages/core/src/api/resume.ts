@@ -4,7 +4,7 @@ import { createInbox, inboxIdsOf } from '../steps/inbox.ts'
 import { streamRun, type RunStream, type RunSurroundings } from './iterate.ts'
 import { contextOf, ledgersOf, settingsOf, type RunOptions } from './options.ts'
 import { runOptionsOf } from './prompt-options.ts'
-import { contextWith } from '../run/context-with.ts'
+import { contextWithSettings } from '../run/context-with.ts'
 import { inForceAfter, type SettingsInForce } from '../state/settings-change.ts'
 import { beginningOf } from '../steps/check-records.ts'
 import { DurableStepEngine, type AnswerableStepEngine, type StepEngineOptions } from '../steps/driver.ts'
@@ -17,22 +17,22 @@ import type { CameToEnd } from '../state/agent-figures.ts'
 import { isJsonObject } from '../values/json.ts'
 import type { ExternalInput } from '../steps/control.ts'
 
-/** A run that goes on from its record, and the driver that keeps the whole record from now on. */
+/** A resumed run, and the step engine that holds its whole record from now on. */
 export interface Resumed {
-  /** The run, from where its record ends. */
+  /** The run, from the end of its record. */
   readonly loop: RunStream
   /** The engine with the whole record. */
   readonly steps: MemorySteps
 }
 
 /**
- * Goes on with a run whose process ended in the middle. Past turns ask nothing again; the open turn is answered from the record
- * as far as that goes; hooks and limits that are new act from the first live step.
- * @throws ConfigurationError when the run has ended: going on after that is a new run (`startRun` with `carry`). Also for what is no record
- * of one run.
+ * Continues a run whose process ended unexpectedly. Past turns make no requests again. The open turn is replayed from
+ * the record as far as possible. New hooks and limits take effect from the first live step.
+ * @throws ConfigurationError when the run has ended: to continue it, start a new run (`startRun` with `carry`). Also for
+ * records that do not belong to one run.
  */
 export function resume(records: readonly StepRecord[], options: RunOptions, before?: Transcript): Resumed
-/** The same with a log of your own, which holds these records already: what happens from now on is appended to it. */
+/** Continues a run with the caller's own log, which already contains these records. New records are appended to it. */
 export function resume(
   records: readonly StepRecord[],
   options: RunOptions,
@@ -56,13 +56,13 @@ export function resume(
   )
 }
 
-/** What a driver that goes on with a run begins with. */
+/** The start state of the step engine for a resumed run. */
 export interface OpenTurn extends Omit<StepEngineOptions, 'log'> {
-  /** Records from before the open turn, those of `agents` with them. */
+  /** Records from before the open turn, including those of `agents`. */
   readonly past: readonly StepRecord[]
 }
 
-/** The same on a driver that is made for it; an owner of several runs keeps their inbox and the ledger above theirs. */
+/** Continues a run with a step engine from `make`. An owner of several runs shares their inbox and ledgers. */
 export function resumeOn(
   records: readonly StepRecord[],
   options: RunOptions,
@@ -99,24 +99,24 @@ export function resumeOn(
   return { loop: streamRun(state, { ...options, steps }, context), steps }
 }
 
-/** What a record told when it was played back, and how it ended. */
+/** The events of a replayed record, and how it ended. */
 export interface Replayed {
-  /** What the run told, but for what came live from inside effects. */
+  /** The events of the run, without live events from inside side effects. */
   readonly events: readonly RunEvent[]
   /** How the run ended. */
   readonly terminal: RunResult
 }
 
 /**
- * Plays a record back without running anything: the same loop, answered from the record alone.
- * @throws ConfigurationError for what is no record of one run.
+ * Replays a record without side effects: runs the same loop on recorded results only.
+ * @throws ConfigurationError for records that do not belong to one run.
  */
 export async function replay(
   records: readonly StepRecord[],
-  given: RunOptions,
+  runOptions: RunOptions,
   before: Transcript = Transcript.empty(),
 ): Promise<Replayed> {
-  const options = runOptionsOf(given)
+  const options = runOptionsOf(runOptions)
   const begin = beginningOf(records)
   settingsOnRecord(records, begin.start.spent.settings, options)
   const steps = createMemorySteps({
@@ -128,7 +128,7 @@ export async function replay(
   const events: RunEvent[] = [{ type: 'run_start', run: start.run, model: options.model.id }]
   for (const entry of begin.start.added.slice(begin.start.history ?? 0)) events.push({ type: 'message', entry })
   const { signal: _signal, ...rest } = options
-  // What belongs after a run belonged after the run itself.
+  // Work after a run started after the original run only.
   const replayed = streamRun(
     start,
     { ...rest, steps, clock: frozenClock, postRun: [] },
@@ -139,8 +139,8 @@ export async function replay(
 }
 
 /**
- * What a person set, as far as the records show, without what subagents took of it.
- * @throws ConfigurationError when a model was chosen that the options do not have: before anything is written.
+ * The settings that a person changed according to the records, without those that subagents took.
+ * @throws ConfigurationError when a model was selected that the options do not have: before anything is written.
  */
 export function settingsOnRecord(
   records: readonly StepRecord[],
@@ -152,7 +152,7 @@ export function settingsOnRecord(
   for (const record of records) {
     if (record.type !== 'control' || record.control.settings === undefined) continue
     inForce = inForceAfter(inForce, record.control.settings, false)
-    contextWith(context, inForce)
+    contextWithSettings(context, inForce)
   }
   return inForce
 }
@@ -160,7 +160,7 @@ export function settingsOnRecord(
 /** A replay waits for nothing. */
 const frozenClock = Object.freeze({ now: () => 0, after: () => () => {} })
 
-/** Agents of the background whose ends are on record, as they came in, or as they were stopped with the run. */
+/** Background agents whose ends are recorded, because they ended or were stopped with the run. */
 function endedAgentsIn(records: readonly StepRecord[]): ReadonlyMap<string, CameToEnd> {
   const ended = new Map<string, CameToEnd>()
   for (const { agents = [], tasks = [], left = [] } of records.flatMap(endsIn))
@@ -168,9 +168,9 @@ function endedAgentsIn(records: readonly StepRecord[]): ReadonlyMap<string, Came
       const { id } = end
       const task = tasks.find((each) => each.id === id)
       const { how, description = '', status = 'completed', result } = left.find((each) => each.id === id) ?? {}
-      const said = result === undefined ? {} : { result }
+      const resultField = result === undefined ? {} : { result }
       const stopped = { type: 'ended', id, status: how === 'ended' ? status : 'stopped', summary: description } as const
-      ended.set(id, { task: task ?? { ...stopped, ...said }, end })
+      ended.set(id, { task: task ?? { ...stopped, ...resultField }, end })
     }
   return ended
 }
@@ -178,6 +178,6 @@ function endedAgentsIn(records: readonly StepRecord[]): ReadonlyMap<string, Came
 function endsIn(record: StepRecord): readonly ExternalInput[] {
   if (record.type === 'control') return [record.control]
   const isStop = record.type === 'result' && record.key.endsWith('/background:stop') && isJsonObject(record.value)
-  // What is recorded of that step is what a control record holds of agents.
+  // This step records agents in the format of a control record.
   return isStop ? [record.value] : []
 }

@@ -6,7 +6,7 @@ import type { FoldedSession } from '../steps/fold-session.ts'
 import type { StepRecord } from '../steps/log.ts'
 import { isOfPerson, type Transcript, type TranscriptEntry, type UserEntry } from '../conversation/transcript.ts'
 
-/** A message of a person, and where it stands in the transcript. */
+/** A message of a person, and its position in the transcript. */
 export interface PersonsMessage {
   /** Id of the entry. */
   readonly id: string
@@ -16,31 +16,31 @@ export interface PersonsMessage {
   readonly content: MessageContent
 }
 
-/** What persons said in a conversation, the newest last. */
+/** The messages of persons in a conversation, the newest last. */
 export function personsMessages(transcript: Transcript): readonly PersonsMessage[] {
   return transcript
     .since(0)
-    .flatMap((entry, index) => (isPersons(entry) ? [{ id: entry.id, index, content: entry.message.content }] : []))
+    .flatMap((entry, index) => (isPersonsEntry(entry) ? [{ id: entry.id, index, content: entry.message.content }] : []))
 }
 
-function isPersons(entry: TranscriptEntry): entry is UserEntry {
+function isPersonsEntry(entry: TranscriptEntry): entry is UserEntry {
   return entry.kind === 'user' && isOfPerson(entry)
 }
 
-/** The place of a message in the transcript: by the id of its entry, the one under which it was handed in, or a uuid that was told of it in one of these sessions. -1 for none. */
+/** The index of a message in the transcript, or -1. `id` is the id of its entry, its inbox id, or a uuid that one of these sessions reported for it. */
 export function placeOfMessage(transcript: Transcript, id: string, sessionIds: readonly string[]): number {
-  const given = id.toLowerCase()
+  const uuid = id.toLowerCase()
   return transcript
     .since(0)
     .findLastIndex(
       (entry) =>
         entry.id === id ||
         (entry.kind === 'user' && entry.inboxId === id) ||
-        sessionIds.some((session) => namesOf(entry).some((name) => uuidOf(`${session}/${name}`) === given)),
+        sessionIds.some((session) => namesOf(entry).some((name) => uuidOf(`${session}/${name}`) === uuid)),
     )
 }
 
-/** Names of the lines in which the message was told: a reply has one for each block, results have one each. */
+/** Names of the output lines for the message: a reply has one for each block, tool results have one each. */
 function namesOf(entry: TranscriptEntry): readonly string[] {
   if (entry.kind === 'assistant')
     return [entry.id, ...entry.message.content.map((_block, index) => lineName(entry.id, entry.message.id, index))]
@@ -49,9 +49,9 @@ function namesOf(entry: TranscriptEntry): readonly string[] {
 }
 
 /**
- * The record of a session whose conversation goes back: its first `entries` are left, and what was spent stays spent. It belongs behind the
- * records of the last run.
- * @throws ConfigurationError where a run did not end, or there is nothing to take back.
+ * The record that rewinds a conversation to its first `entries` entries. Its cost still counts. Append it to the records
+ * of the last run.
+ * @throws ConfigurationError if a run did not end, or there is nothing to rewind.
  */
 export function rewindRecord(
   { transcript, open }: Pick<FoldedSession, 'transcript' | 'open'>,
@@ -59,10 +59,12 @@ export function rewindRecord(
 ): Extract<StepRecord, { readonly type: 'rewind' }> {
   if (open !== undefined)
     throw new ConfigurationError(
-      'The last run of the session did not end. Let it go on (resume), or close it by a new prompt, before the conversation goes back.',
+      'The last run of the session did not end. Resume it, or close it with a new prompt, before rewinding the conversation.',
     )
   if (!Number.isSafeInteger(entries) || entries < 0 || entries > transcript.length)
-    throw new ConfigurationError(`The conversation has ${transcript.length} entries; it cannot go back to ${entries}.`)
-  // A place before the first would count from the end.
+    throw new ConfigurationError(
+      `The conversation has ${transcript.length} entries; it cannot be rewound to ${entries}.`,
+    )
+  // An index below 0 would count from the end.
   return { type: 'rewind', entries, after: entries === 0 ? null : (transcript.at(entries - 1)?.id ?? null) }
 }

@@ -2,9 +2,9 @@ import { uuidOf } from '../values/hash.ts'
 import { wallTimeOf, type Clock } from '../values/clock.ts'
 import type { Transcript } from '../conversation/transcript.ts'
 
-// Idempotency keys and uuids begin with the names of session and run: no two runs of a session may have one name (spec R-SDK-14).
+// Idempotency keys and uuids begin with the names of session and run, so run names must be unique in a session (spec R-SDK-14).
 
-/** Highest number of the runs that left an entry in the transcript: ids of entries begin with the run's. 0 when none did. */
+/** The highest number of a run with an entry in the transcript; 0 without any. Ids of entries begin with the run's name. */
 export function runsIn(transcript: Transcript): number {
   let runs = 0
   for (const { id } of transcript) {
@@ -14,7 +14,7 @@ export function runsIn(transcript: Transcript): number {
   return runs
 }
 
-/** `run3` or `run3-…`, with as many digits as a number keeps apart. */
+/** `run3` or `run3-…`, with at most as many digits as a number represents exactly. */
 const runNumber = /^run(\d{1,15})(?:-[^/]*)?\//
 
 /** The name of the next run over this transcript, which no run in it has: `run1`, `run2` … */
@@ -22,14 +22,14 @@ export function nextRunId(transcript: Transcript): string {
   return `run${runsIn(transcript) + 1}`
 }
 
-/** A name made of the whole transcript: the same for the same transcript, another for another branch of the session. */
+/** A name derived from the whole transcript: equal for equal transcripts, different for other branches of the session. */
 export function runIdOf(transcript: Transcript): string {
   return `run${transcript.length}-${transcript.digest().toString(36)}`
 }
 
 let sessionsMade = 0
 
-/** A name for a session that was given none: a UUID of the time and of how many were made before it in this process. */
+/** A name for a session without a given name: a UUID from the time and a counter of this process. */
 export function freshSessionId(clock: Clock): string {
   return uuidOf(`session ${wallTimeOf(clock)} ${sessionsMade++}`)
 }

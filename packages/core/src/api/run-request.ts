@@ -14,27 +14,34 @@ import type { RunResult } from '../endings/terminal.ts'
 import type { PermissionDecision } from '../permissions/permission-decision.ts'
 import type { Transcript } from '../conversation/transcript.ts'
 
-/** What an engine is asked for: a run of something new, or of what was left. */
+/** A request for a run of an engine: with new input, or to continue an earlier run. */
 export interface RunRequest {
   readonly prompt?: MessageContent
-  /** Absent for a person. */
+  /** Absent if a person wrote the prompt. */
   readonly promptBy?: 'loop'
   readonly promptId?: string
-  /** Of the run that begins with the prompt alone. */
+  /** Applies only to the run of this prompt. */
   readonly model?: string
-  /** Of the run that begins with the prompt alone. */
+  /** Applies only to the run of this prompt. */
   readonly skipIfMet?: boolean
   readonly approvals?: { readonly [callId: string]: PermissionDecision }
   readonly compact?: { readonly instructions: string }
   readonly lastAnswer?: true
   readonly open?: StoredSession
-  /** Answers to the calls that the open run waits with, by the keys of the waits. */
+  /** Answers to the pending calls of the open run, by the keys of the waits. */
   readonly answers?: ReadonlyMap<StepKey, PermissionDecision>
   readonly carried?: { readonly carry: RunProgress; readonly continues: string }
 }
 
-/** What a run of it begins with, but for the prompt, which may be made ready first. */
-export function asked({ approvals, compact, lastAnswer, carried, promptBy, promptId }: RunRequest): StartOptions {
+/** The start options of a requested run, without the prompt, which may need preparation first. */
+export function startOptionsOf({
+  approvals,
+  compact,
+  lastAnswer,
+  carried,
+  promptBy,
+  promptId,
+}: RunRequest): StartOptions {
   return {
     ...(approvals !== undefined && { approvals }),
     ...(compact !== undefined && { compact }),
@@ -45,16 +52,16 @@ export function asked({ approvals, compact, lastAnswer, carried, promptBy, promp
   }
 }
 
-/** The session as a resume finds it. */
-export interface WhatIsLeft {
-  /** What an earlier process left, until a run begins. */
-  readonly left: StoredSession | undefined
+/** The state of a session before a resume. */
+export interface ResumableState {
+  /** The session of an earlier process, until a run starts. */
+  readonly previous: StoredSession | undefined
   /** The last run of this process. */
   readonly last: FinishedRun | undefined
   readonly transcript: Transcript
 }
 
-/** Nothing was said to the calls that the run ended with: their questions stay. */
+/** The pending calls of an ended run. Without answers they stay pending. */
 function waitingIn(terminal: RunResult | undefined): RunRequest['approvals'] {
   if (terminal?.reason !== 'needs_approval') return undefined
   const { pending } = terminal.signal.context
@@ -66,27 +73,27 @@ function waitingIn(terminal: RunResult | undefined): RunRequest['approvals'] {
   )
 }
 
-/** How a session goes on without a new prompt; undefined where there is nothing to go on with. */
-export function wayOn({ left, last, transcript }: WhatIsLeft): RunRequest | undefined {
-  if (left?.isRewound === true) return undefined
-  if (left?.open !== undefined) return { open: left }
-  const before = left?.ended.at(-1)
+/** How to continue a session without a new prompt; undefined if nothing can be continued. */
+export function resumeRequest({ previous, last, transcript }: ResumableState): RunRequest | undefined {
+  if (previous?.isRewound === true) return undefined
+  if (previous?.open !== undefined) return { open: previous }
+  const lastRecorded = previous?.ended.at(-1)
   const carried =
-    before !== undefined
-      ? { carry: before.spent, continues: before.runId }
+    lastRecorded !== undefined
+      ? { carry: lastRecorded.spent, continues: lastRecorded.runId }
       : last === undefined
         ? undefined
         : { carry: last.state.spent, continues: last.state.run.runId }
   if (carried === undefined) return undefined
-  const approvals = waitingIn(left?.ended.at(-1)?.terminal ?? last?.terminal)
+  const approvals = waitingIn(previous?.ended.at(-1)?.terminal ?? last?.terminal)
   if (approvals !== undefined && openCallsOf(transcript).length > 0) return { carried, approvals }
-  // A request ends with what somebody else said than the model.
+  // The last message of a request must not be the model's.
   const isAnswered = transcript.messages().at(-1)?.role === 'assistant'
   return { carried, ...(isAnswered && promptFor(carried.carry)) }
 }
 
 // Spec R-GOAL-72.
-/** An answer that did not meet the goals is gone on from with what the check found. */
+/** Continues after an answer that missed the goals with the result of the check. */
 function promptFor(spent: RunProgress): Pick<RunRequest, 'prompt' | 'promptBy'> {
   const last = standingRound(spent)
   return last?.met === false ? { prompt: goOnUnmetText(last), promptBy: 'loop' } : { prompt: goOnPrompt }

@@ -15,17 +15,17 @@ import { uuidOf } from '../values/hash.ts'
 import { resultMessage } from '../sdk/result-message.ts'
 import type { SdkResult } from '../sdk/sdk-messages.ts'
 
-/** What the runs of a session have cost, and the ledger above theirs. */
+/** The cost of the runs of a session, and its ledger. */
 export class SessionAccount {
   readonly ledger: Ledger
-  /** Names for what comes after its runs. */
+  /** Names for stages after its runs. */
   readonly stageIds: StageIds
-  /** The run that came last; what goes on from it carries its figures. Not in the sums yet. */
+  /** The last run, which is not in the sums yet. A run that continues it includes its figures. */
   #last: RunResult | undefined
   #costUsd: number
   readonly #usage = new Map<string, ModelFigures>()
 
-  /** `runs` and `stages` are those of earlier processes, each of which counts. */
+  /** `runs` and `stages` are those of earlier processes, all of which count. */
   constructor(
     limits: Pick<RunSettings, 'lease' | 'budget' | 'standing' | 'maxBudgetUsd'>,
     spentBeforeUsd: number,
@@ -48,12 +48,12 @@ export class SessionAccount {
     }
   }
 
-  /** Settled, in US dollars. */
+  /** Settled cost, in US dollars. */
   get costUsd(): number {
     return usdOf(nanosOf(this.#costUsd) + nanosOf(this.#last?.costUsd ?? 0))
   }
 
-  /** Whether the settled costs have reached the limit of dollars. */
+  /** Whether the settled cost has reached the dollar limit. */
   get isSpent(): boolean {
     const { nanos } = this.ledger.limits
     return nanos !== Infinity && this.ledger.figures().settled.nanos >= nanos
@@ -65,35 +65,35 @@ export class SessionAccount {
     return Object.fromEntries(usage)
   }
 
-  /** Another limit for all that comes. What was spent stays spent, also above it. */
+  /** Sets the limit for later spending. Earlier spending stays, even above the limit. */
   limit({ maxBudgetUsd }: { readonly maxBudgetUsd: number }): void {
     this.ledger.setLimits({ nanos: nanosOf(maxBudgetUsd) })
   }
 
-  /** What a run came to; the ledger has it already. */
+  /** Adds the cost of a run, which the ledger already includes. */
   add(terminal: RunResult): void {
     if (this.#last !== undefined) this.#add(this.#last.costUsd, this.#last.summary.modelUsage)
     this.#last = terminal
   }
 
-  /** The run that was added last goes on in another one, which carries what it spent. */
-  takeBackLast({ nanos, unknownNanos, totalTokens }: EndedRun['spent']): void {
+  /** Removes the last run, because another run continues it and includes its cost. */
+  removeLast({ nanos, unknownNanos, totalTokens }: EndedRun['spent']): void {
     this.#last = undefined
     this.ledger.takeBack({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
   }
 
-  /** What a stage after a run came to; the ledger has it already. */
+  /** Adds the cost of a stage after a run, which the ledger already includes. */
   addStage({ costUsd, modelUsage }: StageReport): void {
     this.#add(costUsd, modelUsage)
   }
 
-  #add(ofAllUsd: number, modelUsage: { readonly [model: string]: ModelFigures }): void {
-    this.#costUsd = usdOf(nanosOf(this.#costUsd) + nanosOf(ofAllUsd))
+  #add(usd: number, modelUsage: { readonly [model: string]: ModelFigures }): void {
+    this.#costUsd = usdOf(nanosOf(this.#costUsd) + nanosOf(usd))
     addModels(this.#usage, modelUsage)
   }
 }
 
-/** What the runs of a session came to that ended, and what followed them, whatever they might have spent. */
+/** The account of the recorded runs and stages that ended, without limits. */
 function recordedAccount(session: FoldedSession): SessionAccount {
   return new SessionAccount(
     { lease: null, budget: null, standing: null, maxBudgetUsd: Infinity },
@@ -103,7 +103,7 @@ function recordedAccount(session: FoldedSession): SessionAccount {
   )
 }
 
-/** What a session has spent or may have by its records: also in the run that is open, whose requests under way count at worst case. */
+/** The recorded cost of a session, including its open run. Requests in flight count at worst case. */
 export function recordedSpending(session: FoldedSession): LedgerSoFar {
   const { settled, unknown } = recordedAccount(session).ledger.figures()
   if (session.open === undefined) return { settled, unknown }
@@ -111,7 +111,7 @@ export function recordedSpending(session: FoldedSession): LedgerSoFar {
   return { settled: plus(settled, spent.settled), unknown: plus(unknown, spent.unknown) }
 }
 
-/** What a session has spent or may have, in whole nano-dollars; without the run that is open. */
+/** The committed cost of a session in nano-dollars, without its open run. */
 export function committedNanos(session: FoldedSession): number {
   return recordedAccount(session).ledger.figures().settled.nanos
 }
@@ -127,7 +127,7 @@ function addModels(to: Map<string, ModelFigures>, modelUsage: { readonly [model:
   }
 }
 
-/** Names for the stages of a session; each is given once. */
+/** Unique names for the stages of a session. */
 export class StageIds {
   readonly #taken: Set<string>
 
@@ -135,7 +135,7 @@ export class StageIds {
     this.#taken = new Set(recorded.map(({ id }) => id))
   }
 
-  /** The name, with a number where it was given before. */
+  /** The name, with a number if it was used before. */
   next(name: string): string {
     let id = name
     for (let count = 2; this.#taken.has(id); count++) id = `${name}.${count}`
@@ -145,9 +145,9 @@ export class StageIds {
 }
 
 /**
- * The result message of the last run of these, which ended, for who has its records and not what it told. Denials are in no record: it names none, and no window of
- * a model. Undefined where that run did not end.
- * @throws ConfigurationError for what is no record of a run.
+ * The result message of the last of these runs, if only its records are available. Records do not contain denials or the
+ * context windows of models, so it has neither. Undefined if that run did not end.
+ * @throws ConfigurationError for anything but records of runs.
  */
 export function recordedResult(sessionId: string, runs: readonly (readonly StepRecord[])[]): SdkResult | undefined {
   const folded = foldSession(runs)

@@ -37,53 +37,54 @@ import { Transcript } from '../conversation/transcript.ts'
 import { notRunReasons } from '../tools/result-texts.ts'
 import { carriedVerification } from '../verification/progress.ts'
 
-/** What a run begins with: a prompt, or answers to calls that wait, over the session so far. */
+/** The input of a run: a prompt, or answers to pending calls, for the session so far. */
 export interface StartOptions {
-  /** What the person says. Absent only when `approvals` answer calls that wait. */
+  /** The user's input. Absent only when `approvals` answer pending calls. */
   readonly prompt?: MessageContent
-  /** Who says the prompt; a person when absent. What the loop says is on record as its own words. */
+  /** The author of the prompt (default: a person). A prompt by the loop is recorded as such. */
   readonly promptBy?: 'person' | 'loop'
-  /** A name of the caller's own for the prompt; its entry has it as `inboxId`, as messages have that are handed in. */
+  /** The caller's name for the prompt. Its entry has it as `inboxId`, like messages that are handed in. */
   readonly promptId?: string
   /** The session so far. */
   readonly transcript?: Transcript
-  /** A name of your choice; `session` when absent. Sessions need different ones: idempotency keys begin with it. */
+  /** The caller's name for the session (default: `session`). It must be unique, since idempotency keys begin with it. */
   readonly sessionId?: string
-  /** A session's runs need different ones: the next after those that `transcript` shows when absent, beginning with `run1`. */
+  /** The name of the run, unique in its session. Default: the next after those in `transcript`, beginning with `run1`. */
   readonly runId?: string
-  /** The name of the agent that runs, as hooks, tools and cancellation sources are told it; `main` when absent. */
+  /** The name of the agent for hooks, tools and cancellation sources (default: `main`). */
   readonly agentId?: string
-  /** Executions that the agent's state has been through, this one included; 1 when absent. */
+  /** Number of executions of the agent's state, including this one (default: 1). */
   readonly executionCount?: number
-  /** Kept with the run, in the form that JSON has for it. */
+  /** Metadata, stored with the run as JSON. */
   readonly metadata?: JsonObject
-  /** Answers to the calls that a run left waiting when it ended as `needs_approval`. */
+  /** Answers to the calls that were pending when a run ended as `needs_approval`. */
   readonly approvals?: { readonly [callId: string]: PermissionDecision }
-  /** In place of a prompt: the run makes the conversation shorter, and ends. */
+  /** Compacts the conversation in place of a prompt, and ends the run. */
   readonly compact?: {
-    /** What a person wants of the summary, in words. */
+    /** A person's instructions for the summary. */
     readonly instructions?: string
   }
-  /** The run is one request without tools, for the answer to the prompt: nothing else is taken in, and nobody sends the model back. */
+  /** Limits the run to one request without tools, for the answer to the prompt. No other input is taken, and the model is not asked again. */
   readonly lastAnswer?: boolean
   /** What an earlier run of the session has learned (`state.spent`). */
   readonly learned?: LearnedContext
-  /** What was set in an earlier run of the session and still holds. */
+  /** Settings that were changed in an earlier run of the session and still apply. */
   readonly settings?: SettingsInForce | null
-  /** Counters of a run that ended at a limit and goes on in this one. */
+  /** Counters of a run that ended at a limit and that this run continues. */
   readonly carry?: RunProgress
   /** The name of that run. */
   readonly continues?: string
-  /** How far a run had come with its goals that ended to ask for approval: they are in force after it, with their tries. */
+  /** The progress of goals in a run that ended for an approval. They apply in this run, with new tries. */
   readonly goals?: Pick<RunProgress, 'goal' | 'changes'>
-  /** How far a run had checked what it changed that ended to ask for approval: the one that makes the calls goes on from there. */
+  /** The verification state of a run that ended for an approval. The run that makes the calls continues from it. */
   readonly verification?: RunProgress['verification']
 }
 
 /**
- * The state in which a run begins. Calls that have no result in the transcript (a process that died, approvals that never came)
- * get one that says that they were not run, before the prompt: the API refuses anything else.
- * @throws ConfigurationError for a prompt together with approvals, for approvals when no call waits, where nothing was said at all, and for what is not of its type.
+ * The initial state of a run. Calls without a result, after a crash or without an approval, get a result *not run*
+ * before the prompt, since the API requires one.
+ * @throws ConfigurationError for a prompt together with approvals, for approvals without a pending call, and for a conversation without
+ * any message. Also for a value of the wrong type.
  */
 export function startRun(options: StartOptions = {}): RunState {
   checkStart(options)
@@ -97,7 +98,7 @@ export function startRun(options: StartOptions = {}): RunState {
     ...(options.continues !== undefined && { continues: options.continues }),
     depth: 0,
   }
-  const carried = options.carry === undefined ? {} : carriedOver(options.carry)
+  const carried = options.carry === undefined ? {} : carriedCounters(options.carry)
   const settings = options.settings ?? null
   const spent: RunProgress = {
     ...freshProgress(0, jsonObjectOf(options.metadata)),
@@ -107,7 +108,10 @@ export function startRun(options: StartOptions = {}): RunState {
       options.compact === undefined ? null : { instructions: plainTextOf(options.compact.instructions ?? '') },
     closing: options.lastAnswer === true ? lastAnswerEnding : null,
     settings,
-    ...(options.approvals !== undefined && { ...goalsOn(options.goals), ...verificationOn(options.verification) }),
+    ...(options.approvals !== undefined && {
+      ...goalFields(options.goals),
+      ...verificationField(options.verification),
+    }),
   }
   let state = startState(run, transcript, spent)
   if (options.approvals !== undefined && options.prompt !== undefined) {
@@ -121,9 +125,9 @@ export function startRun(options: StartOptions = {}): RunState {
   if (options.approvals !== undefined) checkApprovals(options.approvals, state.transcript)
   if (options.compact !== undefined) checkCompact(options, transcript)
   if (options.lastAnswer === true && (options.prompt === undefined || options.compact !== undefined))
-    throw new ConfigurationError('A run for a last answer takes a prompt, and nothing else.')
+    throw new ConfigurationError('A run for a last answer takes only a prompt.')
   if (options.lastAnswer === true && transcript.messages().length === 0)
-    throw new ConfigurationError('There is no conversation yet that a last answer could be about.')
+    throw new ConfigurationError('There is no conversation yet for a last answer.')
   if (options.approvals !== undefined)
     state = { ...state, spent: { ...spent, approvals: decisionsOf(options.approvals) } }
   else state = withCallsClosed(state)
@@ -134,9 +138,9 @@ export function startRun(options: StartOptions = {}): RunState {
   }
   const message = { role: 'user', content: messageContentOf(options.prompt) } as const
   const { promptId: inboxId, promptBy = 'person' } = options
-  const named = inboxId === undefined ? {} : { inboxId }
+  const nameField = inboxId === undefined ? {} : { inboxId }
   const origin = promptBy === 'loop' ? 'loop' : 'prompt'
-  return withEntry(state, { kind: 'user', id: entryId(state, 'prompt'), message, origin, ...named })
+  return withEntry(state, { kind: 'user', id: entryId(state, 'prompt'), message, origin, ...nameField })
 }
 
 const startChecks: readonly (readonly [name: keyof StartOptions, check: Given])[] = [
@@ -162,7 +166,7 @@ function learnedOf({ tokenRatio, windows, sharedWindows }: LearnedContext): Lear
   }
 }
 
-/** @throws ConfigurationError where there is nothing to make shorter, or something else was asked for too. */
+/** @throws ConfigurationError if there is nothing to compact, or the run has another task too. */
 function checkCompact({ prompt, approvals }: StartOptions, transcript: Transcript): void {
   if (prompt !== undefined || approvals !== undefined)
     throw new ConfigurationError(
@@ -173,7 +177,7 @@ function checkCompact({ prompt, approvals }: StartOptions, transcript: Transcrip
     throw new ConfigurationError('Calls wait for approval. Answer them before the conversation is compacted.')
 }
 
-/** Plain JavaScript may give anything. */
+/** Plain JavaScript may pass anything. */
 function checkStart(options: StartOptions): void {
   if (fieldsOf(options) === undefined) refuse('startRun', 'given an object, such as { prompt }', options)
   for (const [name, check] of startChecks) optional(check)(name, options[name])
@@ -182,15 +186,15 @@ function checkStart(options: StartOptions): void {
     refuse('carry', 'the `spent` of a state that a run ended in', carry)
 }
 
-/** What a person said, as it goes on record. A call without an answer waits again. */
+/** A person's answers, as recorded. A call without an answer stays pending. */
 function decisionsOf(approvals: NonNullable<StartOptions['approvals']>): NonNullable<RunProgress['approvals']> {
-  const given = Object.entries<PermissionDecision | undefined>(approvals)
+  const answers = Object.entries<PermissionDecision | undefined>(approvals)
   return Object.fromEntries(
-    given.flatMap(([id, decision]) => (decision === undefined ? [] : [[id, recordedAnswer(decision)]])),
+    answers.flatMap(([id, decision]) => (decision === undefined ? [] : [[id, recordedAnswer(decision)]])),
   )
 }
 
-/** Calls that wait for a person, of a run that ended, are told that something else was said instead. */
+/** Gives pending calls of an ended run the result that new input arrived instead of an approval. */
 function withCallsClosed(state: RunState): RunState {
   const calls = openCallsOf(state.transcript)
   if (calls.length === 0) return state
@@ -201,8 +205,8 @@ function withCallsClosed(state: RunState): RunState {
   return { ...closed, spent: { ...closed.spent, toolResults: closed.spent.toolResults + calls.length } }
 }
 
-/** What counts on: turns, tokens, money, time, calls of tools. What belongs to one turn does not. */
-function carriedOver(spent: RunProgress): Partial<RunProgress> {
+/** The counters that continue: turns, tokens, money, time and tool calls. State of a single turn is not included. */
+function carriedCounters(spent: RunProgress): Partial<RunProgress> {
   const { turns, turnBegins, laps, usage, modelUsage, totalTokens, nanos, unknownNanos, tracker, startedAt, now } =
     spent
   const { goal, changes, verification, toolCalls, limitsTold } = spent
@@ -217,7 +221,7 @@ function carriedOver(spent: RunProgress): Partial<RunProgress> {
     tracker,
     startedAt,
     now,
-    goal: goal === undefined ? undefined : goalGoneOnWith(goal),
+    goal: goal === undefined ? undefined : continuedGoal(goal),
     changes,
     verification: carriedVerification(verification),
     toolCalls,
@@ -225,22 +229,25 @@ function carriedOver(spent: RunProgress): Partial<RunProgress> {
   }
 }
 
-/** A person was there in between, and may have changed anything: what was found before does not stand any more, and neither does the word that nothing changes. */
-function goalGoneOnWith(goal: GoalProgress): GoalProgress {
+/** Resets results that a person may have invalidated in between: the last check, and the stall detection. */
+function continuedGoal(goal: GoalProgress): GoalProgress {
   return { ...goal, last: null, lastTry: null, reminded: false, resultsBefore: 0 }
 }
 
-/** The calls that were approved are yet to be made; the run that makes them has tries of its own. */
-function goalsOn({ goal, changes }: NonNullable<StartOptions['goals']> = {}): Pick<RunProgress, 'goal' | 'changes'> {
+/** The approved calls are still to be made, so the run that makes them has new tries. */
+function goalFields({ goal, changes }: NonNullable<StartOptions['goals']> = {}): Pick<RunProgress, 'goal' | 'changes'> {
   if (goal === undefined) return {}
-  return { goal: { ...goalGoneOnWith(goal), tries: 0 }, changes }
+  return { goal: { ...continuedGoal(goal), tries: 0 }, changes }
 }
 
-function verificationOn(verification: StartOptions['verification']): Pick<RunProgress, 'verification'> {
+function verificationField(verification: StartOptions['verification']): Pick<RunProgress, 'verification'> {
   return verification === undefined ? {} : { verification: carriedVerification(verification) }
 }
 
-/** The first turn of a run is no lap. Here it comes after others, and is paid for as they are; a turn that was begun and never asked is made up for. */
+/**
+ * The first turn of a run is not an iteration. In a continuing run it follows others and counts as one. A turn that
+ * began without a request does not count twice.
+ */
 function withTurnBegun(inRun: RunProgress['laps']['inRun']): RunProgress['laps']['inRun'] {
   return { ...inRun, next_turn: (inRun.next_turn ?? 0) + 1 }
 }

@@ -17,23 +17,24 @@ import { agentStateOf } from '../run/run.ts'
 import { cannotAsk } from '../permissions/permission-texts.ts'
 import type { AgentConfiguration, Capability } from './capability.ts'
 
-/** What one execution of an agent may be given beside its state. */
+/** Options of one execution, in addition to the agent's state. */
 export interface ExecuteOptions {
-  /** Beside that of the agent. */
+  /** In addition to the signal of the agent. */
   readonly signal?: AbortSignal
   /**
-   * Names the execution: `<sessionId>/<runId>`, which its idempotency keys begin with. By all that was said when absent: executing one state
-   * again is another try of the same execution. Give a name to execute it as a different one.
+   * Name of the execution: `<sessionId>/<runId>`, the prefix of its idempotency keys. Default: derived from the
+   * conversation, so that executing a state again is a retry of the same execution. A different name makes it a
+   * different execution.
    */
   readonly runId?: string
   /** Called with every event of the run. */
   readonly onEvent?: (event: RunEvent) => void
   /**
-   * Answers, by call id, to the calls that the state left waiting when it ended as `needs_approval`. A call without an answer waits again.
-   * Refused when none waits, and when the state ends with a new message.
+   * Answers, by call id, to the calls that were pending when the state ended as `needs_approval`. A call without an
+   * answer stays pending. Refused if no call is pending, or if the state ends with a new message.
    */
   readonly approvals?: { readonly [callId: string]: PermissionDecision }
-  /** Asked when a call waits for a person, in an agent built with `onAsk: 'wait'`. Throwing denies the call. */
+  /** Called when a call waits for a person, in an agent built with `onAsk: 'wait'`. If it throws, the call is denied. */
   readonly onApproval?: (request: ApprovalRequest) => PermissionDecision | Promise<PermissionDecision>
 }
 
@@ -45,11 +46,11 @@ export interface ApprovalRequest {
   readonly name: string
   /** Input of the call. */
   readonly input: unknown
-  /** What to ask, in words. */
+  /** The question for the person. */
   readonly message: string
 }
 
-/** A built agent. It holds no run: one agent may execute many states at once. */
+/** A built agent. It has no run of its own: one agent may execute many states at once. */
 export class Agent {
   readonly #options: RunOptions
 
@@ -57,15 +58,15 @@ export class Agent {
     this.#options = options
   }
 
-  /** Runs to the end. The state that comes back always has a `stopReason()`. Rejects with `ConfigurationError` for options that cannot be run. */
+  /** Runs to the end. The returned state always has a `stopReason()`. Rejects with `ConfigurationError` for options that cannot be run. */
   async execute(state: AgentState, options: ExecuteOptions = {}): Promise<AgentState> {
     const running = this.#loop(executionStart(state, options), options)
     if (options.onEvent !== undefined || options.onApproval !== undefined)
-      for await (const event of running) tell(running, options, event)
+      for await (const event of running) notify(running, options, event)
     return agentStateOf((await running.ended).state)
   }
 
-  /** The state after every time round the loop, and the last one at the end. Leaving the iteration aborts the run. */
+  /** The state after every iteration, and the final one. Leaving the iterator aborts the run. */
   iterate(state: AgentState, options: ExecuteOptions = {}): AsyncGenerator<AgentState, void, undefined> {
     return leavable((leaving) => this.#states(state, options, leaving))
   }
@@ -79,10 +80,10 @@ export class Agent {
     const running = this.#loop(start, options)
     leaving.onLeave(() => running.abort('abandoned'))
     let reached = agentStateOf(start)
-    // The run tells its prompt too, which the state has already.
+    // The run also emits its prompt, which the state already contains.
     const known = new Set(Array.from(start.transcript, ({ id }) => id))
     for await (const event of running) {
-      tell(running, options, event)
+      notify(running, options, event)
       if (event.type === 'message' && !known.has(event.entry.id)) reached = reached.withEntry(event.entry)
       if (event.type === 'lap') yield reached
     }
@@ -99,19 +100,19 @@ export class Agent {
     return streamRun(start, { ...this.#options, ...this.#signals(options) })
   }
 
-  /** That of the agent ends an execution which has one of its own too. */
+  /** The signal of the agent also aborts an execution with a signal of its own. */
   #signals({ signal }: ExecuteOptions): Pick<RunOptions, 'signal'> {
-    const { signal: ofAgent } = this.#options
+    const { signal: agentSignal } = this.#options
     if (signal === undefined) return {}
-    if (ofAgent === undefined) return { signal }
+    if (agentSignal === undefined) return { signal }
     isSignal('signal', signal)
-    return { signal: anySignal([ofAgent, signal]) }
+    return { signal: anySignal([agentSignal, signal]) }
   }
 }
 
-/** What the person said since the last answer begins the run; or what they said to the calls that wait. */
+/** Starts a run from the user input since the last answer, or from the answers to pending calls. */
 function executionStart(state: AgentState, { approvals, runId }: ExecuteOptions): RunState {
-  // Plain JavaScript may give a prompt.
+  // Plain JavaScript may pass a prompt.
   if (!(state instanceof AgentState))
     throw new ConfigurationError(
       `An agent executes an AgentState, but it is ${shown(state)}. Begin with AgentState.empty().withUserMessage(…).`,
@@ -141,28 +142,32 @@ function isPrompt(entry: ReturnType<AgentState['transcript']['at']>): boolean {
   return entry?.kind === 'user' && entry.origin === 'prompt'
 }
 
-/** Hands an event to the listener. What it throws is ignored: the run goes on. */
-function tell(running: RunStream, { onEvent, onApproval }: ExecuteOptions, event: RunEvent): void {
+/** Passes an event to the listener and ignores its errors. */
+function notify(running: RunStream, { onEvent, onApproval }: ExecuteOptions, event: RunEvent): void {
   try {
     onEvent?.(event)
   } catch {
     // The run does not depend on its listener.
   }
-  if (onApproval !== undefined) askFor(running, onApproval, event)
+  if (onApproval !== undefined) requestAnswer(running, onApproval, event)
 }
 
-/** A call that waits, of the run itself or of a subagent, waits for this answer. */
-function askFor(running: RunStream, onApproval: NonNullable<ExecuteOptions['onApproval']>, event: RunEvent): void {
-  if (event.type === 'agent') return askFor(running, onApproval, event.event)
+/** Requests the answer for a pending call, of the run itself or of a subagent. */
+function requestAnswer(
+  running: RunStream,
+  onApproval: NonNullable<ExecuteOptions['onApproval']>,
+  event: RunEvent,
+): void {
+  if (event.type === 'agent') return requestAnswer(running, onApproval, event.event)
   if (event.type !== 'approval_needed' || event.key === null) return
   const { key, callId, name, input, message } = event
-  const asked = Promise.resolve().then(() => onApproval({ callId, name, input, message }))
-  void asked
+  const answer = Promise.resolve().then(() => onApproval({ callId, name, input, message }))
+  void answer
     .catch((error: unknown): PermissionDecision => {
       return { behavior: 'deny', message: cannotAsk(messageOf(error)) }
     })
     .then((decision) => {
-      // Nobody is there to be told of an error: the run is.
+      // No caller can receive the error, so the run breaks with it.
       const problem = problemOfAnswer(decision)
       running.answer(key, problem === undefined ? decision : new InvalidAnswer(problem))
     })
@@ -172,14 +177,14 @@ function askFor(running: RunStream, onApproval: NonNullable<ExecuteOptions['onAp
 export class AgentBuilder {
   readonly #configuration: AgentConfiguration
 
-  /** For builders that add to this one. */
+  /** For subclasses of the builder. */
   protected constructor(configuration: AgentConfiguration) {
     this.#configuration = configuration
   }
 
-  /** A builder with nothing but these options; a model may also come by `UseModel`. */
+  /** A builder with only these options; `UseModel` may add the model later. */
   static base(options: Partial<Omit<RunOptions, 'stopWhen'>> = {}): AgentBuilder {
-    // Plain JavaScript may give it: the guards of the builder would take its place.
+    // Plain JavaScript may pass it, but the guards of the builder would replace it.
     if ('stopWhen' in options)
       throw new ConfigurationError(
         'A builder has no stopWhen. Register each guard: .withCapability(new UseHook(guard)).',
@@ -187,12 +192,12 @@ export class AgentBuilder {
     return new AgentBuilder({ ...options, guards: [] })
   }
 
-  /** @throws ConfigurationError for what is no capability. */
+  /** @throws ConfigurationError for anything but a capability. */
   withCapability(capability: Capability): AgentBuilder {
     return new AgentBuilder(this.configuredBy(capability))
   }
 
-  /** @throws ConfigurationError for what is no capability. */
+  /** @throws ConfigurationError for anything but a capability. */
   protected configuredBy(capability: Capability): AgentConfiguration {
     if (typeof fieldsOf(capability)?.['configure'] !== 'function')
       throw new ConfigurationError('A capability must have configure, as those of UseTools and UseHook do.')
@@ -206,7 +211,7 @@ export class AgentBuilder {
     return new Agent(options)
   }
 
-  /** All that was gathered, as `streamRun` takes it. @throws ConfigurationError without a model. */
+  /** The collected options for `streamRun`. @throws ConfigurationError without a model. */
   protected loopOptions(): RunOptions {
     const { guards, model, ...rest } = this.#configuration
     if (model === undefined) {

@@ -16,13 +16,13 @@ import type { ModelStopReason } from '../model/messages.ts'
 import type { RunOptions } from '../api/options.ts'
 import type { AnyTool } from '../tools/tool.ts'
 
-/** What a builder has gathered so far. */
+/** The configuration that a builder has collected so far. */
 export interface AgentConfiguration extends Partial<Omit<RunOptions, 'stopWhen'>> {
   /** Guards of the agent. */
   readonly guards: readonly Guard[]
 }
 
-/** Something that an agent can do or must keep to. Returns the configuration with it added. */
+/** An ability or a rule of an agent. Returns the configuration with it added. */
 export interface Capability {
   /** The configuration with this capability added. */
   configure(configuration: AgentConfiguration): AgentConfiguration
@@ -30,11 +30,11 @@ export interface Capability {
 
 /** Limits for `UseGuards`. Absent: the default (20 steps, 32,768 tokens, 300 s). `null`: no such limit. */
 export interface GuardLimits {
-  /** Turns; 20. */
+  /** Maximum number of turns (default: 20). */
   readonly maxSteps?: number | null
-  /** Input and output tokens of the run; 32,768. */
+  /** Input and output tokens of the run (default: 32,768). */
   readonly maxTokens?: number | null
-  /** Seconds of active time; 300. */
+  /** Seconds of active time (default: 300). */
   readonly maxExecutionTime?: number | null
   /** US dollars. Default: no limit. */
   readonly maxCostUsd?: number | null
@@ -51,12 +51,12 @@ const guardLimits: { readonly [name in keyof GuardLimits]-?: true } = {
 }
 
 // Spec R-GUARD-7.
-/** The guards of limits. Without arguments: 20 steps, 32,768 tokens, 300 s. `null` switches one off. */
+/** The guards for limits. Without arguments: 20 steps, 32,768 tokens, 300 s. `null` disables a limit. */
 export class UseGuards implements Capability {
   /** The guards that it adds. */
   readonly guards: readonly Guard[]
 
-  /** @throws ConfigurationError for a limit that is none, and for one that there is not. */
+  /** @throws ConfigurationError for an invalid or unknown limit. */
   constructor(limits: GuardLimits = {}) {
     const unknown = Object.keys(limits).find((name) => !Object.hasOwn(guardLimits, name))
     if (unknown !== undefined)
@@ -77,7 +77,7 @@ export class UseGuards implements Capability {
   }
 }
 
-/** Adds tools to the agent. Two of one name are a ConfigurationError when it is built. */
+/** Adds tools to the agent. Duplicate names are a ConfigurationError when it is built. */
 export class UseTools implements Capability {
   readonly #tools: readonly AnyTool[]
 
@@ -91,7 +91,7 @@ export class UseTools implements Capability {
   }
 }
 
-/** Registers a hook, or a guard by hand (`new UseHook(new StepsLimitHook(10))`). */
+/** Registers a hook or a guard, such as `new UseHook(new StepsLimitHook(10))`. */
 export class UseHook implements Capability {
   readonly #hook: Hook | Guard
 
@@ -107,7 +107,7 @@ export class UseHook implements Capability {
   }
 }
 
-/** Lets code outside ask the run to stop at its next checkpoint. */
+/** Lets external code request the run to stop at its next cancellation point. */
 export class UseCooperativeCancellation implements Capability {
   readonly #source: CancellationSource
 
@@ -121,7 +121,7 @@ export class UseCooperativeCancellation implements Capability {
   }
 }
 
-/** The model that the agent asks. */
+/** The model that the agent uses. */
 export class UseModel implements Capability {
   readonly #model: Model
 

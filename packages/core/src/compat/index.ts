@@ -1,5 +1,5 @@
-// `@halting/core/compat`: the names of the document on stop signals, guards and continuation, for code that was written for it. Everything here runs on
-// the same loop as `streamRun` and `query` (docs/decisions/0075-the-public-api-as-types.md).
+// `@halting/core/compat`: the names of the document on stop signals, guards and continuation, for code written against
+// it. All of them use the same loop as `streamRun` and `query` (docs/decisions/0075-the-public-api-as-types.md).
 export { AgentBuilder } from './agent.ts'
 export { Agent, type ApprovalRequest, type ExecuteOptions } from './agent.ts'
 export {

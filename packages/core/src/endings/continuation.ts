@@ -2,7 +2,7 @@ import { isJsonObject } from '../values/json.ts'
 import type { StopSignal, StopSignalJson } from './signal.ts'
 import { StopSignals } from './signals.ts'
 
-/** An `ExecutionContinuation` as JSON: what `toJSON` gives and `fromJSON` reads. */
+/** An `ExecutionContinuation` as JSON: the output of `toJSON` and the input of `fromJSON`. */
 export type ExecutionContinuationJson = {
   /** The signals, in the order in which they were raised. */
   readonly stopSignals: readonly StopSignalJson[]
@@ -11,7 +11,7 @@ export type ExecutionContinuationJson = {
 }
 
 // Spec R-DEC-2.
-/** Which signals stand, and whether a hook asked to go on although they do. Immutable. */
+/** The raised stop signals, and whether a hook requested to continue in spite of them. Immutable. */
 export class ExecutionContinuation {
   static readonly #fresh: ExecutionContinuation = new ExecutionContinuation(StopSignals.empty(), false)
   readonly #signals: StopSignals
@@ -27,7 +27,7 @@ export class ExecutionContinuation {
     return ExecutionContinuation.#fresh
   }
 
-  /** True when a signal stands and nobody asked to go on. */
+  /** True when a signal is raised and no hook requested to continue. */
   shouldStop(): boolean {
     return this.#signals.hasAny() && !this.#requested
   }
@@ -68,7 +68,7 @@ export class ExecutionContinuation {
     return { stopSignals: this.#signals.toJSON(), isContinuationRequested: this.#requested }
   }
 
-  /** Reads what `toJSON` returned; what is not readable counts as absent. */
+  /** Reads the output of `toJSON`; unreadable parts count as absent. */
   static fromJSON(data: unknown): ExecutionContinuation {
     if (data instanceof ExecutionContinuation) return data
     const stored = isJsonObject(data) ? data : {}

@@ -1,5 +1,5 @@
-// Why a run ended: the message of its stop signal. People read it in every frontend, models in the request for a last answer and in results of agents.
-// No full stop at the end: texts around it add one.
+// Why a run ended: the message of its stop signal. People read it in every frontend; models read it in the request for a
+// last answer and in results of agents. No full stop at the end: surrounding texts add one.
 
 // The model answered, or did not.
 

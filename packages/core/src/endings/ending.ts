@@ -1,7 +1,7 @@
 import type { StopCategory } from './reason.ts'
 
 // Spec R-END-1.
-/** Where a run ended: a closed set. */
+/** The place where a run ended: a closed set of reasons. */
 export type EndingReason =
   | 'completed'
   | 'finish_reason'
@@ -52,18 +52,18 @@ export type EndingLimit =
   | 'maxGoalTries'
   | 'noProgress'
 
-/** What frontends need to know of a limit. */
+/** The properties of a limit that frontends need. */
 export interface EndingLimitFacts {
-  /** What the limit counts: turns, tool calls, US dollars, tokens, milliseconds, tries of a goal, or repeated turns. */
+  /** The unit of the limit: turns, tool calls, US dollars, tokens, milliseconds, tries of a goal, or repeated turns. */
   readonly unit: 'turns' | 'calls' | 'usd' | 'tokens' | 'ms' | 'tries' | 'repeats'
   /**
-   * Who raises it before a run continues. `continuing`: to continue is enough, and as much again is granted. `person`: it is paid for, so a person
-   * sets it. Null: there is no figure to raise.
+   * How it is raised before a run continues. `continuing`: continuing grants the same amount again. `person`: a person
+   * must set it, since it costs money. Null: it has no value to raise.
    */
   readonly raisedBy: 'continuing' | 'person' | null
 }
 
-/** Facts by limit. The row of an ending names its limit. */
+/** The properties of each limit. The row of an ending names its limit. */
 export const endingLimits: { readonly [limit in EndingLimit]: EndingLimitFacts } = {
   maxTurns: { unit: 'turns', raisedBy: 'continuing' },
   maxToolCalls: { unit: 'calls', raisedBy: 'continuing' },
@@ -80,10 +80,10 @@ interface RaiseLimit {
   readonly kind: 'raise-limit'
 }
 
-/** One thing to do after an ending. Frontends decide by which key, button or command. */
+/** One action after an ending. Frontends map it to a key, a button or a command. */
 export type EndingAction =
   | RaiseLimit
-  /** Ask once more, without tools, for a last answer. */
+  /** Request a last answer, without tools. */
   | { readonly kind: 'last-answer' }
   /** Continue with this prompt. */
   | {
@@ -93,70 +93,71 @@ export type EndingAction =
       /** The text of the prompt. */
       readonly text: string
     }
-  /** Resume, where the session can be resumed; else continue with a prompt. */
+  /** Resume, if the session can be resumed; else continue with a prompt. */
   | { readonly kind: 'retry' }
   | { readonly kind: 'compact' }
-  /** Continue with what the last check of the goals found, where no tries are needed for it: else `raise-limit` does so. */
+  /** Continue with the result of the last goal check, if no tries are needed. Otherwise `raise-limit` continues. */
   | { readonly kind: 'send-back' }
   /** Choose another model, and continue with it. */
   | { readonly kind: 'another-model' }
   /** Revert the file changes of the run. */
   | { readonly kind: 'undo' }
-  /** Approve or deny the calls that wait. */
+  /** Approve or deny the pending calls. */
   | { readonly kind: 'approve' }
   /** Show why the run ended. */
   | { readonly kind: 'explain' }
 
-/** Advice as a text, or as its kind where it depends on the limit, or on the options that a frontend was started with. */
+/** Advice as a text, or as its kind if it depends on the limit or on the options of a frontend. */
 export type EndingAdvice =
   | string
   | RaiseLimit
-  /** Permit compaction. With `otherwise`: only where it was switched off, else this text. */
+  /** Enable compaction. With `otherwise`: only if it was disabled, else this text. */
   | {
       readonly kind: 'permit-compaction'
-      /** The advice where compaction is already permitted; absent: the same advice in both cases. */
+      /** The advice if compaction is already enabled; absent: the same advice in both cases. */
       readonly otherwise?: string
     }
-  /** Give compaction more room than it had. */
+  /** Give compaction more space. */
   | { readonly kind: 'more-room' }
   | { readonly kind: 'another-model' }
-  /** Inspect the failure, and which failures end a run. */
+  /** Inspect the failure, and the rules for which failures end a run. */
   | { readonly kind: 'inspect-failure' }
 
-/** What follows the sentence of an ending. */
+/** The text after the sentence of an ending. */
 export type EndingDetail =
   | { readonly kind: 'none' }
-  /** The message of the signal: without this prefix, and not at all where it is `unless`. */
+  /** The message of the signal, without this prefix. Omitted if it equals `unless`. */
   | {
       readonly kind: 'message'
-      /** A prefix that is removed from the message; absent: none is. */
+      /** A prefix to remove from the message; absent for none. */
       readonly prefix?: string
-      /** A message that is not shown at all, since the sentence has said it; absent: every message is shown. */
+      /** A message to omit because the sentence already contains it; absent: every message is shown. */
       readonly unless?: string
     }
-  /** `used` and `limit` of the signal's context in this unit, and what the next request needs where the signal has it. */
+  /** `used` and `limit` of the signal's context in this unit, and the amount that the next request needs, if the signal has it. */
   | {
       readonly kind: 'figures'
       /** Unit in which the two figures are printed. */
       readonly unit: Exclude<EndingLimitFacts['unit'], 'repeats'>
     }
 
-/** How an ending is presented to a person. The loop reads none of it. */
+/** How an ending is presented to a person. The loop does not use it. */
 export interface EndingPresentation {
   /**
-   * How it is announced. `success`: the work is done; `stopped`: a hook, a guard or a tool ended it; `limited`: a limit did; `paused`: it waits for a
-   * person; `interrupted`: a person ended it, or nobody listened; `unanswered`: it ended by itself and said nothing; `failed`: something did not work.
+   * How it is announced. `success`: the work is done. `stopped`: a hook, a guard or a tool ended it. `limited`: a limit
+   * ended it. `paused`: it waits for a person. `interrupted`: a person ended it, or the reader disconnected.
+   * `unanswered`: it ended without an answer. `failed`: a step failed.
    */
   readonly announcement: 'success' | 'stopped' | 'limited' | 'paused' | 'interrupted' | 'unanswered' | 'failed'
   // Spec R-TERM-25.
-  /** What happened, without a mark at its end. */
+  /** What happened, without punctuation at the end. */
   readonly sentence: string
-  /** What follows the sentence: nothing, the message of the signal, or its figures. */
+  /** The text after the sentence: nothing, the message of the signal, or its figures. */
   readonly detail: EndingDetail
   // Spec R-TEXT-5.
-  /** What to do next, by the kind of frontend; '' for nothing, or where the actions say it. */
+  /** What to do next, by the type of frontend; '' for nothing, or if the actions cover it. */
   readonly advice: {
-    /** One prompt a process. */
+    /** For programs that run one prompt in each process. */
     readonly command: EndingAdvice
     /** For an editor. */
     readonly editor: string | RaiseLimit
@@ -164,12 +165,15 @@ export interface EndingPresentation {
     readonly terminal: string
   }
   // Spec R-TERM-26.
-  /** What is offered after it, the most useful first. */
+  /** The actions to offer, the most useful first. */
   readonly actions: readonly EndingAction[]
-  /** What `halting why` prints a command for; null for none. */
+  /** The action for which `halting why` prints a command; null for none. */
   readonly resume: EndingAction | null
   // Spec R-ACP-5.
-  /** Stop reason of the Agent Client Protocol. `error`: the prompt is answered with an error. `cancelled`: where the client cancelled, else `end_turn`. */
+  /**
+   * Stop reason of the Agent Client Protocol. `error`: the prompt is answered with an error. `cancelled`: only if the
+   * client cancelled, else `end_turn`.
+   */
   readonly acp: 'end_turn' | 'max_turn_requests' | 'max_tokens' | 'refusal' | 'cancelled' | 'error'
 }
 
@@ -177,7 +181,7 @@ export interface EndingPresentation {
 export interface Ending extends EndingPresentation {
   /** The category of the signal that leads to this ending. */
   readonly category: StopCategory
-  /** graceful: at a checkpoint; immediate: what is in flight is aborted or has failed; preemptive: before a request is made. */
+  /** graceful: at a cancellation point; immediate: a step in flight is aborted or has failed; preemptive: before a request is made. */
   readonly manner: 'graceful' | 'immediate' | 'preemptive'
   // Spec R-END-4.
   /** Which results the calls of the last message have. */
@@ -186,40 +190,41 @@ export interface Ending extends EndingPresentation {
   readonly subtype: ResultSubtype
   // Spec R-GOAL-23.
   /**
-   * Over the host protocol its result is a success all the same, and so is the exit code there: existing hosts read `result` after such a run, and
-   * `terminal_reason` tells the difference.
+   * Whether hosts receive a success result and exit code 0 in spite of the ending. Existing hosts read `result` after
+   * such a run; `terminal_reason` shows the difference.
    */
   readonly hostsReadResult: boolean
   // Spec R-SDK-5.
-  /** `terminal_reason` of the result message, where it is not the reason. */
+  /** `terminal_reason` of the result message, if it differs from the reason. */
   readonly sdkName: string | null
   // Spec R-SUB-6, R-AFTER-3b.
-  /** What a subagent that ended so is to its parent, and a question to its stage: done, perhaps without a text, or failed. */
+  /** How a parent treats a subagent with this ending, and a stage its request: done, perhaps without a text, or failed. */
   readonly parentResult: 'done' | 'failed'
-  /** Exit code of the terminal program; null where nobody is left to read it. */
+  /** Exit code of the terminal program; null if no reader is left. */
   readonly exitCode: number | null
   // Spec R-DEC-2.
-  /** Whether a hook may ask to go on although the run would end. */
+  /** Whether a hook may request to continue. */
   readonly overridable: boolean
   // Spec R-GOAL-9.
-  /** Whether the goals of the run are checked once more before it: it is a limit, or looks like success. */
+  /** Whether the goals of the run are checked once more before it, because it is a limit or looks like success. */
   readonly checksGoal: boolean
   // Spec R-DEC-6.
-  /** Whether `wrapUp` asks for a last answer here. */
+  /** Whether `wrapUp` requests a last answer here. */
   readonly wrapsUp: boolean
-  /** What the transcript says at its end, whoever raised it: what failed, that the turns are used up, or nothing. */
+  /** The transcript entry at the end, whatever raised the ending: the failure, the used-up turns, or nothing. */
   readonly transcriptSays: 'failure' | 'max_turns_reached' | 'nothing'
-  /** The limit that it reports, which makes it a possible next stop of a run and of a what-if; null for none. */
+  /** The limit that it reports; null for none. Such an ending may be the next stop of a run and of a what-if analysis. */
   readonly limit: EndingLimit | null
-  /** The bound that a stage after a run has reached when its question ended so; null: the stage failed. */
+  /** The bound that a stage after a run has reached if its request ended this way; null: the stage failed. */
   readonly stageBound: 'max_turns' | 'max_budget_usd' | 'token_limit' | 'time_limit' | null
   // Spec R-SESS-3.
-  /** What a session needs before it continues: nothing, answers to the calls that wait, or a prompt. */
+  /** What a session needs before it continues: nothing, answers to the pending calls, or a prompt. */
   readonly continuesWith: 'nothing' | 'answers' | 'prompt'
   // Spec R-EVERY-5.
   /**
-   * Whether a loop that repeats a prompt begins its next round after a run that ended so. `begins`: it does; `unless_repeated`: it
-   * does until several rounds in a row have ended the same way; `never`: the next round would end the same way, or a person ended the loop.
+   * Whether a loop that repeats a prompt starts its next round after this ending. `begins`: yes. `unless_repeated`:
+   * until several consecutive rounds ended the same way. `never`: the next round would end the same way, or a person
+   * ended the loop.
    */
   readonly nextRound: 'begins' | 'unless_repeated' | 'never'
 }

@@ -4,8 +4,8 @@ import { endings } from './table.ts'
 import type { RunResult } from './terminal.ts'
 
 /**
- * The limit that ended a run and can be raised. A dollar limit is the session's or that of the run alone; null for one that is not the run's own, such as a
- * standing budget, a lease or a budget of several runs, and where no limit did.
+ * The limit that ended a run and can be raised. A dollar limit is the session's or that of the run alone. Null if no limit ended the run.
+ * Also null for a limit that is not the run's own: a standing budget, a lease or a shared budget.
  */
 export function limitOfResult({ reason, signal }: Pick<RunResult, 'reason' | 'signal'>): EndingLimit | null {
   const { limit } = endings[reason]

@@ -1,5 +1,5 @@
 // Spec R-END-2.
-/** Why a run ended: the category of its ending. `EndingReason` says where it ended. */
+/** The category of an ending: why the run ended. `EndingReason` says where it ended. */
 export type StopCategory =
   | 'error'
   | 'stop_requested'
@@ -44,7 +44,7 @@ interface StopReasons {
   readonly FinishReasonReceived: 'finish_reason'
   readonly Completed: 'completed'
   readonly Unknown: 'unknown'
-  /** Every reason there is, most urgent first. */
+  /** Every reason, most urgent first. */
   readonly all: readonly StopCategory[]
   /** 0 (most urgent) to 9. */
   priority(reason: StopCategory): number
@@ -52,7 +52,7 @@ interface StopReasons {
   compare(a: StopCategory, b: StopCategory): -1 | 0 | 1
   /** False for a natural end (`completed`, `finish_reason`), true for every other reason. */
   wasForceStopped(reason: StopCategory): boolean
-  /** Reads a reason from stored data; one that is not known becomes `unknown`, never an exception. */
+  /** Reads a reason from stored data. An unknown one becomes `unknown`; it never throws. */
   parse(value: unknown): StopCategory
 }
 
@@ -69,7 +69,7 @@ export const StopCategory: StopReasons = Object.freeze<StopReasons>({
   FinishReasonReceived: 'finish_reason',
   Completed: 'completed',
   Unknown: 'unknown',
-  // The keys are exactly those of the union: `satisfies` above holds it.
+  // The keys are exactly those of the union: `satisfies` above guarantees it.
   all: Object.freeze(Object.keys(priorities) as StopCategory[]),
   priority: (reason) => priorities[reason],
   compare: (a, b) => {

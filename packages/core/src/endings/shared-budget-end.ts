@@ -1,20 +1,20 @@
 import type { StopSignalJson } from './signal.ts'
 
-/** A budget that others draw on as well and that ended a run: its own limits were not reached. JSON. */
+/** A shared budget that ended a run before the run's own limits were reached. JSON. */
 export interface SharedBudgetEnd {
-  /** `standing`: a budget of a day or a month of this machine; `lease`: that of a tenant of a cluster, or of several runs of a program. */
+  /** `standing`: a daily or monthly budget of this machine; `lease`: the budget of a cluster tenant, or of several runs of a program. */
   readonly kind: 'standing' | 'lease'
-  /** As people read it: `$20 a day`. */
+  /** Its name for people: `$20 a day`. */
   readonly budget: string
-  /** What all together had spent of it in its period, in US dollars; null where the record does not say. */
+  /** Spending of all users in its period, in US dollars; null if it is not recorded. */
   readonly usedUsd: number | null
-  /** The limit of the period, in US dollars; null where the record does not say. */
+  /** The limit of the period, in US dollars; null if it is not recorded. */
   readonly limitUsd: number | null
-  /** When its next period begins: ISO 8601, with the offset of the local time zone; null where it has none. */
+  /** Start of its next period: ISO 8601, with the offset of the local time zone; null for none. */
   readonly resetsAt: string | null
 }
 
-/** The budget that raised a signal; undefined for a signal of anything else. */
+/** The shared budget that raised a signal; undefined for any other signal. */
 export function sharedBudgetOf({
   reason,
   context,

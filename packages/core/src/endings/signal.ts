@@ -2,18 +2,18 @@ import { plainTextOf } from '../model/content.ts'
 import { deepFreeze, isJsonObject, jsonObjectOf, type JsonObject } from '../values/json.ts'
 import { StopCategory } from './reason.ts'
 
-/** What a signal is made of. */
+/** The input of a signal. */
 export interface StopSignalInit {
   /** Why to stop; it decides the ending and the priority among signals. */
   readonly reason: StopCategory
   /** For a person, with figures: `Step limit reached: 10/10`. */
   readonly message?: string
   /**
-   * For diagnosis: limits, counters. A copy is kept, of what JSON makes of it: a Date becomes its ISO text, a Map or a Set `{}`;
-   * a bigint becomes its digits, a circular part `[circular]`. What is no object is left out.
+   * Limits and counters, for diagnosis. Stored as a JSON copy: a Date becomes its ISO text, a Map or a Set `{}`, a
+   * bigint its digits, a circular part `[circular]`. A value that is not an object is omitted.
    */
   readonly context?: JsonObject
-  /** Who raised it: the name of a guard, hook or tool. */
+  /** The source of the signal: the name of a guard, hook or tool. */
   readonly source?: string | null | undefined
 }
 
@@ -29,7 +29,7 @@ export type StopSignalJson = {
   readonly source: string | null
 }
 
-/** What `fromStopException` reads of an `AgentStopException`. */
+/** The fields of an `AgentStopException` that `fromStopException` reads. */
 interface StopException {
   readonly signal: StopSignal
   readonly message: string
@@ -52,7 +52,7 @@ export class StopSignal {
   readonly source: string | null
 
   constructor(init: StopSignalInit) {
-    // Plain JavaScript may give a reason that is none, and texts that are none.
+    // Plain JavaScript may pass an invalid reason, and texts that are not strings.
     this.reason = StopCategory.parse(init.reason)
     this.message = plainTextOf(init.message)
     this.context = init.context === undefined ? noContext : deepFreeze(jsonObjectOf(init.context))
@@ -75,8 +75,8 @@ export class StopSignal {
 
   // Spec R-STOP-7.
   /**
-   * The signal that a thrown `AgentStopException` stands for: its own signal's reason and message,
-   * both contexts merged (the exception's wins), and the exception's source where it names one.
+   * The signal of a thrown `AgentStopException`: reason and message of its own signal, and both contexts merged
+   * (the exception's wins). The source is the exception's, if it has one.
    */
   static fromStopException(exception: StopException): StopSignal {
     const { signal } = exception
@@ -103,7 +103,7 @@ export class StopSignal {
     return { reason: this.reason, message: this.message, context: this.context, source: this.source }
   }
 
-  /** Reads stored data; what is missing or of another type is left empty, an unknown reason is `unknown`. */
+  /** Reads stored data. Missing or invalid fields become empty; an unknown reason becomes `unknown`. */
   static fromJSON(data: unknown): StopSignal {
     if (data instanceof StopSignal) return data
     const stored = isJsonObject(data) ? data : {}

@@ -36,12 +36,12 @@ export class StopSignals implements Iterable<StopSignal> {
     return this.#signals.length
   }
 
-  /** The one that was raised first, or null. */
+  /** The signal that was raised first, or null. */
   first(): StopSignal | null {
     return this.#signals[0] ?? null
   }
 
-  /** The most urgent one, or null: lowest priority number; at equal numbers a person outranks a limit, else the earliest. */
+  /** The most urgent signal, or null: the one with the lowest priority number. At equal numbers a person outranks a limit, else the earliest wins. */
   highest(): StopSignal | null {
     let highest: StopSignal | null = null
     for (const signal of this.#signals) {
@@ -60,7 +60,7 @@ export class StopSignals implements Iterable<StopSignal> {
     return this.#signals.map((signal) => signal.toJSON())
   }
 
-  /** Reads stored data; anything but a list is empty. */
+  /** Reads stored data; anything but a list becomes empty. */
   static fromJSON(data: unknown): StopSignals {
     if (data instanceof StopSignals) return data
     return Array.isArray(data)

@@ -1,17 +1,17 @@
 import { jsonObjectOf, type JsonObject } from '../values/json.ts'
 import { StopSignal } from './signal.ts'
 
-/** What a thrown stop says; all of it may be left out. */
+/** The options of a thrown stop; all of them are optional. */
 export interface AgentStopInit {
-  /** What to stop with; without one the reason is `stop_requested`. */
+  /** The signal to stop with; without one the reason is `stop_requested`. */
   readonly signal?: StopSignal
-  /** For a person, where there is no signal. */
+  /** For a person, if there is no signal. */
   readonly message?: string
-  /** The step it was thrown in, for diagnosis. Of this and the context, what JSON makes of them is kept. */
+  /** The step in which it was thrown, for diagnosis. It and the context are stored as JSON. */
   readonly step?: JsonObject
-  /** Limits and counters for diagnosis, where there is no signal. */
+  /** Limits and counters for diagnosis, if there is no signal. */
   readonly context?: JsonObject
-  /** Name of what stops the run. */
+  /** Name of the source that stops the run. */
   readonly source?: string
   /** The error that led to the stop, as `Error.cause`. */
   readonly cause?: unknown
@@ -19,9 +19,9 @@ export interface AgentStopInit {
 
 // Spec R-STOP-7.
 /**
- * Thrown by a tool or a hook to stop the run. It is control flow, not an error: the turn is recorded,
- * calls beside it that run are finished, and the others get the result "Not run".
- * Its message is the signal's, else its own, else the reason.
+ * Thrown by a tool or a hook to stop the run. It is control flow, not an error. The turn is recorded, running calls of
+ * the same batch finish, and the others get the result "Not run". Its message is the signal's, else its own, else the
+ * reason.
  */
 export class AgentStopException extends Error {
   override readonly name = 'AgentStopException'
@@ -31,7 +31,7 @@ export class AgentStopException extends Error {
   readonly step: JsonObject | null
   /** The context of the signal. */
   readonly context: JsonObject
-  /** Name of what stops the run; null when not known. */
+  /** Name of the source that stops the run; null when not known. */
   readonly source: string | null
 
   constructor(init: AgentStopInit = {}) {

@@ -14,7 +14,7 @@ const askForAnswer = {
   label: 'ask for an answer',
   text: 'Summarize in text what you did and what you found.',
 } as const
-const goOn = { kind: 'prompt', label: 'continue', text: 'Continue.' } as const
+const continuePrompt = { kind: 'prompt', label: 'continue', text: 'Continue.' } as const
 const tryAnotherWay = { kind: 'prompt', label: 'try another approach', text: 'Try a different approach.' } as const
 const askForRest = {
   kind: 'prompt',
@@ -27,16 +27,16 @@ const noDetail = { kind: 'none' } as const
 
 type AllAdvice = EndingPresentation['advice']
 
-/** The same advice everywhere, but where a frontend needs other words. */
+/** The same advice for every frontend, except where a frontend needs a different text. */
 function advise(text: string, differing: Partial<AllAdvice> = {}): AllAdvice {
   return { command: text, editor: text, terminal: text, ...differing }
 }
 
 const noAdvice: AllAdvice = advise('')
 const onlyExplain: readonly EndingAction[] = [explain]
-const goOnOrExplain: readonly EndingAction[] = [goOn, explain]
+const continueOrExplain: readonly EndingAction[] = [continuePrompt, explain]
 
-/** The work is done: nothing is offered, since who wants more writes it. */
+/** The work is done. No action is offered, since a person can simply send the next prompt. */
 const success = {
   manner: 'graceful',
   toolResults: 'all',
@@ -63,7 +63,7 @@ const success = {
 /** A hook, a guard or a tool ended it. */
 const stopped = { ...success, category: 'stop_requested', announcement: 'stopped', detail: message } as const
 
-/** A bound of the run that is no figure of a person's. */
+/** A bound of the run without a value that a person sets. */
 const bound = {
   subtype: 'error_during_execution',
   parentResult: 'failed',
@@ -113,8 +113,8 @@ const interrupted = {
   announcement: 'interrupted',
   detail: message,
   advice: noAdvice,
-  actions: goOnOrExplain,
-  resume: goOn,
+  actions: continueOrExplain,
+  resume: continuePrompt,
   acp: 'cancelled',
 } as const
 
@@ -141,8 +141,9 @@ const failure = {
 } as const
 
 /**
- * The one table of endings: the loop, the records, the reports and every frontend read their part of a row, and none has a table by reason of its own
- * (`scripts/check-endings.mjs`). A `EndingReason` without its row, or a row without a field, does not compile.
+ * The single table of endings. The loop, the records, the reports and every frontend read their part of a row; none has
+ * a table of its own (`scripts/check-endings.mjs`). An `EndingReason` without its row, or a row without a field, does
+ * not compile.
  */
 export const endings: { readonly [reason in EndingReason]: Ending } = {
   completed: { ...success, category: 'completed', sentence: 'done', detail: noDetail },
@@ -295,7 +296,7 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     nextRound: 'never',
     sentence: 'a hook stopped the run after a tool call',
     advice: advise('A hook stopped the run: see its message.', { terminal: '/hooks lists the hooks.' }),
-    actions: goOnOrExplain,
+    actions: continueOrExplain,
   },
   stop_hook_prevented: {
     ...stopped,
@@ -343,8 +344,8 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     advice: advise('Check whether the stop hook can be satisfied; its message says what is missing.', {
       terminal: '/hooks lists the hooks.',
     }),
-    actions: goOnOrExplain,
-    resume: goOn,
+    actions: continueOrExplain,
+    resume: continuePrompt,
     acp: 'end_turn',
   },
   needs_approval: {

@@ -7,7 +7,7 @@ import type { StopSignal } from './signal.ts'
 import type { StopSignals } from './signals.ts'
 import type { Verified } from '../verification/progress.ts'
 
-const terminalOfReason = {
+const endingByCategory = {
   error: 'error',
   stop_requested: 'stop_requested',
   user_requested: 'user_requested',
@@ -22,76 +22,76 @@ const terminalOfReason = {
   unknown: 'error',
 } as const satisfies Record<StopCategory, EndingReason>
 
-/** Who raised a signal, where that decides the terminal. */
+/** The source of a signal, if it affects the ending. */
 export type SignalOrigin = 'guard' | 'hook' | 'tool' | 'post_tool_hook'
 
 // Spec R-STOP-6.
-/** Where a signal that a guard, hook or tool raised ends the run. */
+/** The ending for a signal that a guard, hook or tool raised. */
 export function terminalOf(signal: StopSignal, origin: SignalOrigin = 'guard'): EndingReason {
   if (signal.reason === 'stop_requested') {
     if (origin === 'post_tool_hook') return 'hook_stopped'
   }
-  return terminalOfReason[signal.reason]
+  return endingByCategory[signal.reason]
 }
 
 // Spec R-END-7.
-/** What a run did, in figures. */
+/** The figures of a run. */
 export interface RunSummary {
   /** Messages of the model. */
   readonly assistantMessages: number
   /** Results of tool calls. */
   readonly toolResults: number
-  /** Turns, for people: with those that a stop hook or the token target added. */
+  /** Turns as displayed to people, including those that a stop hook or the token target added. */
   readonly turns: number
   // Spec R-LAP-9.
   /** Attempts that reached the model. */
   readonly requests: number
-  /** The run's own requests; those of subagents are in `modelUsage`. */
+  /** Usage of the run's own requests; that of subagents is in `modelUsage`. */
   readonly usage: Usage
-  /** By exact model id, with subagents and compaction. */
+  /** Figures by exact model id, including subagents and compaction. */
   readonly modelUsage: { readonly [model: string]: ModelFigures }
   /** Whether the conversation was compacted in this run. */
   readonly compacted: boolean
-  /** Milliseconds that requests took. */
+  /** Total milliseconds of requests. */
   readonly apiMs: number
 }
 
-/** What one model came to in a run: its usage, and its cost in US dollars. */
+/** The figures of one model in a run: its usage, and its cost in US dollars. */
 export type ModelFigures = {
   /** Tokens of this model. */
   readonly usage: Usage
-  /** US dollars, settled. */
+  /** Settled cost in US dollars. */
   readonly costUsd: number
 }
 
-/** How a run ended, with the figures behind it: the same record in the return value, the last event, the session and the result line. */
+/** How a run ended, with its figures. The return value, the last event, the session and the result line contain the same record. */
 export interface RunResult {
   /** Where the run ended. */
   readonly reason: EndingReason
-  /** Why: category, message with figures, context, source. */
+  /** Why it ended: category, message with figures, context, source. */
   readonly signal: StopSignal
-  /** All signals that stood at the end; overridden ones are in the lap records. */
+  /** All signals that were raised at the end; overridden ones are in the iteration records. */
   readonly signals: StopSignals
   /** Figures of the run. */
   readonly summary: RunSummary
-  /** Settled, in US dollars. */
+  /** Settled cost in US dollars. */
   readonly costUsd: number
-  /** Settled plus what unknown or aborted attempts may have cost, in US dollars. */
+  /** Settled cost plus the worst case of unknown or aborted attempts, in US dollars. */
   readonly committedUsd: number
-  /** What a limit on tokens counts: input (cached too) and output, with what unknown or aborted attempts may have come to. */
+  /** Input tokens (including cached ones) and output tokens, which a token limit counts. Includes the worst case of unknown or aborted attempts. */
   readonly totalTokens: number
   // Spec R-STEP-9.
-  /** Active milliseconds, over all resumes, without the time that a person was waited for. */
+  /** Active milliseconds, over all resumes, without the time spent waiting for a person. */
   readonly durationMs: number
-  /** Ids of tool calls that were left behind because they did not react to an abort. */
+  /** Ids of tool calls that were abandoned because they did not react to an abort. */
   readonly stillRunning: readonly string[]
-  /** When the service takes requests again, where the run ended because it does not now and it said so: ISO 8601 in UTC. */
+  /** When the service accepts requests again, if it ended the run by refusing them and reported that time: ISO 8601 in UTC. */
   readonly retryAt?: string
-  /** How its goals stand; absent for a run without any. */
+  /** The state of its goals; absent for a run without goals. */
   readonly goal?: GoalResult
   // Spec R-VERI-6.
-  /** Whether a check passed after the last change of the run, as far as its tools can tell; absent where nobody looks (`RunOptions.verification`). */
+  /** Whether a check passed after the last change of the run, according to its tools; absent if verification is off (`RunOptions.verification`). */
   readonly verified?: Verified
-  /** What failed, where the run ended because of a failure. */
+  /** The failure that ended the run; absent for none. */
   readonly error?: HaltingError
 }

@@ -1,5 +1,5 @@
-// `@halting/core/adapters`: what adapters of models, tools, context and hosts are made of, and the types that a host program meets as parts
-// of those of the main entry: options of constructors, entries of a transcript, figures of events.
+// `@halting/core/adapters`: building blocks for adapters of models, tools, context and hosts. Also the types that appear
+// as parts of the main entry: options of constructors, entries of a transcript, figures of events.
 export type { ExecutionFigures } from '../hooks/agent-state.ts'
 export type { Background, TaskEnded, TaskLeft, TaskNews, TaskNote, TaskStarted } from '../verification/background.ts'
 export { triesText } from '../goals/goal-texts.ts'

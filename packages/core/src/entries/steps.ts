@@ -1,4 +1,4 @@
-// `@halting/core/steps`: what implementations of the `StepEngine` port are made of, and what reads their records.
+// `@halting/core/steps`: building blocks for implementations of the `StepEngine` port, and functions that read their records.
 
 export { retriesLeft, type RetriesLeft } from '../limits/allowance.ts'
 

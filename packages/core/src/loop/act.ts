@@ -8,11 +8,11 @@ import { openCallsOf } from '../conversation/open-calls.ts'
 import { noEarlyStarts, type EarlyStarts, ToolPhase } from '../run/tool-phase.ts'
 import { recordedCalls, type Run } from '../run/run.ts'
 import type { Outcome } from '../run/outcome.ts'
-import { tellTurn } from './prepare.ts'
+import { emitTurnStart } from './prepare.ts'
 
 /**
- * Runs the tool calls of a reply, appends their results to the transcript, and decides what is next.
- * `remarks`: messages that `afterInference` hooks added. They are appended after the results, as the API demands.
+ * Runs the tool calls of a reply, appends their results to the transcript, and decides how the run continues. `remarks`:
+ * messages that `afterInference` hooks added. They are appended after the results, as the API requires.
  */
 export function act(
   run: Run,
@@ -20,8 +20,8 @@ export function act(
   early: EarlyStarts,
   remarks: readonly HookMessage[],
 ): Eventually<Outcome> {
-  const isLeft = run.ports.steps.replaying
-  const phase = new ToolPhase({ calls, early, remarks, recorded: recordedCalls(run, calls), isLeft })
+  const startedInReplay = run.ports.steps.replaying
+  const phase = new ToolPhase({ calls, early, remarks, recorded: recordedCalls(run, calls), startedInReplay })
   run.tools = phase
   const ran = after(limitCalls(run, phase), () => runBatches(run, phase))
   return after(ran, () => {
@@ -31,8 +31,8 @@ export function act(
   })
 }
 
-/** Runs the calls that were waiting for approval. The model is asked after that. */
+/** Runs the approved calls. The model is asked after that. */
 export function actOnApproved(run: Run): Eventually<Outcome> {
-  tellTurn(run)
+  emitTurnStart(run)
   return act(run, openCallsOf(run.transcript), noEarlyStarts, [])
 }

@@ -18,15 +18,15 @@ import { StopSignal } from '../endings/signal.ts'
 import type { RunProgress, StopHookRepeats } from '../state/state.ts'
 import { headOf, many } from '../values/text.ts'
 import { guardsAt, inboxAt } from '../run/checkpoint.ts'
-import { abortDraft, maxTurnsDraft, standingDraft, stopRequestedSignal } from '../run/pending-endings.ts'
+import { abortEnding, maxTurnsEnding, signalEnding, stopRequestedSignal } from '../run/pending-endings.ts'
 import { goalAtAnswer, isGoalMet } from './goals.ts'
 import { hookFigures } from '../run/limits-left.ts'
-import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } from '../run/outcome.ts'
-import { notingSentBack } from '../run/repetition.ts'
+import { draftOf, endWith, proceed, continueWith, type Draft, type Outcome, type Route } from '../run/outcome.ts'
+import { withSentBackCount } from '../run/repetition.ts'
 import type { Run } from '../run/run.ts'
 import { stepWithQuestions } from '../request/step-with-questions.ts'
 import { waitForTasks } from '../run/tasks.ts'
-import { isAnswerKept, verifyAtAnswer } from './verify.ts'
+import { isAnswerUnderVerification, verifyAtAnswer } from './verify.ts'
 import { invalidOutput, stopHookFeedback } from '../run/turn-texts.ts'
 import {
   answered,
@@ -40,8 +40,8 @@ import {
 
 type Stage = (run: Run, message: AssistantMessage) => Eventually<Outcome | undefined>
 
-/** The checks of an answer without tool calls, in this order. The first that gives an outcome decides. */
-const atAnswer: readonly Stage[] = [
+/** The checks of an answer without tool calls, in order. The first check that returns an outcome decides. */
+const answerStages: readonly Stage[] = [
   finishReason,
   followUps,
   structuredOutput,
@@ -51,20 +51,20 @@ const atAnswer: readonly Stage[] = [
   verification,
 ]
 
-/** Of a reply to the question whether the last change is verified, while the answer before it stands: that one has passed all of the others. */
-const behindAnswer: readonly Stage[] = [finishReason, followUps]
+/** The checks of the reply to the verification reminder. The answer before it has already passed all the other checks. */
+const verificationReplyStages: readonly Stage[] = [finishReason, followUps]
 
-/** After an answer without tool calls: the model is asked again for one of these reasons, or the run ends as `completed`. */
+/** After an answer without tool calls: one of the checks asks the model again, or the run ends as `completed`. */
 export function afterAnswer(run: Run, message: AssistantMessage): Eventually<Outcome> {
   return after(
-    firstOf(isAnswerKept(run) ? behindAnswer : atAnswer, (stage) => stage(run, message)),
-    (outcome) => (outcome === undefined ? ends(answeredDraft(run)) : notingSentBack(run, message, outcome)),
+    firstOf(isAnswerUnderVerification(run) ? verificationReplyStages : answerStages, (stage) => stage(run, message)),
+    (outcome) => (outcome === undefined ? endWith(answerEnding(run)) : withSentBackCount(run, message, outcome)),
   )
 }
 
 function finishReason(run: Run): Outcome | undefined {
   const raisedBy = guardsAt(run, 'after_reply')
-  return run.signals.hasAny() ? ends(standingDraft(run, raisedBy)) : undefined
+  return run.signals.hasAny() ? endWith(signalEnding(run, raisedBy)) : undefined
 }
 
 function followUps(run: Run): Eventually<Outcome | undefined> {
@@ -72,32 +72,32 @@ function followUps(run: Run): Eventually<Outcome | undefined> {
     waitForTasks(run),
     (aborted) =>
       aborted ??
-      after(inboxAt(run, 'end'), (came) =>
-        came ? goesOn([onward('user_input')], () => maxTurnsDraft(run)) : undefined,
+      after(inboxAt(run, 'end'), (hasInput) =>
+        hasInput ? proceed([continueWith('user_input')], () => maxTurnsEnding(run)) : undefined,
       ),
   )
 }
 
 function structuredOutput({ context }: Run, message: AssistantMessage): Outcome | undefined {
   const { output } = context.settings
-  const problem = output === null ? undefined : misfitOf(output.check(textOf(message.content)))
+  const problem = output === null ? undefined : schemaProblem(output.check(textOf(message.content)))
   return problem === undefined ? undefined : retryOutput(problem)
 }
 
-/** Characters of what is wrong with an answer: the model corrects the first of it first. */
-const mostCharacters = 4_000
+/** Maximum characters of the description of a mismatch. The model corrects the first problem first. */
+const maxProblemCharacters = 4_000
 
-/** What is wrong with the answer; undefined when it fits. @throws HaltingError when the check does not say. */
-function misfitOf(checked: unknown): string | undefined {
+/** Describes how an answer violates the schema; undefined when it fits. @throws HaltingError when the check returns no valid result. */
+function schemaProblem(checked: unknown): string | undefined {
   if (typeof checked === 'object' && checked !== null && 'fits' in checked) {
     if (checked.fits === true) return undefined
     if (checked.fits === false)
-      return headOf(plainTextOf('message' in checked ? checked.message : undefined), mostCharacters)
+      return headOf(plainTextOf('message' in checked ? checked.message : undefined), maxProblemCharacters)
   }
   disregard(checked)
   throw new HaltingError(
     'callback',
-    'The check of the output schema gave no answer: { fits: true, value } or { fits: false, message } is needed.',
+    'The check of the output schema returned no valid result. Return { fits: true, value } or { fits: false, message }.',
   )
 }
 
@@ -115,34 +115,34 @@ function retryOutput(problem: string): Outcome {
       return 'taken'
     },
   }
-  return goesOn([retry], () => draftOf('structured_output_retry_exhausted', signal))
+  return proceed([retry], () => draftOf('structured_output_retry_exhausted', signal))
 }
 
-/** That a stop hook does not let the answer pass, and why. */
+/** A stop hook that blocks the answer, and its reason. */
 interface HookBlock {
   readonly hook: string
   readonly reason: string
 }
 
-/** What all stop hooks asked for. */
-interface StopHookWishes {
+/** The combined requests of all stop hooks. */
+interface StopHookRequests {
   readonly blocks: HookBlock[]
   prevented: { readonly hook: string; readonly reason: string } | undefined
 }
 
 // Spec R-SHOOK-1, R-SHOOK-2.
-/** Runs the stop hooks: block → prevent → pass. */
+/** Runs the stop hooks. Precedence of their outcomes: block, prevent, pass. */
 function stopHooks(run: Run, message: AssistantMessage): Eventually<Outcome | undefined> {
-  const wishes: StopHookWishes = { blocks: [], prevented: undefined }
-  const whose = run.identity.depth === 0 ? 'run' : 'agents'
-  const hooks = run.context.stopHooks.filter(({ hook }) => (hook.of ?? 'run') === whose)
-  const aborted = firstOf(hooks, (hook) => callStopHook(run, hook, message, wishes))
+  const hookRequests: StopHookRequests = { blocks: [], prevented: undefined }
+  const scope = run.identity.depth === 0 ? 'run' : 'agents'
+  const hooks = run.context.stopHooks.filter(({ hook }) => (hook.of ?? 'run') === scope)
+  const aborted = firstOf(hooks, (hook) => callStopHook(run, hook, message, hookRequests))
   return after(aborted, (outcome) => {
     if (outcome !== undefined) return outcome
-    if (wishes.blocks.length > 0) return sendBack(run, wishes.blocks)
-    const { prevented } = wishes
+    if (hookRequests.blocks.length > 0) return sendBackForHooks(run, hookRequests.blocks)
+    const { prevented } = hookRequests
     if (prevented === undefined) return undefined
-    return ends(draftOf('stop_hook_prevented', stopRequestedSignal(prevented.hook, prevented.reason)))
+    return endWith(draftOf('stop_hook_prevented', stopRequestedSignal(prevented.hook, prevented.reason)))
   })
 }
 
@@ -150,11 +150,11 @@ function callStopHook(
   run: Run,
   { id, hook }: RegisteredStopHook,
   message: AssistantMessage,
-  wishes: StopHookWishes,
+  hookRequests: StopHookRequests,
 ): Eventually<Outcome | undefined> {
   const event = { hook: id, trigger: 'stopHook', callId: null } as const
   run.emit({ type: 'hook_start', ...event })
-  // Those before the step, as other hooks have them.
+  // The figures before the step, as other hooks receive them.
   const figures = hookFigures(run)
   const step = stepWithQuestions<StopHookOutcome>(run, `hook:stopHook:${run.spent.request}::${id}`, {
     call(ask) {
@@ -167,12 +167,12 @@ function callStopHook(
   })
   return after(step, ({ value: outcome, durationMs }) => {
     run.emit({ type: 'hook_end', ...event, outcome, durationMs })
-    if (outcome.aborted !== undefined) return ends(abortDraft(run, outcome.aborted, 'streaming'))
+    if (outcome.aborted !== undefined) return endWith(abortEnding(run, outcome.aborted, 'streaming'))
     if (outcome.systemMessage !== undefined) run.attach({ type: 'informational', message: outcome.systemMessage })
-    // An empty reason does not block: there would be nothing to tell the model.
+    // An empty reason does not block: there would be no text for the model.
     if (typeof outcome.block === 'string' && outcome.block.trim() !== '')
-      wishes.blocks.push({ hook: id, reason: outcome.block })
-    if (outcome.prevent !== undefined) wishes.prevented ??= { hook: id, reason: outcome.prevent }
+      hookRequests.blocks.push({ hook: id, reason: outcome.block })
+    if (outcome.prevent !== undefined) hookRequests.prevented ??= { hook: id, reason: outcome.prevent }
     return undefined
   })
 }
@@ -206,12 +206,12 @@ export function stopHookInput(run: Run, message: AssistantMessage, figures: Hook
   }
 }
 
-function sendBack(run: Run, blocks: readonly HookBlock[]): Outcome {
+function sendBackForHooks(run: Run, blocks: readonly HookBlock[]): Outcome {
   const cap = run.context.settings.stopHookBlockCap
   const taken = run.spent.laps.sinceRefill.stop_hook_blocking ?? 0
   const repeats = blocks.map((block) => repeatsOf(run.spent, block))
-  const stalled = repeats.findIndex(({ times }) => times >= mostRepeats)
-  if (stalled !== -1 && taken < cap) return ends(unmetDraft(blocks[stalled], { repeats: mostRepeats }))
+  const stalledIndex = repeats.findIndex(({ times }) => times >= maxRepeats)
+  if (stalledIndex !== -1 && taken < cap) return endWith(hookUnmetEnding(blocks[stalledIndex], { repeats: maxRepeats }))
   const route: Route = {
     transition: 'stop_hook_blocking',
     take(from) {
@@ -221,50 +221,50 @@ function sendBack(run: Run, blocks: readonly HookBlock[]): Outcome {
       return 'taken'
     },
   }
-  return goesOn([route], () => unmetDraft(blocks[0], { sentBack: taken }))
+  return proceed([route], () => hookUnmetEnding(blocks[0], { sentBack: taken }))
 }
 
-/** So often one stop hook may block for the same reason while nothing changes, with tool calls in between or without any. */
-const mostRepeats = 3
+/** How often one stop hook may block for the same reason while no file changes, whether or not tools are called in between. */
+const maxRepeats = 3
 
-/** The block, counted with those before it that were the same. */
+/** The block, with the number of consecutive blocks that were identical. */
 function repeatsOf(spent: RunProgress, { hook, reason }: HookBlock): StopHookRepeats {
   const { stopHookBlocks = [] } = spent
-  const now = { hook, reason: hashText(reason.trim()), changes: changesOf(spent) }
+  const current = { hook, reason: hashText(reason.trim()), changes: changesOf(spent) }
   const last = stopHookBlocks.find((each) => each.hook === hook)
-  const isAgain = last?.reason === now.reason && last.changes === now.changes
-  return { ...now, times: isAgain ? last.times + 1 : 1 }
+  const isRepeat = last?.reason === current.reason && last.changes === current.changes
+  return { ...current, times: isRepeat ? last.times + 1 : 1 }
 }
 
 type UnmetFigures = { readonly sentBack: number } | { readonly repeats: number }
 
 // Spec R-GOAL-20, R-GOAL-24.
-/** A stop hook still blocks the answer: the model was sent back as often as may be, or nothing came of it. */
-function unmetDraft(block: HookBlock | undefined, figures: UnmetFigures): Draft {
+/** The ending for an answer that a stop hook still blocks: the retries are used up, or they changed nothing. */
+function hookUnmetEnding(block: HookBlock | undefined, figures: UnmetFigures): Draft {
   const { hook = '', reason = '' } = block ?? {}
-  const message = hookUnmet(hook, howUnmet(figures), firstLineOf(reason))
-  const context = { hook, ...figures, reason: headOf(reason, mostCharacters) }
+  const message = hookUnmet(hook, describeUnmet(figures), firstLineOf(reason))
+  const context = { hook, ...figures, reason: headOf(reason, maxProblemCharacters) }
   return draftOf('stop_hook_unmet', new StopSignal({ reason: 'retry_limit', message, context, source: 'stop_hook' }))
 }
 
-function howUnmet(figures: UnmetFigures): string {
+function describeUnmet(figures: UnmetFigures): string {
   if ('repeats' in figures) return blockedAgain(figures.repeats)
   const { sentBack } = figures
   if (sentBack === 0) return blocksFinally
   return blocksStill(many(sentBack, 'time'))
 }
 
-/** Characters of a hook's reason in the message of an ending. */
-const mostOfReason = 300
+/** Maximum characters of a hook's reason in the message of an ending. */
+const maxReasonCharacters = 300
 
 function firstLineOf(reason: string): string {
   const [line = ''] = reason.trim().split(/\r?\n/, 1)
-  return headOf(line.trimEnd(), mostOfReason)
+  return headOf(line.trimEnd(), maxReasonCharacters)
 }
 
 // Spec R-GOAL-21.
-/** The end of a run whose answer nobody sends back: `completed`, or `no_answer` for one that has said nothing since its prompt. */
-function answeredDraft(run: Run): Draft {
+/** The ending of an accepted answer: `completed`, or `no_answer` when the run has produced no text since its prompt. */
+function answerEnding(run: Run): Draft {
   const { context, spent, transcript, startLength } = run
   const isDone = context.settings.output !== null || isGoalMet(spent)
   if (isDone || lastAnswer(run) !== '') {
@@ -277,11 +277,11 @@ function answeredDraft(run: Run): Draft {
 }
 
 function verification(run: Run): Eventually<Outcome | undefined> {
-  return verifyAtAnswer(run, () => answeredDraft(run))
+  return verifyAtAnswer(run, () => answerEnding(run))
 }
 
 // Spec R-GATE-2.
-/** Sends the answer back for more while it is below 90 % of the token target and progress is made. */
+/** Asks the model to continue while the answer is below 90 % of the token target and still makes progress. */
 function tokenTarget(run: Run): Outcome | undefined {
   const { spent, identity } = run
   const { decision, tracker } = checkTokenBudget({
@@ -305,5 +305,5 @@ function tokenTarget(run: Run): Outcome | undefined {
       return 'taken'
     },
   }
-  return goesOn([route], () => answeredDraft(run))
+  return proceed([route], () => answerEnding(run))
 }

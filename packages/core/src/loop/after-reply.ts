@@ -6,19 +6,19 @@ import { appendReply, type Answer } from './ask.ts'
 import { closeAbortedCalls, closeNotRun } from '../tool-calls/close-calls.ts'
 import type { RecordPosition } from '../run/tool-phase.ts'
 import { recordedCalls, committedUsd, type Run } from '../run/run.ts'
-import { controlAt, guardsAt } from '../run/checkpoint.ts'
-import { abortDraft, budgetDraft, loweredTokensDraft, refusalDraft, standingDraft } from '../run/pending-endings.ts'
-import { loweredTimeDraft } from './lowered-limit.ts'
+import { externalInputAt, guardsAt } from '../run/checkpoint.ts'
+import { abortEnding, budgetEnding, tokenLimitEnding, refusalEnding, signalEnding } from '../run/pending-endings.ts'
+import { loweredTimeEnding } from './lowered-limit.ts'
 import { isIncomplete, recoverIncomplete } from './incomplete.ts'
-import { ends, type Draft, type Outcome } from '../run/outcome.ts'
+import { endWith, type Draft, type Outcome } from '../run/outcome.ts'
 import { addHookMessages, noSubject, runHooks, type HookRun } from '../request/run-hooks.ts'
 import { notRunReasons, runStoppedBy } from '../tools/result-texts.ts'
 
-/** The model replied. An incomplete reply is recovered; any other is appended. Then its tool calls run, or the answer is checked. */
+/** Processes a reply. An incomplete reply is recovered; any other is appended. Then its tool calls run, or the answer is checked. */
 export function afterReply(run: Run, reply: Answer): Eventually<Outcome> {
   const { message, streamError } = reply
   if (message.stop_reason === 'refusal') return endModelRefusal(run, reply)
-  const raisedBy = isIncomplete(reply) ? guardsAt(run, 'after_reply', run.turnEnd) : nobody
+  const raisedBy = isIncomplete(reply) ? guardsAt(run, 'after_reply', run.turnEnd) : noGuards
   const recovery = raisedBy.length > 0 ? undefined : recoverIncomplete(run, reply)
   if (recovery !== undefined) return recovery
   if (streamError !== null)
@@ -28,30 +28,32 @@ export function afterReply(run: Run, reply: Answer): Eventually<Outcome> {
   const position = recorded === undefined ? run.turnEnd : 'passed'
   return after(runHooks(run, 'afterInference', noSubject, position), (hooks) => {
     if (hooks.aborted !== undefined) return endAborted(run, reply, hooks.aborted)
-    return after(controlAt(run, 'after_reply'), (abort) =>
-      abort === undefined ? goOnWith(run, reply, hooks, { position, raisedBy }) : endAborted(run, reply, abort),
+    return after(externalInputAt(run, 'after_reply'), (abort) =>
+      abort === undefined
+        ? continueAfterReply(run, reply, hooks, { position, raisedBy })
+        : endAborted(run, reply, abort),
     )
   })
 }
 
-const nobody: readonly string[] = Object.freeze([])
+const noGuards: readonly string[] = Object.freeze([])
 
 function endModelRefusal(run: Run, reply: Answer): Outcome {
   appendReply(run, reply)
   closeNotRun(run, reply.calls, notRunReasons.refused)
-  const standing = standingAfter(run, guardsAt(run, 'after_reply', run.turnEnd))
-  if (standing !== undefined) return ends(standing)
-  return ends(refusalDraft(reply.message))
+  const signalEnding = raisedSignalEnding(run, guardsAt(run, 'after_reply', run.turnEnd))
+  if (signalEnding !== undefined) return endWith(signalEnding)
+  return endWith(refusalEnding(reply.message))
 }
 
-/** Where the reply lies in the record, and the guards that stop on it. */
+/** The position of the reply in the record, and the guards that stop on it. */
 interface ReplyCheck {
   readonly position: RecordPosition
   readonly raisedBy: readonly string[]
 }
 
 /** Checks limits and stop signals. Then runs the tool calls of the reply, or checks the answer. */
-function goOnWith(
+function continueAfterReply(
   run: Run,
   { message, calls, early }: Answer,
   { messages }: HookRun,
@@ -60,33 +62,36 @@ function goOnWith(
   const stop =
     position === 'passed'
       ? undefined
-      : (overBudgetDraft(run) ?? overTokensDraft(run) ?? loweredTimeDraft(run) ?? standingAfter(run, raisedBy))
+      : (budgetReachedEnding(run) ??
+        tokensExceededEnding(run) ??
+        loweredTimeEnding(run) ??
+        raisedSignalEnding(run, raisedBy))
   if (stop !== undefined) {
     closeNotRun(run, calls, runStoppedBy(stop.signal.toString()))
     addHookMessages(run, messages)
-    return ends(stop)
+    return endWith(stop)
   }
   if (calls.length > 0) return act(run, calls, early, messages)
   addHookMessages(run, messages)
   return afterAnswer(run, message)
 }
 
-function standingAfter(run: Run, raisedBy: readonly string[]): Draft | undefined {
-  return run.signals.hasAny() ? standingDraft(run, raisedBy) : undefined
+function raisedSignalEnding(run: Run, raisedBy: readonly string[]): Draft | undefined {
+  return run.signals.hasAny() ? signalEnding(run, raisedBy) : undefined
 }
 
 function endAborted(run: Run, { message, early }: Answer, cause: AbortCause): Eventually<Outcome> {
-  return after(closeAbortedCalls(run, message, cause, early), () => ends(abortDraft(run, cause, 'streaming')))
+  return after(closeAbortedCalls(run, message, cause, early), () => endWith(abortEnding(run, cause, 'streaming')))
 }
 
 // Spec R-BUD-8.
-/** A second check beside the ledger: the cost is compared with the budget after every message. */
-function overBudgetDraft(run: Run): Draft | undefined {
+/** A second check in addition to the ledger: compares the cost with the budget after every message. */
+function budgetReachedEnding(run: Run): Draft | undefined {
   const spentUsd = run.ports.spentBeforeUsd + committedUsd(run.spent)
-  return spentUsd >= run.context.settings.maxBudgetUsd ? budgetDraft(run) : undefined
+  return spentUsd >= run.context.settings.maxBudgetUsd ? budgetEnding(run) : undefined
 }
 
-/** The service wrote more tokens than it was asked for. The ledger cannot prevent that, so the run ends here. */
-function overTokensDraft(run: Run): Draft | undefined {
-  return run.spent.totalTokens > run.context.settings.maxTotalTokens ? loweredTokensDraft(run) : undefined
+/** Ends the run when the service wrote more tokens than requested. The ledger cannot prevent that. */
+function tokensExceededEnding(run: Run): Draft | undefined {
+  return run.spent.totalTokens > run.context.settings.maxTotalTokens ? tokenLimitEnding(run) : undefined
 }

@@ -54,10 +54,10 @@ export interface Answer {
   readonly early: EarlyStarts
 }
 
-/** Asks the model for the next turn, and goes on with its reply. The message is not in the transcript yet. */
-export function ask<R>(run: Run, goOn: (run: Run, reply: Reply) => Eventually<R>): Promise<R> {
+/** Asks the model for the next turn and passes its reply to the callback. The reply is not in the transcript yet. */
+export function ask<R>(run: Run, onReply: (run: Run, reply: Reply) => Eventually<R>): Promise<R> {
   const asker = new TurnAsker(run)
-  return askModel(run, turnRequest(run), asker).then((asked) => goOn(run, replyOf(run, asked, asker.early)))
+  return askModel(run, turnRequest(run), asker).then((asked) => onReply(run, replyOf(run, asked, asker.early)))
 }
 
 function replyOf(run: Run, asked: Asked, early: EarlyStarts): Reply {
@@ -73,11 +73,11 @@ function replyOf(run: Run, asked: Asked, early: EarlyStarts): Reply {
   }
 }
 
-/** The run itself, as it asks for its next turn. */
+/** The `Asker` of the run itself, for its next turn. */
 class TurnAsker implements Asker {
   readonly retryName: string
   readonly canFallBack: boolean
-  /** The early starts of the attempt that is made. */
+  /** The early starts of the current attempt. */
   early: EarlyStarts = noEarlyStarts
   readonly #run: Run
 
@@ -118,7 +118,7 @@ class TurnAsker implements Asker {
   }
 }
 
-/** To the model that is asked now. */
+/** The request for the next turn, to the current model. */
 function turnRequest(run: Run): TurnRequest {
   const model = currentModel(run)
   return new TurnRequest(
@@ -128,7 +128,7 @@ function turnRequest(run: Run): TurnRequest {
   )
 }
 
-/** The request for the next turn; the last answer of a wrap-up has no tools, and nothing is held back for it any more. */
+/** The request for the next turn. The last answer of a wrap-up gets no tools, and reserves nothing for another request. */
 class TurnRequest implements RequestPlan {
   readonly name: string
   readonly model: Model
@@ -161,7 +161,7 @@ class TurnRequest implements RequestPlan {
   }
 
   // Spec R-RES-12.
-  /** Not of what the program may change: system prompt, tools, model, cap. */
+  /** Covers only the transcript, not what the program may change: system prompt, tools, model, cap. */
   digest(): string {
     return this.#run.transcript.digest().toString(36)
   }
@@ -195,7 +195,7 @@ function canFallBack({ context, spent }: Run): boolean {
   return context.fallbackModel !== null && (spent.laps.inRun.model_fallback ?? 0) < allowances.model_fallback.laps
 }
 
-/** Enters what an attempt came to in the figures, and tells of it. */
+/** Enters the outcome of an attempt in the figures and emits its events. */
 function enterAttempt(run: Run, attempt: number, { value: result, durationMs }: StepResult<Attempt>): void {
   const { request } = run.spent
   if (result.kind === 'over_budget') {
@@ -224,8 +224,8 @@ function answer(run: Run, result: Extract<Attempt, { readonly kind: 'answered' }
   const { message, streamError, grant, charge, promptDigest: of } = result
   const tokens = lastPassOf(message.usage)?.inputTokens ?? 0
   const isCounted = charge.usage !== null && tokens > 0
-  const told = { tokens, length: run.transcript.messages().length, of }
-  const counted = isCounted ? nextCount(run.spent.counted, told) : run.spent.counted
+  const newCount = { tokens, length: run.transcript.messages().length, of }
+  const counted = isCounted ? nextCount(run.spent.counted, newCount) : run.spent.counted
   run.update({ lastStopReason: message.stop_reason, counted })
   return { kind: 'answered', message, isCounted, calls: toolCallsOf(message), streamError, grant, early }
 }
@@ -235,7 +235,7 @@ export function appendReply(run: Run, { message, isCounted }: Pick<Answer, 'mess
   run.append({ kind: 'assistant', id: run.entryId('assistant'), message })
   const { spent } = run
   const { length } = run.transcript.messages()
-  // The reply's output tokens are known too. From now on they are input.
+  // The reply's output tokens are known too. From now on they count as input.
   const isNext = isCounted && length === spent.counted.length + 1
   run.update({
     assistantMessages: spent.assistantMessages + 1,
@@ -243,11 +243,11 @@ export function appendReply(run: Run, { message, isCounted }: Pick<Answer, 'mess
       ? { ...spent.counted, tokens: spent.counted.tokens + (lastPassOf(message.usage)?.outputTokens ?? 0), length }
       : spent.counted,
   })
-  if (run.ports.isHeard()) tellWindow(run)
+  if (run.ports.isHeard()) emitWindowFigures(run)
 }
 
-/** How full the window is now, for a meter. */
-function tellWindow(run: Run): void {
+/** Reports how full the context window is. */
+function emitWindowFigures(run: Run): void {
   const { contextDefence } = run.context
   const model = currentModel(run)
   const used = estimateRequest(run)
@@ -255,7 +255,7 @@ function tellWindow(run: Run): void {
   run.emit({ type: 'context', figures })
 }
 
-/** Appends the part of an aborted reply that had arrived. */
+/** Appends the received part of an aborted reply. */
 export function appendPartialReply(run: Run, message: AssistantMessage): void {
   run.append({ kind: 'assistant', id: run.entryId('assistant'), message, aborted: true })
   run.update({ assistantMessages: run.spent.assistantMessages + 1 })

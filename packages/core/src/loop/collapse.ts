@@ -10,31 +10,31 @@ import { askerFor, enterBill, enterCharge } from '../request/questions.ts'
 import { heldForNextRequest } from '../request/reserve.ts'
 import type { Run, Staging } from '../run/run.ts'
 
-/** What a question beside a turn came to, as recorded. Its attempts have steps of their own. */
+/** The recorded outcome of a summary that is made during a turn. Its request attempts have their own steps. */
 type StagingRecord = Bill & {
   readonly from: number
   readonly to: number
   readonly freedTokens: number
-  /** Absent when nothing was asked, empty when what came cannot be used. */
+  /** Absent when no request was made, empty when the reply cannot be used. */
   readonly summary?: string
 }
 
 const composite = Object.freeze({ onUnfinished: 'rerun', sync: 'none', composite: true } as const)
-const lostRecord: StagingRecord = Object.freeze({ from: 0, to: 0, freedTokens: 0, charges: [], told: [] })
+const placeholderRecord: StagingRecord = Object.freeze({ from: 0, to: 0, freedTokens: 0, charges: [], told: [] })
 
 function stagingName({ spent }: Run): string {
   return `stage:${spent.request}`
 }
 
-/** True when a resumed run has a summary of this turn on record; it is entered again when the turn ends. */
+/** True when a resumed run has recorded a summary for this turn. It is entered again when the turn ends. */
 export function recordedStaging(run: Run): boolean {
   const name = stagingName(run)
   if (!run.ports.isResumed || run.ports.steps.peek(run.key(name)) !== 'done') return false
-  run.staging = new SummaryBeside(run, name, Promise.resolve(lostRecord))
+  run.staging = new BackgroundSummary(run, name, Promise.resolve(placeholderRecord))
   return true
 }
 
-/** True when a resumed run has the question on record: it is paid, and its answer is used. Of another span it is another question. */
+/** True when a resumed run has recorded this request: it is already paid, and its answer is used. A different span is a different request. */
 export function isStagingAsked(run: Run, stage: CollapseStage): boolean {
   return run.isRecorded(`${questionName(stagingName(run), stage)}.1`)
 }
@@ -43,25 +43,25 @@ function questionName(name: string, { from, to }: CollapseStage): string {
   return `${name}/${from}-${to}`
 }
 
-/** Begins to ask for a summary. Nobody waits for it before the end of the turn. */
+/** Starts the request for a summary. Nothing waits for it before the end of the turn. */
 export function startStaging(run: Run, stage: CollapseStage): void {
   const name = stagingName(run)
-  run.staging = new SummaryBeside(run, name, ask(run, stage, name))
+  run.staging = new BackgroundSummary(run, name, requestSummary(run, stage, name))
 }
 
-/** Waits for what goes on beside this turn, if something does. */
+/** Waits for the summary that is made during this turn, if there is one. */
 export function joinStaging(run: Run): Eventually<undefined> {
   const { staging } = run
   run.staging = undefined
   return staging?.join()
 }
 
-/** A summary of finished work that is made beside a turn: joined, and entered, at its end. */
-class SummaryBeside implements Staging {
+/** A summary of finished work that is made during a turn. It is joined and entered at the end of the turn. */
+class BackgroundSummary implements Staging {
   readonly #run: Run
   readonly #name: string
   readonly #record: Promise<StagingRecord>
-  /** Compactions when it began: with another since, the messages that it is of are no more. */
+  /** Number of compactions at the start. If another one ran since, the summarized messages no longer exist. */
   readonly #compactions: number
 
   constructor(run: Run, name: string, record: Promise<StagingRecord>) {
@@ -69,7 +69,7 @@ class SummaryBeside implements Staging {
     this.#name = name
     this.#record = record
     this.#compactions = run.spent.compactions
-    // Who joins it hears of a driver that fails; a run that breaks before does not.
+    // `join` reports a failure of the step engine. If the run breaks before that, the failure is ignored.
     record.catch(() => {})
   }
 
@@ -85,8 +85,8 @@ class SummaryBeside implements Staging {
     )
   }
 
-  async leave(): Promise<void> {
-    const { charges } = await this.#record.catch(() => lostRecord)
+  async abandon(): Promise<void> {
+    const { charges } = await this.#record.catch(() => placeholderRecord)
     for (const charge of charges) enterCharge(this.#run, charge)
   }
 
@@ -100,15 +100,15 @@ class SummaryBeside implements Staging {
   }
 }
 
-async function ask(run: Run, stage: CollapseStage, name: string): Promise<StagingRecord> {
+async function requestSummary(run: Run, stage: CollapseStage, name: string): Promise<StagingRecord> {
   const { from, to, freedTokens, question } = stage
   const bill = new OpenBill()
-  const { charges, told } = bill
-  const span = { from, to, freedTokens, charges, told }
+  const { charges, told: events } = bill
+  const span = { from, to, freedTokens, charges, told: events }
   if (problemOfQuestion(run, question) !== undefined) return span
   const model = question.model ?? currentModel(run)
   const plan = questionPlan(run, question, model, questionName(name, stage))
-  // A summary that nobody waits for ends no run.
+  // An optional summary must not end the run, so it leaves room for the next request.
   const heldBack = heldForNextRequest(run)
   const asked = await askModel(
     run,
@@ -119,7 +119,7 @@ async function ask(run: Run, stage: CollapseStage, name: string): Promise<Stagin
   return summary === undefined ? span : { ...span, summary }
 }
 
-/** Empty where it was asked for in vain: that is kept, so that no later turn pays for the same again. */
+/** Empty when the request was made but failed. The record prevents a later turn from paying for it again. */
 function summaryOf(asked: Asked): string | undefined {
   switch (asked.kind) {
     case 'answered':

@@ -10,7 +10,7 @@ import { textOf, type ModelMessage } from '../model/messages.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import { checkReplaced } from '../conversation/replaced-messages.ts'
 import { noCount } from '../state/state.ts'
-import { abortDraft, standingDraft } from '../run/pending-endings.ts'
+import { abortEnding, signalEnding } from '../run/pending-endings.ts'
 import type { Draft } from '../run/outcome.ts'
 import type { Run } from '../run/run.ts'
 import type { RecordPosition } from '../run/tool-phase.ts'
@@ -21,25 +21,25 @@ import { enterBill, LiveBill, Questions } from '../request/questions.ts'
 import { learnWindow } from '../request/window.ts'
 import { addHookMessages, runHooks, type HookRun } from '../request/run-hooks.ts'
 
-/** The recorded result of a compaction. Its model requests have records of their own, which are not read once this one exists. */
+/** The recorded result of a compaction. Its model requests have their own records, which are not read once this one exists. */
 type CompactionRecord = Bill & {
   readonly trigger: CompactionTrigger
   readonly result: CompactionResult
-  /** Refusals that said something about a window. */
+  /** Refusals that contain information about the size of a context window. */
   readonly refusals: readonly { readonly model: string; readonly error: ModelErrorJson }[]
-  /** It was aborted, or a request of it was. */
+  /** Set when the compaction, or one of its requests, was aborted. */
   readonly aborted?: AbortCause
-  /** A hook made the room, and nothing was left to do. */
+  /** A hook freed enough space, so no compaction was needed. */
   readonly byHook?: true
 }
 
-/** The result for the run. A draft when the compaction was aborted: the run ends with it. */
+/** The result for the run. A pending ending when the compaction was aborted: the run ends with it. */
 export type Compacted = 'done' | 'gave_up' | Draft
 
-/** Where in a request a compaction runs: its steps are named by it. */
+/** Where in a request a compaction runs. Its steps are named after it. */
 export type CompactionPlace = 'auto' | 'collapse' | 'reactive' | 'manual'
 
-/** The trigger is in the name where it is another than one would think: a resume tells it before it has read the record. */
+/** The name includes the trigger when it differs from the place. A resume can then identify the trigger before it reads the record. */
 function compactionName({ spent }: Run, place: CompactionPlace, trigger: CompactionTrigger): string {
   const name = `compact:${spent.request}.${place}`
   return trigger === place ? name : `${name}.${trigger}`
@@ -48,17 +48,17 @@ function compactionName({ spent }: Run, place: CompactionPlace, trigger: Compact
 const triggers: readonly CompactionTrigger[] = ['auto', 'collapse', 'reactive', 'manual']
 
 // Spec R-RES-10.
-/** A compaction in this place that is recorded as done. It is used again, whatever the context layers would decide now. */
+/** A recorded, completed compaction for this place. It is reused, whatever the context layers would decide now. */
 export function recordedCompaction(run: Run, place: CompactionPlace): Compaction | undefined {
   if (!run.ports.isResumed) return undefined
   const trigger = triggers.find((each) => isOnRecord(run, compactionName(run, place, each)))
-  return trigger === undefined ? undefined : { trigger, run: () => Promise.resolve(lost) }
+  return trigger === undefined ? undefined : { trigger, run: () => Promise.resolve(placeholderResult) }
 }
 
-const lost: CompactionResult = Object.freeze({ kind: 'gave_up', message: 'The record is gone.' })
-const lostRecord: CompactionRecord = Object.freeze({
+const placeholderResult: CompactionResult = Object.freeze({ kind: 'gave_up', message: 'The record is missing.' })
+const placeholderRecord: CompactionRecord = Object.freeze({
   trigger: 'auto',
-  result: lost,
+  result: placeholderResult,
   charges: [],
   told: [],
   refusals: [],
@@ -70,20 +70,20 @@ function isOnRecord(run: Run, name: string): boolean {
 
 const composite = Object.freeze({ onUnfinished: 'rerun', sync: 'none', composite: true } as const)
 
-/** How a compaction stands in the run. */
+/** How a run calls a compaction. */
 export interface CompactionCall {
   readonly place: CompactionPlace
-  /** Where its end lies in the record. */
+  /** The position of its end in the record. */
   readonly position: RecordPosition
-  /** What a person wants of the summary. */
+  /** A person's instructions for the summary. */
   readonly instructions?: string
-  /** The compaction of the conversation as it is by now: for one that a hook has changed since. */
-  readonly anew: () => Compaction | undefined
+  /** Plans the compaction again from the current conversation, for the case that a hook changed it. */
+  readonly replan: () => Compaction | undefined
 }
 
 /**
- * Runs a compaction between its hooks. Its model requests are steps of their own, and its result is one more step.
- * A compaction that gave up changes nothing but the cost of the run.
+ * Runs a compaction between its hooks. Its model requests are steps of their own, and its result is one more step. A
+ * compaction that gave up changes only the cost of the run.
  */
 export function compactBy(run: Run, compaction: Compaction, call: CompactionCall): Eventually<Compacted> {
   const { trigger } = compaction
@@ -92,42 +92,42 @@ export function compactBy(run: Run, compaction: Compaction, call: CompactionCall
   run.emit({ type: 'compact_start', trigger, tokens: estimateRequest(run) })
   const isDone = isOnRecord(run, name)
   const subject = { compaction: { trigger, instructions }, place: call.place }
-  // A replay that is no resume finds all on record, and calls what was called.
+  // A replay that is not a resume finds every call recorded, and repeats it.
   const position = isDone && run.ports.isResumed ? 'passed' : 'open'
   return after(runHooks(run, 'beforeCompact', subject, position), (hooks) => {
-    if (hooks.aborted !== undefined) return abortDraft(run, hooks.aborted, 'streaming')
+    if (hooks.aborted !== undefined) return abortEnding(run, hooks.aborted, 'streaming')
     const recorded = isDone
       ? after(
-          run.step<CompactionRecord>(name, () => lostRecord, composite),
+          run.step<CompactionRecord>(name, () => placeholderRecord, composite),
           ({ value }) => {
             restoreForAgent(run, value.charges)
             enterBill(run, value)
             return value
           },
         )
-      : after(perform(run, name, compaction, call, hooks), (record) =>
+      : after(runOrSkip(run, name, compaction, call, hooks), (record) =>
           after(
             run.step<CompactionRecord>(name, () => record, composite),
             ({ value }) => value,
           ),
         )
-    return after(recorded, (record) => enter(run, record, call))
+    return after(recorded, (record) => enterCompaction(run, record, call))
   })
 }
 
-/** What a hook took out of the conversation is not to come back: a compaction that was planned before knows it still. */
-function compactionAfter(
+/** Plans the compaction again if a hook replaced the conversation. The old plan would restore what the hook removed. */
+function compactionAfterHooks(
   outcomes: HookRun['outcomes'],
   planned: Compaction,
-  { anew }: CompactionCall,
+  { replan }: CompactionCall,
 ): Compaction | undefined {
   if (outcomes.every(({ outcome }) => outcome.replaced === undefined)) return planned
   const { trigger } = planned
-  const compaction = anew()
+  const compaction = replan()
   return compaction === undefined ? undefined : { trigger, run: (scope) => compaction.run(scope) }
 }
 
-function perform(
+function runOrSkip(
   run: Run,
   name: string,
   planned: Compaction,
@@ -136,28 +136,34 @@ function perform(
 ): Eventually<CompactionRecord> {
   const { trigger } = planned
   const gaveUp = (message: string): CompactionRecord => ({
-    ...lostRecord,
+    ...placeholderRecord,
     trigger,
     result: { kind: 'gave_up', message },
   })
-  // The run ends with it: a summary would be paid for nothing.
+  // The run ends with this signal, so a summary would be a waste.
   if (raised.length > 0) return gaveUp('A hook stopped the run.')
-  const blocked = isSkippable.has(trigger)
+  const blocked = skippableTriggers.has(trigger)
     ? outcomes.find(({ outcome }) => outcome.blocked !== undefined)?.outcome.blocked
     : undefined
   if (blocked !== undefined) return gaveUp(`A hook skipped it: ${blocked}`)
-  const compaction = compactionAfter(outcomes, planned, call)
+  const compaction = compactionAfterHooks(outcomes, planned, call)
   if (compaction === undefined)
     return { ...gaveUp('A hook replaced the conversation, and it is short enough now.'), byHook: true }
   const { instructions = '' } = call
-  const wanted = [instructions, ...messages.map(({ content }) => textOf(content))].filter((text) => text.trim() !== '')
-  return performed(run, name, compaction, wanted.join('\n\n'))
+  const instructionTexts = [instructions, ...messages.map(({ content }) => textOf(content))].filter(
+    (text) => text.trim() !== '',
+  )
+  return runCompaction(run, name, compaction, instructionTexts.join('\n\n'))
 }
 
-/** What a hook may skip: not what makes room where there is none. */
-const isSkippable: ReadonlySet<CompactionTrigger> = new Set<CompactionTrigger>(['auto', 'manual'])
+/** The compactions that a hook may skip. One that is needed to fit the request cannot be skipped. */
+const skippableTriggers: ReadonlySet<CompactionTrigger> = new Set<CompactionTrigger>(['auto', 'manual'])
 
-function enter(run: Run, record: CompactionRecord, { place, position }: CompactionCall): Eventually<Compacted> {
+function enterCompaction(
+  run: Run,
+  record: CompactionRecord,
+  { place, position }: CompactionCall,
+): Eventually<Compacted> {
   const { trigger, result, aborted, refusals, byHook } = record
   const isDone = result.kind === 'compacted'
   const message = isDone ? `${result.preTokens} → ${result.postTokens} tokens` : result.message
@@ -166,29 +172,29 @@ function enter(run: Run, record: CompactionRecord, { place, position }: Compacti
   if (isDone) {
     const { messages, preTokens, postTokens, personsWords } = result
     const id = run.entryId('compact')
-    // What was counted is gone with the messages; how the provider counts is not.
+    // The count is no longer valid, since its messages are gone. The provider's token ratio is still valid.
     const tokenRatio = tokenRatioOf(run)
     const boundary = { kind: 'compact_boundary', id, messages, trigger, preTokens, postTokens } as const
     run.append(personsWords === undefined ? boundary : { ...boundary, personsWords })
     run.update({ compactions: run.spent.compactions + 1, counted: noCount, tokenRatio })
   }
-  if (aborted !== undefined) return abortDraft(run, aborted, 'streaming')
-  if (!isDone) return standing(run) ?? (byHook === true ? 'done' : 'gave_up')
+  if (aborted !== undefined) return abortEnding(run, aborted, 'streaming')
+  if (!isDone) return raisedSignalEnding(run) ?? (byHook === true ? 'done' : 'gave_up')
   const subject = { compaction: { trigger, instructions: '', summary: result.summary ?? '' }, place }
   return after(runHooks(run, 'afterCompact', subject, position), (hooks) => {
     addHookMessages(run, hooks.messages)
-    if (hooks.aborted !== undefined) return abortDraft(run, hooks.aborted, 'streaming')
-    return standing(run) ?? 'done'
+    if (hooks.aborted !== undefined) return abortEnding(run, hooks.aborted, 'streaming')
+    return raisedSignalEnding(run) ?? 'done'
   })
 }
 
-/** What hooks raised ends the run here: a lap would take it for overridden. */
-function standing(run: Run): Draft | undefined {
-  return run.signals.hasAny() ? standingDraft(run, []) : undefined
+/** A signal from a hook ends the run here. The next iteration would treat it as overridden. */
+function raisedSignalEnding(run: Run): Draft | undefined {
+  return run.signals.hasAny() ? signalEnding(run, []) : undefined
 }
 
-/** Runs a compaction, with its questions to models (`Questions`). */
-async function performed(
+/** Runs a compaction, with its model requests (`Questions`). */
+async function runCompaction(
   run: Run,
   name: string,
   compaction: Compaction,
@@ -204,38 +210,38 @@ async function performed(
     isBeside: false,
   })
   const ask: CompactionScope['ask'] = (request) => questions.ask(request)
-  let left: AbortCause | undefined
+  let abandonedBy: AbortCause | undefined
   const working = run.withGrace(
     () => compaction.run({ signal, ask, instructions }),
     (settled) => {
-      if (settled.kind === 'left') left = settled.cause
+      if (settled.kind === 'left') abandonedBy = settled.cause
       return resultOfSettled(run, settled)
     },
   )
   const result = await questions.until(Promise.resolve(working))
-  const { refusals, aborted = left, bill } = questions
+  const { refusals, aborted = abandonedBy, bill } = questions
   const record = { trigger: compaction.trigger, result, ...recordOf(bill), refusals }
   return aborted === undefined ? record : { ...record, aborted }
 }
 
 function resultOfSettled(run: Run, settled: Settled<CompactionResult>): CompactionResult {
-  if (settled.kind === 'value') return resultOf(run, settled.value)
+  if (settled.kind === 'value') return validResult(run, settled.value)
   return { kind: 'gave_up', message: settled.kind === 'threw' ? messageOf(settled.error) : 'aborted' }
 }
 
-/** Checks what the compaction gave. A conversation that the service refuses would end every later run of the session. */
-function resultOf({ transcript }: Run, given: unknown): CompactionResult {
-  const result = jsonObjectOf(given)
+/** Validates the result of a compaction. A conversation that the service refuses would end every later run of the session. */
+function validResult({ transcript }: Run, value: unknown): CompactionResult {
+  const result = jsonObjectOf(value)
   const { kind, message, messages, preTokens, postTokens, summary, personsWords } = result
   if (kind === 'gave_up') return { kind, message: plainTextOf(message) }
-  if (kind !== 'compacted' || !Array.isArray(messages)) return noResult
+  if (kind !== 'compacted' || !Array.isArray(messages)) return invalidResult
   try {
-    // `checkReplaced` looks at the shape of what it is given.
-    const shown = ownWhereKept(transcript.messages(), given, messages)
-    checkReplaced(transcript, shown)
+    // `checkReplaced` validates the shape of its argument.
+    const restored = withOriginalMessages(transcript.messages(), value, messages)
+    checkReplaced(transcript, restored)
     return {
       kind,
-      messages: shown,
+      messages: restored,
       preTokens: countOf(preTokens),
       postTokens: countOf(postTokens),
       ...(typeof summary === 'string' && { summary }),
@@ -247,22 +253,22 @@ function resultOf({ transcript }: Run, given: unknown): CompactionResult {
 }
 
 // Spec R-JOUR-2.
-/** What it handed on as it was is the message of the conversation and no copy: a log knows it again, and does not write it twice. */
-function ownWhereKept(
+/** Replaces copies of unchanged messages by the messages of the conversation. A log recognizes them by identity and does not store them twice. */
+function withOriginalMessages(
   conversation: readonly ModelMessage[],
-  given: unknown,
+  value: unknown,
   copies: readonly ModelMessage[],
 ): readonly ModelMessage[] {
-  const own = new Map<unknown, ModelMessage>(conversation.map((message) => [message, message]))
-  const { messages } = given as { readonly messages: readonly unknown[] }
-  return copies.map((copy, index) => own.get(messages[index]) ?? copy)
+  const originals = new Map<unknown, ModelMessage>(conversation.map((message) => [message, message]))
+  const { messages } = value as { readonly messages: readonly unknown[] }
+  return copies.map((copy, index) => originals.get(messages[index]) ?? copy)
 }
 
 function countOf(tokens: Json | undefined): number {
   return typeof tokens === 'number' && tokens >= 0 ? tokens : 0
 }
 
-const noResult: CompactionResult = Object.freeze({
+const invalidResult: CompactionResult = Object.freeze({
   kind: 'gave_up',
   message: 'The compaction returned an invalid result.',
 })

@@ -4,140 +4,151 @@ import { finish } from './finish.ts'
 import type { RaisableLimit } from '../state/limit-question.ts'
 import type { FinishedRun } from '../run/run-context.ts'
 import { goalAtEnding } from './goals.ts'
-import { payLostRequests } from './lost-requests.ts'
+import { chargeOrphanedRequests } from './lost-requests.ts'
 import { outcomeAfterRaise, pauseAtLimit } from './pause-at-limit.ts'
 import type { Draft, Outcome, Route } from '../run/outcome.ts'
 import { reminderInPlaceOf } from '../run/repetition.ts'
-import type { LapDetails, Run } from '../run/run.ts'
+import type { IterationDetails, Run } from '../run/run.ts'
 import { addHookMessages, runHooks, type HookRun } from '../request/run-hooks.ts'
-import { answerBeforeVerifying } from './verify.ts'
+import { withUnverifiedAnswer } from './verify.ts'
 import { runEnding } from '../run/turn-texts.ts'
 
 // Spec R-LOOP-3, R-LAP-5.
 /**
- * The only way round the loop, and the only way out of it: undefined means that the run goes round again.
- * Every lap is paid for out of its transition's allowance, here and nowhere else. What is not paid for ends.
+ * The only way to start another iteration, and the only way to end the run. Undefined means that the run continues. Each
+ * iteration is charged to the retry limit of its transition, here and nowhere else. Without a remaining retry, the run
+ * ends.
  */
 export function decide(run: Run, outcome: Outcome): Eventually<FinishedRun | undefined> {
   return decideOutcome(run, outcome, noLimits)
 }
 
-/** `asked`: limits that were asked about already, each once in a lap. */
+/** `asked`: limits that a person was already asked to raise, each once in an iteration. */
 function decideOutcome(
   run: Run,
   outcome: Outcome,
   asked: ReadonlySet<RaisableLimit>,
 ): Eventually<FinishedRun | undefined> {
-  if (outcome.routes.length === 0) return endOrGoOn(run, outcome, outcome.draft(), asked)
-  return after(takeFirstOpen(run, outcome.routes), (taken) =>
-    taken === 'taken' ? undefined : endOrGoOn(run, outcome, taken ?? outcome.draft(), asked),
+  if (outcome.routes.length === 0) return endOrContinue(run, outcome, outcome.pendingEnding(), asked)
+  return after(takeFirstRoute(run, outcome.routes), (taken) =>
+    taken === 'taken' ? undefined : endOrContinue(run, outcome, taken ?? outcome.pendingEnding(), asked),
   )
 }
 
 const noLimits: ReadonlySet<RaisableLimit> = new Set()
 
-/** Takes the first route that is paid for and open; undefined when there is none, a draft when an abort cut one. */
-function takeFirstOpen(run: Run, routes: readonly Route[]): Eventually<'taken' | Draft | undefined> {
+/** Takes the first route that has retries left and does not decline. Undefined if no route can be taken; a pending ending when an abort interrupted one. */
+function takeFirstRoute(run: Run, routes: readonly Route[]): Eventually<'taken' | Draft | undefined> {
   return firstOf(routes, (route) => take(run, route))
 }
 
 function take(run: Run, route: Route): Eventually<'taken' | Draft | undefined> {
-  // A lap that a resumed run's record goes on behind was paid for then.
-  const isPaid = lapsLeft(route.transition, run.spent.laps, run.context.limits) > 0 || run.turnEnd === 'passed'
-  if (!isPaid) return undefined
+  // An iteration that a resumed run has already recorded was charged at that time.
+  const hasRetryLeft = lapsLeft(route.transition, run.spent.laps, run.context.limits) > 0 || run.turnEnd === 'passed'
+  if (!hasRetryLeft) return undefined
   const { writes } = run
   return after(route.take(run), (taking) => {
     if (taking === 'declined') run.expectNoWrite(writes, route.transition)
     if (taking === 'declined' || taking === 'gave_up') return undefined
     if (taking !== 'taken') return taking
-    return after(goRound(run, route.transition, route), () => 'taken' as const)
+    return after(chargeAndStartIteration(run, route.transition, route), () => 'taken' as const)
   })
 }
 
-/** What a resume leaves unasked is of this turn. A subagent may have more of its record ahead: it pays at its end. */
-function goRound(run: Run, transition: IterationReason, details?: LapDetails): Eventually<undefined> {
-  const paid = run.identity.depth === 0 ? payLostRequests(run) : undefined
-  return after(paid, () => {
-    run.lap(transition, details)
+/**
+ * Starts another iteration. First charges the requests that the resumed turn did not repeat. A subagent may have more
+ * records ahead, so it charges them at its end.
+ */
+function chargeAndStartIteration(
+  run: Run,
+  transition: IterationReason,
+  details?: IterationDetails,
+): Eventually<undefined> {
+  const charged = run.identity.depth === 0 ? chargeOrphanedRequests(run) : undefined
+  return after(charged, () => {
+    run.startIteration(transition, details)
     return undefined
   })
 }
 
-function endOrGoOn(
+function endOrContinue(
   run: Run,
   outcome: Outcome,
-  draft: Draft,
+  pendingEnding: Draft,
   asked: ReadonlySet<RaisableLimit>,
 ): Eventually<FinishedRun | undefined> {
-  const answered = answerBeforeVerifying(run, draft)
-  return after(takeFirstOpen(run, reminderInPlaceOf(run, answered)), (nudged) => {
-    if (nudged === 'taken') return undefined
-    return after(goalAtEnding(run, answered), (ending) =>
+  const effectiveEnding = withUnverifiedAnswer(run, pendingEnding)
+  return after(takeFirstRoute(run, reminderInPlaceOf(run, effectiveEnding)), (reminded) => {
+    if (reminded === 'taken') return undefined
+    return after(goalAtEnding(run, effectiveEnding), (ending) =>
       after(pauseAtLimit(run, ending, asked), (pause) => {
         if (pause === undefined) return endUnlessOverridden(run, ending)
-        if (pause.outcome === 'ends') return endUnlessOverridden(run, pause.draft)
+        if (pause.outcome === 'ends') return endUnlessOverridden(run, pause.pendingEnding)
         return decideOutcome(run, outcomeAfterRaise(run, outcome, ending), new Set([...asked, pause.limit]))
       }),
     )
   })
 }
 
-function endUnlessOverridden(run: Run, draft: Draft): Eventually<FinishedRun | undefined> {
-  draft.keep?.(run)
-  raiseEnding(run, draft)
-  return after(override(run, draft), (came) => {
-    if (came === 'overridden') return undefined
-    // An abort that a hook has on record asks for no last answer, in a resume either.
-    if (came !== 'aborted' && asksForLastAnswer(run, draft)) return goRound(run, 'wrap_up')
-    return finish(run, draft)
+function endUnlessOverridden(run: Run, pendingEnding: Draft): Eventually<FinishedRun | undefined> {
+  pendingEnding.appendOmitted?.(run)
+  raiseEndingSignal(run, pendingEnding)
+  return after(tryOverride(run, pendingEnding), (overrideResult) => {
+    if (overrideResult === 'overridden') return undefined
+    // When a hook has recorded an abort, no last answer is requested, even in a resume.
+    if (overrideResult !== 'aborted' && asksForLastAnswer(run, pendingEnding))
+      return chargeAndStartIteration(run, 'wrap_up')
+    return finish(run, pendingEnding)
   })
 }
 
-/** The ending's own signal stands beside those that stood already. */
-function raiseEnding(run: Run, { signal }: Draft): void {
+/** Adds the ending's own signal, unless an equal signal is already raised. */
+function raiseEndingSignal(run: Run, { signal }: Draft): void {
   const text = JSON.stringify(signal)
-  for (const standing of run.signals) if (JSON.stringify(standing) === text) return
+  for (const raised of run.signals) if (JSON.stringify(raised) === text) return
   run.setContinuation(run.continuation.withNewStopSignal(signal))
 }
 
-/** Lets a hook ask to go on. What it overrides is consumed, and the lap is charged to the request, not to the limit. */
-function override(run: Run, draft: Draft): Eventually<'overridden' | 'aborted' | undefined> {
-  if (!draft.overridable) return undefined
+/** Lets a hook request to continue. The overridden signals are cleared, and the iteration is charged to the request, not to the limit. */
+function tryOverride(run: Run, pendingEnding: Draft): Eventually<'overridden' | 'aborted' | undefined> {
+  if (!pendingEnding.overridable) return undefined
   return after(runHooks(run, 'onStop'), (hooks) => {
-    const overridden = grantOverride(run, draft, hooks)
+    const overridden = grantOverride(run, pendingEnding, hooks)
     if (overridden !== undefined)
-      return after(goRound(run, 'continuation_requested', { overridden }), () => 'overridden' as const)
+      return after(chargeAndStartIteration(run, 'continuation_requested', { overridden }), () => 'overridden' as const)
     return hooks.aborted === undefined ? undefined : 'aborted'
   })
 }
 
-/** Who asks for it, and the signals that it overrides; undefined where it is not granted. */
-function grantOverride(run: Run, draft: Draft, hooks: HookRun): LapDetails['overridden'] {
+/** The hook that requested it, and the signals that it overrides; undefined if the request is refused. */
+function grantOverride(run: Run, pendingEnding: Draft, hooks: HookRun): IterationDetails['overridden'] {
   addHookMessages(run, hooks.messages)
-  // What the hooks changed stays, whether or not they are granted what they ask for.
+  // Changes that the hooks made are preserved, whether or not the request is granted.
   if (!run.continuation.isContinuationRequested()) return undefined
   const { signals, spent } = run
-  const own = JSON.stringify(draft.signal) // the row of the ending says whether it may be overridden
-  const isFixed = [...signals].some((signal) => neverOverridden.has(signal.reason) && JSON.stringify(signal) !== own)
-  const isAgain = draft.raisedBy.some((name) => spent.overridden.includes(name))
-  // A request that ends with the model's own words asks for nothing: then the hook must say something.
-  const isSpeechless = run.transcript.messages().at(-1)?.role !== 'user'
+  const ownSignal = JSON.stringify(pendingEnding.signal) // the table of endings decides whether this ending can be overridden
+  const hasFixedSignal = [...signals].some(
+    (signal) => fixedReasons.has(signal.reason) && JSON.stringify(signal) !== ownSignal,
+  )
+  const wasOverridden = pendingEnding.raisedBy.some((name) => spent.overridden.includes(name))
+  // A request whose last message is the model's own asks for nothing: the hook must add a message.
+  const lacksNewMessage = run.transcript.messages().at(-1)?.role !== 'user'
   const isUsedUp = lapsLeft('continuation_requested', spent.laps, run.context.limits) <= 0
-  if (isFixed || isAgain || isSpeechless || isUsedUp) return undefined
+  if (hasFixedSignal || wasOverridden || lacksNewMessage || isUsedUp) return undefined
   const by = hooks.continuedBy ?? 'a hook'
   run.emit({ type: 'signals_overridden', by, signals: [...signals] })
-  run.update({ overridden: [...new Set([...spent.overridden, ...draft.raisedBy])] })
+  run.update({ overridden: [...new Set([...spent.overridden, ...pendingEnding.raisedBy])] })
   return { by, signals: signals.toJSON() }
 }
 
-const neverOverridden: ReadonlySet<string> = new Set(['user_requested', 'error', 'cost_limit'])
+const fixedReasons: ReadonlySet<string> = new Set(['user_requested', 'error', 'cost_limit'])
 
-/** At a limit, and when asked for: one more request without tools for a last answer. Paid once; the ending stays. */
-function asksForLastAnswer(run: Run, draft: Draft): boolean {
-  if (!run.context.settings.wrapUp || !draft.wrapsUp) return false
+/** Whether the run makes one more request, without tools, for a last answer at a limit. Charged once; the ending does not change. */
+function asksForLastAnswer(run: Run, pendingEnding: Draft): boolean {
+  if (!run.context.settings.wrapUp || !pendingEnding.wrapsUp) return false
   if (run.spent.closing !== null || lapsLeft('wrap_up', run.spent.laps, run.context.limits) <= 0) return false
-  const closing = { reason: draft.reason, signal: draft.signal.toJSON(), signals: run.signals.toJSON() }
-  run.appendUser(runEnding(draft.signal.message), 'loop')
+  const closing = { reason: pendingEnding.reason, signal: pendingEnding.signal.toJSON(), signals: run.signals.toJSON() }
+  run.appendUser(runEnding(pendingEnding.signal.message), 'loop')
   run.update({ closing })
   return true
 }

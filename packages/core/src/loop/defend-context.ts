@@ -5,9 +5,9 @@ import { StopSignal } from '../endings/signal.ts'
 import { isStrings } from '../values/stored.ts'
 import { isStagingAsked, recordedStaging, startStaging } from './collapse.ts'
 import { compactBy, recordedCompaction, type Compacted, type CompactionCall } from './compaction.ts'
-import { draftOf, ends, type Draft, type Outcome } from '../run/outcome.ts'
+import { draftOf, endWith, type Draft, type Outcome } from '../run/outcome.ts'
 import { calibratedSizes, estimateFixed, estimateRequest, tokenRatioOf } from '../request/estimate.ts'
-import { isAsked, type Run } from '../run/run.ts'
+import { isRequestRecorded, type Run } from '../run/run.ts'
 import { currentModel } from '../request/current-model.ts'
 import { windowOf } from '../request/window.ts'
 import {
@@ -18,90 +18,90 @@ import {
   promptTooLong,
 } from '../endings/ending-texts.ts'
 
-/** Makes room for the request: auto-compact, then the blocking limit. Undefined when there is room; an outcome when the run ends. */
+/** Frees context space for the request: auto-compaction, then the blocking limit. Undefined when the request fits; an outcome when the run ends. */
 export function defendContext(run: Run): Eventually<Outcome | undefined> {
   const { contextDefence } = run.context
   const call: CompactionCall = {
     place: 'auto',
-    position: isAsked(run) ? 'passed' : 'open',
-    anew: () => dueIn(contextDefence.beforeRequest(contextViewOf(run))),
+    position: isRequestRecorded(run) ? 'passed' : 'open',
+    replan: () => dueCompaction(contextDefence.beforeRequest(contextViewOf(run))),
   }
   const recorded = recordedCompaction(run, 'auto')
-  if (recorded !== undefined) return after(compactBy(run, recorded, call), goOnAfter)
-  if (isAsked(run)) return undefined
+  if (recorded !== undefined) return after(compactBy(run, recorded, call), outcomeAfterCompaction)
+  if (isRequestRecorded(run)) return undefined
   const view = contextViewOf(run)
   const { estimatedTokens, model, contextWindow } = view
   const due = contextDefence.beforeRequest(view)
   const thrash = thrashEndingOf(run, due)
-  if (thrash !== undefined) return ends(thrash)
-  const compaction = dueIn(due)
-  if (compaction !== undefined) return after(compactBy(run, compaction, call), goOnAfter)
-  const limit = contextDefence.autoCompact ? Infinity : numberOf(contextDefence.blockingLimit(model, contextWindow))
-  return estimatedTokens < limit ? undefined : ends(blockingDraft(estimatedTokens, limit))
+  if (thrash !== undefined) return endWith(thrash)
+  const compaction = dueCompaction(due)
+  if (compaction !== undefined) return after(compactBy(run, compaction, call), outcomeAfterCompaction)
+  const limit = contextDefence.autoCompact ? Infinity : validLimit(contextDefence.blockingLimit(model, contextWindow))
+  return estimatedTokens < limit ? undefined : endWith(blockingLimitEnding(estimatedTokens, limit))
 }
 
-/** The compaction that a layer gave; undefined also where it found that none helps. */
-export function dueIn(due: ReturnType<ContextManager['beforeRequest']>): Compaction | undefined {
-  // It is not a thrash, so it has to be a compaction or nothing: `compactionOf` checks that.
+/** The compaction that a layer returned; undefined also when the layer found that no compaction helps. */
+export function dueCompaction(due: ReturnType<ContextManager['beforeRequest']>): Compaction | undefined {
+  // Since it is not a `Thrash`, it must be a compaction or nothing: `compactionOf` validates that.
   return thrashOf(due) === undefined ? compactionOf(due as Compaction | undefined) : undefined
 }
 
-/** How the run ends where a layer found that no compaction helps; undefined where it did not. */
+/** The ending when a layer found that no compaction helps; otherwise undefined. */
 export function thrashEndingOf(run: Run, due: ReturnType<ContextManager['beforeRequest']>): Draft | undefined {
   const thrash = thrashOf(due)
-  return thrash && thrashDraft(thrash, estimateRequest(run))
+  return thrash && thrashEnding(thrash, estimateRequest(run))
 }
 
-/** A compaction that a person asked for: all that this run is for. */
-export function compactForPerson(run: Run): Eventually<Outcome | undefined> {
+/** Runs a compaction that a person requested, as the only task of this run. */
+export function compactOnRequest(run: Run): Eventually<Outcome | undefined> {
   const { compacting } = run.spent
   if (compacting === null) return undefined
-  const anew = () => dueIn(run.context.contextDefence.compact(contextViewOf(run), 'manual'))
-  const compaction = recordedCompaction(run, 'manual') ?? anew()
-  if (compaction === undefined) return ends(shortEnoughDraft)
-  const call = { place: 'manual', position: 'open', instructions: compacting.instructions, anew } as const
-  return after(compactBy(run, compaction, call), (came) => {
-    if (came === 'gave_up') return ends(notCompactedDraft(compactionFailed))
-    return ends(came === 'done' ? compactedDraft() : came)
+  const replan = () => dueCompaction(run.context.contextDefence.compact(contextViewOf(run), 'manual'))
+  const compaction = recordedCompaction(run, 'manual') ?? replan()
+  if (compaction === undefined) return endWith(shortEnoughEnding)
+  const call = { place: 'manual', position: 'open', instructions: compacting.instructions, replan } as const
+  return after(compactBy(run, compaction, call), (result) => {
+    if (result === 'gave_up') return endWith(notCompactedEnding(compactionFailed))
+    return endWith(result === 'done' ? compactedEnding() : result)
   })
 }
 
 // Spec R-CTX-16.
-/** Finished work that is worth a summary gets one while the turn goes on. */
+/** Starts to summarize finished work while the turn continues, if that saves enough. */
 export function stageCollapse(run: Run): undefined {
   const { contextDefence } = run.context
   if (recordedStaging(run) || contextDefence.stage === undefined) return undefined
   const due = contextDefence.stage(contextViewOf(run))
-  if (due !== undefined && (!isAsked(run) || isStagingAsked(run, due))) startStaging(run, due)
+  if (due !== undefined && (!isRequestRecorded(run) || isStagingAsked(run, due))) startStaging(run, due)
   return undefined
 }
 
-/** Old results give way to notes. What was decided is on record, since a later program may decide otherwise. */
-export function clearResults(run: Run): Eventually<undefined> {
+/** Replaces old tool results by notes. The decision is recorded, since a later program may decide differently. */
+export function pruneResults(run: Run): Eventually<undefined> {
   const { contextDefence } = run.context
   if (contextDefence.clear === undefined) return undefined
   const name = `clear:${run.spent.request}`
   if (!run.isRecorded(name)) {
-    if (isAsked(run)) return undefined
-    const cleared = clearedOf(contextDefence.clear(contextViewOf(run)))
-    if (cleared === undefined) return undefined
+    if (isRequestRecorded(run)) return undefined
+    const pruned = prunedResults(contextDefence.clear(contextViewOf(run)))
+    if (pruned === undefined) return undefined
     return after(
-      run.step<ClearedResults>(name, () => cleared),
-      ({ value }) => enterCleared(run, value),
+      run.step<ClearedResults>(name, () => pruned),
+      ({ value }) => enterPruned(run, value),
     )
   }
   return after(
     run.step<ClearedResults>(name, () => ({ calls: [], freedTokens: 0 })),
-    ({ value }) => enterCleared(run, value),
+    ({ value }) => enterPruned(run, value),
   )
 }
 
-/** Most tokens of the note in place of a result: one a byte. */
+/** Maximum tokens of the note that replaces a result: one a byte. */
 const noteBound = 200
 
-function enterCleared(run: Run, { calls, freedTokens }: ClearedResults): undefined {
+function enterPruned(run: Run, { calls, freedTokens }: ClearedResults): undefined {
   const { counted } = run.spent
-  // How the provider counts is known by what it counted, which is about to change.
+  // Read the ratio first: it is based on the count that changes below.
   const tokenRatio = tokenRatioOf(run)
   run.append({ kind: 'results_cleared', id: run.entryId('results_cleared'), calls, freedTokens })
   const freed = (counted.freed ?? 0) + freedTokens
@@ -111,90 +111,87 @@ function enterCleared(run: Run, { calls, freedTokens }: ClearedResults): undefin
   return undefined
 }
 
-function clearedOf(given: ClearedResults | undefined): ClearedResults | undefined {
-  if (given === undefined || given === null) return undefined
-  const { calls, freedTokens } = given
+function prunedResults(value: ClearedResults | undefined): ClearedResults | undefined {
+  if (value === undefined || value === null) return undefined
+  const { calls, freedTokens } = value
   if (isStrings(calls) && typeof freedTokens === 'number' && freedTokens >= 0 && Number.isFinite(freedTokens))
     return calls.length === 0 ? undefined : { calls: [...calls], freedTokens }
-  disregard(given)
-  throw new HaltingError(
-    'callback',
-    'A layer of the context defence gave something that is no list of cleared results.',
-  )
+  disregard(value)
+  throw new HaltingError('callback', 'A layer of the context defence returned an invalid list of cleared results.')
 }
 
-/** The answer of a context layer. @throws HaltingError for anything else than a compaction or nothing. */
-function compactionOf(given: Compaction | undefined): Compaction | undefined {
-  const layer: unknown = given ?? undefined
+/** Validates the result of a context layer. @throws HaltingError for anything but a compaction or nothing. */
+function compactionOf(value: Compaction | undefined): Compaction | undefined {
+  const layer: unknown = value ?? undefined
   if (layer === undefined) return undefined
   if (typeof layer === 'object' && layer !== null && 'trigger' in layer && 'run' in layer) {
-    if (triggers.has(layer.trigger) && typeof layer.run === 'function') return given
+    if (triggers.has(layer.trigger) && typeof layer.run === 'function') return value
   }
   disregard(layer)
-  throw new HaltingError('callback', 'A layer of the context defence gave something that is no compaction.')
+  throw new HaltingError('callback', 'A layer of the context defence returned a value that is not a compaction.')
 }
 
 const triggers: ReadonlySet<unknown> = new Set<Compaction['trigger']>(['auto', 'reactive', 'collapse', 'manual'])
 
-function thrashOf(given: Compaction | Thrash | 'thrash' | undefined): Thrash | undefined {
-  const layer: unknown = given ?? undefined
-  if (layer === 'thrash') return { kind: 'thrash', message: againMessage }
+function thrashOf(value: Compaction | Thrash | 'thrash' | undefined): Thrash | undefined {
+  const layer: unknown = value ?? undefined
+  if (layer === 'thrash') return { kind: 'thrash', message: thrashMessage }
   if (typeof layer !== 'object' || layer === null || !('kind' in layer) || layer.kind !== 'thrash') return undefined
   return {
     kind: 'thrash',
-    message: 'message' in layer && typeof layer.message === 'string' ? layer.message : againMessage,
+    message: 'message' in layer && typeof layer.message === 'string' ? layer.message : thrashMessage,
   }
 }
 
-const againMessage = compactionUseless
+const thrashMessage = compactionUseless
 
-function numberOf(limit: unknown): number {
+function validLimit(limit: unknown): number {
   if (typeof limit === 'number' && !Number.isNaN(limit)) return limit
   disregard(limit)
-  throw new HaltingError('callback', 'The context defence gave a blocking limit that is no number.')
+  throw new HaltingError('callback', 'The context defence returned a blocking limit that is not a number.')
 }
 
 /** A compaction that gave up changes nothing. One that was aborted ends the run. */
-function goOnAfter(came: Compacted): Outcome | undefined {
-  return typeof came === 'string' ? undefined : ends(came)
+function outcomeAfterCompaction(result: Compacted): Outcome | undefined {
+  return typeof result === 'string' ? undefined : endWith(result)
 }
 
-function thrashDraft({ message }: Thrash, estimatedTokens: number) {
+function thrashEnding({ message }: Thrash, estimatedTokens: number) {
   const signal = new StopSignal({ reason: 'no_progress', message, context: { estimatedTokens }, source: 'context' })
   return draftOf('compaction_thrash', signal)
 }
 
-function blockingDraft(used: number, limit: number) {
+function blockingLimitEnding(used: number, limit: number) {
   const message = promptTooLong(used, limit)
   const signal = new StopSignal({ reason: 'token_limit', message, context: { used, limit }, source: 'context' })
-  return draftOf('blocking_limit', signal, { say: { error: 'invalid_request', message } })
+  return draftOf('blocking_limit', signal, { closingEntry: { error: 'invalid_request', message } })
 }
 
-const compactedDraft = () =>
+const compactedEnding = () =>
   draftOf('completed', new StopSignal({ reason: 'completed', message: compacted, source: 'context' }), {
     overridable: false,
   })
 
-/** What was asked for holds: that is no failure. */
+/** The request is already satisfied, so this is not a failure. */
 const shortEnough = nothingToCompact
-const shortEnoughDraft = draftOf(
+const shortEnoughEnding = draftOf(
   'completed',
   new StopSignal({ reason: 'completed', message: shortEnough, source: 'context' }),
-  { overridable: false, say: { type: 'informational', message: shortEnough } },
+  { overridable: false, closingEntry: { type: 'informational', message: shortEnough } },
 )
 
-function notCompactedDraft(message: string) {
+function notCompactedEnding(message: string) {
   const signal = new StopSignal({ reason: 'error', message, source: 'context' })
-  return draftOf('error', signal, { overridable: false, say: { type: 'informational', message } })
+  return draftOf('error', signal, { overridable: false, closingEntry: { type: 'informational', message } })
 }
 
 /** The run as the layers of the context defence see it. */
 export function contextViewOf(run: Run): ContextView {
   const { settings, toolDefinitions: tools } = run.context
   const model = currentModel(run)
-  // Most turns ask for none of these.
-  let known: ReturnType<typeof calibratedSizes> | undefined
-  const sizes = () => (known ??= calibratedSizes(run))
+  // Most turns need none of these values, so they are computed lazily.
+  let cachedSizes: ReturnType<typeof calibratedSizes> | undefined
+  const sizes = () => (cachedSizes ??= calibratedSizes(run))
   return {
     state: run.state,
     model,

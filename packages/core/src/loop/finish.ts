@@ -12,9 +12,9 @@ import { stopHookInput } from './after-answer.ts'
 import { closeBrokenCalls, closeOpenCalls } from '../tool-calls/close-calls.ts'
 import { goalResultOf } from './goals.ts'
 import { hookFigures } from '../run/limits-left.ts'
-import { payLostRequests } from './lost-requests.ts'
+import { chargeOrphanedRequests } from './lost-requests.ts'
 import { draftOf, type Draft } from '../run/outcome.ts'
-import { verifiedIn } from './verify.ts'
+import { verificationResult } from './verify.ts'
 import type { Verified } from '../verification/progress.ts'
 import { type Run, activeMs, committedUsd } from '../run/run.ts'
 import { addHookMessages, noSubject, runHooks, type HookSubject } from '../request/run-hooks.ts'
@@ -22,71 +22,69 @@ import { leaveBrokenTasks, leaveTasks } from '../run/tasks.ts'
 import { interruptedReply, interruptedTools } from '../run/turn-texts.ts'
 import { runFailed } from '../endings/ending-texts.ts'
 
-/** Ends the run: says what has to be said, and puts the one terminal on record. */
-export async function finish(run: Run, draft: Draft): Promise<FinishedRun> {
-  const ended = await conclude(run, draft, 'with_hooks')
-  await run.ports.steps.end(run.endOf(ended.terminal))
+/** Ends the run: appends the closing messages and records the run result. */
+export async function finish(run: Run, pendingEnding: Draft): Promise<FinishedRun> {
+  const ended = await conclude(run, pendingEnding, 'with_hooks')
+  await run.ports.steps.end(run.endRecord(ended.terminal))
   run.emit({ type: 'run_end', terminal: ended.terminal })
   return ended
 }
 
-/**
- * The end of a run that broke: still exactly one terminal, and a result for every call, without asking anybody who might break again.
- */
+/** Ends a run that broke. It still gets exactly one run result, and every call a result. No callback is called that could fail again. */
 export async function finishBroken(run: Run, thrown: unknown): Promise<FinishedRun> {
   const error = brokenError(thrown)
   const { code, message } = error
   const signal = new StopSignal({ reason: 'error', message, context: { code }, source: 'run' })
-  const draft = draftOf('error', signal, { say: { error: 'unknown', message }, error })
-  await run.staging?.leave()
+  const pendingEnding = draftOf('error', signal, { closingEntry: { error: 'unknown', message }, error })
+  await run.staging?.abandon()
   run.setContinuation(run.continuation.withNewStopSignal(signal))
   closeBrokenCalls(run)
   await leaveBrokenTasks(run)
-  const isClosed = !staysOpen(error)
-  if (isClosed) await Promise.resolve(payLostRequests(run)).catch(() => {})
-  const ended = await conclude(run, draft, 'alone')
-  // A driver that failed cannot record the end either; the caller still gets it.
-  if (isClosed) await run.ports.steps.end(run.endOf(ended.terminal)).catch(() => {})
+  const isClosed = !leavesRecordOpen(error)
+  if (isClosed) await Promise.resolve(chargeOrphanedRequests(run)).catch(() => {})
+  const ended = await conclude(run, pendingEnding, 'alone')
+  // A step engine that failed cannot record the ending either. The caller still receives it.
+  if (isClosed) await run.ports.steps.end(run.endRecord(ended.terminal)).catch(() => {})
   run.emit({ type: 'run_end', terminal: ended.terminal })
   return ended
 }
 
-/** The record is of another prompt or call, or waits for a person: it stays open for the program that can go on with it. */
-function staysOpen({ code, details }: HaltingError): boolean {
+/** The record belongs to a different prompt or call, or waits for a person. It stays open for a program that can continue it. */
+function leavesRecordOpen({ code, details }: HaltingError): boolean {
   if (code === 'step_mismatch') return true
   return code === 'stalled' && isJsonObject(details) && details['waitsForPerson'] === true
 }
 
-/** What has to be said, results for calls that have none, the last hooks, and the terminal. `alone`: nobody is asked. */
-async function conclude(run: Run, draft: Draft, how: 'with_hooks' | 'alone'): Promise<FinishedRun> {
-  if (draft.reason !== 'needs_approval') closeOpenCalls(run)
-  sayEnding(run, draft)
+/** Appends the closing messages and the missing results, runs the last hooks, and builds the run result. `alone`: calls no callback. */
+async function conclude(run: Run, pendingEnding: Draft, how: 'with_hooks' | 'alone'): Promise<FinishedRun> {
+  if (pendingEnding.reason !== 'needs_approval') closeOpenCalls(run)
+  appendClosingEntry(run, pendingEnding)
   if (how === 'with_hooks') {
-    await lastHooks(run, draft)
-    await leaveTasks(run, draft)
-    await payLostRequests(run)
+    await runLastHooks(run, pendingEnding)
+    await leaveTasks(run, pendingEnding)
+    await chargeOrphanedRequests(run)
   }
-  // A request to go on serves one decision, and that one is made.
+  // A request to continue applies to one decision only, and that decision was made.
   run.setContinuation(run.continuation.withContinuationRequested(false))
-  if (draft.reason === 'completed') startPostRun(run)
+  if (pendingEnding.reason === 'completed') startPostRun(run)
   const { state } = run
-  return { terminal: terminalFor(state, draft, verifiedIn(run)), state }
+  return { terminal: runResultFor(state, pendingEnding, verificationResult(run)), state }
 }
 
-function sayEnding(run: Run, draft: Draft): void {
-  const what = draft.say ?? wordsOf(run, draft)
-  if (what === undefined) return
-  if ('type' in what) return run.attach(what)
-  if ('interruption' in what) {
-    const text = what.interruption === 'tools' ? interruptedTools : interruptedReply
+function appendClosingEntry(run: Run, pendingEnding: Draft): void {
+  const closingEntry = pendingEnding.closingEntry ?? defaultClosingEntry(run, pendingEnding)
+  if (closingEntry === undefined) return
+  if ('type' in closingEntry) return run.attach(closingEntry)
+  if ('interruption' in closingEntry) {
+    const text = closingEntry.interruption === 'tools' ? interruptedTools : interruptedReply
     return run.appendUser([{ type: 'text', text }], 'interruption')
   }
   const id = run.entryId('error')
-  run.append({ kind: 'assistant', id, message: errorMessage(id, what.message), error: what.error })
+  run.append({ kind: 'assistant', id, message: errorMessage(id, closingEntry.message), error: closingEntry.error })
 }
 
-/** What the table has said at an ending, whoever came to it: a guard's or a hook's signal brings no words of its own. */
-function wordsOf({ spent, context }: Run, { reason, signal }: Draft): Draft['say'] {
+/** The transcript entry that the table defines for this ending, whatever raised it. Signals of guards and hooks define no entry of their own. */
+function defaultClosingEntry({ spent, context }: Run, { reason, signal }: Draft): Draft['closingEntry'] {
   switch (endings[reason].transcriptSays) {
     case 'nothing':
       return undefined
@@ -103,7 +101,7 @@ function wordsOf({ spent, context }: Run, { reason, signal }: Draft): Draft['say
   }
 }
 
-/** A message of our own that tells of a failure; the model never sees it. */
+/** A synthetic message that reports a failure. The model never sees it. */
 function errorMessage(id: string, text: string): AssistantMessage {
   return {
     role: 'assistant',
@@ -115,27 +113,27 @@ function errorMessage(id: string, text: string): AssistantMessage {
   }
 }
 
-/** Failure hooks for a failure, then the hooks that see every end. What they raise is told, but changes no ending. */
-async function lastHooks(run: Run, draft: Draft): Promise<void> {
-  // By its signal, which is on record: a resume has the abort itself no more.
-  const about: HookSubject = draft.signal.source === 'abort' ? { isAfterAbort: true } : noSubject
-  const { category, announcement } = endings[draft.reason]
+/** Runs the failure hooks for a failure, then the hooks that see every ending. Signals that they raise are reported, but do not change the ending. */
+async function runLastHooks(run: Run, pendingEnding: Draft): Promise<void> {
+  // Uses the recorded signal: a resumed run no longer has the abort itself.
+  const subject: HookSubject = pendingEnding.signal.source === 'abort' ? { isAfterAbort: true } : noSubject
+  const { category, announcement } = endings[pendingEnding.reason]
   if (category === 'error') {
-    // A model that says nothing has not failed.
-    const source = draft.reason === 'error' || announcement === 'unanswered' ? 'run' : 'model'
-    const error = { source, name: draft.reason, message: draft.signal.message } as const
-    const failure = await runHooks(run, 'onError', { error, ...about })
+    // An empty answer is not a failure of the model.
+    const source = pendingEnding.reason === 'error' || announcement === 'unanswered' ? 'run' : 'model'
+    const error = { source, name: pendingEnding.reason, message: pendingEnding.signal.message } as const
+    const failure = await runHooks(run, 'onError', { error, ...subject })
     addHookMessages(run, failure.messages)
   }
-  const last = await runHooks(run, 'afterExecution', about)
+  const last = await runHooks(run, 'afterExecution', subject)
   addHookMessages(run, last.messages)
 }
 
-function terminalFor(state: RunState, draft: Draft, verified: Verified | undefined): RunResult {
+function runResultFor(state: RunState, pendingEnding: Draft, verified: Verified | undefined): RunResult {
   const { spent } = state
   const terminal: RunResult = {
-    reason: draft.reason,
-    signal: draft.signal,
+    reason: pendingEnding.reason,
+    signal: pendingEnding.signal,
     signals: state.continuation.stopSignals(),
     summary: summaryOf(state),
     costUsd: usdOf(spent.nanos),
@@ -143,11 +141,11 @@ function terminalFor(state: RunState, draft: Draft, verified: Verified | undefin
     totalTokens: spent.totalTokens,
     durationMs: activeMs(spent),
     stillRunning: spent.stillRunning,
-    ...retryAtOf(draft),
-    ...goalOf(state, draft),
+    ...retryAtOf(pendingEnding),
+    ...goalOf(state, pendingEnding),
     ...(verified !== undefined && { verified }),
   }
-  return draft.error === undefined ? terminal : { ...terminal, error: draft.error }
+  return pendingEnding.error === undefined ? terminal : { ...terminal, error: pendingEnding.error }
 }
 
 function retryAtOf({ reason, signal }: Draft): Pick<RunResult, 'retryAt'> {
@@ -155,8 +153,8 @@ function retryAtOf({ reason, signal }: Draft): Pick<RunResult, 'retryAt'> {
   return reason === 'model_error' && typeof retryAt === 'string' ? { retryAt } : {}
 }
 
-function goalOf(state: RunState, draft: Draft): Pick<RunResult, 'goal'> {
-  const goal = goalResultOf(state, draft)
+function goalOf(state: RunState, pendingEnding: Draft): Pick<RunResult, 'goal'> {
+  const goal = goalResultOf(state, pendingEnding)
   return goal === undefined ? {} : { goal }
 }
 
@@ -177,7 +175,7 @@ function summaryOf({ spent }: RunState): RunSummary {
 }
 
 // Spec R-END-9.
-/** What belongs after a run is started and not waited for. */
+/** Starts the tasks after the run without waiting for them. */
 function startPostRun(run: Run): void {
   const { postRun } = run.context
   const last = run.transcript.lastReply(run.startLength)
@@ -196,7 +194,7 @@ function startPostRun(run: Run): void {
   }
 }
 
-/** What broke the run: a callback that threw, or the driver. */
+/** The error that broke the run: a callback that threw, or the step engine. */
 function brokenError(thrown: unknown): HaltingError {
   if (isInstance(thrown, HaltingError)) return thrown
   return new HaltingError('callback', runFailed(messageOf(thrown)), { cause: thrown })

@@ -14,7 +14,7 @@ import type { Run } from '../run/run.ts'
 import type { AskIn } from '../request/step-with-questions.ts'
 import { checkAbandoned, checkFailed, checkTimedOut, filesUnreadable, noVerdict } from '../goals/goal-texts.ts'
 
-export const nothingYet: RoundRecord = Object.freeze({
+export const emptyRound: RoundRecord = Object.freeze({
   met: false,
   checks: [],
   report: '',
@@ -24,40 +24,40 @@ export const nothingYet: RoundRecord = Object.freeze({
   isUnstable: false,
 })
 
-/** Names of files in one list at most; what goes beyond is counted. */
-const mostNames = 100
+/** Maximum number of file names in one list. Further names are only counted. */
+const maxFileNames = 100
 
-/** The checks of one round, in order, up to the first that fails. Never rejects. */
+/** Runs the checks of one round, in order, up to the first that fails. Never rejects. */
 export async function checkRound(
   run: Run,
   goals: readonly Goal[],
-  kept: KeptFiles,
+  baseline: FileBaseline,
   askIn: AskIn,
 ): Promise<RoundRecord> {
   const cause = run.ports.abort.causeNow()
-  if (cause !== undefined) return { ...nothingYet, aborted: cause }
+  if (cause !== undefined) return { ...emptyRound, aborted: cause }
   try {
-    const { files, takenOver } = await beginFiles(run, goals, kept)
+    const { files, takenOver } = await beginFiles(run, goals, baseline)
     const tampered = namesOf(files?.tampered)
-    // A check whose definition is not the person's says nothing, and is not run.
-    const checked = tampered.length > 0 ? nothingYet : await checkAll(run, goals, askIn)
+    // If a check's definition was changed by someone else, its verdict is worthless, so it does not run.
+    const checked = tampered.length > 0 ? emptyRound : await checkAll(run, goals, askIn)
     if (checked.aborted !== undefined) return checked
-    const { changedDuring, ...end } = await endOf(run, files, kept.memo)
+    const { changedDuring, ...end } = await endFiles(run, files, baseline.memo)
     const all = [...new Set([...tampered, ...changedDuring])]
-    const taken = takenOver.length === 0 ? {} : { takenOver }
-    return { ...checked, ...end, ...taken, tampered: all, ...(all.length > 0 && { met: false }) }
+    const adopted = takenOver.length === 0 ? {} : { takenOver }
+    return { ...checked, ...end, ...adopted, tampered: all, ...(all.length > 0 && { met: false }) }
   } catch (error) {
     const aborted = run.ports.abort.causeNow()
-    if (aborted !== undefined) return { ...nothingYet, aborted }
+    if (aborted !== undefined) return { ...emptyRound, aborted }
     return {
-      ...nothingYet,
+      ...emptyRound,
       report: filesUnreadable(headOf(messageOf(error), 1_000)),
     }
   }
 }
 
-/** What the files are held against. `looksAnew`: what has changed since that was kept counts as the person's. */
-interface KeptFiles {
+/** The baseline for the files of the goals. `looksAnew`: changes since the baseline count as the person's own. */
+interface FileBaseline {
   readonly memo: Json | null
   readonly looksAnew: boolean
 }
@@ -65,31 +65,31 @@ interface KeptFiles {
 async function beginFiles(
   run: Run,
   goals: readonly Goal[],
-  { memo, looksAnew }: KeptFiles,
+  { memo, looksAnew }: FileBaseline,
 ): Promise<{ readonly files: GoalFilesRound | undefined; readonly takenOver: readonly string[] }> {
   const { files: port } = run.context.goals
   if (port === null) return { files: undefined, takenOver: [] }
   const begin = (against: Json | null): Promise<GoalFilesRound> =>
-    inTime(run, () => port.begin(against, run.ports.abort.signal, goals.map(specOf)))
+    withTimeout(run, () => port.begin(against, run.ports.abort.signal, goals.map(specOf)))
   const files = await begin(memo)
   const takenOver = looksAnew ? namesOf(files.tampered) : []
   return { files: takenOver.length === 0 ? files : await begin(null), takenOver }
 }
 
-/** @throws what the work throws, and where it takes longer than a check may: then nobody waits for it. */
-async function inTime<T>({ context }: Run, work: () => PromiseLike<T> | T): Promise<T> {
+/** @throws the error of the work, or a timeout error when it takes longer than a check may. */
+async function withTimeout<T>({ context }: Run, work: () => PromiseLike<T> | T): Promise<T> {
   let stop = (): void => {}
-  const late = new Promise<never>((_resolve, reject) => {
+  const timeout = new Promise<never>((_resolve, reject) => {
     stop = context.timers.after(usualCheckMs, () => reject(new Error(`it took longer than ${usualCheckMs / 1_000} s`)))
   })
   try {
-    return await Promise.race([work(), late])
+    return await Promise.race([work(), timeout])
   } finally {
     stop()
   }
 }
 
-async function endOf(
+async function endFiles(
   run: Run,
   files: GoalFilesRound | undefined,
   before: Json | null,
@@ -97,7 +97,7 @@ async function endOf(
   Pick<RoundRecord, 'changedByChecks' | 'changedTests' | 'memo'> & { readonly changedDuring: readonly string[] }
 > {
   if (files === undefined) return { changedByChecks: [], changedTests: [], changedDuring: [] }
-  const end = await inTime(run, () => files.end())
+  const end = await withTimeout(run, () => files.end())
   const memo = jsonOf(end.memo)
   return {
     changedByChecks: namesOf(end.changedByChecks),
@@ -107,40 +107,40 @@ async function endOf(
   }
 }
 
-function namesOf(given: unknown): readonly string[] {
-  if (!Array.isArray(given)) return []
-  const names = given.slice(0, mostNames).map((name: unknown) => headOf(plainTextOf(name), 500))
-  return given.length <= mostNames ? names : [...names, `and ${given.length - mostNames} more`]
+function namesOf(value: unknown): readonly string[] {
+  if (!Array.isArray(value)) return []
+  const names = value.slice(0, maxFileNames).map((name: unknown) => headOf(plainTextOf(name), 500))
+  return value.length <= maxFileNames ? names : [...names, `and ${value.length - maxFileNames} more`]
 }
 
 async function checkAll(run: Run, goals: readonly Goal[], askIn: AskIn): Promise<RoundRecord> {
   const checks: GoalCheck[] = []
   for (const [index, goal] of goals.entries()) {
     const { check, ...failed } = await checkGoal(run, goal, index, askIn)
-    if (failed.aborted !== undefined) return { ...nothingYet, aborted: failed.aborted }
+    if (failed.aborted !== undefined) return { ...emptyRound, aborted: failed.aborted }
     checks.push(check)
-    if (!check.met) return { ...nothingYet, ...failed, checks }
+    if (!check.met) return { ...emptyRound, ...failed, checks }
   }
-  return { ...nothingYet, met: true, checks }
+  return { ...emptyRound, met: true, checks }
 }
 
-interface Checked extends Pick<RoundRecord, 'report' | 'isUnstable' | 'unusable' | 'aborted'> {
+interface CheckOutcome extends Pick<RoundRecord, 'report' | 'isUnstable' | 'unusable' | 'aborted'> {
   readonly check: GoalCheck
 }
 
-/** One goal, as often in a row as it is to pass. */
-async function checkGoal(run: Run, goal: Goal, index: number, askIn: AskIn): Promise<Checked> {
+/** Checks one goal, as many times in a row as it must pass. */
+async function checkGoal(run: Run, goal: Goal, index: number, askIn: AskIn): Promise<CheckOutcome> {
   const { stable = 1 } = goal
   for (let pass = 1; ; pass++) {
-    const context = { key: keyOfCheck(run, index, pass), askIn }
+    const context = { key: checkKey(run, index, pass), askIn }
     const checked = await checkOnce(run, goal, context, stable === 1 ? undefined : pass)
     if (checked.aborted !== undefined || pass >= stable || !checked.check.met)
       return { ...checked, isUnstable: pass > 1 && !checked.check.met }
   }
 }
 
-/** Of one check: the same when it is made again after a crash, and no other check's. */
-function keyOfCheck(run: Run, index: number, pass: number): string {
+/** The key of one check: equal when the check is repeated after a crash, and unique otherwise. */
+function checkKey(run: Run, index: number, pass: number): string {
   const { request, goal } = run.spent
   return run.key(`goal:${request}:${goal?.rounds ?? 0}:${index}:${pass}`)
 }
@@ -150,21 +150,21 @@ async function checkOnce(
   goal: Goal,
   { key, askIn }: { readonly key: string; readonly askIn: AskIn },
   pass: number | undefined,
-): Promise<Checked> {
+): Promise<CheckOutcome> {
   const { timers, settings } = run.context
   const { abort } = run.ports
-  const own = new AbortScope()
-  const listener = { onAbort: (cause: AbortCause) => own.abort(cause) }
+  const checkAbort = new AbortScope()
+  const listener = { onAbort: (cause: AbortCause) => checkAbort.abort(cause) }
   abort.listen(listener)
-  const time = { isUp: false }
+  const timer = { isUp: false }
   const { timeoutMs = usualCheckMs } = goal
   const deadline = createDeadline(timers, { usedMs: 0, limitMs: timeoutMs }, () => {
-    time.isUp = true
-    own.abort('time')
+    timer.isUp = true
+    checkAbort.abort('time')
   })
   const { agentState: state, spent } = run
   const context: GoalContext = {
-    signal: own.signal,
+    signal: checkAbort.signal,
     idempotencyKey: key,
     state,
     changes: spent.changes,
@@ -172,13 +172,13 @@ async function checkOnce(
   }
   const settled = await settleWithin<unknown, Settled<unknown>>(
     () => goal.check(context),
-    { abort: own, graceMs: settings.graceMs, timers },
-    (came) => came,
+    { abort: checkAbort, graceMs: settings.graceMs, timers },
+    (settledCheck) => settledCheck,
   )
   deadline.cancel()
   abort.unlisten(listener)
-  const verdict = time.isUp ? timedOut(settled, timeoutMs) : verdictOf(settled)
-  own.dispose()
+  const verdict = timer.isUp ? timedOut(settled, timeoutMs) : verdictOf(settled)
+  checkAbort.dispose()
   const aborted = abort.causeNow()
   const { met, report = '', exitCode = null, unusable } = verdict
   const check: GoalCheck = {
@@ -188,7 +188,7 @@ async function checkOnce(
     durationMs: deadline.usedMs,
     tail: tailOfReport(report),
     ...(goal.judged === true && { judged: true }),
-    ...(time.isUp && { timedOut: true }),
+    ...(timer.isUp && { timedOut: true }),
     ...(pass !== undefined && { pass }),
   }
   return {
@@ -200,13 +200,13 @@ async function checkOnce(
   }
 }
 
-/** A check that answers after its time is up is late, whatever it says. */
+/** A check that answers after its timeout fails, whatever it answers. */
 function timedOut(settled: Settled<unknown>, timeoutMs: number): GoalVerdict {
   const { report = '' } = settled.kind === 'value' ? verdictOf(settled) : {}
   return { met: false, report: checkTimedOut(report, timeoutMs / 1_000) }
 }
 
-/** What was given, read once. Anything but a clear yes is a no. */
+/** Reads the verdict once. Anything but an explicit `met: true` means unmet. */
 function verdictOf(settled: Settled<unknown>): GoalVerdict {
   if (settled.kind === 'left') return { met: false, report: checkAbandoned }
   if (settled.kind === 'threw') return { met: false, report: checkFailed(messageOf(settled.error)) }

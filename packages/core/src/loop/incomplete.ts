@@ -1,16 +1,16 @@
 import type { AssistantMessage } from '../model/messages.ts'
 import { appendReply, type Answer } from './ask.ts'
-import { refusalDraft } from '../run/pending-endings.ts'
-import { ends, type Outcome } from '../run/outcome.ts'
-import { endsThere, recoverBroken, recoverCut, recoverWindow, resumePaused } from './recover.ts'
+import { refusalEnding } from '../run/pending-endings.ts'
+import { endWith, type Outcome } from '../run/outcome.ts'
+import { endWithoutRoutes, recoverBroken, recoverCut, recoverWindow, resumePaused } from './recover.ts'
 import type { Run } from '../run/run.ts'
 
 // Replies that the model did not finish.
 
 // Spec R-GUARD-5, R-REQ-6.
 /**
- * True for a stop reason that is recovered from, unless a guard stops on it.
- * A reply that was cut because the budget lowered its limit is not recovered: the run ends as over budget.
+ * True for a stop reason that is recovered from, unless a guard stops on it. A reply that was cut because the budget
+ * lowered its limit is not recovered: the run ends as over budget.
  */
 export function isIncomplete({ message, calls, grant }: Answer): boolean {
   if (message.stop_reason === 'model_context_window_exceeded') return true
@@ -18,7 +18,7 @@ export function isIncomplete({ message, calls, grant }: Answer): boolean {
   return isPaused(message) || (message.stop_reason === 'max_tokens' && grant.lowered === null)
 }
 
-/** The service has more to say, or has made the conversation shorter and waits. */
+/** The service paused, or compacted the conversation and waits for the next request. */
 function isPaused({ stop_reason: reason }: AssistantMessage): boolean {
   return reason === 'pause_turn' || reason === 'compaction'
 }
@@ -34,13 +34,16 @@ export function recoverIncomplete(run: Run, reply: Answer): Outcome | undefined 
   return undefined
 }
 
-/** The same without a way to go on, whatever it calls: how a last answer ends its run that is none, or not all of one. Undefined for a whole one. */
+/**
+ * The ending for an incomplete last answer. Works as `recoverIncomplete`, but without retries and without regard to tool
+ * calls. Undefined for a complete answer.
+ */
 export function endIncomplete(run: Run, reply: Answer): Outcome | undefined {
   const { message } = reply
   if (message.stop_reason === 'refusal') {
     appendReply(run, reply)
-    return endsThere(ends(refusalDraft(message)))
+    return endWithoutRoutes(endWith(refusalEnding(message)))
   }
   const incomplete = recoverIncomplete(run, { ...reply, calls: [] })
-  return incomplete && endsThere(incomplete)
+  return incomplete && endWithoutRoutes(incomplete)
 }

@@ -15,44 +15,44 @@ import { recover } from './recover.ts'
 import { beginAgents } from '../tool-calls/background-agents.ts'
 import { Run } from '../run/run.ts'
 
-/** The one loop. Everything that runs an agent calls this. It never rejects: a run that breaks ends as `error`. */
+/** The loop. Every entry point that runs an agent calls it. Never rejects: a run that breaks ends as `error`. */
 export function runLoop(context: RunContext, ports: RunPorts, start: RunState, emit: Emit): Promise<FinishedRun> {
-  return goRound(new Run(context, ports, start, emit)) // nothing holds the state that it began with
+  return iterate(new Run(context, ports, start, emit)) // does not retain the initial state
 }
 
-async function goRound(run: Run): Promise<FinishedRun> {
+async function iterate(run: Run): Promise<FinishedRun> {
   try {
-    beginAgents(run) // those of the background that a process before this one began
+    beginAgents(run) // background agents that an earlier process started
     for (;;) {
-      const ended = await oneLap(run)
+      const ended = await runIteration(run)
       if (ended !== undefined) return ended
-      await run.ports.catchUp() // whoever reads the events, not whoever is slow
+      await run.ports.catchUp() // waits for the reader of the events to catch up; a slow consumer does not delay it
     }
   } catch (thrown) {
     return finishBroken(run, thrown)
   }
 }
 
-/** A turn, and what follows of it. Of what it came to nothing is left in the frame of the loop, which is there as long as the run. */
-function oneLap(run: Run): Eventually<FinishedRun | undefined> {
+/** A turn and its decision. No result stays referenced in the frame of the loop, which lives as long as the run. */
+function runIteration(run: Run): Eventually<FinishedRun | undefined> {
   const outcome = turn(run)
-  return outcome instanceof Promise ? outcome.then((came) => afterTurn(run, came)) : afterTurn(run, outcome)
+  return outcome instanceof Promise ? outcome.then((settled) => afterTurn(run, settled)) : afterTurn(run, outcome)
 }
 
 function afterTurn(run: Run, outcome: Outcome): Eventually<FinishedRun | undefined> {
   const joined = joinStaging(run)
-  // Signals, overrides, wrap-up; pays for the lap and records it.
+  // Applies signals, overrides and the wrap-up; charges the iteration and records it.
   return joined === undefined ? decide(run, outcome) : after(joined, () => decide(run, outcome))
 }
 
-/** One time round (docs/turn.md): prepare, ask the model, then act on its calls, look at its answer, or recover. */
+/** One turn: prepare, ask the model, then run its calls, check its answer, or recover. */
 function turn(run: Run): Eventually<Outcome> {
   if (run.spent.approvals !== null) return actOnApproved(run)
-  return after(prepare(run), (ended) => ended ?? ask(run, onReply)) // the model streams
+  return after(prepare(run), (ended) => ended ?? ask(run, onReply)) // the model streams its reply
 }
 
 function onReply(run: Run, reply: Reply): Eventually<Outcome> {
   if (run.spent.closing !== null) return finishWrapUp(run, reply)
   if (reply.kind !== 'answered') return recover(run, reply)
-  return afterReply(run, reply) // permissions, hooks, tools; or stop hooks, token target, completed
+  return afterReply(run, reply) // permissions, hooks and tools; or stop hooks, token target, `completed`
 }

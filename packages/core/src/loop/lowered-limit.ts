@@ -1,50 +1,54 @@
 import { turnsBegun } from '../limits/allowance.ts'
-import { abortDraft, budgetDraft, loweredTokensDraft, maxTurnsDraft } from '../run/pending-endings.ts'
-import { activeMs, committedUsd, isAsked, type Run } from '../run/run.ts'
-import { ends, type Draft, type Outcome } from '../run/outcome.ts'
+import { abortEnding, budgetEnding, tokenLimitEnding, maxTurnsEnding } from '../run/pending-endings.ts'
+import { activeMs, committedUsd, isRequestRecorded, type Run } from '../run/run.ts'
+import { endWith, type Draft, type Outcome } from '../run/outcome.ts'
 import { limitLowered } from '../endings/ending-texts.ts'
 
-// A limit that was lowered below what is spent ends the run at the next checkpoint (spec R-SET-6). Only limits that were changed are checked
-// here: any other ends the run where it is reached. The exception is a run that carries on: it may have no turn left (spec R-LAP-8).
+// A limit that was lowered below what is spent ends the run at the next cancellation point (spec R-SET-6). Only changed
+// limits are checked here: any other limit ends the run where it is reached. A run that continues an earlier one is the
+// exception: it may have no turn left (spec R-LAP-8).
 
 /** Before a turn. The turn may have been granted before the limit on turns was lowered. */
 export function loweredLimits(run: Run): Outcome | undefined {
-  const draft = loweredLimitDraft(run) ?? loweredTurnsDraft(run)
-  return draft === undefined ? undefined : ends(draft)
+  const pendingEnding = loweredLimitEnding(run) ?? loweredTurnsEnding(run)
+  return pendingEnding === undefined ? undefined : endWith(pendingEnding)
 }
 
-/** Checks dollars of the session and the run, then tokens, then time. After the tools, turns need no check: the next lap is not granted when they are used up. */
-export function loweredLimitDraft(run: Run): Draft | undefined {
+/**
+ * Checks dollars of the session and the run, then tokens, then time. Turns need no check after the tools: `decide`
+ * refuses the next iteration when they are used up.
+ */
+export function loweredLimitEnding(run: Run): Draft | undefined {
   const { spent, context, ports } = run
   const limits = spent.settings?.limits
   if (limits === undefined) return undefined
   const { maxBudgetUsd, maxTotalTokens } = context.settings
   if (limits.maxBudgetUsd !== undefined && ports.spentBeforeUsd + committedUsd(spent) >= maxBudgetUsd)
-    return budgetDraft(run)
-  if (limits.maxRunUsd !== undefined && committedUsd(spent) >= context.settings.maxRunUsd) return budgetDraft(run)
+    return budgetEnding(run)
+  if (limits.maxRunUsd !== undefined && committedUsd(spent) >= context.settings.maxRunUsd) return budgetEnding(run)
   if (limits.maxTotalTokens !== undefined && spent.totalTokens >= maxTotalTokens)
-    return loweredTokensDraft(run, limitLowered)
-  return loweredTimeDraft(run)
+    return tokenLimitEnding(run, limitLowered)
+  return loweredTimeEnding(run)
 }
 
 /** The time is used up: the deadline would abort the next step. */
-export function loweredTimeDraft(run: Run): Draft | undefined {
+export function loweredTimeEnding(run: Run): Draft | undefined {
   const { spent, context } = run
   if (spent.settings?.limits?.maxDurationMs === undefined) return undefined
-  return activeMs(spent) < context.settings.maxDurationMs ? undefined : abortDraft(run, 'time', 'streaming')
+  return activeMs(spent) < context.settings.maxDurationMs ? undefined : abortEnding(run, 'time', 'streaming')
 }
 
-/** A turn that was granted in spite of the limit is not taken back, and none whose request is on record. */
-function loweredTurnsDraft(run: Run): Draft | undefined {
+/** Does not revoke a turn that was granted in spite of the limit, nor one whose request is recorded. */
+function loweredTurnsEnding(run: Run): Draft | undefined {
   const { spent, context } = run
-  const mayHaveNone = spent.settings?.limits?.maxTurns !== undefined || isCarriedOn(run)
-  if (!mayHaveNone) return undefined
-  const done = turnsBegun(spent.laps) - 1
-  if (done < context.settings.maxTurns || spent.overridden.includes('limit:max_turns')) return undefined
-  return maxTurnsDraft(run, done)
+  const mayLackTurns = spent.settings?.limits?.maxTurns !== undefined || isContinuation(run)
+  if (!mayLackTurns) return undefined
+  const turnsDone = turnsBegun(spent.laps) - 1
+  if (turnsDone < context.settings.maxTurns || spent.overridden.includes('limit:max_turns')) return undefined
+  return maxTurnsEnding(run, turnsDone)
 }
 
-/** Before the first request of a run with the counters of an earlier one: no lap has looked at the limit yet. */
-function isCarriedOn(run: Run): boolean {
-  return run.spent.request === 1 && run.spent.turns > 0 && !isAsked(run)
+/** Before the first request of a run with the counters of an earlier run: no iteration has checked the limit yet. */
+function isContinuation(run: Run): boolean {
+  return run.spent.request === 1 && run.spent.turns > 0 && !isRequestRecorded(run)
 }

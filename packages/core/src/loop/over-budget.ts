@@ -22,15 +22,15 @@ import {
 } from '../endings/ending-texts.ts'
 
 // Spec R-BUD-3a.
-/** The budget has no room for the request: the run stops before the call, and says what would have made it fit. */
-export function overBudgetDraft(run: Run, overBudget: OverBudget): Draft {
+/** The ending when the budget has no room for the request. The run stops before the call, and reports the limit that the request would need. */
+export function overBudgetEnding(run: Run, overBudget: OverBudget): Draft {
   const { currency, needed, available, isOfLease, leaseOthers, shared, of, standing } = overBudget
-  if (standing !== undefined) return standingBudgetDraft(standing, usdOf(needed))
-  if (shared !== undefined) return sharedDraft(shared, currency, { needed, available: Math.max(0, available) })
+  if (standing !== undefined) return standingBudgetEnding(standing, usdOf(needed))
+  if (shared !== undefined) return sharedBudgetEnding(shared, currency, { needed, available: Math.max(0, available) })
   if (isOfLease === true)
-    return leaseDraft(run, { neededUsd: usdOf(needed), availableUsd: usdOf(available) }, leaseOthers)
-  if (currency === 'tokens') return tokensDraft(run, needed, available, of)
-  return dollarsDraft(
+    return leaseEnding(run, { neededUsd: usdOf(needed), availableUsd: usdOf(available) }, leaseOthers)
+  if (currency === 'tokens') return tokensEnding(run, needed, available, of)
+  return dollarsEnding(
     run,
     usdOf(needed),
     usdOf(available),
@@ -38,12 +38,12 @@ export function overBudgetDraft(run: Run, overBudget: OverBudget): Draft {
   )
 }
 
-/** A limit, and what is settled against it by all who share it. */
-type Shared = OverBudget['of']
+/** A limit, and the amount that all of its users have settled against it. */
+type SettledLimit = OverBudget['of']
 
 // Spec R-BUD-17a.
-/** The lease gives no more: other sessions have, or may spend, what is left of that budget. */
-export function leaseDraft(
+/** The ending when the lease is exhausted: other sessions have spent or reserved the rest of its budget. */
+export function leaseEnding(
   run: Run,
   figures: { readonly neededUsd?: number; readonly availableUsd?: number } = {},
   others?: LeaseOthers,
@@ -62,10 +62,10 @@ export function leaseDraft(
 
 // Spec R-BUD-20b.
 /**
- * The budget of several runs has too little left, also when all that is reserved came back.
- * @param next What the next request may need; absent where a reply was cut at what was left.
+ * The ending when a budget shared by several runs has too little left, even if every reservation were returned. @param
+ * next What the next request may need; absent where a reply was cut at the rest of the budget.
  */
-export function sharedDraft(
+export function sharedBudgetEnding(
   { name, limit, settled }: SharedLimit,
   currency: 'usd' | 'tokens',
   next?: { readonly needed: number; readonly available: number },
@@ -84,8 +84,8 @@ export function sharedDraft(
 }
 
 // Spec R-STAND-4.
-/** A budget that goes on beyond the run has too little left, also when all that is reserved came back. */
-function standingBudgetDraft(budget: StandingBudget, neededUsd: number): Draft {
+/** The ending when a budget that outlasts the run has too little left, even if every reservation were returned. */
+function standingBudgetEnding(budget: StandingBudget, neededUsd: number): Draft {
   const { name, limitUsd, settledUsd, resetsAt } = budget
   const message = standingUsedUp(name, dollars(settledUsd), dollars(neededUsd), resetsAt)
   const context = {
@@ -102,8 +102,8 @@ function standingBudgetDraft(budget: StandingBudget, neededUsd: number): Draft {
 }
 
 // Spec R-STAND-4a.
-/** The reply was cut at what a standing budget left. Which one is not known where nobody said it. */
-export function standingCutDraft(run: Run, budget: Grant['standing']): Draft {
+/** The ending when a reply was cut at the rest of a standing budget. The budget is unknown if its name was not reported. */
+export function standingCutEnding(run: Run, budget: Grant['standing']): Draft {
   const { standing } = run.context.settings
   const name = budget?.name ?? standing?.names.join(', ') ?? someStandingBudget
   const message = cutAtStanding(name, budget?.resetsAt)
@@ -111,13 +111,17 @@ export function standingCutDraft(run: Run, budget: Grant['standing']): Draft {
   return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'standing' }))
 }
 
-function dollarsDraft(run: Run, neededUsd: number, availableUsd: number, of: Shared): Draft {
+function dollarsEnding(run: Run, neededUsd: number, availableUsd: number, of: SettledLimit): Draft {
   const budget = of === undefined ? budgetSignal(run, 'ledger') : costLimitSignal(of.settled, of.limit, 'ledger')
   const used = Number(budget.context['usedUsd'])
   const limit = Number(budget.context['limitUsd'])
   const message =
     used === 0
-      ? nothingFits(limitName(budget.context['of'] === 'run', limit), mayCost(dollars(neededUsd)), holdsBack(run))
+      ? nothingFits(
+          limitName(budget.context['of'] === 'run', limit),
+          mayCost(dollars(neededUsd)),
+          reservesLastAnswer(run),
+        )
       : nextDoesNotFit(budget.message, dollars(used), dollars(neededUsd))
   const figures = {
     neededUsd,
@@ -128,12 +132,12 @@ function dollarsDraft(run: Run, neededUsd: number, availableUsd: number, of: Sha
   return draftOf('max_budget_usd', new StopSignal({ ...budget.toJSON(), message, context }), { isOwnLimit: true })
 }
 
-function tokensDraft(run: Run, needed: number, available: number, of: Shared): Draft {
+function tokensEnding(run: Run, needed: number, available: number, of: SettledLimit): Draft {
   const used = of?.settled ?? run.spent.totalTokens
   const limit = of?.limit ?? run.context.settings.maxTotalTokens
   const message =
     used === 0
-      ? nothingFits(`a limit of ${limit} tokens`, `need ${needed}`, holdsBack(run))
+      ? nothingFits(`a limit of ${limit} tokens`, `need ${needed}`, reservesLastAnswer(run))
       : nextTokensDoNotFit(used, limit, needed)
   const figures = { needed, available: Math.max(0, available), limitNeeded: limit + needed - available }
   const context = { used, limit, ...figures }
@@ -141,14 +145,14 @@ function tokensDraft(run: Run, needed: number, available: number, of: Shared): D
   return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'], isOwnLimit: true })
 }
 
-/** What is held back for a last answer is asked for all the same: then a request may fit, but no turn beside it. */
-function holdsBack({ context, spent }: Run): boolean {
+/** The reserve for a last answer is part of the needed amount. A request may then fit while a turn plus the reserve does not. */
+function reservesLastAnswer({ context, spent }: Run): boolean {
   return context.settings.wrapUp && spent.closing === null
 }
 
-/** Rounded up: what is not exceeded. */
+/** Rounded up, as an upper bound. */
 function dollars(usd: number): string {
   const unit = usd < 1 ? 10_000 : 100
-  // A little less: 0.1 is not quite a tenth.
+  // Tolerance for floating-point values such as 0.1.
   return `$${Math.ceil(usd * unit - 1e-6) / unit}`
 }

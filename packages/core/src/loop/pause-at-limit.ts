@@ -19,57 +19,61 @@ import { inForceAfter } from '../state/settings-change.ts'
 import type { ExternalInput } from '../steps/control.ts'
 import { wallTimeOf } from '../values/clock.ts'
 import type { Waited } from '../steps/steps.ts'
-import { abortDraft, maxTurnsDraft } from '../run/pending-endings.ts'
+import { abortEnding, maxTurnsEnding } from '../run/pending-endings.ts'
 import { committedUsd, type Run } from '../run/run.ts'
 import { isRunNarrower } from '../run/limits-left.ts'
-import { goesOn, type Draft, type Outcome, type Route } from '../run/outcome.ts'
+import { proceed, type Draft, type Outcome, type Route } from '../run/outcome.ts'
 import { limitRaised } from '../run/turn-texts.ts'
 
-// A run that would end at a limit of its own asks a person first, where it may pause (spec R-PAUSE-1).
+// At one of its own limits, a run that may pause asks a person before it ends (spec R-PAUSE-1).
 
-/** What a pause came to: the limit is raised, or the run ends. */
+/** The outcome of a pause: the limit was raised, or the run ends. */
 export type Pause =
   | { readonly outcome: 'raised'; readonly limit: RaisableLimit }
-  | { readonly outcome: 'ends'; readonly draft: Draft }
+  | { readonly outcome: 'ends'; readonly pendingEnding: Draft }
 
-/** Pauses where the run would end at a limit that a person may raise; undefined where it does not. `asked`: limits that were asked about in this lap. */
-export function pauseAtLimit(run: Run, draft: Draft, asked: ReadonlySet<RaisableLimit>): Eventually<Pause | undefined> {
-  const figures = figuresOf(run, draft)
+/** Pauses the run at a limit that a person may raise; otherwise undefined. `asked`: limits that were already asked about in this iteration. */
+export function pauseAtLimit(
+  run: Run,
+  pendingEnding: Draft,
+  asked: ReadonlySet<RaisableLimit>,
+): Eventually<Pause | undefined> {
+  const figures = figuresOf(run, pendingEnding)
   if (figures === undefined || asked.has(figures.limit)) return undefined
   if (run.context.settings.onLimit === 'end' && !isOnRecord(run, figures)) return undefined
-  return pause(run, { draft, figures })
+  return pause(run, { pendingEnding, figures })
 }
 
-/** What is on record happened, however the run is played back or resumed now. */
+/** A recorded pause is repeated, even if the current options would not pause. */
 function isOnRecord(run: Run, { limit }: LimitFigures): boolean {
   const { steps, isRecordOnly } = run.ports
-  return steps.peek(run.key(placeOf(run, isRecordOnly ? 'question' : 'answer', limit, 1))) === 'done'
+  return steps.peek(run.key(stepName(run, isRecordOnly ? 'question' : 'answer', limit, 1))) === 'done'
 }
 
-/** The name of a step. `times`: how often it was asked about this limit in this lap. */
-function placeOf({ spent }: Run, what: 'question' | 'answer' | 'end', limit: RaisableLimit, times: number): string {
-  return `limit_${what}:${spent.request}:${limit}:${times}`
+/** The name of a step. `times`: the number of the request about this limit in this iteration. */
+function stepName({ spent }: Run, part: 'question' | 'answer' | 'end', limit: RaisableLimit, times: number): string {
+  return `limit_${part}:${spent.request}:${limit}:${times}`
 }
 
-interface AtLimit {
-  readonly draft: Draft
+interface PausePoint {
+  readonly pendingEnding: Draft
   readonly figures: LimitFigures & Pick<LimitRequest, 'offers'>
 }
 
-/** How the limit stands; undefined where there is none that may be raised. Agents end, and the run that has started them asks. */
-function figuresOf(run: Run, draft: Draft): AtLimit['figures'] | undefined {
+/** The state of the limit; undefined if it cannot be raised. Subagents do not pause: they end, and the main run asks. */
+function figuresOf(run: Run, pendingEnding: Draft): PausePoint['figures'] | undefined {
   const { identity, spent, context } = run
-  if (!draft.isOwnLimit || identity.depth > 0 || spent.closing !== null) return undefined
-  const limit = limitOf(run, draft)
+  if (!pendingEnding.isOwnLimit || identity.depth > 0 || spent.closing !== null) return undefined
+  const limit = limitOf(run, pendingEnding)
   if (limit === undefined) return undefined
   const of = context.settings[limit]
   if (of === Infinity) return undefined
-  const { used: told, limitNeededUsd, limitNeeded } = draft.signal.context
-  const used = usedOf(run, limit) ?? (typeof told === 'number' ? told : of)
+  const { used: signalUsed, limitNeededUsd, limitNeeded } = pendingEnding.signal.context
+  const used = usedOf(run, limit) ?? (typeof signalUsed === 'number' ? signalUsed : of)
   const [needed] = [limitNeededUsd, limitNeeded].filter((each) => typeof each === 'number')
   const most = ceilingOf(run, limit)
   const figures = { limit, used, of, most, ...(needed !== undefined && needed > used && { needed }) }
-  const offers = offersFor(figures, sessionLeaves(run, limit))
+  const offers = offersFor(figures, sessionRemainder(run, limit))
   return offers.length === 0 ? undefined : { ...figures, offers }
 }
 
@@ -79,14 +83,14 @@ function limitOf(run: Run, { reason, signal }: Draft): RaisableLimit | undefined
   return limit === 'maxBudgetUsd' && isRunNarrower(run) ? 'maxRunUsd' : limit
 }
 
-/** Of dollars what is on the bill; of others the ending says it. */
+/** For dollars, the amount on the bill. For other limits the signal of the ending contains it. */
 function usedOf({ ports, spent }: Run, limit: RaisableLimit): number | undefined {
   const usd = committedUsd(spent)
   if (limit === 'maxRunUsd') return usd
   return limit === 'maxBudgetUsd' ? ports.spentBeforeUsd + usd : undefined
 }
 
-/** Up to where it may be raised: a guard ends the run at its own bound in any case. */
+/** The highest value that the limit may be raised to. A guard ends the run at its own bound in any case. */
 function ceilingOf({ context }: Run, limit: RaisableLimit): number | null {
   const { limitCeilings } = context.settings
   const bounds = any(...context.guards.map(({ guard }) => guard)).bounds ?? {}
@@ -101,40 +105,40 @@ function ceilingOf({ context }: Run, limit: RaisableLimit): number | null {
   return most === Infinity ? null : most
 }
 
-/** Of dollars of the run what its session has left; offers are within it where they can be. */
-function sessionLeaves({ context, ports }: Run, limit: RaisableLimit): number {
+/** For the run's dollar limit, what its session has left. Offers stay within it where possible. */
+function sessionRemainder({ context, ports }: Run, limit: RaisableLimit): number {
   return limit === 'maxRunUsd' ? context.settings.maxBudgetUsd - ports.spentBeforeUsd : Infinity
 }
 
-/** Asks, and waits. Active time stands still; what the time limit has aborted has settled, so a fresh abort ends the wait. */
-async function pause(run: Run, at: AtLimit): Promise<Pause> {
+/** Asks a person and waits. Active time does not advance. A wait at the time limit uses a new abort scope, since the old one is already aborted. */
+async function pause(run: Run, pausePoint: PausePoint): Promise<Pause> {
   const { deadline, abort } = run.ports
-  const isOfTime = abort.cause === 'time'
+  const isTimeLimit = abort.cause === 'time'
   deadline.pause()
   try {
-    if (isOfTime) run.renewAbort()
-    let ended = await askAndWait(run, at, 1)
-    // Somebody had set it, and the process died before that was on record.
-    for (let times = 2; ended === 'again'; times++) ended = await askAndWait(run, at, times)
-    // How the run ends is about the abort, as if nobody had been asked.
-    if (ended.outcome === 'ends' && isOfTime) abort.abort('time')
+    if (isTimeLimit) run.renewAbort()
+    let ended = await askAndWait(run, pausePoint, 1)
+    // The settings were changed, but an earlier process died before it recorded them: ask again.
+    for (let times = 2; ended === 'again'; times++) ended = await askAndWait(run, pausePoint, times)
+    // Restores the abort, so that the ending is the same as without a pause.
+    if (ended.outcome === 'ends' && isTimeLimit) abort.abort('time')
     return ended
   } finally {
     deadline.goOn()
   }
 }
 
-async function askAndWait(run: Run, { draft, figures }: AtLimit, times: number): Promise<Pause | 'again'> {
+async function askAndWait(run: Run, { pendingEnding, figures }: PausePoint, times: number): Promise<Pause | 'again'> {
   const { limit } = figures
-  const request = await questionOf(run, { draft, figures }, times)
+  const request = await questionOf(run, { pendingEnding, figures }, times)
   run.emit({ type: 'limit_question', request })
   const waited = await waitForAnswer(run, request)
-  const key = run.key(`control:${placeOf(run, 'answer', limit, times)}`)
-  const control = await run.ports.steps.control(key, () => inputOf(run, waited), { isOpen: true })
-  const { value: endedAt } = await run.step<number>(placeOf(run, 'end', limit, times), () =>
+  const key = run.key(`control:${stepName(run, 'answer', limit, times)}`)
+  const control = await run.ports.steps.control(key, () => externalInputOf(run, waited), { isOpen: true })
+  const { value: endedAt } = await run.step<number>(stepName(run, 'end', limit, times), () =>
     wallTimeOf(run.context.timers),
   )
-  const told = {
+  const answerEvent = {
     type: 'limit_answered',
     id: request.id,
     limit,
@@ -143,34 +147,37 @@ async function askAndWait(run: Run, { draft, figures }: AtLimit, times: number):
   if (control?.settings !== undefined) run.set(control.settings)
   for (const signal of control?.signals ?? []) run.raise(StopSignal.fromJSON(signal), 'before_turn')
   if (waited.outcome === 'aborted' || control?.abort !== undefined) {
-    run.emit({ ...told, outcome: 'aborted' })
-    return { outcome: 'ends', draft: abortDraft(run, control?.abort ?? 'user', 'streaming') }
+    run.emit({ ...answerEvent, outcome: 'aborted' })
+    return { outcome: 'ends', pendingEnding: abortEnding(run, control?.abort ?? 'user', 'streaming') }
   }
   const to = run.context.settings[limit]
   if (isRaised(figures, to)) {
-    run.emit({ ...told, outcome: 'raised', to: to === Infinity ? null : to })
+    run.emit({ ...answerEvent, outcome: 'raised', to: to === Infinity ? null : to })
     return { outcome: 'raised', limit }
   }
   if (waited.outcome === 'woken' && waited.why === 'settings') return 'again'
-  run.emit({ ...told, outcome: waited.outcome === 'woken' ? 'stopped' : waited.outcome === 'over' ? 'over' : 'ended' })
-  return { outcome: 'ends', draft }
+  run.emit({
+    ...answerEvent,
+    outcome: waited.outcome === 'woken' ? 'stopped' : waited.outcome === 'over' ? 'over' : 'ended',
+  })
+  return { outcome: 'ends', pendingEnding }
 }
 
-/** On record with its moment, so that whoever resumes or shows it later asks the same. */
-async function questionOf(run: Run, { draft, figures }: AtLimit, times: number): Promise<LimitRequest> {
+/** Recorded with its time, so that a resume or another frontend shows the same request. */
+async function questionOf(run: Run, { pendingEnding, figures }: PausePoint, times: number): Promise<LimitRequest> {
   const { context } = run
-  const id = run.key(placeOf(run, 'answer', figures.limit, times))
+  const id = run.key(stepName(run, 'answer', figures.limit, times))
   const { pauseForMs } = context.settings
-  const { value } = await run.step<LimitRequest>(placeOf(run, 'question', figures.limit, times), () => {
+  const { value } = await run.step<LimitRequest>(stepName(run, 'question', figures.limit, times), () => {
     const sinceMs = wallTimeOf(context.timers)
     const untilMs = pauseForMs === Infinity ? null : sinceMs + pauseForMs
-    return { id, ...figures, message: draft.signal.message, sinceMs, untilMs }
+    return { id, ...figures, message: pendingEnding.signal.message, sinceMs, untilMs }
   })
   return value
 }
 
-/** What came in while it waited: the answer as a change of settings, what else was set, stops, and who aborted. */
-function inputOf(run: Run, { outcome, answer }: Waited<LimitAnswer>): ExternalInput | undefined {
+/** The input that arrived during the wait: the answer as a change of settings, other changed settings, stop signals, or an abort. */
+function externalInputOf(run: Run, { outcome, answer }: Waited<LimitAnswer>): ExternalInput | undefined {
   const { inbox, abort } = run.ports
   if (outcome === 'aborted') return { abort: abort.cause ?? 'user' }
   if (answer?.raise !== undefined) return { settings: { limits: answer.raise } }
@@ -180,87 +187,90 @@ function inputOf(run: Run, { outcome, answer }: Waited<LimitAnswer>): ExternalIn
   return { ...(signals !== undefined && { signals }), ...(settings !== undefined && { settings }) }
 }
 
-/** Until there is an answer, the limit is set so that the run may go on, somebody stops it, or the time is over. */
+/** Waits for an answer, a sufficiently raised limit, a stop request, or the timeout. */
 async function waitForAnswer(run: Run, request: LimitRequest): Promise<Waited<LimitAnswer>> {
   const { steps, abort, inbox } = run.ports
   const { askLimit, settings } = run.context
   const { pauseForMs } = settings
-  const over = new AbortScope()
+  const answerScope = new AbortScope()
   const wakeOn = (wake: (why: string) => void): (() => void) => {
-    const look = (): void => {
+    const checkWake = (): void => {
       if (inbox.isStopping) wake('stop')
       else if (isRaised(request, limitWith(run, request.limit))) wake('settings')
     }
-    const stops = [inbox.onArrival(look), inbox.onSettings(look)]
-    look()
+    const stops = [inbox.onArrival(checkWake), inbox.onSettings(checkWake)]
+    checkWake()
     return () => {
       for (const stop of stops) stop()
     }
   }
   const isOpen = steps.peek(request.id) !== 'done'
   if (isOpen) run.ports.onLimitQuestion(request)
-  const listener: AbortListener = { onAbort: (cause: AbortCause) => over.abort(cause) }
+  const listener: AbortListener = { onAbort: (cause: AbortCause) => answerScope.abort(cause) }
   abort.listen(listener)
-  if (isOpen && askLimit !== null) void callback(run, askLimit, request, over)
+  if (isOpen && askLimit !== null) void callback(run, askLimit, request, answerScope)
   try {
     const longest = pauseForMs === Infinity ? {} : { longestMs: pauseForMs }
     return await steps.wait<LimitAnswer>(request.id, { signal: abort.signal, wakeOn, ...longest })
   } finally {
     abort.unlisten(listener)
-    over.abort('abandoned')
+    answerScope.abort('abandoned')
     run.ports.onLimitQuestion(undefined)
   }
 }
 
-/** The limit with what was set and is not taken yet. */
+/** The limit including settings that were received but not applied yet. */
 function limitWith(run: Run, limit: RaisableLimit): number {
   const { limits } = run.ports.inbox.settings ?? {}
   if (limits === undefined) return run.context.settings[limit]
   return run.contextUnder(inForceAfter(run.spent.settings, { limits }, false)).settings[limit]
 }
 
-/** How often a callback that answers nonsense is asked. */
-const mostTries = 3
+/** How often a callback is asked again after an invalid answer. */
+const maxTries = 3
 
-/** Gives the answer of the callback to who waits. What is no answer is not taken, and the question stays; a callback that fails ends the run as the limit says. */
-async function callback(run: Run, ask: AskLimit, request: LimitRequest, over: AbortScope): Promise<void> {
-  const give = (answer: LimitAnswer): void => {
-    if (!over.signal.aborted) run.ports.answer?.(request.id, answer)
+/**
+ * Passes the answer of the callback to the wait. An invalid answer is rejected and the request stays open. If the
+ * callback throws, the run ends at the limit.
+ */
+async function callback(run: Run, ask: AskLimit, request: LimitRequest, answerScope: AbortScope): Promise<void> {
+  const deliver = (answer: LimitAnswer): void => {
+    if (!answerScope.signal.aborted) run.ports.answer?.(request.id, answer)
   }
-  const { signal } = over
+  const { signal } = answerScope
   let problem: string | undefined
-  for (let tries = 1; tries <= mostTries; tries++) {
-    let given: unknown
+  for (let tries = 1; tries <= maxTries; tries++) {
+    let reply: unknown
     try {
-      given = await ask(request, { signal, ...(problem !== undefined && { problem }) })
+      reply = await ask(request, { signal, ...(problem !== undefined && { problem }) })
     } catch {
       break
     }
     try {
-      return give(checkedLimitAnswer(request, given))
+      return deliver(checkedLimitAnswer(request, reply))
     } catch (thrown) {
       problem = messageOf(thrown)
     }
   }
-  give({ end: true })
+  deliver({ end: true })
 }
 
-/** How the run goes on once the limit is raised: by what was not paid for, with another turn, or with the request that was not made or broke off. */
-export function outcomeAfterRaise(run: Run, { routes }: Outcome, draft: Draft): Outcome {
+/** The outcome after the limit was raised: the refused routes, another turn, or the request that was not made or did not complete. */
+export function outcomeAfterRaise(run: Run, { routes }: Outcome, pendingEnding: Draft): Outcome {
   if (run.hasReplied) {
     const hasTurn = lapsLeft('next_turn', run.spent.laps, run.context.limits) > 0
-    return goesOn([...routes, anotherTurn], () => (hasTurn ? draft : maxTurnsDraft(run)))
+    return proceed([...routes, anotherTurn], () => (hasTurn ? pendingEnding : maxTurnsEnding(run)))
   }
-  const { laps } = run.spent
-  run.update({ laps: { ...laps, raises: (laps.raises ?? 0) + 1 } })
-  return goesOn([sameTurn], () => draft)
+  const { laps: iterations } = run.spent
+  run.update({ laps: { ...iterations, raises: (iterations.raises ?? 0) + 1 } })
+  return proceed([sameTurn], () => pendingEnding)
 }
 
-const anotherTurn: Route = { transition: 'next_turn', take: askToGoOn }
-const sameTurn: Route = { transition: 'limit_raised', take: askToGoOn }
+const anotherTurn: Route = { transition: 'next_turn', take: appendContinueRequest }
+const sameTurn: Route = { transition: 'limit_raised', take: appendContinueRequest }
 
-/** Services want the last word to be the user's. */
-function askToGoOn(run: Run): 'taken' {
+/** Services require the last message to be the user's. */
+function appendContinueRequest(run: Run): 'taken' {
   if (run.transcript.messages().at(-1)?.role === 'assistant') run.appendUser(limitRaised, 'loop')
   return 'taken'
 }

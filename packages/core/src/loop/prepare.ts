@@ -1,117 +1,117 @@
 import { after, firstOf, type Eventually } from '../values/eventually.ts'
 import { checkMedia } from './check-media.ts'
-import { controlAt, guardsAt, inboxAt } from '../run/checkpoint.ts'
-import { clearResults, compactForPerson, defendContext, stageCollapse } from './defend-context.ts'
-import { abortDraft, standingDraft } from '../run/pending-endings.ts'
+import { externalInputAt, guardsAt, inboxAt } from '../run/checkpoint.ts'
+import { pruneResults, compactOnRequest, defendContext, stageCollapse } from './defend-context.ts'
+import { abortEnding, signalEnding } from '../run/pending-endings.ts'
 import { goalBaseline } from './goals.ts'
 import { loweredLimits } from './lowered-limit.ts'
-import { ends, type Outcome } from '../run/outcome.ts'
-import { isAsked, type Run } from '../run/run.ts'
+import { endWith, type Outcome } from '../run/outcome.ts'
+import { isRequestRecorded, type Run } from '../run/run.ts'
 import type { RecordPosition } from '../run/tool-phase.ts'
 import { addHookMessages, noSubject, runHooks, type HookRun } from '../request/run-hooks.ts'
-import type { LimitsTold } from '../state/state.ts'
+import type { ReportedLimits } from '../state/state.ts'
 import { leftOf, limitsInUse, type LimitUse } from '../run/limits-left.ts'
 import { remainingLimits } from '../run/turn-texts.ts'
 
 type Stage = (run: Run) => Eventually<Outcome | undefined>
 
-/** Before a turn, in this order. (The reservation is part of the request's own step.) */
+/** The stages before a turn, in order. (The reservation is part of the request's own step.) */
 const beforeTurn: readonly Stage[] = [
-  control,
+  externalInput,
   loweredLimits,
-  compactForPerson,
-  standing,
+  compactOnRequest,
+  guardsAndHooks,
   steering,
-  inference,
+  inferenceHooks,
   goalBaseline,
-  tellLimits,
+  remindOfLimits,
   checkMedia,
-  clearResults,
+  pruneResults,
   defendContext,
   stageCollapse,
 ]
 
 /** Prepares a request. Undefined when it can be made; an outcome when the run ends before it. */
 export function prepare(run: Run): Eventually<Outcome | undefined> {
-  tellTurn(run)
+  emitTurnStart(run)
   // This request is for the last answer at a limit. The ending is decided, and no new input is taken.
   if (run.spent.closing !== null) return checkMedia(run)
   return firstOf(beforeTurn, (stage) => stage(run))
 }
 
-/** Emits that a turn begins, or a further request of the same turn. */
-export function tellTurn({ spent, emit }: Run): void {
+/** Emits the start of a turn, or of a further request in the same turn. */
+export function emitTurnStart({ spent, emit }: Run): void {
   emit({ type: 'turn_start', request: spent.request, turn: spent.turns + (spent.turnBegins ? 1 : 0) })
 }
 
-function control(run: Run): Eventually<Outcome | undefined> {
-  return after(controlAt(run, 'before_turn'), (abort) =>
-    abort === undefined ? undefined : ends(abortDraft(run, abort, 'streaming')),
+function externalInput(run: Run): Eventually<Outcome | undefined> {
+  return after(externalInputAt(run, 'before_turn'), (abort) =>
+    abort === undefined ? undefined : endWith(abortEnding(run, abort, 'streaming')),
   )
 }
 
-/** Asks the guards, then calls the hooks before a turn. Any signal that is raised then ends the run. */
-function standing(run: Run): Eventually<Outcome | undefined> {
+/** Asks the guards, then calls the hooks before a turn. Any raised signal ends the run. */
+function guardsAndHooks(run: Run): Eventually<Outcome | undefined> {
   const raisedBy = guardsAt(run, 'before_turn', positionOf(run))
   const hooks = run.context.hooks.all.length === 0 ? undefined : hooksBeforeTurn(run)
-  return after(hooks, (aborted) => aborted ?? endStanding(run, raisedBy))
+  return after(hooks, (aborted) => aborted ?? endIfSignalRaised(run, raisedBy))
 }
 
 function hooksBeforeTurn(run: Run): Eventually<Outcome | undefined> {
-  // Those of a subagent come under a name of their own: what is about a run as a whole is no business of it.
+  // A subagent has its own trigger, so that hooks for a whole run are not called for it.
   const trigger = run.identity.depth === 0 ? 'beforeExecution' : 'beforeAgent'
-  const first = run.spent.request === 1 ? addHooks(run, trigger) : undefined
-  return after(first, (aborted) => aborted ?? addHooks(run, 'beforeStep'))
+  const first = run.spent.request === 1 ? runAndAddHooks(run, trigger) : undefined
+  return after(first, (aborted) => aborted ?? runAndAddHooks(run, 'beforeStep'))
 }
 
 function steering(run: Run): Eventually<undefined> {
   return after(inboxAt(run, 'before_turn'), () => undefined)
 }
 
-function inference(run: Run): Eventually<Outcome | undefined> {
-  return after(addHooks(run, 'beforeInference'), (aborted) => aborted ?? endStanding(run, []))
+function inferenceHooks(run: Run): Eventually<Outcome | undefined> {
+  return after(runAndAddHooks(run, 'beforeInference'), (aborted) => aborted ?? endIfSignalRaised(run, []))
 }
 
-function addHooks(run: Run, trigger: 'beforeExecution' | 'beforeAgent' | 'beforeStep' | 'beforeInference') {
+function runAndAddHooks(run: Run, trigger: 'beforeExecution' | 'beforeAgent' | 'beforeStep' | 'beforeInference') {
   return after(runHooks(run, trigger, noSubject, positionOf(run)), (hooks: HookRun): Outcome | undefined => {
     addHookMessages(run, hooks.messages)
-    return hooks.aborted === undefined ? undefined : ends(abortDraft(run, hooks.aborted, 'streaming'))
+    return hooks.aborted === undefined ? undefined : endWith(abortEnding(run, hooks.aborted, 'streaming'))
   })
 }
 
-/** What comes before a request is passed once the request is on record. */
+/** Stages before a request are `passed` once the request is on record. */
 function positionOf(run: Run): RecordPosition {
-  return isAsked(run) ? 'passed' : 'open'
+  return isRequestRecorded(run) ? 'passed' : 'open'
 }
 
-function endStanding(run: Run, raisedBy: readonly string[]): Outcome | undefined {
-  return run.signals.hasAny() ? ends(standingDraft(run, raisedBy)) : undefined
+function endIfSignalRaised(run: Run, raisedBy: readonly string[]): Outcome | undefined {
+  return run.signals.hasAny() ? endWith(signalEnding(run, raisedBy)) : undefined
 }
 
-/** Shares of a limit at which the model is told what is left of it, in percent. */
-const sharesTold = [50, 80, 95] as const
+/** The percentages of a limit at which the model is reminded of what is left. */
+const reminderShares = [50, 80, 95] as const
 
-/** What was told before a request. JSON. */
-type LimitsReminder = { readonly text: string; readonly told: LimitsTold }
+/** A reminder before a request. JSON. */
+type LimitsReminder = { readonly text: string; readonly told: ReportedLimits }
 
 // Spec R-TELL-1.
-/** Before a turn: tells the model what is left of limits that are half used, once for each share. */
-function tellLimits(run: Run): Eventually<Outcome | undefined> {
+/** Before a turn: reminds the model of what is left of limits that are half used, once for each share. */
+function remindOfLimits(run: Run): Eventually<Outcome | undefined> {
   if (!run.context.settings.limitReminders) return undefined
   const name = `limits:${run.spent.request}`
   const isRecorded = run.isRecorded(name)
-  if (!isRecorded && isAsked(run)) return undefined
+  if (!isRecorded && isRequestRecorded(run)) return undefined
   const due = dueLimits(run)
   if (!isRecorded && due.length === 0) return undefined
   const step = run.step<LimitsReminder>(name, () => reminderOf(due, run.spent.limitsTold))
-  return after(step, ({ value: { text, told } }) => {
+  return after(step, ({ value: { text, told: reported } }) => {
     run.append({
       kind: 'user',
       id: run.entryId('limits'),
       message: { role: 'user', content: text },
       origin: 'loop',
     })
-    run.update({ limitsTold: told })
+    run.update({ limitsTold: reported })
     return undefined
   })
 }
@@ -120,20 +120,20 @@ interface DueLimit extends LimitUse {
   readonly percent: number
 }
 
-/** Limits of which another share is used than was told last. One that was raised or lowered since is told anew. */
+/** Limits that passed a share which was not reported yet. A changed limit is reported again. */
 function dueLimits(run: Run): readonly DueLimit[] {
-  const { limitsTold = {} } = run.spent
+  const { limitsTold: reported = {} } = run.spent
   return limitsInUse(run).flatMap((use): DueLimit[] => {
-    const percent = sharesTold.findLast((share) => use.used * 100 >= use.limit * share)
+    const percent = reminderShares.findLast((share) => use.used * 100 >= use.limit * share)
     if (percent === undefined || use.limit === Infinity) return []
-    const before = limitsTold[use.of]
-    const isTold = before !== undefined && before.limit === use.limit && before.percent >= percent
-    return isTold ? [] : [{ ...use, percent }]
+    const before = reported[use.of]
+    const isReported = before !== undefined && before.limit === use.limit && before.percent >= percent
+    return isReported ? [] : [{ ...use, percent }]
   })
 }
 
-function reminderOf(due: readonly DueLimit[], before: LimitsTold = {}): LimitsReminder {
-  const told = Object.fromEntries(due.map(({ of, limit, percent }) => [of, { limit, percent }]))
+function reminderOf(due: readonly DueLimit[], before: ReportedLimits = {}): LimitsReminder {
+  const reported = Object.fromEntries(due.map(({ of, limit, percent }) => [of, { limit, percent }]))
   const text = remainingLimits(due.map((use) => ({ of: use.of, left: leftOf(use), limit: use.limit })))
-  return { text, told: { ...before, ...told } }
+  return { text, told: { ...before, ...reported } }
 }

@@ -7,20 +7,20 @@ import { StopSignal } from '../endings/signal.ts'
 import { appendPartialReply, appendReply, type Answer, type Reply } from './ask.ts'
 import { closeAbortedCalls } from '../tool-calls/close-calls.ts'
 import { compactBy, recordedCompaction } from './compaction.ts'
-import { contextViewOf, dueIn, thrashEndingOf } from './defend-context.ts'
+import { contextViewOf, dueCompaction, thrashEndingOf } from './defend-context.ts'
 import {
-  abortDraft,
-  budgetDraft,
-  imageErrorDraft,
-  loweredTokensDraft,
-  modelErrorDraft,
-  promptTooLongDraft,
-  standingDraft,
+  abortEnding,
+  budgetEnding,
+  imageErrorEnding,
+  tokenLimitEnding,
+  modelErrorEnding,
+  promptTooLongEnding,
+  signalEnding,
 } from '../run/pending-endings.ts'
-import { controlAt } from '../run/checkpoint.ts'
+import { externalInputAt } from '../run/checkpoint.ts'
 import type { Failure } from '../request/ask-model.ts'
-import { leaseDraft, overBudgetDraft, sharedDraft, standingCutDraft } from './over-budget.ts'
-import { draftOf, ends, goesOn, onward, type Outcome, type Route } from '../run/outcome.ts'
+import { leaseEnding, overBudgetEnding, sharedBudgetEnding, standingCutEnding } from './over-budget.ts'
+import { draftOf, endWith, proceed, continueWith, type Outcome, type Route } from '../run/outcome.ts'
 import { canEscalate } from '../request/current-model.ts'
 import type { Run } from '../run/run.ts'
 import { connectionLost, outputLimitReached, rejectedImageRemoved } from '../run/turn-texts.ts'
@@ -33,35 +33,35 @@ import {
   windowFilled,
 } from '../endings/ending-texts.ts'
 
-/** For every reply that is not an answer: how the run can go on, and how it ends if it cannot. */
+/** For a reply that is not an answer: how the run can continue, and how it ends if it cannot. */
 export function recover(run: Run, reply: Exclude<Reply, Answer>): Eventually<Outcome> {
   switch (reply.kind) {
     case 'aborted':
       return endAborted(run, reply)
     case 'over_budget':
-      return ends(overBudgetDraft(run, reply.overBudget))
+      return endWith(overBudgetEnding(run, reply.overBudget))
     case 'overloaded':
-      return goesOn([fallback], () => modelErrorDraft(reply.error, reply.attempts))
+      return proceed([fallback], () => modelErrorEnding(reply.error, reply.attempts))
     case 'failed':
       return reply.wasStopped === true ? endStopped(run, reply) : recoverFailure(run, reply)
   }
 }
 
-/** The same without a way to go on. */
+/** The ending of `recover`, without its routes. */
 export function endUnanswered(run: Run, reply: Exclude<Reply, Answer>): Eventually<Outcome> {
-  return after(recover(run, reply), endsThere)
+  return after(recover(run, reply), endWithoutRoutes)
 }
 
-/** The ending of an outcome: no route is taken, and no hook is asked. */
-export function endsThere(outcome: Outcome): Outcome {
-  return ends({ ...outcome.draft(), overridable: false, wrapsUp: false })
+/** The ending of an outcome. It takes no route and calls no hook. */
+export function endWithoutRoutes(outcome: Outcome): Outcome {
+  return endWith({ ...outcome.pendingEnding(), overridable: false, wrapsUp: false })
 }
 
-/** The run was told to stop while it waited for a service: the stop is the ending, and no failure. */
+/** The run received a stop request while it waited for a service: the stop is the ending, not the failure. */
 function endStopped(run: Run, failure: Failure): Eventually<Outcome> {
-  return after(controlAt(run, 'after_reply'), (cause) => {
-    if (cause !== undefined) return ends(abortDraft(run, cause, 'streaming'))
-    return run.signals.hasAny() ? ends(standingDraft(run, [])) : recoverFailure(run, failure)
+  return after(externalInputAt(run, 'after_reply'), (cause) => {
+    if (cause !== undefined) return endWith(abortEnding(run, cause, 'streaming'))
+    return run.signals.hasAny() ? endWith(signalEnding(run, [])) : recoverFailure(run, failure)
   })
 }
 
@@ -69,23 +69,26 @@ function recoverFailure(run: Run, failure: Failure): Outcome {
   const { error } = failure
   switch (error.kind) {
     case 'prompt_too_long':
-      return goesOn(roomRoutes, () => promptTooLongDraft(error))
+      return proceed(contextRoutes, () => promptTooLongEnding(error))
     case 'image':
-      return goesOn([mediaRoute(error)], () => ({ ...imageErrorDraft(error), keep: (from) => clearMedia(from, error) }))
+      return proceed([mediaRoute(error)], () => ({
+        ...imageErrorEnding(error),
+        appendOmitted: (from) => removeAllMedia(from, error),
+      }))
     default:
-      return ends(modelErrorDraft(error, failure.attempts, failure.retryAtMs))
+      return endWith(modelErrorEnding(error, failure.attempts, failure.retryAtMs))
   }
 }
 
 /** After a 413: drain staged collapses, then compact. */
-const roomRoutes: readonly Route[] = [
-  roomRoute('collapse_drain_retry', 'collapse', ({ context }, view) => context.contextDefence.drain(view)),
-  roomRoute('reactive_compact_retry', 'reactive', ({ context }, view) =>
+const contextRoutes: readonly Route[] = [
+  contextRoute('collapse_drain_retry', 'collapse', ({ context }, view) => context.contextDefence.drain(view)),
+  contextRoute('reactive_compact_retry', 'reactive', ({ context }, view) =>
     context.contextDefence.compact(view, 'reactive'),
   ),
 ]
 
-function roomRoute(
+function contextRoute(
   transition: 'collapse_drain_retry' | 'reactive_compact_retry',
   place: 'collapse' | 'reactive',
   layer: (run: Run, view: ContextView) => ReturnType<ContextManager['drain']>,
@@ -93,13 +96,13 @@ function roomRoute(
   return {
     transition,
     take(run) {
-      const anew = () => dueIn(layer(run, contextViewOf(run)))
+      const replan = () => dueCompaction(layer(run, contextViewOf(run)))
       const recorded = recordedCompaction(run, place)
       const due = recorded ?? layer(run, contextViewOf(run))
-      const compaction = recorded ?? dueIn(due)
+      const compaction = recorded ?? dueCompaction(due)
       if (compaction === undefined) return thrashEndingOf(run, due) ?? 'declined'
-      const call = { place, position: run.turnEnd, anew }
-      return after(compactBy(run, compaction, call), (came) => (came === 'done' ? 'taken' : came))
+      const call = { place, position: run.turnEnd, replan }
+      return after(compactBy(run, compaction, call), (result) => (result === 'done' ? 'taken' : result))
     },
   }
 }
@@ -108,7 +111,7 @@ function mediaRoute(error: ModelErrorJson): Route {
   return {
     transition: 'media_recovery',
     take(run) {
-      // With no image left the same request would fail again.
+      // Without media in the conversation, the same request would fail again.
       if (!run.transcript.messages().some(holdsMedia)) return 'declined'
       removeMedia(run, error, namedMedia(error.message, run.transcript.messages()))
       return 'taken'
@@ -116,17 +119,17 @@ function mediaRoute(error: ModelErrorJson): Route {
   }
 }
 
-/** A note in the place of the one that the refusal names, or of all: an image that stays would be refused in every later request too. */
+/** Replaces the media that the refusal names, or all media, by a note. Otherwise every later request would be refused too. */
 function removeMedia(run: Run, { message }: ModelErrorJson, named?: MediaPlace): void {
   const note = rejectedImageRemoved(message)
   const entry = { kind: 'media_removed', id: run.entryId('media_removed'), note } as const
   run.append(named === undefined ? entry : { ...entry, at: [named] })
-  // The notes take the place of images that were counted, so the count no longer holds.
+  // The notes replace images that were counted, so the count is no longer valid.
   run.update({ counted: noCount })
 }
 
-/** The run ends although something was removed. The next one is not to meet the same refusal. */
-function clearMedia(run: Run, error: ModelErrorJson): void {
+/** Removes the media even though the run ends, so that the next run does not get the same refusal. */
+function removeAllMedia(run: Run, error: ModelErrorJson): void {
   if (run.transcript.messages().some(holdsMedia)) removeMedia(run, error)
 }
 
@@ -138,15 +141,16 @@ const fallback: Route = {
   },
 }
 
-/** A reply that reached its output limit and has no complete tool call: raise the limit, else ask the model to continue, else end. */
+/** Handles a reply that reached its output limit without a complete tool call. Raises the limit, else asks the model to
+ * continue, else ends the run. */
 export function recoverCut(run: Run, reply: Answer): Outcome {
   const { message, grant } = reply
   if (grant.lowered !== null) {
     appendReply(run, reply)
-    if (grant.isOfLease === true) return ends(leaseDraft(run, {}, grant.leaseOthers))
-    if (grant.shared !== undefined) return ends(sharedDraft(grant.shared, grant.lowered))
-    if (grant.isOfStanding === true) return ends(standingCutDraft(run, grant.standing))
-    return ends(grant.lowered === 'usd' ? budgetDraft(run) : loweredTokensDraft(run))
+    if (grant.isOfLease === true) return endWith(leaseEnding(run, {}, grant.leaseOthers))
+    if (grant.shared !== undefined) return endWith(sharedBudgetEnding(grant.shared, grant.lowered))
+    if (grant.isOfStanding === true) return endWith(standingCutEnding(run, grant.standing))
+    return endWith(grant.lowered === 'usd' ? budgetEnding(run) : tokenLimitEnding(run))
   }
   const limit = grant.maxTokens
   const signal = new StopSignal({
@@ -155,7 +159,7 @@ export function recoverCut(run: Run, reply: Answer): Outcome {
     context: { used: message.usage.output_tokens, limit },
     source: 'model',
   })
-  const say = {
+  const closingEntry = {
     error: 'max_output_tokens',
     message: grant.isOfWindow === true ? tooLongForWindow(limit) : tooLongForModel(limit),
   } as const
@@ -167,11 +171,11 @@ export function recoverCut(run: Run, reply: Answer): Outcome {
       return 'taken'
     },
   }
-  // If neither recovery is available, the truncated reply is kept.
-  const keep = (from: Run): void => appendReply(from, reply)
-  // A higher cap would not fit: the next request is made in what room there is then.
+  // If neither recovery is available, the truncated reply is appended.
+  const appendOmitted = (from: Run): void => appendReply(from, reply)
+  // A higher limit would not fit the window. The next request is made with the space that is left then.
   const routes = grant.isOfWindow === true ? [resume] : [escalate, resume]
-  return goesOn(routes, () => draftOf('max_output_tokens', signal, { say, keep }))
+  return proceed(routes, () => draftOf('max_output_tokens', signal, { closingEntry, appendOmitted }))
 }
 
 const escalate: Route = {
@@ -184,7 +188,7 @@ const escalate: Route = {
 export function recoverBroken(run: Run, reply: Answer, error: ModelErrorJson): Outcome {
   appendReply(run, reply)
   run.emit({ type: 'notice', message: `The reply broke off and may be incomplete: ${error.message}` })
-  return goesOn([resumeBroken], () => modelErrorDraft(error, 1))
+  return proceed([resumeBroken], () => modelErrorEnding(error, 1))
 }
 
 const resumeBroken: Route = {
@@ -201,7 +205,7 @@ const resumeBroken: Route = {
 export function resumePaused(run: Run, reply: Answer): Outcome {
   appendReply(run, reply)
   const error = { ...pausedError, message: pausedTooOften }
-  return goesOn([onward('pause_turn')], () => modelErrorDraft(error, 1))
+  return proceed([continueWith('pause_turn')], () => modelErrorEnding(error, 1))
 }
 
 const pausedError: ModelErrorJson = {
@@ -218,14 +222,14 @@ const pausedError: ModelErrorJson = {
 /** The context window was full while the model wrote. It is handled like a prompt that is too long. */
 export function recoverWindow(): Outcome {
   const message = windowFilled
-  return goesOn(roomRoutes, () => promptTooLongDraft({ ...pausedError, kind: 'prompt_too_long', message }))
+  return proceed(contextRoutes, () => promptTooLongEnding({ ...pausedError, kind: 'prompt_too_long', message }))
 }
 
-/** The reply was aborted while it streamed. The part that had arrived is kept, and each call in it gets a result. */
+/** The reply was aborted while it streamed. The received part is appended, and each call in it gets a result. */
 function endAborted(run: Run, reply: Extract<Reply, { readonly kind: 'aborted' }>): Eventually<Outcome> {
   const { cause, partial, early } = reply
-  const draft = abortDraft(run, cause, 'streaming')
-  if (partial === null) return ends(draft)
+  const pendingEnding = abortEnding(run, cause, 'streaming')
+  if (partial === null) return endWith(pendingEnding)
   appendPartialReply(run, partial)
-  return after(closeAbortedCalls(run, partial, cause, early), () => ends(draft))
+  return after(closeAbortedCalls(run, partial, cause, early), () => endWith(pendingEnding))
 }

@@ -5,15 +5,18 @@ import type { PendingApproval } from './pending-approval.ts'
 import type { Transcript } from '../conversation/transcript.ts'
 import type { PermissionDecision } from '../permissions/permission-decision.ts'
 
-// What a program gives as the answer of a person has one shape, through whichever door it comes (spec R-ASK-8).
+// A program's answer on behalf of a person has the same shape in every API (spec R-ASK-8).
 
-/** `ask`, which keeps the question, is for answers that are given before a run. */
+/** The accepted behaviors. `ask` leaves the permission request open; it is only for answers that are given before a run. */
 type Behaviors = 'allow or deny' | 'allow, deny or ask'
 
 const shapes = "{ behavior: 'allow', updatedInput?, updatedPermissions? } or { behavior: 'deny', message }"
 
-/** Of a yes a field that nobody reads may have been meant to narrow it; of a no it is harmless. The last four are those of hosts. */
-const ofYes: ReadonlySet<string> = new Set([
+/**
+ * The known fields of an `allow` answer. An unknown one may have been meant to narrow the permission. In a denial it is
+ * harmless. Agent SDK hosts use the last four.
+ */
+const allowFields: ReadonlySet<string> = new Set([
   'behavior',
   'updatedInput',
   'updatedPermissions',
@@ -23,37 +26,31 @@ const ofYes: ReadonlySet<string> = new Set([
   'decisionClassification',
 ])
 
-/** Why this is no answer to a call, and what one is; undefined for one. */
-export function problemOfAnswer(given: unknown, behaviors: Behaviors = 'allow or deny'): string | undefined {
+/** Describes why a value is not a valid answer to a permission request; undefined for a valid one. */
+export function problemOfAnswer(value: unknown, behaviors: Behaviors = 'allow or deny'): string | undefined {
   try {
-    const answer = fieldsOf(given)
+    const answer = fieldsOf(value)
     const { behavior } = answer ?? {}
-    if (answer === undefined) return `An answer is ${shapes}, but it was ${shown(given)}.`
+    if (answer === undefined) return `An answer is ${shapes}, but it was ${shown(value)}.`
     if (behavior === 'deny' || (behavior === 'ask' && behaviors === 'allow, deny or ask')) return undefined
     if (behavior !== 'allow') return `An answer is ${shapes}, but its behavior was ${shown(behavior)}.`
-    const stranger = Object.keys(answer).find((field) => !ofYes.has(field) && answer[field] !== undefined)
-    return stranger === undefined
+    const unknownField = Object.keys(answer).find((field) => !allowFields.has(field) && answer[field] !== undefined)
+    return unknownField === undefined
       ? undefined
-      : `An answer is ${shapes}. It had the field ${shown(stranger)}: another input is updatedInput.`
+      : `An answer is ${shapes}. It had the field ${shown(unknownField)}: another input is updatedInput.`
   } catch {
     return `An answer is ${shapes}, but it could not be read.`
   }
 }
 
-/**
- * Checks that a value is an answer to a call.
- * @throws ConfigurationError for what is no answer to a call.
- */
-export function checkAnswer(given: unknown): void {
-  if (isInstance(given, InvalidAnswer)) return
-  const problem = problemOfAnswer(given)
+/** Checks that a value is an answer to a permission request. @throws ConfigurationError for any other value. */
+export function checkAnswer(value: unknown): void {
+  if (isInstance(value, InvalidAnswer)) return
+  const problem = problemOfAnswer(value)
   if (problem !== undefined) throw new ConfigurationError(problem)
 }
 
-/**
- * Checks that answers belong to calls that wait.
- * @throws ConfigurationError for answers to calls that do not wait, and for what is none.
- */
+/** Checks that answers belong to pending calls. @throws ConfigurationError for an answer to a call that is not pending, and for an invalid answer. */
 export function checkApprovals(approvals: object, transcript: Transcript): void {
   const ids = openCallsOf(transcript).map(({ id }) => id)
   for (const [id, answer] of Object.entries<unknown>({ ...approvals })) {
@@ -66,8 +63,8 @@ export function checkApprovals(approvals: object, transcript: Transcript): void 
 }
 
 /**
- * Answers to the calls that an open run waits with, by the keys of the waits; an answer `ask` leaves its call waiting.
- * @throws ConfigurationError for an answer to a call that does not wait, or to an id that two calls have, and for what is no answer.
+ * Maps answers to the keys of the pending calls of an open run. An answer `ask` leaves its call pending.
+ * @throws ConfigurationError for an answer to a call that is not pending, an ambiguous call id, or an invalid answer.
  */
 export function answersByKey(
   approvals: object,
@@ -76,20 +73,20 @@ export function answersByKey(
   const answers = new Map<string, PermissionDecision>()
   for (const [id, answer] of Object.entries<unknown>({ ...approvals })) {
     if (answer === undefined) continue
-    const meant = pending.filter(({ callId, key }) => callId === id || key === id)
-    const [first] = meant
+    const matching = pending.filter(({ callId, key }) => callId === id || key === id)
+    const [first] = matching
     if (first?.key === undefined) {
       const waiting =
         pending.length === 0 ? 'No call waits.' : `These wait: ${pending.map(({ callId }) => callId).join(', ')}.`
       throw new ConfigurationError(`No call ${shown(id)} waits for an answer. ${waiting}`)
     }
-    if (meant.length > 1)
+    if (matching.length > 1)
       throw new ConfigurationError(
-        `${meant.length} calls with the id ${shown(id)} wait. Answer each by its key: ${meant.map(({ key }) => key).join(', ')}.`,
+        `${matching.length} calls with the id ${shown(id)} wait. Answer each by its key: ${matching.map(({ key }) => key).join(', ')}.`,
       )
     const problem = problemOfAnswer(answer, 'allow, deny or ask')
     if (problem !== undefined) throw new ConfigurationError(`approvals[${shown(id)}]: ${problem}`)
-    // Just looked at.
+    // Validated above.
     const decision = answer as PermissionDecision
     if (decision.behavior !== 'ask') answers.set(first.key, decision)
   }
@@ -97,8 +94,8 @@ export function answersByKey(
 }
 
 /**
- * What was given in the place of an answer, by whoever cannot be told at once: it denies, and the run breaks with the message.
- * On record it is what it is here, so that a replay ends in the same way.
+ * An invalid answer from a caller that cannot receive an error immediately. It denies the call, and the run breaks with
+ * its message. The record stores it as it is, so that a replay ends the same way.
  */
 export class InvalidAnswer {
   readonly behavior = 'deny'
@@ -110,7 +107,7 @@ export class InvalidAnswer {
     this.message = message
   }
 
-  /** Why a recorded answer was none; undefined for one. */
+  /** The problem of a recorded invalid answer; undefined for a valid answer. */
   static messageOf(recorded: unknown): string | undefined {
     const { isInvalid, message } = fieldsOf(recorded) ?? {}
     return isInvalid === true ? String(message) : undefined

@@ -19,8 +19,9 @@ import {
 
 // Spec R-ASK-1.
 /**
- * Asks a person about a call that rules, mode and hooks leave open. The answer is on record before it counts.
- * One that throws denies the call. What is no answer breaks the run: it is an error of the program, and nothing runs.
+ * Asks a person about a call that rules, mode and hooks do not decide. The answer is recorded before it takes effect. If
+ * the callback throws, the call is denied. An invalid answer is an error of the program: it breaks the run, and nothing
+ * executes.
  */
 export type CanUseTool = (
   toolName: string,
@@ -28,53 +29,53 @@ export type CanUseTool = (
   options: CanUseToolOptions,
 ) => PermissionAnswer | Promise<PermissionAnswer>
 
-/** What a callback is told beside the call. */
+/** Further information for the callback. */
 export interface CanUseToolOptions {
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the answer is no longer needed. */
   readonly signal: AbortSignal
   /** Id of the call. */
   readonly toolUseID: string
-  /** Changes that would let this call and its like run without a question. */
+  /** Permission changes that would let this call and similar calls run without asking. */
   readonly suggestions: readonly PermissionUpdate[]
-  /** Why it is asked about. */
+  /** Why a person is asked. */
   readonly decisionReason: string
-  /** What kind of reason that is, where the rules tell it. */
+  /** The kind of the reason, if the rules report one. */
   readonly decisionReasonType?: AskCause['type']
-  /** The path that is not open to the call, where it is about one. */
+  /** The path that the call may not access, if that is the reason. */
   readonly blockedPath?: string
   /** The subagent that makes the call. */
   readonly agentID?: string
 }
 
-/** What a person says. `updatedInput` takes the place of the whole input; deny rules are held against it. */
+/** A person's answer. `updatedInput` replaces the whole input; deny rules are checked against it. */
 export type PermissionAnswer = Extract<PermissionDecision, { readonly behavior: 'allow' | 'deny' }>
 
-/** What was given as an answer, read once. What is none breaks the run where it is waited for. */
-export function answerOf(given: unknown, { modes = [] }: Permissions): PermissionAnswer {
-  if (isInstance(given, InvalidAnswer)) return given
-  const problem = problemOfAnswer(given)
+/** Validates an answer, reading it once. An invalid one breaks the run where it waits for the answer. */
+export function answerOf(value: unknown, { modes = [] }: Permissions): PermissionAnswer {
+  if (isInstance(value, InvalidAnswer)) return value
+  const problem = problemOfAnswer(value)
   if (problem !== undefined) return new InvalidAnswer(problem)
-  const { behavior, updatedPermissions, message, interrupt } = fieldsOf(given) ?? {}
+  const { behavior, updatedPermissions, message, interrupt } = fieldsOf(value) ?? {}
   if (behavior === 'deny') {
-    const said = message === undefined || message === '' ? deniedByUser : plainTextOf(message)
-    return { behavior, message: said, ...(interrupt === true && { interrupt }) }
+    const text = message === undefined || message === '' ? deniedByUser : plainTextOf(message)
+    return { behavior, message: text, ...(interrupt === true && { interrupt }) }
   }
-  const decision = decisionOf(given)
-  if (decision.behavior === 'ask' || decision.behavior === 'fail') return wrong(wrongBehavior)
+  const decision = decisionOf(value)
+  if (decision.behavior === 'ask' || decision.behavior === 'fail') return invalidDenial(wrongBehavior)
   if (updatedPermissions === undefined || updatedPermissions === null) return decision
   const updates = permissionUpdatesOf(updatedPermissions)
-  if (typeof updates === 'string') return wrong(wrongUpdates(updates))
+  if (typeof updates === 'string') return invalidDenial(wrongUpdates(updates))
   const mode = updates.find((update) => update.type === 'setMode' && !modes.includes(update.mode))
-  if (mode?.type === 'setMode') return wrong(wrongUpdates(unknownMode(mode.mode, modes)))
+  if (mode?.type === 'setMode') return invalidDenial(wrongUpdates(unknownMode(mode.mode, modes)))
   return decision.behavior === 'allow' ? { ...decision, updatedPermissions: updates } : decision
 }
 
-function wrong(what: string): PermissionAnswer {
-  return { behavior: 'deny', message: invalidAnswer(what) }
+function invalidDenial(problem: string): PermissionAnswer {
+  return { behavior: 'deny', message: invalidAnswer(problem) }
 }
 
 // Spec R-ASK-5.
-/** What it changes is kept first: an answer that counts is kept. Never rejects. */
+/** Saves the permission changes of an answer before the answer takes effect. Never rejects. */
 export async function keptAnswer(permissions: Permissions, answer: PermissionAnswer): Promise<PermissionAnswer> {
   if (answer.behavior === 'deny' || answer.updatedPermissions === undefined) return answer
   try {
@@ -85,9 +86,9 @@ export async function keptAnswer(permissions: Permissions, answer: PermissionAns
   }
 }
 
-/** Whether the decision of a person changes more than what becomes of this call. */
-export function changesPermissions(given: PermissionDecision): boolean {
-  return given.behavior === 'allow' && given.updatedPermissions !== undefined
+/** Whether the decision of a person changes permissions in addition to deciding this call. */
+export function changesPermissions(value: PermissionDecision): boolean {
+  return value.behavior === 'allow' && value.updatedPermissions !== undefined
 }
 
 export function failedAnswer(thrown: unknown): PermissionAnswer {

@@ -5,22 +5,22 @@ import { checkedSpecs, checkGoalTries, checkKnown, specOf } from '../goals/run-g
 import { limitKinds } from '../state/limit-question.ts'
 import type { RunContext } from './run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits } from './check-settings.ts'
-import { contextWith } from './context-with.ts'
+import { contextWithSettings } from './context-with.ts'
 import { inForceAfter, type LimitsChange, type SettingsChange, type SettingsInForce } from '../state/settings-change.ts'
 
 /**
- * The change as it is put on record: JSON, and nothing in it but what is known.
- * @param context That of the options.
- * @throws ConfigurationError for what cannot be set; then nothing is.
+ * Validates a change of settings and returns its recorded form: JSON, with known fields only. @param context The context
+ * built from the options.
+ * @throws ConfigurationError for an invalid setting; then the whole change is rejected.
  */
 export function checkedChange(
   context: RunContext,
   inForce: SettingsInForce | null,
   change: SettingsChange,
 ): SettingsChange {
-  checkNames('A change', 'setting', change, settings)
+  checkNames('A change', 'setting', change, settingNames)
   const { model, permissionMode, thinking, limits, tools, until } = change
-  // By their names, so that whoever goes on with other options, or plays it back, has the same.
+  // Goals are recorded by name, so that a resume or a replay with other options has the same goals.
   const specs = until === null ? context.goals.given.map(specOf) : until === undefined ? until : checkedSpecs(until)
   if (specs !== undefined) checkKnown(context.goals, specs)
   if (tools !== undefined && tools !== null) isListOf(isName)('tools', tools)
@@ -33,14 +33,14 @@ export function checkedChange(
     ...(specs !== undefined && { until: specs }),
     ...(tools !== undefined && { tools: tools === null ? null : [...new Set(tools)] }),
   }
-  const after = contextWith(context, inForceAfter(inForce, checked, false))
+  const after = contextWithSettings(context, inForceAfter(inForce, checked, false))
   checkLimits(after.settings)
-  for (const asked of [after.model, after.fallbackModel, ...(after.contextDefence.models ?? [])])
-    if (asked !== null) checkBudgetable(asked, after.prices, after.settings)
+  for (const used of [after.model, after.fallbackModel, ...(after.contextDefence.models ?? [])])
+    if (used !== null) checkBudgetable(used, after.prices, after.settings)
   return checked
 }
 
-const settings: { readonly [name in keyof SettingsChange]-?: true } = {
+const settingNames: { readonly [name in keyof SettingsChange]-?: true } = {
   model: true,
   permissionMode: true,
   thinking: true,
@@ -49,9 +49,9 @@ const settings: { readonly [name in keyof SettingsChange]-?: true } = {
   until: true,
 }
 
-/** Plain JavaScript may give any fields. @throws ConfigurationError for one that nobody knows: it would be ignored. */
-function checkNames(what: string, field: string, given: object, known: object): void {
-  const fields = fieldsOf(given) ?? refuse(what, 'an object', given)
+/** Plain JavaScript may pass any fields. @throws ConfigurationError for an unknown field, which would be ignored. */
+function checkNames(subject: string, field: string, value: object, known: object): void {
+  const fields = fieldsOf(value) ?? refuse(subject, 'an object', value)
   const unknown = Object.keys(fields).find((name) => !Object.hasOwn(known, name))
   if (unknown !== undefined)
     throw new ConfigurationError(`There is no ${field} ${unknown}. There are ${listOf(Object.keys(known))}.`)
@@ -63,7 +63,7 @@ function checkMode({ permissions: { modes = [] } }: RunContext, mode: string): v
   throw new ConfigurationError(`There is no permission mode ${plainTextOf(mode)}: ${known}.`)
 }
 
-/** `Infinity` is no JSON. @throws ConfigurationError for a limit that is none. */
+/** `Infinity` is not JSON, so it becomes null. @throws ConfigurationError for an invalid limit. */
 function recordedLimits(limits: LimitsChange): LimitsChange {
   checkNames('limits', 'limit', limits, limitKinds)
   const { maxGoalTries } = limits

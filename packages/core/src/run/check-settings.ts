@@ -8,9 +8,9 @@ import type { Model, Thinking } from '../model/model.ts'
 import { pricesWith } from './model-prices.ts'
 import type { RunSettings } from './run-context.ts'
 
-// What holds for the settings of a run, whether options or a person gave them.
+// Rules for the settings of a run, whether they come from options or from a person.
 
-/** @throws ConfigurationError for a limit that is none. */
+/** @throws ConfigurationError for an invalid limit. */
 export function checkLimits(settings: RunSettings): void {
   const { maxTurns } = settings
   if (!(maxTurns >= 1) || (maxTurns !== Infinity && !Number.isInteger(maxTurns))) {
@@ -35,17 +35,17 @@ export function checkLimits(settings: RunSettings): void {
 
 const thinkingTypes: { readonly [type in Thinking['type']]: true } = { enabled: true, adaptive: true, disabled: true }
 
-/** How much a model may think; the number of tokens is looked at by `checkedThinking`. */
+/** Validates the type of thinking; `checkedThinking` validates the number of tokens. */
 export const isThinking: Given = (name, value) => {
   const type = fieldsOf(value)?.['type']
   if (typeof type === 'string' && Object.hasOwn(thinkingTypes, type)) return
   refuse(name, "{ type: 'enabled', budgetTokens }, { type: 'adaptive' } or { type: 'disabled' }", value)
 }
 
-/** What was given, as a copy of its own. @throws ConfigurationError for what is no setting of thinking, or a number of tokens that is none. */
-export function checkedThinking(given: unknown): Thinking {
-  isThinking('thinking', given)
-  const { type, budgetTokens } = jsonObjectOf(given)
+/** Returns a validated copy. @throws ConfigurationError for an invalid thinking setting or number of tokens. */
+export function checkedThinking(value: unknown): Thinking {
+  isThinking('thinking', value)
+  const { type, budgetTokens } = jsonObjectOf(value)
   if (type === 'adaptive' || type === 'disabled') return { type }
   if (typeof budgetTokens === 'number' && Number.isInteger(budgetTokens) && budgetTokens > 0)
     return { type: 'enabled', budgetTokens }
@@ -54,7 +54,7 @@ export function checkedThinking(given: unknown): Thinking {
   )
 }
 
-/** Somebody has to know beforehand what a request may cost. */
+/** Whether some dollar limit applies, so that the cost of a request must be known in advance. */
 function hasDollarLimit({ maxBudgetUsd, maxRunUsd, lease, budget }: RunSettings): boolean {
   return lease !== null || Math.min(maxBudgetUsd, maxRunUsd, budget?.usd ?? Infinity) !== Infinity
 }
@@ -64,14 +64,14 @@ export function needsPrice(settings: RunSettings, model: string): boolean {
   return hasDollarLimit(settings) || settings.standing?.countsFor(model) === true
 }
 
-/** @throws ConfigurationError for a model whose requests could exceed a budget without anyone knowing it beforehand. */
+/** @throws ConfigurationError for a model whose requests could exceed a budget unpredictably. */
 export function checkBudgetable(model: Model, prices: Prices, settings: RunSettings): void {
   if (needsPrice(settings, model.id)) checkPrices(model, prices)
   else if (Math.min(settings.maxTotalTokens, settings.budget?.tokens ?? Infinity) === Infinity) return
   checkEnd(model)
 }
 
-/** Whether a limit of dollars can be kept with this model: what each of its requests may cost is known beforehand. */
+/** Whether a dollar limit can be enforced for this model: the worst-case cost of each request is known in advance. */
 export function isBudgetable(model: Model, prices: Prices): boolean {
   try {
     checkPrices(model, prices)
@@ -83,10 +83,10 @@ export function isBudgetable(model: Model, prices: Prices): boolean {
   }
 }
 
-function checkPrices(model: Model, given: Prices): void {
+function checkPrices(model: Model, value: Prices): void {
   const { id, extraPasses = [] } = model
-  const prices = pricesWith(given, () => [model])
-  for (const asked of new Set([id, ...extraPasses.map((pass) => pass.model)])) checkPrice(asked, prices)
+  const prices = pricesWith(value, () => [model])
+  for (const modelId of new Set([id, ...extraPasses.map((pass) => pass.model)])) checkPrice(modelId, prices)
 }
 
 function checkEnd(model: Model): void {
@@ -100,11 +100,11 @@ function checkEnd(model: Model): void {
 
 function checkPrice(id: string, prices: Prices): void {
   const answer = askPrices(() => prices.worstCase(id, { inputTokens: 1, outputTokens: 1 }))
-  const instead =
+  const alternatives =
     `Pass it as prices: createPrices({ ${JSON.stringify(id)}: { input: 3, output: 15 } }) of @halting/models, in US dollars per ` +
     'million tokens (in settings: modelPrices), or set maxTotalTokens instead.'
   if (answer.kind === 'none')
-    throw new ConfigurationError(`There is no price for ${id}, so a dollar budget cannot be kept. ${instead}`)
+    throw new ConfigurationError(`There is no price for ${id}, so a dollar budget cannot be kept. ${alternatives}`)
   if (answer.kind === 'broken')
-    throw new ConfigurationError(`The prices gave no worst case for ${id}: ${answer.problem}. ${instead}`)
+    throw new ConfigurationError(`The prices gave no worst case for ${id}: ${answer.problem}. ${alternatives}`)
 }

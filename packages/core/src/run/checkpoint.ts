@@ -19,34 +19,33 @@ import {
 import type { ExternalInput } from '../steps/control.ts'
 import type { PolledExternalInput } from '../steps/steps.ts'
 import { StopSignal, type StopSignalJson } from '../endings/signal.ts'
-import { activeMs, committedUsd, type Run, isAsked, type CallPlace } from './run.ts'
+import { activeMs, committedUsd, type Run, isRequestRecorded, type CallPlace } from './run.ts'
 import type { RecordPosition } from './tool-phase.ts'
 import { endedTasks, enterTasks } from './tasks.ts'
 import { repeatedIn } from '../limits/repetition.ts'
 
-// A checkpoint is a place where aborts, stop signals, cancellation sources and the inbox are read. Everything from outside is read through
-// `StepEngine.control`, which records it.
+// A cancellation point reads aborts, stop signals, cancellation sources and the inbox. All external input is read
+// through `StepEngine.control`, which records it.
 
 /**
- * Reads aborts, stop requests, cancellation sources and changed settings. Raises the signals, and gives the cause of an abort.
- * It takes no messages from the inbox: a run that stops leaves them there.
+ * Reads aborts, stop requests, cancellation sources and changed settings. Raises the signals, and returns the cause of
+ * an abort. It takes no messages from the inbox: a run that stops leaves them there.
  */
-export function controlAt(run: Run, checkpoint: CancellationPoint): Eventually<AbortCause | undefined> {
-  const name = `control:${checkpoint}:${run.spent.request}`
-  // Beside an agent that goes on live, one whose record goes on behind this point took nothing here: what comes now is for later,
-  // or what it was charged for would be left out.
-  const isPassed = checkpoint === 'before_turn' ? isAsked(run) : run.turnEnd === 'passed'
+export function externalInputAt(run: Run, cancellationPoint: CancellationPoint): Eventually<AbortCause | undefined> {
+  const name = `control:${cancellationPoint}:${run.spent.request}`
+  // An agent whose record continues past this point took nothing here. New input is then left for later; otherwise charges on record would be lost.
+  const isPassed = cancellationPoint === 'before_turn' ? isRequestRecorded(run) : run.turnEnd === 'passed'
   if (isPassed && !run.isRecorded(name)) return undefined
   const key = run.key(name)
-  const polled = run.ports.steps.control(key, () => pollControl(run))
+  const polled = run.ports.steps.control(key, () => pollExternalInput(run))
   if (polled === undefined) return undefined
-  return after(polled, (control) => applyControl(run, control, checkpoint))
+  return after(polled, (externalInput) => applyExternalInput(run, externalInput, cancellationPoint))
 }
 
 // Spec R-SET-4c.
 /**
- * What was set before a resume goes on, for a call that the record leaves undecided. A checkpoint that lies within the record takes
- * nothing: the next one stands behind the call.
+ * Applies settings that were changed before a resume continues, for a call that the record leaves undecided. A point
+ * within the record takes nothing: the next one comes after the call.
  */
 export function settingsAtCall(run: Run, { index, id }: CallPlace, position: RecordPosition): Eventually<undefined> {
   const key = run.key(`control:call:${run.spent.request}:${index}:${id}`)
@@ -55,48 +54,48 @@ export function settingsAtCall(run: Run, { index, id }: CallPlace, position: Rec
     return settings === undefined ? undefined : { settings }
   }
   const polled = run.ports.steps.control(key, poll, { isOpen: position === 'open' })
-  return after(polled, (control) => {
-    if (control?.settings !== undefined) run.set(control.settings)
+  return after(polled, (externalInput) => {
+    if (externalInput?.settings !== undefined) run.set(externalInput.settings)
     return undefined
   })
 }
 
 // Spec R-SERV-7.
-/** What a person set while the run waited for a service: the request that comes next heeds it. */
+/** Applies settings that a person changed while the run waited for a service. The next request uses them. */
 export function settingsInWait(run: Run, attempt: number): Eventually<boolean> {
   const key = run.key(`control:service:${run.spent.request}:${attempt}`)
   const poll = (): ExternalInput | undefined => {
     const settings = run.ports.inbox.takeSettings()
     return settings === undefined ? undefined : { settings }
   }
-  return after(run.ports.steps.control(key, poll), (control) => {
-    if (control?.settings === undefined) return false
-    run.set(control.settings)
+  return after(run.ports.steps.control(key, poll), (externalInput) => {
+    if (externalInput?.settings === undefined) return false
+    run.set(externalInput.settings)
     return true
   })
 }
 
-function applyControl(
+function applyExternalInput(
   run: Run,
-  control: ExternalInput | undefined,
-  checkpoint: CancellationPoint,
+  externalInput: ExternalInput | undefined,
+  cancellationPoint: CancellationPoint,
 ): AbortCause | undefined {
-  if (control?.settings !== undefined) run.set(control.settings)
-  for (const stored of control?.signals ?? []) run.raise(StopSignal.fromJSON(stored), checkpoint)
-  return control?.abort
+  if (externalInput?.settings !== undefined) run.set(externalInput.settings)
+  for (const stored of externalInput?.signals ?? []) run.raise(StopSignal.fromJSON(stored), cancellationPoint)
+  return externalInput?.abort
 }
 
-function pollControl(run: Run): PolledExternalInput {
+function pollExternalInput(run: Run): PolledExternalInput {
   const cause = run.ports.abort.causeNow()
   if (cause !== undefined) return { abort: cause }
   const signals = run.ports.inbox.takeSignals() ?? noSignals
-  return run.context.cancellation.length === 0 ? controlWith(run, signals) : pollSources(run, signals)
+  return run.context.cancellation.length === 0 ? externalInputOf(run, signals) : pollSources(run, signals)
 }
 
 const noSignals: readonly StopSignalJson[] = Object.freeze([])
 
-async function pollSources(run: Run, taken: readonly StopSignalJson[]): Promise<ExternalInput | undefined> {
-  const signals = [...taken]
+async function pollSources(run: Run, received: readonly StopSignalJson[]): Promise<ExternalInput | undefined> {
+  const signals = [...received]
   for (const source of run.context.cancellation) {
     // A source that ignored an abort has used up the grace time. No other source is asked.
     if (run.ports.abort.causeNow() !== undefined) break
@@ -107,23 +106,23 @@ async function pollSources(run: Run, taken: readonly StopSignalJson[]): Promise<
     if (signal !== undefined) signals.push(signal.toJSON())
   }
   const cause = run.ports.abort.causeNow()
-  return cause === undefined ? controlWith(run, signals) : { abort: cause }
+  return cause === undefined ? externalInputOf(run, signals) : { abort: cause }
 }
 
 /** Stop signals and changed settings; undefined when there are none. */
-function controlWith(run: Run, signals: readonly StopSignalJson[]): ExternalInput | undefined {
+function externalInputOf(run: Run, signals: readonly StopSignalJson[]): ExternalInput | undefined {
   const settings = run.ports.inbox.takeSettings()
   if (settings === undefined && signals.length === 0) return undefined
   return { ...(signals.length > 0 && { signals }), ...(settings !== undefined && { settings }) }
 }
 
-/** A source that throws or gives something else than a signal ends the run as `error`: nobody knows whether it meant to stop. */
+/** A source that throws or returns anything but a signal ends the run as `error`, since it may have meant to stop. */
 function signalOfSource(source: CancellationSource, settled: Settled<unknown>): StopSignal | undefined {
   if (settled.kind === 'left') return undefined
   if (settled.kind === 'threw') return failedSource(source, messageOf(settled.error))
   const { value } = settled
   if (value === undefined || value === null || value === false) return undefined
-  return isInstance(value, StopSignal) ? value : failedSource(source, 'it gave something that is no StopSignal')
+  return isInstance(value, StopSignal) ? value : failedSource(source, 'it returned a value that is not a StopSignal')
 }
 
 function failedSource(source: CancellationSource, problem: string): StopSignal {
@@ -135,7 +134,7 @@ function failedSource(source: CancellationSource, problem: string): StopSignal {
   })
 }
 
-/** It may be an object without a class. */
+/** The source may be an object without a class. */
 function nameOf(source: CancellationSource): string {
   try {
     return plainTextOf(source.constructor.name)
@@ -145,28 +144,29 @@ function nameOf(source: CancellationSource): string {
 }
 
 /**
- * Asks the guards of this checkpoint, raises their signals, and gives the ids of those that raised one.
- * Before a turn a guard that was overridden raises none: the turn was granted. Nor does any guard at a checkpoint that is `passed`.
+ * Asks the guards of this cancellation point, raises their signals, and returns the ids of the guards that raised one.
+ * Before a turn an overridden guard raises none, since the turn was granted. Nor does any guard at a point that is
+ * `passed`.
  */
 export function guardsAt(
   run: Run,
-  checkpoint: CancellationPoint,
+  cancellationPoint: CancellationPoint,
   position: RecordPosition = 'open',
 ): readonly string[] {
-  return askGuards(run, checkpoint, position).raisedBy
+  return askGuards(run, cancellationPoint, position).raisedBy
 }
 
-/** The same, and what the guards want the model to be reminded of. */
-export function askGuards(run: Run, checkpoint: CancellationPoint, position: RecordPosition): AskedGuards {
+/** Works as `guardsAt`, and also returns the reminders that the guards request. */
+export function askGuards(run: Run, cancellationPoint: CancellationPoint, position: RecordPosition): GuardsOutcome {
   const { guards } = run.context
-  if (guards.length === 0) return nothingAsked
-  const view = viewOf(run, checkpoint)
-  if (checkpoint === 'before_turn') tellGuards(run, view)
+  if (guards.length === 0) return noGuardsAsked
+  const view = guardView(run, cancellationPoint)
+  if (cancellationPoint === 'before_turn') emitGuards(run, view)
   const raisedBy: string[] = []
-  let reminders: readonly Reminder[] = nothingAsked.reminders
+  let reminders: readonly Reminder[] = noGuardsAsked.reminders
   for (const { id, guard } of guards) {
-    if (!(guard.checkpoints ?? defaultCheckpoints).includes(checkpoint)) continue
-    if (checkpoint === 'after_tools' && guard.reminds !== undefined)
+    if (!(guard.checkpoints ?? defaultCheckpoints).includes(cancellationPoint)) continue
+    if (cancellationPoint === 'after_tools' && guard.reminds !== undefined)
       reminders = [...reminders, ...remindersOf(guard, view)]
     const signal = signalOf(guard, view)
     const { overridden } = run.spent
@@ -175,34 +175,34 @@ export function askGuards(run: Run, checkpoint: CancellationPoint, position: Rec
       if (wasOverridden) run.update({ overridden: overridden.filter((other) => other !== id) })
       continue
     }
-    if (position === 'passed' || (wasOverridden && checkpoint === 'before_turn')) continue
+    if (position === 'passed' || (wasOverridden && cancellationPoint === 'before_turn')) continue
     raisedBy.push(id)
-    run.raise(signal, checkpoint)
+    run.raise(signal, cancellationPoint)
   }
   return { raisedBy, reminders }
 }
 
-/** What the guards want the model to be reminded of, wherever else they are asked. */
-export function remindersAt(run: Run, checkpoint: CancellationPoint): readonly Reminder[] {
-  const view = viewOf(run, checkpoint)
+/** The reminders that the guards request at another point. */
+export function remindersAt(run: Run, cancellationPoint: CancellationPoint): readonly Reminder[] {
+  const view = guardView(run, cancellationPoint)
   return run.context.guards.flatMap(({ guard }) => remindersOf(guard, view))
 }
 
-/** What the guards of a checkpoint came to. */
-interface AskedGuards {
-  /** Ids of those that raised a signal. */
+/** The outcome of asking the guards of a cancellation point. */
+interface GuardsOutcome {
+  /** Ids of the guards that raised a signal. */
   readonly raisedBy: readonly string[]
   readonly reminders: readonly Reminder[]
 }
 
-const nothingAsked: AskedGuards = Object.freeze({ raisedBy: [], reminders: [] })
+const noGuardsAsked: GuardsOutcome = Object.freeze({ raisedBy: [], reminders: [] })
 
-function viewOf({ spent, transcript, context }: Run, checkpoint: CancellationPoint): GuardView {
-  // Continuations by stop hooks and by the token target count as turns in the figures, and not against a limit.
-  const begun = turnsBegun(spent.laps) + (spent.laps.inRun.continuation_requested ?? 0)
+function guardView({ spent, transcript, context }: Run, cancellationPoint: CancellationPoint): GuardView {
+  // Continuations by stop hooks and by the token target count as turns in the figures, but not against a limit.
+  const turns = turnsBegun(spent.laps) + (spent.laps.inRun.continuation_requested ?? 0)
   return {
-    checkpoint,
-    steps: checkpoint === 'before_turn' ? begun - 1 : begun,
+    checkpoint: cancellationPoint,
+    steps: cancellationPoint === 'before_turn' ? turns - 1 : turns,
     usage: spent.usage,
     totalTokens: spent.totalTokens,
     costUsd: committedUsd(spent),
@@ -214,7 +214,10 @@ function viewOf({ spent, transcript, context }: Run, checkpoint: CancellationPoi
   }
 }
 
-/** Moves messages from the inbox to the transcript: steering messages, and at the end follow-ups too; and what ended beside the run. True when there were any. */
+/**
+ * Moves messages from the inbox to the transcript: steering messages, and at the end also follow-ups and ended
+ * background tasks. True when there were any.
+ */
 export function inboxAt(run: Run, place: 'before_turn' | 'end'): Eventually<boolean> {
   const key = run.key(`inbox:${place}:${run.spent.request}`)
   const polled = run.ports.steps.control(key, () => {
@@ -224,30 +227,30 @@ export function inboxAt(run: Run, place: 'before_turn' | 'end'): Eventually<bool
     return { ...(messages !== undefined && { messages }), ...ended }
   })
   if (polled === undefined) return false
-  return after(polled, (control) => applyInbox(run, control, place))
+  return after(polled, (externalInput) => applyInbox(run, externalInput, place))
 }
 
-function applyInbox(run: Run, control: ExternalInput | undefined, place: 'before_turn' | 'end'): boolean {
-  if (control?.messages === undefined && control?.tasks === undefined) return false
-  const { messages = [] } = control
-  enterTasks(run, control, place)
+function applyInbox(run: Run, externalInput: ExternalInput | undefined, place: 'before_turn' | 'end'): boolean {
+  if (externalInput?.messages === undefined && externalInput?.tasks === undefined) return false
+  const { messages = [] } = externalInput
+  enterTasks(run, externalInput, place)
   run.ports.inbox.enterTaken(messages)
-  for (const message of messages) run.appendHandedIn(message)
+  for (const message of messages) run.appendInboxMessage(message)
   const { goal, toolResults: resultsBefore } = run.spent
   if (messages.length > 0 && goal !== undefined) run.update({ goal: { ...goal, resultsBefore } })
-  // New input counts as progress; what ends beside a turn is none.
+  // New input counts as progress; a background task that ends during a turn does not.
   if (messages.length > 0 || place === 'end') run.update({ recentTurns: [], repetition: undefined })
   return true
 }
 
 // Spec R-GUARD-10.
-/** Emits how near each guard is to firing. For display only: a guard whose `remaining` fails is left out. */
-function tellGuards(run: Run, view: GuardView): void {
+/** Emits how near each guard is to firing. For display only: a guard whose `remaining` fails is omitted. */
+function emitGuards(run: Run, view: GuardView): void {
   if (!run.ports.isHeard()) return
   let remaining: GuardRemaining[] | undefined
   for (const { guard } of run.context.guards) {
-    const told = remainingOf(guard, view)
-    if (told !== undefined) (remaining ??= []).push(told)
+    const guardFigures = remainingOf(guard, view)
+    if (guardFigures !== undefined) (remaining ??= []).push(guardFigures)
   }
   if (remaining !== undefined) run.emit({ type: 'guards', remaining })
 }
@@ -255,19 +258,20 @@ function tellGuards(run: Run, view: GuardView): void {
 function remainingOf(guard: Guard, view: GuardView): GuardRemaining | undefined {
   if (guard.remaining === undefined) return undefined
   try {
-    const told: unknown = guard.remaining(view)
-    if (isRemaining(told)) return { guard: told.guard, used: told.used, limit: told.limit, unit: told.unit }
-    disregard(told)
+    const guardFigures: unknown = guard.remaining(view)
+    if (isRemaining(guardFigures))
+      return { guard: guardFigures.guard, used: guardFigures.used, limit: guardFigures.limit, unit: guardFigures.unit }
+    disregard(guardFigures)
   } catch {
-    // Whether the run goes on is another question: `evaluate` answers it.
+    // `evaluate` decides whether the run continues, so a failure here is ignored.
   }
   return undefined
 }
 
-/** Plain JavaScript may give anything. The event is JSON. */
-function isRemaining(told: unknown): told is GuardRemaining {
-  if (typeof told !== 'object' || told === null) return false
-  // What is no figure fails below.
-  const { guard, used, limit, unit } = told as { readonly [key in keyof GuardRemaining]?: unknown }
+/** Plain JavaScript may return anything. The event must be JSON. */
+function isRemaining(guardFigures: unknown): guardFigures is GuardRemaining {
+  if (typeof guardFigures !== 'object' || guardFigures === null) return false
+  // An invalid number fails below.
+  const { guard, used, limit, unit } = guardFigures as { readonly [key in keyof GuardRemaining]?: unknown }
   return typeof guard === 'string' && Number.isFinite(used) && Number.isFinite(limit) && typeof unit === 'string'
 }

@@ -7,35 +7,32 @@ import { isAnyTool } from '../tools/check-tool.ts'
 import { areOfferedByModel, toolDefinitionsOf } from '../tools/definitions.ts'
 import type { LimitsChange, SettingsInForce } from '../state/settings-change.ts'
 
-/**
- * The context of a run for which something was set in place of its options.
- * @throws ConfigurationError for a model that the options do not have.
- */
-export function contextWith(given: RunContext, inForce: SettingsInForce | null): RunContext {
-  if (inForce === null) return given
+/** The context of a run whose settings were changed. @throws ConfigurationError for a model that the options do not have. */
+export function contextWithSettings(original: RunContext, inForce: SettingsInForce | null): RunContext {
+  if (inForce === null) return original
   const { model, permissionMode, thinking, limits = {}, tools, permissionUpdates } = inForce
   const settings: RunSettings = {
-    ...given.settings,
-    ...limitsWith(given, limits),
+    ...original.settings,
+    ...limitsWith(original, limits),
     ...(permissionMode !== undefined && { permissionMode }),
     ...(thinking !== undefined && { thinking }),
     ...(permissionUpdates !== undefined && {
-      permissionUpdates: [...given.settings.permissionUpdates, ...permissionUpdates],
+      permissionUpdates: [...original.settings.permissionUpdates, ...permissionUpdates],
     }),
   }
-  const asked = model === undefined ? given.model : modelNamed(given, model)
-  const others = asked !== given.model && areOfferedByModel(given.tools)
+  const selected = model === undefined ? original.model : modelNamed(original, model)
+  const needsOtherDefinitions = selected !== original.model && areOfferedByModel(original.tools)
   return {
-    ...given,
-    model: asked,
+    ...original,
+    model: selected,
     settings,
-    limits: { ...given.limits, maxTurns: settings.maxTurns },
-    ...(others && { toolDefinitions: toolDefinitionsOf(given.tools.values(), asked) }),
-    ...(tools !== undefined && toolsWith({ ...given, model: asked }, tools)),
+    limits: { ...original.limits, maxTurns: settings.maxTurns },
+    ...(needsOtherDefinitions && { toolDefinitions: toolDefinitionsOf(original.tools.values(), selected) }),
+    ...(tools !== undefined && toolsWith({ ...original, model: selected }, tools)),
   }
 }
 
-/** Tools of the options go before others of their names. What is gone is left out: whoever calls it all the same is told so. */
+/** Tools of the options take precedence over added tools of the same name. Missing tools are omitted: a call of one gets an error result. */
 function toolsWith(
   { tools, moreTools, model }: RunContext,
   names: readonly string[],
@@ -57,7 +54,7 @@ type SettableLimits = Pick<
   'maxTurns' | 'maxBudgetUsd' | 'maxRunUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'maxToolCalls' | 'maxGoalTries'
 >
 
-/** What a guard bounds stays bounded by it: it would stop the run there in any case. */
+/** The bound of a guard still applies: the guard would stop the run there in any case. */
 function limitsWith({ settings, guards }: RunContext, limits: LimitsChange): SettableLimits {
   const bounds = any(...guards.map(({ guard }) => guard)).bounds ?? {}
   const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs, maxToolCalls, maxGoalTries } = limits
@@ -68,22 +65,22 @@ function limitsWith({ settings, guards }: RunContext, limits: LimitsChange): Set
     maxTotalTokens: limitWith(settings.maxTotalTokens, maxTotalTokens, bounds.tokens),
     maxDurationMs: limitWith(settings.maxDurationMs, maxDurationMs, bounds.ms),
     maxToolCalls: limitWith(settings.maxToolCalls, maxToolCalls),
-    // Never without a bound: the tries of a goal are one.
+    // Always bounded, since only the tries limit the work on a goal.
     maxGoalTries: maxGoalTries ?? settings.maxGoalTries,
   }
 }
 
-function limitWith(given: number, set: number | null | undefined, bound = Infinity): number {
-  return set === undefined ? given : Math.min(set ?? Infinity, bound)
+function limitWith(original: number, set: number | null | undefined, bound = Infinity): number {
+  return set === undefined ? original : Math.min(set ?? Infinity, bound)
 }
 
-/** @throws ConfigurationError when the options have no model of this id, and make none of this name. */
+/** @throws ConfigurationError when the options have no model of this id, and create none for this name. */
 function modelNamed({ models, namedModels }: Pick<RunContext, 'models' | 'namedModels'>, id: string): Model {
   const model = models.find((each) => each.id === id)
   if (model !== undefined) return model
-  const made = namedModels.named(id)
-  // One that is there already is the same by another name.
-  if (made !== undefined) return models.find((each) => each.id === made.id) ?? made
+  const created = namedModels.named(id)
+  // The created model may have the id of a known model: use the known one.
+  if (created !== undefined) return models.find((each) => each.id === created.id) ?? created
   const known = models.map((each) => each.id).join(', ')
   throw new ConfigurationError(`There is no model ${id} to choose; there is ${known}. Give it in the option models.`)
 }

@@ -1,23 +1,23 @@
 import { laterWaits } from '../model/service-waits.ts'
 import type { AgentFigures } from '../state/agent-figures.ts'
 import { changesOf } from '../verification/goal-progress.ts'
-import { carriedOn, changeOf } from '../state/settings-change.ts'
+import { carriedSettings, changeOf } from '../state/settings-change.ts'
 import { withModelUsage } from '../state/state.ts'
 import type { Run } from './run.ts'
 import type { FileWork } from '../verification/file-work.ts'
 import { afterAgent, afterWork, type VerificationProgress } from '../verification/progress.ts'
 
-/** An agent that has ended, as its parent enters it. */
+/** An ended agent, for its parent's figures. */
 interface EndedAgent {
-  /** Null for one that never began. */
+  /** Null for an agent that never began. */
   readonly spent: AgentFigures | null
-  /** The call that it is the result of; null for one of the background. */
+  /** The call that receives its result; null for a background agent. */
   readonly callId: string | null
   /** Lines that its parent had changed when it began. */
   readonly changedAtStart: number
 }
 
-/** Enters what the agent spent in its parent's figures. */
+/** Adds what the agent spent to its parent's figures. */
 export function enterAgent(run: Run, { spent: child, callId, changedAtStart }: EndedAgent): void {
   if (child === null) return
   const { spent } = run
@@ -38,24 +38,24 @@ export function enterAgent(run: Run, { spent: child, callId, changedAtStart }: E
   })
   noteFileWorkOfAgent(run, child.verification, changedAtStart)
   if (child.changes !== undefined) noteChanges(run, child.changes.calls, callId)
-  // What a person said to a call of the agent holds for the session, and what went on beside it knew some of that already.
-  const learned = carriedOn(run.spent.settings, child.settings)
+  // A person's permission changes for a call of the agent apply to the session. A background agent may already have started with some of them.
+  const learned = carriedSettings(run.spent.settings, child.settings)
   const known = run.spent.settings?.permissionUpdates ?? []
   if (learned !== run.spent.settings) run.set(changeOf(learned?.permissionUpdates?.slice(known.length) ?? []))
 }
 
-/** Calls that may have changed something outside: what was checked before them is not known any more. `by`: the call; its result comes with the next entry. */
+/** Records calls that may have changed something outside the run: earlier checks are no longer valid. `by`: the call; its result is in the next entry. */
 export function noteChanges(run: Run, calls: number, by: string | null): void {
   run.update({ changes: { calls: changesOf(run.spent) + calls, at: run.transcript.length, by } })
 }
 
-/** Enters what a call did to files. */
+/** Records what a call did to files. */
 export function noteFileWork(run: Run, work: FileWork): void {
   if (run.context.verification === null) return
   run.update({ verification: afterWork(run.spent.verification, work) })
 }
 
-/** Enters what a subagent did to files. */
+/** Records what a subagent did to files. */
 function noteFileWorkOfAgent(run: Run, agent: VerificationProgress | undefined, changedAtStart: number): void {
   if (run.context.verification === null || agent === undefined) return
   run.update({ verification: afterAgent(run.spent.verification, agent, changedAtStart) })

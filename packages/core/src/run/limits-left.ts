@@ -4,7 +4,7 @@ import type { HookFigures } from '../hooks/hook-figures.ts'
 import type { FinishedRun } from './run-context.ts'
 import { activeMs, committedUsd, type Run } from './run.ts'
 
-/** What of a run may be limited. */
+/** The figures of a run that a limit may apply to. */
 type LimitedFigure = 'turns' | 'toolCalls' | 'tokens' | 'usd' | 'ms'
 
 /** How much of a limit is used. */
@@ -15,18 +15,18 @@ export interface LimitUse {
   readonly limit: number
 }
 
-type Limited = Pick<Run, 'spent' | 'context' | 'identity'> & { readonly ports: Pick<Run['ports'], 'spentBeforeUsd'> }
+type LimitedRun = Pick<Run, 'spent' | 'context' | 'identity'> & { readonly ports: Pick<Run['ports'], 'spentBeforeUsd'> }
 
-/** Turns that were made before the one that comes. */
+/** Turns that were made before the next one. */
 function turnsMade({ spent }: Pick<Run, 'spent'>): number {
   return turnsBegun(spent.laps) - 1
 }
 
 /**
- * What is used of each limit, by what is on record, so that a replay says the same. Of an agent turns and calls alone: its money and time are those of the
- * run that started it, too.
+ * How much of each limit is used. Based on the record, so that a replay reports the same. An agent reports only turns
+ * and calls, since its money and time also count for the run that started it.
  */
-export function limitsInUse(run: Limited): readonly LimitUse[] {
+export function limitsInUse(run: LimitedRun): readonly LimitUse[] {
   const { spent, context, identity } = run
   const { maxToolCalls, maxTotalTokens, maxDurationMs, maxTurns } = context.settings
   const counted: readonly LimitUse[] = [
@@ -42,8 +42,8 @@ export function limitsInUse(run: Limited): readonly LimitUse[] {
   ]
 }
 
-/** Of the session's budget and the run's the one that leaves less. */
-function dollarsInUse(run: Limited): LimitUse {
+/** Uses the session's budget or the run's, whichever leaves less. */
+function dollarsInUse(run: LimitedRun): LimitUse {
   const { maxBudgetUsd, maxRunUsd } = run.context.settings
   const used = committedUsd(run.spent)
   const { spentBeforeUsd } = run.ports
@@ -52,8 +52,8 @@ function dollarsInUse(run: Limited): LimitUse {
     : { of: 'usd', used: spentBeforeUsd + used, limit: maxBudgetUsd }
 }
 
-/** The dollar limit of the run leaves less than that of the session. */
-export function isRunNarrower({ context, ports }: Pick<Limited, 'context' | 'ports'>): boolean {
+/** Whether the dollar limit of the run leaves less than that of the session. */
+export function isRunNarrower({ context, ports }: Pick<LimitedRun, 'context' | 'ports'>): boolean {
   const { maxBudgetUsd, maxRunUsd } = context.settings
   return maxRunUsd < maxBudgetUsd - ports.spentBeforeUsd
 }
@@ -63,8 +63,8 @@ export function leftOf({ used, limit }: LimitUse): number {
   return Math.max(0, limit - used)
 }
 
-/** What hooks are told of the run so far. */
-export function hookFigures(run: Limited): HookFigures {
+/** The figures of the run so far, for hooks. */
+export function hookFigures(run: LimitedRun): HookFigures {
   const { spent } = run
   const left: { [figure: string]: number } = {}
   for (const use of limitsInUse(run)) if (use.limit !== Infinity) left[use.of] = leftOf(use)
@@ -78,19 +78,19 @@ export function hookFigures(run: Limited): HookFigures {
   }
 }
 
-/** The same of a run that has ended. */
+/** The figures of a run that has ended, for hooks. */
 export function finalFigures(
   { terminal, state }: FinishedRun,
-  context: Limited['context'],
-  ports: Limited['ports'],
+  context: LimitedRun['context'],
+  ports: LimitedRun['ports'],
 ): HookFigures {
   const figures = hookFigures({ spent: state.spent, identity: state.run, context, ports })
   return { ...figures, turns: terminal.summary.turns }
 }
 
-// How many calls of tools a run may make, those of its agents with them (spec R-CALLS-1).
+// The limit on tool calls of a run, including those of its agents (spec R-CALLS-1).
 
-/** Calls that may still be made, by what is on record; Infinity for no limit. */
+/** Calls that may still be made, based on the record; Infinity for no limit. */
 export function callsLeft({ context, spent }: Pick<Run, 'context' | 'spent'>): number {
   const { maxToolCalls } = context.settings
   return maxToolCalls === Infinity ? Infinity : Math.max(0, maxToolCalls - toolCallsTaken(spent))

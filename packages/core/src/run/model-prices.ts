@@ -4,7 +4,7 @@ import { modelsOfAgents, type AnyTool } from '../tools/tool.ts'
 import type { Model } from '../model/model.ts'
 import { namedModelsOf } from './named-models.ts'
 
-/** Options that name models, with the prices that go before those of the models. */
+/** Options that name models, with the prices that take precedence over those of the models. */
 interface PricedOptions {
   readonly model: Model
   readonly fallbackModel?: Model
@@ -15,29 +15,29 @@ interface PricedOptions {
   readonly prices?: Prices
 }
 
-/** The prices of a run: those of the options, and for a model that they do not know those that it brings. */
+/** The prices of a run: those of the options, and for models that they do not know the models' own prices. */
 export function pricesOf(options: PricedOptions): Prices {
   const { model, fallbackModel, models = [], tools = [], context } = options
   const fallback = fallbackModel === undefined ? [] : [fallbackModel]
   const known = [model, ...fallback, ...models, ...(context?.models ?? []), ...modelsOfAgents(tools)]
-  // Named models are made while runs go on.
-  return pricesWith(options.prices, () => [...known, ...namedModelsOf(options.modelNamed).made])
+  // Named models are created while runs continue.
+  return pricesWith(options.prices, () => [...known, ...namedModelsOf(options.modelNamed).created])
 }
 
 /**
- * Some prices, and for a model that they do not know those that it brings. A model has one source for all of its prices, but where several models have its id, or
- * are billed as it: prices go by ids, so the dearest counts for each of them, and no budget is exceeded.
+ * Combines the given prices with the models' own prices. A model has one source for all of its prices. If several models
+ * have its id, or are billed under it, the highest price applies, so that no budget is exceeded.
  */
-export function pricesWith(given: Prices | undefined, models: () => readonly Model[]): Prices {
-  return new CombinedPrices(given, models)
+export function pricesWith(preferred: Prices | undefined, models: () => readonly Model[]): Prices {
+  return new CombinedPrices(preferred, models)
 }
 
 class CombinedPrices implements Prices {
-  readonly #given: Prices | undefined
+  readonly #preferred: Prices | undefined
   readonly #models: () => readonly Model[]
 
-  constructor(given: Prices | undefined, models: () => readonly Model[]) {
-    this.#given = given
+  constructor(preferred: Prices | undefined, models: () => readonly Model[]) {
+    this.#preferred = preferred
     this.#models = models
   }
 
@@ -53,29 +53,29 @@ class CombinedPrices implements Prices {
     return this.#answer(id, (prices) => prices.leastPerToken?.(id), Math.min)
   }
 
-  /** The answer of the given prices, else that of the models which they do not know. What is no answer, such as null, stays theirs. */
+  /** The answer of the given prices, else that of the models. An invalid answer of the given prices, such as null, is returned as it is. */
   #answer(
     id: string,
     ask: (prices: Prices) => number | undefined,
     dearest: (...usd: readonly number[]) => number = Math.max,
   ): number | undefined {
-    const given = this.#given
-    const usd = given === undefined ? undefined : ask(given)
+    const preferred = this.#preferred
+    const usd = preferred === undefined ? undefined : ask(preferred)
     if (usd !== undefined) return usd
-    const brought = this.#own(id)
-    if (brought.length === 0 || (given !== undefined && knows(given, id))) return undefined
-    const answers = brought.map(ask)
+    const modelPrices = this.#modelPrices(id)
+    if (modelPrices.length === 0 || (preferred !== undefined && knows(preferred, id))) return undefined
+    const answers = modelPrices.map(ask)
     const broken = answers.findIndex((each) => !isSum(each))
     return broken >= 0 ? answers[broken] : dearest(...answers.filter(isSum))
   }
 
-  /** Those that the models bring for an id: all that know it, else the first. */
-  #own(id: string): readonly Prices[] {
-    const brought = this.#models().flatMap((model) => (isBilledAs(model, id) ? (model.prices ?? []) : []))
-    if (brought.length === 0) return brought
-    const sources = [...new Set(brought)]
-    const knowing = sources.filter((prices) => knows(prices, id))
-    return knowing.length > 0 ? knowing : sources.slice(0, 1)
+  /** The prices that the models define for an id: all that know it, else the first. */
+  #modelPrices(id: string): readonly Prices[] {
+    const modelPrices = this.#models().flatMap((model) => (isBilledAs(model, id) ? (model.prices ?? []) : []))
+    if (modelPrices.length === 0) return modelPrices
+    const sources = [...new Set(modelPrices)]
+    const complete = sources.filter((prices) => knows(prices, id))
+    return complete.length > 0 ? complete : sources.slice(0, 1)
   }
 }
 
@@ -87,7 +87,7 @@ function isSum(usd: number | undefined): usd is number {
   return Number.isFinite(usd) && Number(usd) >= 0
 }
 
-/** What a service adds to a request by itself is priced by the model that was asked. */
+/** Additional passes of a service are priced by the model that was asked. */
 function isBilledAs({ id, prices, extraPasses = [] }: Model, asked: string): boolean {
   return prices !== undefined && (id === asked || extraPasses.some(({ model }) => model === asked))
 }

@@ -2,9 +2,9 @@ import { isModel } from '../tools/check-options.ts'
 import { ConfigurationError, messageOf } from '../values/errors.ts'
 import type { Model } from '../model/model.ts'
 
-/** Those of the options, and those that were made of names. */
+/** The models of the options, and the models that were created by name. */
 export function knownModels({ allModels, namedModels }: KnownModels): readonly Model[] {
-  return [...allModels, ...namedModels.made]
+  return [...allModels, ...namedModels.created]
 }
 
 interface KnownModels {
@@ -12,36 +12,36 @@ interface KnownModels {
   readonly namedModels: NamedModels
 }
 
-/** Models that a program makes by their names. Each name is asked about once, however many runs there are. */
+/** Models that a program creates by name. It is asked for each name once, however many runs there are. */
 export interface NamedModels {
-  /** @throws ConfigurationError for what is no model, and with what the program threw. */
+  /** @throws ConfigurationError for anything but a model, and any error of the program. */
   named(name: string): Model | undefined
-  /** Those that were made. */
-  readonly made: readonly Model[]
+  /** The models that were created. */
+  readonly created: readonly Model[]
 }
 
 type MakeModel = (name: string) => Model | undefined
 
-const none: NamedModels = Object.freeze({ named: () => undefined, made: Object.freeze([]) })
+const none: NamedModels = Object.freeze({ named: () => undefined, created: Object.freeze([]) })
 const known = new WeakMap<MakeModel, NamedModels>()
 
 export function namedModelsOf(make: MakeModel | undefined): NamedModels {
   if (make === undefined) return none
-  const before = known.get(make)
-  if (before !== undefined) return before
+  const existing = known.get(make)
+  if (existing !== undefined) return existing
   const models = new Map<string, Model>()
-  const made: NamedModels = {
+  const created: NamedModels = {
     named(name) {
       const model = models.get(name) ?? makeModel(make, name)
       if (model !== undefined) models.set(name, model)
       return model
     },
-    get made() {
+    get created() {
       return [...models.values()]
     },
   }
-  known.set(make, made)
-  return made
+  known.set(make, created)
+  return created
 }
 
 function makeModel(make: MakeModel, name: string): Model | undefined {
@@ -51,7 +51,7 @@ function makeModel(make: MakeModel, name: string): Model | undefined {
   } catch (error) {
     throw new ConfigurationError(`The model ${name} cannot be asked: ${messageOf(error)}`)
   }
-  // Plain JavaScript may give null.
+  // Plain JavaScript may return null.
   if (model === undefined || model === null) return undefined
   isModel(`modelNamed(${JSON.stringify(name)})`, model)
   return model

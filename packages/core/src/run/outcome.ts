@@ -7,61 +7,65 @@ import { endings } from '../endings/table.ts'
 import type { Attachment, AssistantEntry } from '../conversation/transcript.ts'
 import type { Run } from './run.ts'
 
-/** How the run ends if no route is taken and nothing overrides it. */
+/** A pending ending: how the run ends if no route is taken and nothing overrides it. */
 export interface Draft {
   readonly reason: EndingReason
   readonly signal: StopSignal
-  /** Ids of the guards behind it, or of the run's own limit (`limit:…`); an override is remembered by them. */
+  /** Ids of the guards that raised it, or of the run's own limit (`limit:…`). An override stores them. */
   readonly raisedBy: readonly string[]
-  /** Whether a hook may ask to go on. */
+  /** Whether a hook may request to continue. */
   readonly overridable: boolean
-  /** Whether a last answer may be asked for. */
+  /** Whether a last answer may be requested. */
   readonly wrapsUp: boolean
-  /** A limit of the run's own is reached, whose `used` and `limit` its signal has: a person may raise it. False for a guard's, a lease's and a standing budget. */
+  /**
+   * Whether one of the run's own limits is reached, with `used` and `limit` in its signal. A person may raise it. False
+   * for the limit of a guard, a lease or a standing budget.
+   */
   readonly isOwnLimit: boolean
-  /** What is put on the transcript at the end: an attachment, an interruption, the error as a message. */
-  readonly say?:
+  /** What is appended to the transcript at the end: an attachment, an interruption, or the error as a message. */
+  readonly closingEntry?:
     | Attachment
     | { readonly interruption: 'streaming' | 'tools' }
     | { readonly error: AssistantEntry['error'] & string; readonly message: string }
   readonly error?: HaltingError
-  /** Appends what a route would have left out: the truncated reply, when no recovery is available. */
-  readonly keep?: (run: Run) => void
+  /** Appends what a route would have omitted: the truncated reply, when no recovery is available. */
+  readonly appendOmitted?: (run: Run) => void
 }
 
 /**
- * The result of trying a route. `taken`: the run is ready for the next lap. `declined`: the route does not apply, and nothing was written.
- * `gave_up`: it was tried and failed, and its cost is charged. A draft: it was aborted, and the run ends.
+ * The result of trying a route. `taken`: the run is ready for the next iteration. `declined`: the route does not apply,
+ * and nothing was written. `gave_up`: it was tried and failed, and its cost is charged. A pending ending: it was
+ * aborted, and the run ends.
  */
-type Taking = 'taken' | 'declined' | 'gave_up' | Draft
+type RouteResult = 'taken' | 'declined' | 'gave_up' | Draft
 
-/** One way to go round again, and the transition that pays for it. */
+/** One way to start another iteration, and the transition that it is charged to. */
 export interface Route {
   readonly transition: IterationReason
-  take(run: Run): Eventually<Taking>
-  /** token_budget_continuation: it made enough progress to refill the other allowances. */
+  take(run: Run): Eventually<RouteResult>
+  /** token_budget_continuation: it made enough progress to refill the other retry limits. */
   readonly madeProgress?: boolean
 }
 
-/** The result of a turn: ways to go on, in order, and the ending if none of them is taken. */
+/** The result of a turn: ways to continue, in order, and the ending if none of them is taken. */
 export interface Outcome {
   readonly routes: readonly Route[]
   /** Called only if no route is taken: most turns are followed by another. */
-  draft(): Draft
+  pendingEnding(): Draft
 }
 
 const noRoutes: readonly Route[] = Object.freeze([])
 
-export function ends(draft: Draft): Outcome {
-  return { routes: noRoutes, draft: () => draft }
+export function endWith(pendingEnding: Draft): Outcome {
+  return { routes: noRoutes, pendingEnding: () => pendingEnding }
 }
 
-export function goesOn(routes: readonly Route[], draft: () => Draft): Outcome {
-  return { routes, draft }
+export function proceed(routes: readonly Route[], pendingEnding: () => Draft): Outcome {
+  return { routes, pendingEnding }
 }
 
 /** A route that can always be taken and writes nothing. */
-export function onward(transition: IterationReason): Route {
+export function continueWith(transition: IterationReason): Route {
   return { transition, take: () => 'taken' }
 }
 

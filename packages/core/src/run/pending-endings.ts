@@ -27,7 +27,7 @@ import {
 // Endings that more than one phase uses, with their figures.
 
 /** The ending of an abort. The cause decides the reason; the place decides between `aborted_streaming` and `aborted_tools`. */
-export function abortDraft(run: Run, cause: AbortCause, place: 'streaming' | 'tools'): Draft {
+export function abortEnding(run: Run, cause: AbortCause, place: 'streaming' | 'tools'): Draft {
   const source = 'abort'
   const used = { cause, turn: run.spent.turns }
   switch (cause) {
@@ -54,8 +54,8 @@ export function abortDraft(run: Run, cause: AbortCause, place: 'streaming' | 'to
     case 'parent': {
       const message = abortMessages[cause]
       const signal = new StopSignal({ reason: 'user_requested', message, context: used, source })
-      const say = cause === 'interrupt' ? {} : { say: { interruption: place } as const }
-      return draftOf(place === 'streaming' ? 'aborted_streaming' : 'aborted_tools', signal, say)
+      const more = cause === 'interrupt' ? {} : { closingEntry: { interruption: place } as const }
+      return draftOf(place === 'streaming' ? 'aborted_streaming' : 'aborted_tools', signal, more)
     }
   }
 }
@@ -68,7 +68,7 @@ const abortMessages = {
 } as const
 
 /** @param used Turns that were made; more than the limit when it was lowered. */
-export function maxTurnsDraft({ context, spent }: Run, used: number = context.settings.maxTurns): Draft {
+export function maxTurnsEnding({ context, spent }: Run, used: number = context.settings.maxTurns): Draft {
   const { maxTurns } = context.settings
   const turnCount = spent.turns + 1
   const signal = new StopSignal({
@@ -80,11 +80,11 @@ export function maxTurnsDraft({ context, spent }: Run, used: number = context.se
   return draftOf('max_turns', signal, {
     raisedBy: ['limit:max_turns'],
     isOwnLimit: true,
-    say: { type: 'max_turns_reached', maxTurns, turnCount },
+    closingEntry: { type: 'max_turns_reached', maxTurns, turnCount },
   })
 }
 
-/** The signal of a dollar budget that is used up: the session's, or that of a cost guard of this run. */
+/** The signal of a used-up dollar budget: the session's, or that of a cost guard of this run. */
 export function budgetSignal({ context, ports, spent }: Run, source: string): StopSignal {
   const { maxBudgetUsd, maxRunUsd } = context.settings
   const used = committedUsd(spent)
@@ -93,19 +93,22 @@ export function budgetSignal({ context, ports, spent }: Run, source: string): St
     : costLimitSignal(ports.spentBeforeUsd + used, maxBudgetUsd, source)
 }
 
-/** The same for the dollar limit of the run alone. */
+/** The signal for the dollar limit of the run alone. */
 function runLimitSignal(used: number, limit: number, source: string): StopSignal {
   const signal = costLimitSignal(used, limit, source)
   const message = runDollarLimit(limit)
   return new StopSignal({ ...signal.toJSON(), message, context: { ...signal.context, of: 'run' } })
 }
 
-export function budgetDraft(run: Run): Draft {
+export function budgetEnding(run: Run): Draft {
   return draftOf('max_budget_usd', budgetSignal(run, 'max_budget_usd'), { isOwnLimit: true })
 }
 
-/** The model failed and is not asked again. With `attempts` above 1 the retries are used up. `retryAtMs`: when its service takes requests again. */
-export function modelErrorDraft(error: ModelErrorJson, attempts: number, retryAtMs?: number): Draft {
+/**
+ * The model failed, and the request is not retried. With `attempts` above 1 the retries are used up. `retryAtMs`: when
+ * its service accepts requests again.
+ */
+export function modelErrorEnding(error: ModelErrorJson, attempts: number, retryAtMs?: number): Draft {
   const exhausted = error.retryable && attempts > 1
   const failure = exhausted ? new RetriesExhaustedError(attempts, error) : new ModelError(error)
   const retryAt = retryAtMs === undefined ? undefined : isoTimeOf(retryAtMs)
@@ -116,15 +119,18 @@ export function modelErrorDraft(error: ModelErrorJson, attempts: number, retryAt
     context: { kind, status, attempts, requestId, ...(retryAt !== undefined && { retryAt }) },
     source: 'model',
   })
-  return draftOf('model_error', signal, { say: { error: wireKind(error), message: failure.message }, error: failure })
+  return draftOf('model_error', signal, {
+    closingEntry: { error: wireKind(error), message: failure.message },
+    error: failure,
+  })
 }
 
-export function refusalDraft({ stop_reason: stopReason }: AssistantMessage): Draft {
+export function refusalEnding({ stop_reason: stopReason }: AssistantMessage): Draft {
   const message = refused
   return draftOf('refusal', new StopSignal({ reason: 'error', message, context: { stopReason }, source: 'model' }))
 }
 
-export function promptTooLongDraft(error: ModelErrorJson): Draft {
+export function promptTooLongEnding(error: ModelErrorJson): Draft {
   const signal = new StopSignal({
     reason: 'error',
     message: error.message,
@@ -132,12 +138,12 @@ export function promptTooLongDraft(error: ModelErrorJson): Draft {
     source: 'model',
   })
   return draftOf('prompt_too_long', signal, {
-    say: { error: 'invalid_request', message: error.message },
+    closingEntry: { error: 'invalid_request', message: error.message },
     error: modelFailure('prompt_too_long', error),
   })
 }
 
-export function imageErrorDraft(error: ModelErrorJson): Draft {
+export function imageErrorEnding(error: ModelErrorJson): Draft {
   const signal = new StopSignal({
     reason: 'error',
     message: error.message,
@@ -145,16 +151,16 @@ export function imageErrorDraft(error: ModelErrorJson): Draft {
     source: 'model',
   })
   return draftOf('image_error', signal, {
-    say: { error: 'invalid_request', message: error.message },
+    closingEntry: { error: 'invalid_request', message: error.message },
     error: modelFailure('image', error),
   })
 }
 
-/** What the person gave would be refused: nothing was asked. */
-export function mediaErrorDraft(message: string): Draft {
+/** The service would refuse the person's media, so no request was made. */
+export function mediaErrorEnding(message: string): Draft {
   const signal = new StopSignal({ reason: 'error', message, context: { kind: 'image', status: null }, source: 'media' })
   return draftOf('image_error', signal, {
-    say: { error: 'invalid_request', message },
+    closingEntry: { error: 'invalid_request', message },
     error: new HaltingError('image', message, { details: { kind: 'image', status: null, requestId: null } }),
   })
 }
@@ -181,7 +187,7 @@ function wireKind(error: ModelErrorJson): AssistantEntry['error'] & string {
 }
 
 /** The token limit is reached. `how` says where; in the middle of a reply when absent. */
-export function loweredTokensDraft({ context, spent }: Run, how: string = replyCutToRest): Draft {
+export function tokenLimitEnding({ context, spent }: Run, how: string = replyCutToRest): Draft {
   const used = spent.totalTokens
   const limit = context.settings.maxTotalTokens
   const message = tokensUsedUp(used, limit, how)
@@ -190,12 +196,12 @@ export function loweredTokensDraft({ context, spent }: Run, how: string = replyC
 }
 
 /** The ending of the most urgent stop signal. */
-export function standingDraft(run: Run, raisedBy: readonly string[]): Draft {
+export function signalEnding(run: Run, raisedBy: readonly string[]): Draft {
   const signal = run.signals.highest() ?? new StopSignal({ reason: 'unknown' })
   return draftOf(terminalOf(signal, 'guard'), signal, { raisedBy })
 }
 
-/** The signal of a hook that stopped the run with a reason of its own. */
+/** The signal of a hook that stopped the run with its own reason. */
 export function stopRequestedSignal(by: string, reason: string): StopSignal {
   return new StopSignal({
     reason: 'stop_requested',

@@ -19,17 +19,17 @@ import {
   noProgressReminder,
 } from '../limits/guard-texts.ts'
 
-// What a run counts of failures and answers that it repeats (spec R-PROG-7).
+// Counts failures and answers that a run repeats (spec R-PROG-7).
 
-/** Characters of an error or an answer that are compared. */
-const mostCompared = 4_000
+/** Maximum characters of an error or an answer that are compared. */
+const maxComparedCharacters = 4_000
 
-/** Whether a guard looks at repetition: for nobody else it is counted. */
+/** Whether a guard uses the repetition counts. Otherwise they are not computed. */
 export function looksAtRepetition({ context }: Run): boolean {
   return context.guards.some(({ guard }) => guard.looksAtTurns === true)
 }
 
-/** What is counted with the results of a turn. */
+/** The counts after the results of a turn. */
 export function repetitionAfter(
   run: Run,
   calls: readonly ToolUseBlock[],
@@ -37,7 +37,7 @@ export function repetitionAfter(
 ): Pick<RunProgress, 'repetition'> | undefined {
   const { repetition } = run.spent
   const hasFailed = results.some(({ is_error: isError }) => isError === true)
-  // By far the most turns.
+  // Most turns end here.
   if (repetition === undefined && (!hasFailed || isRemindedOfFailures(run.spent))) return undefined
   const ended = calls.flatMap((call) => endedCall(run, call, results) ?? [])
   return { repetition: afterCalls(repetition, ended) }
@@ -55,23 +55,23 @@ function endedCall(run: Run, { id, name }: ToolUseBlock, results: readonly ToolR
 }
 
 function comparedHash(text: string): number {
-  return maskedHash(headOf(text, mostCompared))
+  return maskedHash(headOf(text, maxComparedCharacters))
 }
 
-const sentBack: ReadonlySet<IterationReason> = new Set([
+const sendBackTransitions: ReadonlySet<IterationReason> = new Set([
   'stop_hook_blocking',
   'goal_unmet',
   'token_budget_continuation',
 ])
 
-/** The outcome at an answer, in which one that is sent back again and again is noted, and the model reminded with what sends it back. */
-export function notingSentBack(run: Run, message: AssistantMessage, outcome: Outcome): Outcome {
+/** Counts an answer that is sent back repeatedly, and adds a reminder to the message that sends it back. */
+export function withSentBackCount(run: Run, message: AssistantMessage, outcome: Outcome): Outcome {
   if (outcome.routes.length === 0 || isRemindedOfFailures(run.spent) || !looksAtRepetition(run)) return outcome
-  return { ...outcome, routes: outcome.routes.map((route) => noting(route, message)) }
+  return { ...outcome, routes: outcome.routes.map((route) => countedRoute(route, message)) }
 }
 
-function noting(route: Route, message: AssistantMessage): Route {
-  if (!sentBack.has(route.transition)) return route
+function countedRoute(route: Route, message: AssistantMessage): Route {
+  if (!sendBackTransitions.has(route.transition)) return route
   const take = (run: Run): ReturnType<Route['take']> =>
     after(route.take(run), (taking) => {
       if (taking !== 'taken') return taking
@@ -82,19 +82,19 @@ function noting(route: Route, message: AssistantMessage): Route {
   return { ...route, take }
 }
 
-// What a run that makes no progress is reminded of, each once (spec R-PROG-4).
+// Reminders for a run that makes no progress, each sent once (spec R-PROG-4).
 
 const noRoutes: readonly Route[] = Object.freeze([])
 const noReminders: readonly Reminder[] = Object.freeze([])
 const sameTurns: readonly Reminder[] = Object.freeze<Reminder[]>(['same_turns'])
 
-/** What the step of a reminder has on record. JSON. */
+/** The record of a reminder step. JSON. */
 type RemindStep = { readonly of: Reminder }
 
 // Spec R-PROG-4, R-PROG-4c.
 /**
- * The way to the next turn with a reminder before it; none where nothing is due, or no turn is left that could heed it. The record says what the model was
- * reminded of: a resume within a subagent reminds it of the same.
+ * The route to the next turn with a reminder; empty if none is due, or no turn is left to act on it. The record contains
+ * the reminder, so that a resume within a subagent repeats it.
  */
 export function reminderRoutes(run: Run, due: readonly Reminder[], position: RecordPosition): readonly Route[] {
   const name = `remind:${run.spent.request}`
@@ -117,29 +117,29 @@ export function reminderRoutes(run: Run, due: readonly Reminder[], position: Rec
 }
 
 // Spec R-PROG-4b.
-/** Where a guard would end the run of which the model was not reminded, it is reminded instead. */
-export function reminderInPlaceOf(run: Run, draft: Draft): readonly Route[] {
-  // Only what a guard saw: a tool or hook that stops the run with this reason means it.
-  if (draft.reason !== 'no_progress' || draft.raisedBy.length === 0) return noRoutes
+/** Replaces the first ending by a no-progress guard with a reminder. */
+export function reminderInPlaceOf(run: Run, pendingEnding: Draft): readonly Route[] {
+  // Only for signals of guards: a tool or hook that stops the run with this reason does so intentionally.
+  if (pendingEnding.reason !== 'no_progress' || pendingEnding.raisedBy.length === 0) return noRoutes
   if ([...run.signals].some((signal) => signal.reason !== 'no_progress')) return noRoutes
   if (isReminded(run.spent, 'same_turns') || !isTurnLeft(run)) return noRoutes
   return [{ transition: 'no_progress_nudge', take: remindAndForget }]
 }
 
-/** The count starts anew: it takes as many repeats again to stop the run. */
+/** Resets the count, so that the same number of repeats is needed to stop the run. */
 function remindAndForget(run: Run): 'taken' {
   remind(run, 'same_turns')
   run.update({ recentTurns: [] })
   return 'taken'
 }
 
-/** Reminds with what is said anyway: of the first of these that the model was not reminded of. */
+/** Sends the first of these reminders that was not sent before, along with another message. */
 function remindOfFirst(run: Run, due: readonly Reminder[]): void {
   const of = due.find((reminder) => !isReminded(run.spent, reminder))
   if (of !== undefined) remind(run, of)
 }
 
-/** What only reminds is reminded of once in all, and not counted any more. */
+/** Sends a reminder. Counting for the reminders that never end a run stops after the first. */
 function remind(run: Run, of: Reminder): void {
   run.appendUser(textOfReminder(run, of), 'loop')
   const reminded = [...remindedOf(run.spent), of]
@@ -163,13 +163,13 @@ function isReminded(spent: RunProgress, of: Reminder): boolean {
   return of === 'same_turns' ? remindedOf(spent).includes(of) : isRemindedOfFailures(spent)
 }
 
-/** What the model was reminded of. Before records said of what, the only reminder was of repetition. */
+/** The reminders that were sent. Older records do not name them; their only reminder was about repeated turns. */
 function remindedOf({ reminded, laps }: RunProgress): readonly Reminder[] {
   if (reminded !== undefined) return reminded
   return (laps.inRun.no_progress_nudge ?? 0) > 0 ? sameTurns : noReminders
 }
 
-/** Whether the model was reminded of failures or answers that it repeats: once in a run. */
+/** Whether the model was reminded of repeated failures or answers, which happens once in a run. */
 function isRemindedOfFailures({ reminded = [] }: RunProgress): boolean {
   return reminded.some((each) => each !== 'same_turns')
 }
@@ -178,7 +178,7 @@ function isTurnLeft({ spent, context }: Run): boolean {
   return lapsLeft('next_turn', spent.laps, context.limits) > 0
 }
 
-/** The tool of this run that waits in the place of the model. */
+/** The run's tool that waits on behalf of the model. */
 function waitToolOf({ context }: Run): string | undefined {
   for (const [name, tool] of context.tools) if (!isAgentTool(tool) && tool.waits === true) return name
   return undefined

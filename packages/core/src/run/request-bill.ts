@@ -8,39 +8,39 @@ export type Charge = {
   readonly nanos: number
   readonly tokens: number
   readonly known: boolean
-  /** Of the model that was asked, all its passes. */
+  /** Usage of the requested model, over all its passes. */
   readonly usage: Usage | null
-  /** The part of other models, which the service asked by itself. */
+  /** Usage of other models that the service called itself. */
   readonly others?: readonly { readonly model: string; readonly nanos: number; readonly usage: Usage }[]
   /** For people: what was wrong with the usage of the service, or with the prices. */
   readonly note?: string
 }
 
-/** What questions beside the conversation came to, as it stands in the record of whoever asked them. */
+/** The cost and events of side requests, as stored in the record of their caller. */
 export type Bill = {
   readonly charges: readonly Charge[]
-  /** Events beside the start and the end of whoever asked: retries and notices. */
+  /** Events other than the start and the end of the caller: retries and notices. */
   readonly told: readonly RunEvent[]
-  /** What was waited for services; absent for nothing. */
+  /** Time spent waiting for services; absent for none. */
   readonly waits?: ServiceWaits
 }
 
-/** A bill as it goes on record. */
-export function recordOf({ charges, told, waits }: Bill): Bill {
-  return waits === undefined ? { charges, told } : { charges, told, waits }
+/** The recorded form of a bill. */
+export function recordOf({ charges, told: events, waits }: Bill): Bill {
+  return waits === undefined ? { charges, told: events } : { charges, told: events, waits }
 }
 
-/** A bill while it is being made. Nothing is entered in the run before somebody does it. */
+/** A bill that is still being collected. Nothing is charged to the run until its owner enters it. */
 export class OpenBill implements Bill {
   readonly charges: Charge[] = []
   readonly told: RunEvent[] = []
   waits?: ServiceWaits
 
-  /** What another process had made of it. */
-  addAll({ charges, told, waits }: Bill): void {
+  /** Adds what an earlier process collected. */
+  addAll({ charges, told: events, waits }: Bill): void {
     if (waits !== undefined) this.enterWait(waits)
     this.charges.push(...charges)
-    this.told.push(...told)
+    this.told.push(...events)
   }
 
   charge(charge: Charge): void {

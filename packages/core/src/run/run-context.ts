@@ -39,7 +39,7 @@ import type { PermissionUpdate } from '../permissions/permission-update.ts'
 import type { Permissions } from '../tools/permissions.ts'
 import type { AgentsInBackground, AnyTool } from '../tools/tool.ts'
 
-/** True when this failure is to end the run as `error`. */
+/** Decides whether a failure ends the run as `error`: true ends it. */
 export type ErrorPolicy = (failure: {
   /** What failed. */
   readonly source: 'tool' | 'hook'
@@ -53,122 +53,122 @@ export type ErrorPolicy = (failure: {
 export interface RunSettings {
   /** The system prompt. */
   readonly system: string
-  /** Tokens of input that fit, in place of what the models say; null: as they say. */
+  /** Size of the context window in input tokens, in place of the models' own; null: as the models define it. */
   readonly contextWindow: number | null
-  /** Turns of the run; Infinity for no limit. */
+  /** Maximum number of turns; Infinity for no limit. */
   readonly maxTurns: number
-  /** The session's budget: what was spent before this run counts. */
+  /** The session's budget, including what was spent before this run. */
   readonly maxBudgetUsd: number
-  /** What other sessions spend from too; null: nothing but `maxBudgetUsd` holds. */
+  /** The lease on a budget shared with other sessions; null: only `maxBudgetUsd` applies. */
   readonly lease: BudgetLease | null
-  /** What it spends together with other runs of this process; null for nothing. */
+  /** The budget shared with other runs of this process; null for none. */
   readonly budget: SharedRunBudget | null
-  /** What hold beyond this session and its process; null for none. */
+  /** Budgets that outlast this session and its process; null for none. */
   readonly standing: StandingBudgets | null
-  /** For this run alone: what was said, or a cost guard's bound. */
+  /** The dollar limit of this run alone: from its options, or a cost guard's bound. */
   readonly maxRunUsd: number
-  /** Input and output tokens, with subagents; Infinity for no limit. */
+  /** Input and output tokens, including subagents; Infinity for no limit. */
   readonly maxTotalTokens: number
   /** Active milliseconds; Infinity for no limit. */
   readonly maxDurationMs: number
-  /** Calls of tools, of the run and its agents; for a subagent its part of them. */
+  /** Maximum number of tool calls of the run and its agents. A subagent gets a share of them. */
   readonly maxToolCalls: number
-  /** Milliseconds by the wall clock that may be waited for services; for a subagent what its parent has left of them. */
+  /** Maximum wall-clock milliseconds to wait for services. A subagent gets what its parent has left. */
   readonly waitForLimitsMs: number
   // Spec R-GATE-1.
-  /** The target of tokens to use up; null for none. */
+  /** The token target to use up; null for none. */
   readonly tokenBudget: number | null
-  /** A reply with less room than this is not asked for. */
+  /** Minimum output tokens for a request to be made. */
   readonly minUsefulTokens: number
   /** Network retries of one request. */
   readonly maxRetries: number
-  /** How long an effect may take to heed an abort, in milliseconds. */
+  /** How long a side effect may take to respond to an abort, in milliseconds. */
   readonly graceMs: number
-  /** Read-only calls that run at the same time. */
+  /** Maximum number of read-only calls that run at the same time. */
   readonly toolConcurrency: number
-  /** Ask for a last answer, without tools, when a limit was hit. */
+  /** Requests a last answer, without tools, when a limit was hit. */
   readonly wrapUp: boolean
-  /** How much the model may think; null: as the model was made. */
+  /** How much the model may think; null: the model's default. */
   readonly thinking: Thinking | null
-  /** How the model picks its tokens; null: as its service has it. */
+  /** How the model samples its tokens; null: the service's default. */
   readonly sampling: Sampling | null
-  /** Whether the model is to call a tool; null: as it likes. */
+  /** Whether the model must call a tool; null: the model decides. */
   readonly toolChoice: ToolChoice | null
-  /** Most tokens of one reply; Infinity: as the model has it. */
+  /** Maximum tokens of one reply; Infinity: the model's own limit. */
   readonly maxOutputTokens: number
-  /** The mode of the permissions that a person set; null: their own. */
+  /** The permission mode that a person set; null: the mode of the permissions. */
   readonly permissionMode: string | null
-  /** What persons said to earlier questions that is to hold from then on. */
+  /** Permission changes from a person's earlier answers that apply from then on. */
   readonly permissionUpdates: readonly PermissionUpdate[]
   /** The schema that the answer must fit; null for none. */
   readonly output: OutputSchema | null
   /** Decides which failures end the run; null: none does. */
   readonly errorPolicy: ErrorPolicy | null
-  /** A call that a person must approve: end as `needs_approval`, or wait for an answer through the `StepEngine`. */
+  /** For a call that a person must approve: end as `needs_approval`, or wait for an answer through the `StepEngine`. */
   readonly onAsk: 'end' | 'wait'
-  /** How long an answer of `canUseTool` is waited for. */
+  /** How long to wait for an answer of `canUseTool`. */
   readonly canUseToolTimeoutMs: number
   /** At a limit: end, or pause until a person raises it. */
   readonly onLimit: 'end' | 'pause'
-  /** How long an answer at a limit is waited for, in milliseconds by the wall clock; Infinity for no end. */
+  /** How long to wait for an answer at a limit, in wall-clock milliseconds; Infinity for no timeout. */
   readonly pauseForMs: number
-  /** What limits may be raised to; absent for no end. */
+  /** The highest values that limits may be raised to; absent for no ceiling. */
   readonly limitCeilings: LimitsChange
-  /** Of all levels below; for a subagent its part of them. */
+  /** Maximum number of subagents on all levels below. A subagent gets a share of them. */
   readonly maxSubagents: number
-  /** Levels of subagents below. */
+  /** Maximum number of subagent levels below. */
   readonly maxSubagentDepth: number
   /** How often in a row one stop hook may block for the same reason. */
   readonly stopHookBlockCap: number
-  /** How often an answer is sent back because a goal is not met. */
+  /** How often the model is asked to continue because a goal is not met. */
   readonly maxGoalTries: number
-  /** Tell the model what is left of its limits. */
+  /** Whether to remind the model of what is left of its limits. */
   readonly limitReminders: boolean
-  /** Parts of what people said, by name: the option `userContext`. */
+  /** Named parts of the user context: the option `userContext`. */
   readonly userContext: { readonly [key: string]: string }
-  /** Parts of the system prompt, by name: the option `systemContext`. */
+  /** Named parts of the system prompt: the option `systemContext`. */
   readonly systemContext: { readonly [key: string]: string }
   /** `main` or the kind of subagent. */
   readonly querySource: string
 }
 
-/** What touches the world, settings and limits. Built once for a set of options and shared by its runs. */
+/** The ports, settings and limits of a run. Built once for a set of options and shared by its runs. */
 export interface RunContext {
   readonly model: Model
   readonly fallbackModel: Model | null
-  /** The models that may be chosen while it runs. */
+  /** The models that may be selected during the run. */
   readonly models: readonly Model[]
-  /** With those that only subagents ask. */
+  /** Also includes models that only subagents use. */
   readonly allModels: readonly Model[]
-  /** Those that are made when they are asked for. */
+  /** Models that are created when requested. */
   readonly namedModels: NamedModels
   readonly tools: ReadonlyMap<string, AnyTool>
   readonly toolDefinitions: readonly ToolDefinition[]
-  /** Gives the tools that are added while a run goes on; null: there are none. */
+  /** Returns tools that are added during a run; null if none can be added. */
   readonly moreTools: ((name: string) => AnyTool | undefined) | null
-  /** The tool that a call by another name is of. */
+  /** Maps alternative names of tools to their names. */
   readonly toolAliases: ReadonlyMap<string, string>
   readonly guards: readonly RegisteredGuard[]
   readonly cancellation: readonly CancellationSource[]
-  /** What goes on beside the run; null: nothing does. */
+  /** Work that runs in the background of the run; null for none. */
   readonly background: Background | null
   readonly hooks: HookRegistry
   readonly stopHooks: readonly RegisteredStopHook[]
   readonly goals: RunGoals
-  /** Whether changes that nobody checked are heeded; null: nobody looks. */
+  /** Tracks changes that were not checked; null: not tracked. */
   readonly verification: Verification | null
   readonly postRun: readonly PostRunTask[]
   readonly permissions: Permissions
-  /** Asks a person; null: `onAsk` says what happens. */
+  /** Asks a person; null: `onAsk` decides what happens. */
   readonly canUseTool: CanUseTool | null
-  /** Asks a person at a limit; null: whoever shows the run answers. */
+  /** Asks a person at a limit; null: the frontend of the run answers. */
   readonly askLimit: AskLimit | null
-  /** Timers for grace times and the deadline; what they cause is on record before it counts. */
+  /** Timers for grace times and the deadline. Their effects are recorded before they apply. */
   readonly timers: Clock
   readonly prices: Prices
   readonly tokens: Tokens
   readonly contextDefence: ContextManager
-  /** Keeps what is too large to be shown; null: every result is shown whole. */
+  /** Stores results that are too large for the conversation; null: every result is included in full. */
   readonly largeResults: LargeResults | null
   readonly mediaLimits: MediaLimits
   readonly settings: RunSettings
@@ -177,57 +177,57 @@ export interface RunContext {
   readonly runLoop: RunLoop
 }
 
-/** What one run has for itself. */
+/** The ports of one run. */
 export interface RunPorts {
   readonly steps: StepEngine
   // Spec R-RES-10.
-  /** The run goes on from its record, with a program that may be another: what is on record stands. Not so in a replay. */
+  /** Whether the run continues from its record, possibly with a different program. Recorded steps are then reused as they are. False in a replay. */
   readonly isResumed: boolean
-  /** Nothing is done that is not on record: nobody is asked for what a step that will be refused might need. */
+  /** Whether only recorded steps are allowed. Input for a new step is not requested, since that step is refused. */
   readonly isRecordOnly: boolean
   readonly abort: AbortScope
   readonly inbox: Inbox
   readonly ledger: Ledger
-  /** The ledger of the main loop, on which all its agents draw. */
+  /** The ledger of the main loop, which all its agents share. */
   readonly wholeLedger: Ledger
-  /** What it and all its agents wait for services. */
+  /** The time that the run and all its agents spend waiting for services. */
   readonly waitTime: WaitTime
-  /** Whether somebody listens: live events that cost something to make are not made for nobody. */
+  /** Whether an event listener is attached. Live events that are expensive to create are omitted otherwise. */
   readonly isHeard: () => boolean
-  /** Lets a reader of the events that keeps up read on. Decides nothing, and waits for nobody who is slow. */
+  /** Lets a fast reader of the events catch up. Never affects the run, and never waits for a slow reader. */
   readonly catchUp: () => Eventually<void>
   // Spec R-BUD-4.
-  /** What the agent that started this one holds back from it. */
+  /** What the parent agent reserves from this one. */
   readonly heldBack?: () => readonly HeldBack[]
   readonly deadline: Deadline
-  /** That of the main loop: figures are those of the whole run, also where an agent has less time. */
+  /** The deadline of the main loop. Figures are those of the whole run, even where an agent has less time. */
   readonly wholeDeadline: Deadline
   readonly orphanedTools: OrphanedTools
-  /** Gives the answer of `canUseTool` to whoever waits for it; undefined where the driver takes its answers elsewhere. */
+  /** Passes the answer of `canUseTool` to the call that waits for it; undefined where the step engine receives answers elsewhere. */
   readonly answer: ((key: StepKey, answer: PermissionAnswer | LimitAnswer) => void) | undefined
-  /** Told of a call that waits for a person, and of the end of that wait (undefined); of subagents, too. */
+  /** Called with a call that waits for a person, and with undefined when that wait ends. Includes calls of subagents. */
   readonly onWaiting: (key: StepKey, call: PendingApproval | undefined) => void
-  /** Told of the question at a limit that is open, so that an answer can be held against it; undefined once it is closed. */
+  /** Called with the open request at a limit, so that answers can be validated; undefined once it is closed. */
   readonly onLimitQuestion: (request: LimitRequest | undefined) => void
-  /** A person who answers may end the whole run, from a subagent too. */
+  /** Ends the whole run, also on an answer to a call of a subagent. */
   readonly interrupt: () => void
-  /** Told of the subagents that work in the background, once there are any. */
+  /** Called with the background subagents, once there are any. */
   readonly onAgents: (agents: Pick<AgentsInBackground, 'find'>) => void
-  /** Agents of the background whose ends the record of a resumed run holds, by their ids. */
+  /** Background agents whose ends are in the record of a resumed run, by their ids. */
   readonly endedAgents: ReadonlyMap<string, CameToEnd>
-  /** Told of what was set, once that is on record: limits are kept by ledger and deadline, for the whole tree of agents. */
+  /** Called with changed settings once they are recorded. Ledger and deadline enforce limits for the whole tree of agents. */
   readonly onSettings: (inForce: SettingsInForce, settings: RunSettings) => void
   /** What the session has spent before this run, in US dollars: it counts against `maxBudgetUsd`. */
   readonly spentBeforeUsd: number
 }
 
-/** How a run ended, and the state it ended in. */
+/** How a run ended, and its final state. */
 export interface FinishedRun {
   /** How the run ended. */
   readonly terminal: RunResult
-  /** The state it ended in. */
+  /** The final state. */
   readonly state: RunState
 }
 
-/** The one loop. It never rejects. */
+/** The loop. Never rejects. */
 type RunLoop = (context: RunContext, ports: RunPorts, start: RunState, emit: Emit) => Promise<FinishedRun>

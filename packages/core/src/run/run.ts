@@ -27,7 +27,7 @@ import {
   type PromptCount,
   type OpenAgent,
 } from '../state/state.ts'
-import { contextWith } from './context-with.ts'
+import { contextWithSettings } from './context-with.ts'
 import { inForceAfter, type RunChange, type SettingsInForce } from '../state/settings-change.ts'
 import type { InboxMessage } from '../steps/control.ts'
 import type { EffectScope, StepKey, StepOptions, StepResult } from '../steps/steps.ts'
@@ -50,18 +50,18 @@ export type RunStepOptions<T> = Pick<StepOptions<T>, 'onUnfinished' | 'sync' | '
 /** A step that has no intent and may simply run again. */
 const plainStep: RunStepOptions<never> = Object.freeze({ onUnfinished: 'rerun', sync: 'none' } as const)
 
-/** What a lap has beside its transition. */
-export interface LapDetails {
-  /** token_budget_continuation: it made enough progress to refill the other allowances. */
+/** What an iteration has in addition to its transition. */
+export interface IterationDetails {
+  /** token_budget_continuation: it made enough progress to refill the other retry limits. */
   readonly madeProgress?: boolean
   readonly overridden?: NonNullable<Iteration['overridden']>
 }
 
 /**
- * The run while it goes on: the one object that all phases take.
- * W1: only the methods of this class write. W2: `state` is an immutable snapshot; `spent` is for reading at once, never held
- * across a write or an await. W3: `step` moves the run's clock; `stepBeside` writes nothing, and what runs beside others is
- * entered in call order. W4: a lap is on record before the run changes. W5: the transcript's log is the run's own.
+ * The run in progress: the one handle that all phases take. W1: only the methods of this class write. W2: `state` is an
+ * immutable snapshot; read `spent` immediately, and never retain it across a write or an await. W3: `step` moves the
+ * run's clock; a concurrent step writes nothing, and concurrent results are entered in call order. W4: an iteration is
+ * recorded before the run changes. W5: the run owns the log of the transcript.
  */
 export class Run {
   readonly ports: RunPorts
@@ -69,38 +69,38 @@ export class Run {
   /** Length of the transcript when the run began. */
   readonly startLength: number
   readonly emit: Emit
-  // A turn reads these three hundreds of times: they are fields and no getters.
-  /** Tools, hooks, settings and limits: those of the options, with the settings that were changed since. */
+  // A turn reads these three hundreds of times, so they are fields, not getters.
+  /** Tools, hooks, settings and limits: those of the options, with later changes of settings. */
   readonly context: RunContext
-  /** The live figures. Read them at once: the next write changes them. */
+  /** The live figures. Read them immediately: the next write changes them. */
   readonly spent: RunProgress
   readonly transcript: Transcript
-  /** The tool calls of this turn. When the run breaks, results for open calls are made from it. */
+  /** The tool calls of this turn. When the run breaks, they provide the results for open calls. */
   tools: ToolPhase | undefined
-  /** A summary that is being made beside this turn. */
+  /** A summary that is being made during this turn. */
   staging: Staging | undefined
-  /** What the conversation was last estimated at. */
+  /** The last estimate of the conversation's size. */
   estimate: ContextEstimate | undefined
-  /** How far images and documents were looked at. */
-  mediaSeen: MediaSeen | undefined
+  /** How far images and documents were scanned. */
+  scannedMedia: MediaSeen | undefined
   /** Subagents that work in the background, in this process. */
   agents: AgentsBeside | undefined
-  /** What a process before this one left running was looked for. */
-  hasLookedForTasks: boolean
-  readonly #given: RunContext
+  /** Whether tasks that an earlier process left running were searched for. */
+  hasSearchedTasks: boolean
+  readonly #baseContext: RunContext
   #continuation: ExecutionContinuation
-  /** A snapshot or a record holds `spent`: it is copied before the next write. */
+  /** A snapshot or a record references `spent`: copy it before the next write. */
   #isShared = true
   #snapshot: RunState | undefined
   #agentState: AgentState | undefined
-  #lapLength: number
+  #lengthAtIteration: number
   #writes = 0
   readonly #prefix: string
   #plainStep: StepOptions<never>
   #grace: Grace | undefined
 
   constructor(context: RunContext, ports: RunPorts, start: RunState, emit: Emit) {
-    this.#given = context
+    this.#baseContext = context
     this.context = this.#contextOf(start.spent)
     this.ports = ports
     this.identity = start.run
@@ -109,49 +109,49 @@ export class Run {
     this.tools = undefined
     this.staging = undefined
     this.estimate = undefined
-    this.mediaSeen = undefined
+    this.scannedMedia = undefined
     this.agents = undefined
-    this.hasLookedForTasks = false
-    // Whoever began it may begin another from the same state, at the same time.
+    this.hasSearchedTasks = false
+    // The caller may start another run from the same state, at the same time.
     this.transcript = start.transcript.fork()
     this.#continuation = start.continuation
     this.spent = start.spent
     this.#snapshot = undefined
-    this.#lapLength = start.transcript.length
+    this.#lengthAtIteration = start.transcript.length
     this.#prefix = `${start.run.runId}/${start.run.agentPath}`
     this.#plainStep = Object.freeze(this.#stepOptions<never>(plainStep))
   }
 
   #contextOf({ settings, goal }: Pick<RunProgress, 'settings' | 'goal'>): RunContext {
-    const context = contextWith(this.#given, settings)
+    const context = contextWithSettings(this.#baseContext, settings)
     if (goal === undefined) return context
     return { ...context, limits: { ...context.limits, goalTries: context.settings.maxGoalTries } }
   }
 
-  /** As it was under other settings. */
+  /** The context under other settings. */
   contextUnder(settings: SettingsInForce | null): RunContext {
-    return contextWith(this.#given, settings)
+    return contextWithSettings(this.#baseContext, settings)
   }
 
-  /** Whether the model has replied since the last lap, or calls were carried out: what comes next is a turn of its own. */
+  /** Whether the model replied, or calls were executed, since the last iteration. The next iteration is then a turn of its own. */
   get hasReplied(): boolean {
     return this.transcript
-      .since(this.#lapLength)
+      .since(this.#lengthAtIteration)
       .some((entry) => entry.kind === 'assistant' || (entry.kind === 'user' && entry.origin === 'tool_results'))
   }
 
-  /** Steps from here on are no more aborted by the time limit that aborted those before. Nothing may be in flight. */
+  /** Later steps ignore the time limit that aborted the steps before. No step may be in flight. */
   renewAbort(): void {
     this.ports.abort.renew()
     this.#plainStep = Object.freeze(this.#stepOptions<never>(plainStep))
   }
 
-  /** The kind of subagent that this is; null for the main loop. */
+  /** The subagent's type; null for the main loop. */
   get agentType(): string | null {
     return this.identity.depth === 0 ? null : this.context.settings.querySource
   }
 
-  /** A snapshot of the run, which never changes. Use it for whatever is read later. */
+  /** An immutable snapshot of the run. Use it for everything that is read later. */
   get state(): RunState {
     if (this.#snapshot !== undefined) return this.#snapshot
     this.#isShared = true
@@ -165,7 +165,7 @@ export class Run {
     return this.#snapshot
   }
 
-  /** The same as hooks, tools and cancellation sources see it. */
+  /** The current snapshot, as hooks, tools and cancellation sources see it. */
   get agentState(): AgentState {
     return (this.#agentState ??= agentStateOf(this.state))
   }
@@ -184,7 +184,7 @@ export class Run {
     return this.#continuation
   }
 
-  /** Rises with every write. A route that declines leaves it where it was. */
+  /** Increases with every write. A route that declines must leave it unchanged. */
   get writes(): number {
     return this.#writes
   }
@@ -193,15 +193,15 @@ export class Run {
   append(entry: TranscriptEntry): void {
     this.emit({ type: 'message', entry })
     this.#fields().transcript = this.transcript.append(entry)
-    this.#written()
+    this.#markWritten()
   }
 
   appendUser(content: MessageContent, origin: UserOrigin): void {
     this.append({ kind: 'user', id: this.entryId(origin), message: { role: 'user', content }, origin })
   }
 
-  /** Appends a message from the inbox. The event has its id, so that its sender knows that it was taken. */
-  appendHandedIn({ id: inboxId, kind, content }: InboxMessage): void {
+  /** Appends a message from the inbox. Its event contains the inbox id, so that the sender knows that it was taken. */
+  appendInboxMessage({ id: inboxId, kind, content }: InboxMessage): void {
     const message = { role: 'user', content } as const
     this.append({ kind: 'user', id: this.entryId(kind), message, origin: kind, inboxId })
   }
@@ -211,12 +211,12 @@ export class Run {
   }
 
   update(change: Partial<RunProgress>): void {
-    Object.assign(this.#own(), change)
-    this.#written()
+    Object.assign(this.#ownProgress(), change)
+    this.#markWritten()
   }
 
-  /** The progress, which no snapshot and no record shares. */
-  #own(): Writable<RunProgress> {
+  /** The progress, copied first if a snapshot or a record shares it. */
+  #ownProgress(): Writable<RunProgress> {
     if (this.#isShared) {
       this.#setSpent(copyOfProgress(this.spent))
       this.#isShared = false
@@ -228,43 +228,43 @@ export class Run {
     this.#fields().spent = spent
   }
 
-  /** For writing: to all others they are read-only. */
+  /** Write access: these fields are read-only for all other code. */
   #fields(): Writable<Pick<Run, 'context' | 'spent' | 'transcript'>> {
     return this
   }
 
   /** Raises a stop signal and emits its event. */
-  raise(signal: StopSignal, checkpoint: CancellationPoint): void {
-    this.emit({ type: 'signal', signal, checkpoint })
+  raise(signal: StopSignal, cancellationPoint: CancellationPoint): void {
+    this.emit({ type: 'signal', signal, checkpoint: cancellationPoint })
     this.setContinuation(this.#continuation.withNewStopSignal(signal))
   }
 
   /** Applies a change of settings, which is recorded already. */
   set(change: RunChange): void {
     const hasFallenBack = (this.spent.laps.inRun.model_fallback ?? 0) > 0
-    const untilBefore = this.#given.goals.given.map(specOf)
+    const untilBefore = this.#baseContext.goals.given.map(specOf)
     const settings = inForceAfter(this.spent.settings, { ...change, untilBefore }, hasFallenBack)
     const goals = change.until === undefined ? undefined : this.#goalsAfter(settings)
     this.#fields().context = this.#contextOf({ settings, goal: goals === undefined ? this.spent.goal : goals.goal })
     this.#grace = undefined
     this.update({ settings, ...goals })
-    // What a subagent's calls were answered changes no limits of the run.
+    // A person's answers to a subagent's calls do not change limits of the run.
     if (this.identity.depth === 0) this.ports.onSettings(settings, this.context.settings)
     this.emit({ type: 'settings', change })
   }
 
-  /** Other goals, or the same set anew: their tries begin anew. */
+  /** The state for new goals, or for the same goals set again: their tries start again. */
   #goalsAfter(settings: SettingsInForce): Pick<RunProgress, 'goal' | 'laps'> {
-    const { laps, toolResults } = this.spent
-    const goal = freshGoal(settings.until ?? this.#given.goals.given.map(specOf), toolResults)
-    const { goal_unmet: triesBefore } = laps.inRun
-    return { goal, laps: triesBefore === undefined ? laps : { ...laps, triesBefore } }
+    const { laps: iterations, toolResults } = this.spent
+    const goal = freshGoal(settings.until ?? this.#baseContext.goals.given.map(specOf), toolResults)
+    const { goal_unmet: triesBefore } = iterations.inRun
+    return { goal, laps: triesBefore === undefined ? iterations : { ...iterations, triesBefore } }
   }
 
   setContinuation(continuation: ExecutionContinuation): void {
     if (continuation === this.#continuation) return
     this.#continuation = continuation
-    this.#written()
+    this.#markWritten()
   }
 
   /** Moves the run's clock to the end of a step; never back. */
@@ -273,13 +273,13 @@ export class Run {
     if (now > this.spent.now) this.#setNow(now)
   }
 
-  /** Every step ends here: no object is made of the change. */
+  /** Every step calls this, so it avoids allocating an object for the change. */
   #setNow(now: number): void {
-    this.#own().now = now
-    this.#written()
+    this.#ownProgress().now = now
+    this.#markWritten()
   }
 
-  #written(): void {
+  #markWritten(): void {
     this.#writes++
     this.#snapshot = undefined
     this.#agentState = undefined
@@ -290,17 +290,17 @@ export class Run {
     return `${this.#prefix}${name}:${this.transcript.length}`
   }
 
-  /** The full key of a step. It is unique in the session, also where the service uses a call id twice. */
+  /** The full key of a step. It is unique in the session, even if the service uses a call id twice. */
   key(name: string): StepKey {
     return this.#prefix + name
   }
 
-  /** True when a resumed run has a record of this step, begun or done, that was not read yet. */
+  /** True when a resumed run has an unread record of this step, begun or done. */
   isRecorded(name: string): boolean {
     return this.ports.isResumed && this.ports.steps.peek(this.key(name)) !== 'absent'
   }
 
-  /** Where the end of this turn lies. In a subagent it may be passed: a resume folds only the laps of the main loop. */
+  /** The position of the end of this turn. In a subagent it may be passed, since a resume folds only the iterations of the main loop. */
   get turnEnd(): RecordPosition {
     return this.ports.isResumed && this.isRecorded(`model:${this.spent.request + 1}.1`) ? 'passed' : 'open'
   }
@@ -312,15 +312,17 @@ export class Run {
     options: RunStepOptions<T> = plainStep,
   ): Eventually<StepResult<T>> {
     const step = this.stepBeside(name, effect, options)
-    return step instanceof Promise ? step.then((came) => this.#stepped(came)) : this.#stepped(step)
+    return step instanceof Promise
+      ? step.then((result) => this.#withClockAdvanced(result))
+      : this.#withClockAdvanced(step)
   }
 
-  #stepped<T>(step: StepResult<T>): StepResult<T> {
+  #withClockAdvanced<T>(step: StepResult<T>): StepResult<T> {
     this.advanceClock(step)
     return step
   }
 
-  /** Runs a step that others run beside. It changes nothing in the run: its caller enters the results in call order. */
+  /** Runs a step concurrently with others. It does not change the run: its caller enters the results in call order. */
   stepBeside<T>(
     name: string,
     effect: (scope: EffectScope) => Eventually<T>,
@@ -342,7 +344,7 @@ export class Run {
       : { signal, emit, digest, intent, onUnfinished, sync }
   }
 
-  /** Runs work inside an effect. Work that ignores an abort is no longer waited for after the grace time. */
+  /** Runs work inside a side effect. After an abort, work that ignores it is abandoned at the end of the grace time. */
   withGrace<T, R>(work: () => PromiseLike<T> | T, meaning: (settled: Settled<T>) => Eventually<R>): Eventually<R> {
     return settleWithin(work, (this.#grace ??= this.#graceNow()), meaning)
   }
@@ -352,47 +354,47 @@ export class Run {
     return { abort: this.ports.abort, graceMs: settings.graceMs, timers }
   }
 
-  /** Starts the next lap: it is recorded first, then the run changes. Only `decide` calls it. */
-  lap(transition: IterationReason, { madeProgress = false, overridden }: LapDetails = {}): void {
+  /** Starts the next iteration: it is recorded first, then the run changes. Only `decide` calls it. */
+  startIteration(transition: IterationReason, { madeProgress = false, overridden }: IterationDetails = {}): void {
     const before = this.spent.laps
-    const laps = spendLap(transition, before, madeProgress)
-    const isRefilled = laps.sinceRefill !== before.sinceRefill && Object.keys(laps.sinceRefill).length === 0
+    const iterations = spendLap(transition, before, madeProgress)
+    const isRefilled = iterations.sinceRefill !== before.sinceRefill && Object.keys(iterations.sinceRefill).length === 0
     const spent = copyOfProgress(this.spent)
-    spent.laps = laps
+    spent.laps = iterations
     spent.request += 1
     spent.turnBegins ||= allowances[transition].countsAsTurn
     spent.approvals = null
     if (isRefilled) spent.resumedBrokenReply = false
-    const added = this.transcript.since(this.#lapLength)
-    const lap: Iteration = { scope: this.identity.agentPath, transition, spent, added }
-    this.ports.steps.lap(overridden === undefined ? lap : { ...lap, overridden })
+    const added = this.transcript.since(this.#lengthAtIteration)
+    const iteration: Iteration = { scope: this.identity.agentPath, transition, spent, added }
+    this.ports.steps.lap(overridden === undefined ? iteration : { ...iteration, overridden })
     this.#setSpent(spent)
     this.#isShared = true
     this.#continuation = ExecutionContinuation.fresh()
-    this.#lapLength = this.transcript.length
+    this.#lengthAtIteration = this.transcript.length
     this.tools = undefined
-    this.#written()
-    if (this.ports.isHeard()) this.#tellLap(transition, before)
+    this.#markWritten()
+    if (this.ports.isHeard()) this.#emitIteration(transition, before)
   }
 
-  /** What is recorded of the end. */
-  endOf(terminal: RunResult): RunEnd {
-    return { terminal, added: this.transcript.since(this.#lapLength), spent: this.state.spent }
+  /** The record of the end of the run. */
+  endRecord(terminal: RunResult): RunEnd {
+    return { terminal, added: this.transcript.since(this.#lengthAtIteration), spent: this.state.spent }
   }
 
-  #tellLap(transition: IterationReason, before: SpentIterations): void {
-    const { laps } = this.spent
+  #emitIteration(transition: IterationReason, before: SpentIterations): void {
+    const { laps: iterations } = this.spent
     const { limits } = this.context
     this.emit({
       type: 'lap',
       transition,
       before: rankingOf(before, limits),
-      after: rankingOf(laps, limits),
-      left: retriesLeft(laps, limits),
+      after: rankingOf(iterations, limits),
+      left: retriesLeft(iterations, limits),
     })
   }
 
-  /** Throws when a route declined and had written something: the transcript would show what did not happen. */
+  /** Throws when a route declined after it had written something. The transcript would show an action that did not happen. */
   expectNoWrite(writes: number, transition: IterationReason): void {
     if (this.#writes !== writes)
       throw new HaltingError('internal', `The route ${transition} declined, but it had changed the run.`)
@@ -401,28 +403,28 @@ export class Run {
 
 type Writable<T> = { -readonly [key in keyof T]: T[key] }
 
-/** Work that goes on beside a turn. The turn ends when it has ended. */
+/** Work that runs in parallel with a turn. The turn waits for it before it ends. */
 export interface Staging {
-  /** Waits for it and enters what it came to. */
+  /** Waits for the work and enters its outcome. */
   join(): Eventually<undefined>
-  /** The run failed: enters what it cost, and records nothing any more. Never rejects. */
-  leave(): Promise<void>
+  /** Charges the cost of the work when the run failed, and records nothing more. Never rejects. */
+  abandon(): Promise<void>
 }
 
-/** An estimate of the conversation, in tokens, and what it is of. */
+/** An estimate of the conversation in tokens, with the values that it is based on. */
 export interface ContextEstimate {
   readonly tokens: number
-  /** Of the transcript. */
+  /** Length of the transcript. */
   readonly length: number
   readonly counted: PromptCount
   readonly model: Model
-  /** How the provider was known to count. */
+  /** The token ratio of the provider at that time. */
   readonly ratio: number
 }
 
 // Spec R-RES-11.
-/** True when the request of this turn is on record in a resumed run. What comes before a request is not done again then. */
-export function isAsked(run: Run): boolean {
+/** True when a resumed run has recorded the request of this turn. Work before the request is not repeated then. */
+export function isRequestRecorded(run: Run): boolean {
   return run.ports.isResumed && run.isRecorded(`model:${run.spent.request}.1`)
 }
 
@@ -448,7 +450,7 @@ export function agentStateOf(state: RunState): AgentState {
   })
 }
 
-/** Names one execution within all sessions. */
+/** An id for one execution, unique across sessions. */
 function executionIdOf(state: { readonly run: RunState['run'] }): string {
   const { sessionId, runId, agentPath } = state.run
   return `${sessionId}/${runId}${agentPath === '' ? '' : `/${agentPath}`}`
@@ -460,12 +462,12 @@ export function activeMs(spent: Pick<RunProgress, 'now' | 'startedAt'>): number 
 }
 
 // Spec R-END-7.
-/** Committed cost in US dollars: settled cost, and what unknown attempts may have cost. */
+/** Committed cost in US dollars: settled cost, plus the worst case of unknown attempts. */
 export function committedUsd(spent: Pick<RunProgress, 'nanos' | 'unknownNanos'>): number {
   return usdOf(spent.nanos + spent.unknownNanos)
 }
 
-/** The record of the calls of a message, looked at before any of it is taken; undefined when it holds none of them. */
+/** How the record contains the calls of a message, before any of them is read; undefined when it contains none. */
 export function recordedCalls(run: Run, calls: readonly ToolUseBlock[]): readonly RecordedCall[] | undefined {
   if (!run.ports.isResumed) return undefined
   const recorded = calls.map(({ id }, index): RecordedCall => {
@@ -477,32 +479,32 @@ export function recordedCalls(run: Run, calls: readonly ToolUseBlock[]): readonl
 
 export interface CallPlace {
   readonly id: string
-  /** Place in the message. */
+  /** Position in the message. */
   readonly index: number
 }
 
-/** The step of a call: by its place in the message, since services use ids twice. */
+/** The name of a call's step. It includes the position in the message, since services may use an id twice. */
 export function toolStepName({ spent }: Run, { id, index }: CallPlace): string {
   return `tool:${spent.request}:${index}:${id}`
 }
 
-/** What the steps of a subagent are under. */
+/** The prefix of the steps of a subagent. */
 export function agentName({ spent }: Run, { id, index }: CallPlace): string {
   return `agent:${spent.request}:${index}:${id}/`
 }
 
-/** Subagents that work beside the main loop, in this process. */
+/** Subagents that work in parallel with the main loop, in this process. */
 export interface AgentsBeside extends AgentsInBackground {
-  /** Nothing where it works already. */
+  /** Does nothing if the agent already works. */
   begin(open: OpenAgent): void
   readonly isAnyWorking: boolean
-  /** Whether one has ended that is not entered yet. */
+  /** Whether an agent has ended that is not entered yet. */
   readonly hasEnded: boolean
-  /** Those that ended and are not entered yet. @throws what broke one of them, which breaks the run. */
+  /** Agents that ended and are not entered yet. @throws the error that broke one of them, which breaks the run. */
   ended(): readonly CameToEnd[]
   onEnd(listener: () => void): () => void
-  /** Stops those that still work, and waits for their ends. */
+  /** Stops the agents that still work, and waits for their ends. */
   stopAll(): Eventually<undefined>
-  /** What is made of those that are not entered when the run ends. */
+  /** The outcomes of agents that are not entered when the run ends. */
   left(): readonly { readonly left: TaskLeft; readonly end: AgentEnd }[]
 }

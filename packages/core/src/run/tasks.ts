@@ -15,47 +15,47 @@ import type { ExternalInput } from '../steps/control.ts'
 import type { Transcript, TranscriptEntry } from '../conversation/transcript.ts'
 import type { AgentsBeside, Run } from './run.ts'
 import { enterAgent, noteChanges, noteFileWork } from './enter-agent.ts'
-import { abortDraft } from './pending-endings.ts'
-import { ends, type Draft, type Outcome } from './outcome.ts'
+import { abortEnding } from './pending-endings.ts'
+import { endWith, type Draft, type Outcome } from './outcome.ts'
 import { answerAgain, backgroundEnd, endOfPreviousRun, lostInBackground, unknownFate } from './turn-texts.ts'
 
-// Work that tools have started and that goes on beside the run (spec R-BACK-1 to R-BACK-7). What became of it comes in through `StepEngine.control`, as
-// messages do. Waiting for it is a step, so that its time counts.
+// Background work that tools have started (spec R-BACK-1 to R-BACK-7). Its results arrive through `StepEngine.control`,
+// as messages do. Waiting for it is a step, so that the time counts.
 
-/** What goes on beside this run. What subagents start is told to the main loop. */
+/** The background work of this run. Tasks of subagents are reported to the main loop. */
 function backgroundOf({ context, identity }: Run): Background | null {
   return identity.depth === 0 ? context.background : null
 }
 
-/** Whether the model may still be asked: a run that has no turn left ends with the answer that is there. */
+/** Whether the model may still be asked. A run that has no turn left ends with its current answer. */
 function hasTurnLeft({ spent, context }: Run): boolean {
   return lapsLeft('user_input', spent.laps, context.limits) > 0
 }
 
-type Waited =
+type WaitResult =
   | { readonly kind: 'came' }
   | { readonly kind: 'over' }
   | { readonly kind: 'aborted'; readonly cause: AbortCause }
 
-/** At an answer: waits until something that runs beside the run has ended, where that is wanted. An outcome when an abort came meanwhile. */
-export function waitForTasks(run: Run, time = 1): Eventually<Outcome | undefined> {
-  const name = `background:${run.spent.request}${time === 1 ? '' : `.${time}`}`
+/** At an answer: waits until a background task has ended, if the run is configured to wait. An ending when an abort arrived meanwhile. */
+export function waitForTasks(run: Run, attempt = 1): Eventually<Outcome | undefined> {
+  const name = `background:${run.spent.request}${attempt === 1 ? '' : `.${attempt}`}`
   const { steps } = run.ports
   const background = backgroundOf(run)
-  // On record it was waited, whatever the program says now.
+  // A recorded wait is repeated, whatever the current options say.
   const isDue = steps.replaying ? steps.peek(run.key(name)) !== 'absent' : isAwaited(run, background)
   if (!isDue) return undefined
   run.emit({ type: 'notice', message: 'Waiting for background tasks.' })
-  const step = run.step<Waited>(name, () => waitForEnd(run, background))
+  const step = run.step<WaitResult>(name, () => waitForEnd(run, background))
   return after(step, ({ value, replayed }) => {
-    if (value.kind === 'aborted') return ends(abortDraft(run, value.cause, 'streaming'))
-    // What had come before a kill may take a while to come again: an agent is answered from its own record first.
-    return replayed && value.kind === 'came' ? waitForTasks(run, time + 1) : undefined
+    if (value.kind === 'aborted') return endWith(abortEnding(run, value.cause, 'streaming'))
+    // An end that arrived before a crash may take a while to arrive again: the agent first replays its own record.
+    return replayed && value.kind === 'came' ? waitForTasks(run, attempt + 1) : undefined
   })
 }
 
 function isAwaited(run: Run, background: Background | null): boolean {
-  // Nothing is checked while agents of the run work: a run with goals waits for them.
+  // With goals, nothing is checked while agents work, so the run waits for them.
   const waits = background === null || background.atEnd === 'wait'
   if (!waits && (run.spent.goal === undefined || run.agents?.isAnyWorking !== true)) return false
   if (run.ports.inbox.hasAny || !hasTurnLeft(run) || hasAnyEnded(run, background)) return false
@@ -66,49 +66,49 @@ function hasAnyEnded({ agents }: Run, background: Background | null): boolean {
   return agents?.hasEnded === true || (background !== null && background.ended().length > 0)
 }
 
-/** The part of the time that is left in which nothing but waiting is done: the rest is for the answer to what comes. */
+/** The share of the remaining time to spend on waiting. The rest is for the answer to the results. */
 export const shareForWaiting = 0.9
-/** The longest wait of a run without a time limit, where no port says another. */
+/** The longest wait of a run without a time limit, if the port defines none. */
 const longestWaitMs = 600_000
 
-function waitForEnd(run: Run, background: Background | null): Eventually<Waited> {
+function waitForEnd(run: Run, background: Background | null): Eventually<WaitResult> {
   const { abort, inbox, deadline } = run.ports
   const cause = abort.causeNow()
   if (cause !== undefined) return { kind: 'aborted', cause }
   const leftMs = deadline.limitMs - deadline.usedMs
   const longestMs = leftMs === Infinity ? (background?.waitMs ?? longestWaitMs) : leftMs * shareForWaiting
   return new Promise((resolve) => {
-    const settle = (waited: Waited): void => {
+    const settle = (waited: WaitResult): void => {
       for (const stop of stops) stop()
       resolve(waited)
     }
-    const came = (): void => settle({ kind: 'came' })
+    const onArrival = (): void => settle({ kind: 'came' })
     const onAbort = (): void => settle({ kind: 'aborted', cause: abort.cause ?? 'user' })
     abort.signal.addEventListener('abort', onAbort)
     const stops: readonly (() => void)[] = [
       () => abort.signal.removeEventListener('abort', onAbort),
-      background?.onEnd(came) ?? noStop,
-      run.agents?.onEnd(came) ?? noStop,
-      inbox.onArrival(came),
-      // It stands still while an agent waits for its service, or for a person.
+      background?.onEnd(onArrival) ?? noStop,
+      run.agents?.onEnd(onArrival) ?? noStop,
+      inbox.onArrival(onArrival),
+      // The deadline is paused while an agent waits for its service, or for a person.
       deadline.after(longestMs, () => settle({ kind: 'over' })),
     ]
     if (abort.cause !== undefined) onAbort()
-    else if (inbox.hasAny || hasAnyEnded(run, background)) came()
+    else if (inbox.hasAny || hasAnyEnded(run, background)) onArrival()
   })
 }
 
 const noStop = (): void => {}
 
-/** What came to an end beside the run, as it goes on record. */
+/** Ended background work, as recorded. */
 type Ended = Pick<ExternalInput, 'tasks' | 'agents'>
 
-/** Asked at a checkpoint, live: what ended since it was last asked, and what a process before this one has left open. */
+/** Called live at a cancellation point: the tasks that ended since the last call, and those that an earlier process left open. */
 export function endedTasks(run: Run, place: 'before_turn' | 'end'): Ended | undefined {
   if (run.identity.depth > 0 || (place === 'end' && !hasTurnLeft(run))) return undefined
   const background = backgroundOf(run)
-  const lost = run.hasLookedForTasks ? [] : lostTasks(run, background)
-  run.hasLookedForTasks = true
+  const lost = run.hasSearchedTasks ? [] : lostTasks(run, background)
+  run.hasSearchedTasks = true
   const agents = run.agents?.ended() ?? []
   const tasks = [...lost, ...endsOf(background?.ended() ?? []), ...agents.map(({ task }) => task)]
   if (tasks.length === 0) return undefined
@@ -116,15 +116,15 @@ export function endedTasks(run: Run, place: 'before_turn' | 'end'): Ended | unde
   return { tasks, agents: agents.map(({ end }) => end) }
 }
 
-/** Tells the model what ended, and enters what agents spent. */
+/** Reports ended tasks to the model, and enters what agents spent. */
 export function enterTasks(run: Run, { tasks: ended = [], agents = [] }: Ended, place: 'before_turn' | 'end'): void {
   enterAgents(run, agents)
   if (ended.length === 0) return
-  // What agents changed is in their figures; a command in the background may have changed anything until its end.
+  // The figures of agents include their changes. A background command may have changed anything until its end.
   if (ended.length > agents.length) noteChanges(run, 1, null)
   for (const { fileWork } of ended) if (fileWork !== undefined) noteFileWork(run, fileWork)
   run.context.background?.told(ended.map(({ id }) => id))
-  const lines = ended.map(({ id, summary, result }) => backgroundEnd(id, summary, result, mostOfResult))
+  const lines = ended.map(({ id, summary, result }) => backgroundEnd(id, summary, result, maxReportCharacters))
   if (place === 'end') lines.push(answerAgain)
   const callIds = callIdsIn(run.transcript)
   run.append({
@@ -132,12 +132,12 @@ export function enterTasks(run: Run, { tasks: ended = [], agents = [] }: Ended, 
     id: run.entryId('tasks'),
     message: { role: 'user', content: [{ type: 'text', text: lines.join('\n') }] },
     origin: 'loop',
-    // What an agent came to is in the message.
+    // The message contains the results of agents.
     tasks: [...notesOf(run, agents), ...ended.map(({ result: _, fileWork: __, ...each }) => withCallId(each, callIds))],
   })
 }
 
-/** What agents started and saw end, but for what has ended since. */
+/** Tasks that agents started or saw end, except those that have ended since. */
 function notesOf({ transcript }: Run, agents: readonly AgentEnd[]): readonly TaskNote[] {
   const notes = agents.flatMap(({ tasks = [] }) => tasks)
   if (notes.length === 0) return notes
@@ -146,16 +146,16 @@ function notesOf({ transcript }: Run, agents: readonly AgentEnd[]): readonly Tas
 }
 
 // Spec R-BACK-3a.
-/** Tools told of these ends with their results, so that the loop does not. */
+/** Marks tasks whose ends were reported by tools in their results, so that the loop does not report them again. */
 export function noteToldByTools(run: Run, notes: readonly TaskNote[]): void {
   const ids = notes.flatMap(({ type, id }) => (type === 'ended' && id !== null ? [id] : []))
   if (ids.length > 0) backgroundOf(run)?.told(ids)
 }
 
-/** The most of what an agent says that its parent is shown: the rest of it is left out of the middle. */
-const mostOfResult = 30_000
+/** The maximum length of an agent's report for its parent. A longer report is cut in the middle. */
+const maxReportCharacters = 30_000
 
-/** What agents of the background spent comes into the figures of the run. */
+/** Adds what background agents spent to the figures of the run. */
 function enterAgents(run: Run, ended: readonly AgentEnd[]): void {
   for (const { id, spent } of ended) {
     const before = run.spent.openAgents ?? []
@@ -166,24 +166,24 @@ function enterAgents(run: Run, ended: readonly AgentEnd[]): void {
   }
 }
 
-/** The run ends: what still runs is ended or left, and named. */
-export function leaveTasks(run: Run, draft: Draft): Eventually<undefined> {
-  // After a kill one that is entered already may still be answered from its record: what it tells is told before the run ends.
-  return after(leaving(run, draft), () => run.agents?.stopAll())
+/** Ends the run's tasks or leaves them running, and lists them in the transcript. */
+export function leaveTasks(run: Run, pendingEnding: Draft): Eventually<undefined> {
+  // After a crash an agent that is already entered may still replay its record. Its events must be emitted before the run ends.
+  return after(endOrLeaveTasks(run, pendingEnding), () => run.agents?.stopAll())
 }
 
-function leaving(run: Run, draft: Draft): Eventually<undefined> {
+function endOrLeaveTasks(run: Run, pendingEnding: Draft): Eventually<undefined> {
   const { steps } = run.ports
-  const background = leavesTasks(run, draft) ? backgroundOf(run) : null
-  const why = draft.signal.reason === 'user_requested' ? 'aborted' : 'ended'
+  const background = endsTasks(run, pendingEnding) ? backgroundOf(run) : null
+  const reason = pendingEnding.signal.reason === 'user_requested' ? 'aborted' : 'ended'
   const left = (): ExternalInput | undefined =>
-    controlOf(leftAgents(run), background === null ? [] : whatIsLeft(background, why))
+    externalInputOf(leftAgents(run), background === null ? [] : leaveBackground(background, reason))
   if (run.spent.openAgents !== undefined) {
-    // Their ends take a while, which is the run's.
+    // Stopping the agents takes time, which counts for the run.
     const stopping = run.step<ExternalInput>('background:stop', () => after(run.agents?.stopAll(), () => left() ?? {}))
     return after(stopping, ({ value }) => enterLeaving(run, value))
   }
-  if (background === null && !(steps.replaying && leavesTasks(run, draft))) return undefined
+  if (background === null && !(steps.replaying && endsTasks(run, pendingEnding))) return undefined
   return after(steps.control(run.key('background:end'), left), (control) => enterLeaving(run, control ?? {}))
 }
 
@@ -192,21 +192,21 @@ function enterLeaving(run: Run, { agents = [], left = [] }: Pick<ExternalInput, 
   enterLeft(run, left, notesOf(run, agents))
 }
 
-/** The same for a run that broke: nothing is recorded but the end of the run. Never rejects. */
+/** Works as `leaveTasks`, for a run that broke: only the end of the run is recorded. Never rejects. */
 export async function leaveBrokenTasks(run: Run): Promise<void> {
   await run.agents?.stopAll()
   if (run.spent.openAgents === undefined) return
-  enterLeaving(run, controlOf(leftAgents(run), []) ?? {})
+  enterLeaving(run, externalInputOf(leftAgents(run), []) ?? {})
 }
 
-function leavesTasks({ spent }: Run, { signal }: Draft): boolean {
-  // A new message takes the place of this run: commands beside it go on.
+function endsTasks({ spent }: Run, { signal }: Draft): boolean {
+  // A new message replaces this run, so its background commands continue.
   if (signal.source === 'abort' && signal.context['cause'] === 'interrupt') return false
-  // A run that makes the conversation shorter has started nothing.
+  // A run that only compacts the conversation has started no tasks.
   return spent.compacting === null || signal.reason === 'user_requested'
 }
 
-/** No agent outlives the run that started it: it draws on its budget. Those that never began are told as stopped, too. */
+/** No agent outlives its run, since it shares the run's budget. Agents that never began are reported as stopped too. */
 function leftAgents({ agents, spent }: Run): ReturnType<AgentsBeside['left']> {
   if (agents !== undefined) return agents.left()
   return (spent.openAgents ?? []).map(({ id, description }) => ({
@@ -215,16 +215,19 @@ function leftAgents({ agents, spent }: Run): ReturnType<AgentsBeside['left']> {
   }))
 }
 
-function controlOf(agents: ReturnType<AgentsBeside['left']>, tasks: readonly TaskLeft[]): ExternalInput | undefined {
+function externalInputOf(
+  agents: ReturnType<AgentsBeside['left']>,
+  tasks: readonly TaskLeft[],
+): ExternalInput | undefined {
   const left = [...agents.map((each) => each.left), ...tasks]
   if (left.length === 0) return undefined
   return agents.length === 0 ? { left } : { left, agents: agents.map(({ end }) => end) }
 }
 
-/** The ending stands: a port that throws has nothing to say. */
-function whatIsLeft(background: Background, why: 'ended' | 'aborted'): readonly TaskLeft[] {
+/** The ending is already decided, so a failure of the port is ignored. */
+function leaveBackground(background: Background, reason: 'ended' | 'aborted'): readonly TaskLeft[] {
   try {
-    return leftOf(background.leave(why))
+    return leftOf(background.leave(reason))
   } catch {
     return []
   }
@@ -232,21 +235,21 @@ function whatIsLeft(background: Background, why: 'ended' | 'aborted'): readonly 
 
 function enterLeft(run: Run, left: readonly TaskLeft[], notes: readonly TaskNote[]): void {
   const callIds = callIdsIn(run.transcript)
-  const untold = [...notes]
-  for (const [how, words] of [
+  const unreported = [...notes]
+  for (const [how, label] of [
     ['stopped', 'Stopped when the run ended'],
-    ['ended', 'Ended, and not told to the model any more'],
+    ['ended', 'Ended, but not reported to the model'],
     ['kept', 'Still running'],
   ] as const) {
-    const those = left.filter((each) => each.how === how)
-    if (those.length === 0) continue
-    const message = `${words}: ${those.map(({ description }) => description).join('; ')}.`
+    const matching = left.filter((each) => each.how === how)
+    if (matching.length === 0) continue
+    const message = `${label}: ${matching.map(({ description }) => description).join('; ')}.`
     run.append({
       kind: 'attachment',
       id: run.entryId(`tasks_${how}`),
       attachment: { type: 'informational', message },
-      // What agents came to, and what they left running, is for the run after this one.
-      tasks: [...untold.splice(0), ...those.map((each) => withCallId(each, callIds))],
+      // The tasks and results of agents are for the next run.
+      tasks: [...unreported.splice(0), ...matching.map((each) => withCallId(each, callIds))],
     })
   }
 }
@@ -256,7 +259,7 @@ function withCallId(note: TaskEnded | TaskLeft, callIds: ReadonlyMap<string, str
   return callId === undefined ? note : { ...note, callId }
 }
 
-/** What entries tell of tasks. */
+/** The task notes in the entries. */
 export function tasksIn(entries: Iterable<TranscriptEntry>): readonly TaskNote[] {
   const notes: TaskNote[] = []
   for (const entry of entries)
@@ -264,7 +267,7 @@ export function tasksIn(entries: Iterable<TranscriptEntry>): readonly TaskNote[]
   return notes
 }
 
-/** Which calls started the tasks. */
+/** The calls that started the tasks. */
 function callIdsIn(transcript: Transcript): ReadonlyMap<string, string> {
   return new Map(
     tasksIn(transcript).flatMap(({ type, id, callId }) =>
@@ -273,15 +276,15 @@ function callIdsIn(transcript: Transcript): ReadonlyMap<string, string> {
   )
 }
 
-/** A task that began, and what was made of it when its run ended. */
+/** A task that began, and how its run left it. */
 interface OpenTask {
   readonly started: TaskStarted
   left: TaskLeft | undefined
 }
 
 /**
- * Tasks of which the model was told that they began and not that they ended, and that are no longer there. Without a port what an earlier run left
- * is told, such as its agents; of anything else nobody can say whether it is there.
+ * Tasks that were reported to the model as started but not as ended, and that no longer exist. Without a port, only what
+ * an earlier run left is reported, such as its agents, since the state of other tasks is unknown.
  */
 function lostTasks({ transcript, spent }: Run, background: Background | null): readonly TaskEnded[] {
   const open = new Map<string, OpenTask>()
@@ -293,7 +296,7 @@ function lostTasks({ transcript, spent }: Run, background: Background | null): r
       if (known !== undefined) known.left = note
     }
   }
-  // Agents of this run go on in it.
+  // Agents of this run continue in it.
   for (const { id } of spent.openAgents ?? []) open.delete(id)
   return [...open.values()].flatMap((task) => lostTask(task, background))
 }
@@ -302,7 +305,7 @@ function lostTask({ started, left }: OpenTask, background: Background | null): r
   const { id, description } = started
   if (left?.how === 'stopped' || left?.how === 'ended') {
     const { result } = left
-    const said = result === undefined ? {} : { result }
+    const resultField = result === undefined ? {} : { result }
     return left.how === 'stopped'
       ? [
           {
@@ -310,7 +313,7 @@ function lostTask({ started, left }: OpenTask, background: Background | null): r
             id,
             status: 'stopped',
             summary: endOfPreviousRun(description, 'stopped'),
-            ...said,
+            ...resultField,
           },
         ]
       : [
@@ -319,7 +322,7 @@ function lostTask({ started, left }: OpenTask, background: Background | null): r
             id,
             status: left.status ?? 'completed',
             summary: endOfPreviousRun(description, 'ended'),
-            ...said,
+            ...resultField,
           },
         ]
   }

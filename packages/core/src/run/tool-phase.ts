@@ -20,11 +20,11 @@ export interface RaisedStop {
   readonly callId: string
 }
 
-/** What an agent and those below it may use of what is counted for all agents of a run. */
+/** The share of an agent and its descendants in the run-wide limits on agents and calls. */
 export interface AgentShare {
   /** Agents that they may start. */
   readonly agents: number
-  /** Calls of tools; Infinity for no limit. */
+  /** Tool calls; Infinity for no limit. */
   readonly toolCalls: number
 }
 
@@ -34,25 +34,26 @@ export interface PendingCall {
   readonly message: string
 }
 
-/** How a resumed run's record holds a call: by the step of a leaf tool, by the steps of a subagent, or not at all. */
+/** How the record of a resumed run contains a call: by the step of a leaf tool, by the steps of a subagent, or not at all. */
 export type RecordedCall = 'leaf' | 'agent' | undefined
 
 export interface ToolPhaseStart {
   readonly calls: readonly ToolUseBlock[]
   readonly early: EarlyStarts
-  /** Messages that `afterInference` hooks added. The results go before them. */
+  /** Messages that `afterInference` hooks added. They are appended after the results. */
   readonly remarks: readonly HookMessage[]
   readonly recorded: readonly RecordedCall[] | undefined
-  /** A resume or a replay came here within its record. */
-  readonly isLeft: boolean
+  /** A resume or a replay reached this phase within its record. */
+  readonly startedInReplay: boolean
 }
 
 const noneRan: readonly CallRun[] = Object.freeze([])
 
 /**
- * The results of the tool calls of one message. They are kept by the place of the call in the message.
- * T1: a call is held as soon as it ended, and its result is entered once the hooks have seen it; a run that breaks is closed from here.
- * T2: stops are told in call order, whoever raised them first.
+ * The results of the tool calls of one message, indexed by the position of the call. T1: a call is stored as soon as it
+ * ends, and its result is entered once the hooks have seen it. A run that breaks
+ * takes its results from here. T2: stops are
+ * reported in call order, whichever was raised first.
  */
 export class ToolPhase {
   readonly calls: readonly ToolUseBlock[]
@@ -67,56 +68,56 @@ export class ToolPhase {
   #ran: CallRun[] | undefined
   /** The call that is being entered in the run. Its figures are entered; its hooks may not be done. */
   entering: CallRun | undefined = undefined
-  /** Mostly a message has one call. */
+  /** A single value for the common case of one call. */
   #reported: CallRun | Set<CallRun> | undefined
-  /** What each agent of these calls may use of what is counted for all agents of the run. */
+  /** The share of each agent of these calls in the run-wide limits. */
   agentShare: AgentShare | undefined = undefined
-  /** The first calls of the message, which the limit on calls lets run. */
+  /** Number of leading calls that may run under the limit on calls. */
   allowedCalls: number = Infinity
-  /** That limit, where it lets fewer calls run than there are. */
+  /** That limit, if it is lower than the number of calls. */
   callLimit: number = Infinity
-  /** The results are on the transcript. */
+  /** Whether the results are in the transcript. */
   isEntered = false
   #messages: HookMessage[] | undefined
   #stops: RaisedStop[] | undefined
   #pending: PendingCall[] | undefined
   #abort: AbortCause | undefined
 
-  /** Place of the first call behind the batch that is being run. */
-  #behindBatch = 0
+  /** Position of the first call after the current batch. */
+  #afterBatch = 0
 
-  constructor({ calls, early, remarks, recorded, isLeft }: ToolPhaseStart) {
+  constructor({ calls, early, remarks, recorded, startedInReplay }: ToolPhaseStart) {
     this.calls = calls
     this.#results = calls.map(() => undefined)
     this.#begun = calls.map(() => false)
     this.early = early
     this.remarks = remarks
-    this.isLeft = isLeft
+    this.isLeft = startedInReplay
     this.#recorded = recorded
   }
 
-  /** How the record of a resumed run holds the call. */
+  /** How the record of a resumed run contains the call. */
   recorded(index: number): RecordedCall {
     return this.#recorded?.[index]
   }
 
-  /** A batch begins; `behind` is the place of the first call after it. */
-  enterBatch(behind: number): void {
-    this.#behindBatch = behind
+  /** Starts a batch; `behind` is the position of the first call after it. */
+  enterBatch(end: number): void {
+    this.#afterBatch = end
   }
 
   // Spec R-RES-11.
   /**
-   * Where the start of this call lies. `passed` when the record of a resumed run holds it or a later one: it was allowed then.
-   * That a call before it is on record says nothing: another program may put into one batch what were two.
+   * The position of the start of this call. `passed` when the record of a resumed run contains it or a later call: it
+   * was allowed then. A recorded earlier call proves nothing, since another program may merge two batches into one.
    */
   callStart(index: number): RecordPosition {
     return this.#positionOf(index)
   }
 
-  /** Where the end of this batch lies. `passed` when the record holds a later call: a call of this batch that is not on record is not run. */
+  /** The position of the end of this batch. `passed` when the record contains a later call: unrecorded calls of this batch do not run then. */
   get batchEnd(): RecordPosition {
-    return this.#positionOf(this.#behindBatch)
+    return this.#positionOf(this.#afterBatch)
   }
 
   #positionOf(place: number): RecordPosition {
@@ -133,29 +134,29 @@ export class ToolPhase {
     return this.#begun[index] === true
   }
 
-  /** What the call of this place pays for questions to models. It is entered with the call. */
+  /** The cost of the model requests that the call makes. It is entered with the call. */
   billOf(index: number): OpenBill {
     const bill = (this.#bills ??= [])[index] ?? new OpenBill()
     this.#bills[index] = bill
     return bill
   }
 
-  /** The bill of a call that ended, once: what is taken is entered. */
+  /** Removes and returns the bill of an ended call, so that it is entered once. */
   takeBill(index: number): OpenBill | undefined {
     const bill = this.#bills?.[index]
     if (bill !== undefined) delete this.#bills?.[index]
     return bill
   }
 
-  /** The call's effect ended, whatever becomes of those beside it. */
+  /** Records that the call's side effect ended, independently of the other calls. */
   addRan(ran: CallRun): CallRun {
-    // A list that begins empty would be made for seventeen.
+    // Pushing to an empty list would allocate space for seventeen.
     if (this.#ran === undefined) this.#ran = [ran]
     else this.#ran.push(ran)
     return ran
   }
 
-  /** Whether the `tool_end` of the call was emitted; from now on it counts as emitted. */
+  /** Whether `tool_end` was already emitted for the call; marks it as emitted. */
   report(ran: CallRun): boolean {
     const reported = this.#reported
     if (reported === ran || (reported instanceof Set && reported.has(ran))) return true
@@ -165,29 +166,29 @@ export class ToolPhase {
     return false
   }
 
-  /** Calls that ended, in the order in which they did. */
+  /** Calls that ended, in the order in which they ended. */
   get ran(): readonly CallRun[] {
     return this.#ran ?? noneRan
   }
 
   // Spec R-PROG-1a.
-  /** One of the tools took so long that the turn counts as one that waits. An agent that takes long works. */
+  /** Whether a tool took so long that the turn counts as waiting. A slow agent counts as working. */
   get hasWaited(): boolean {
     return this.ran.some(({ agent, durationMs }) => agent === undefined && durationMs >= waitMs)
   }
 
-  /** Sets the result that the model is shown. */
+  /** Sets the result for the model. */
   setResult(index: number, result: ToolResult): void {
     this.#results[index] = result
   }
 
-  /** The same for a result of which the model is shown a part. */
-  setShortened(index: number, shown: ToolResult, whole: ToolResult): void {
-    this.#results[index] = shown
-    ;(this.#whole ??= [])[index] = whole
+  /** Sets a result that is shortened for the model. */
+  setShortened(index: number, shortened: ToolResult, full: ToolResult): void {
+    this.#results[index] = shortened
+    ;(this.#whole ??= [])[index] = full
   }
 
-  /** The result with all of its text. */
+  /** The complete result, before shortening. */
   wholeResult(index: number): ToolResult | undefined {
     return this.#whole?.[index] ?? this.#results[index]
   }
@@ -196,12 +197,12 @@ export class ToolPhase {
     return this.#results[index]
   }
 
-  /** What the tools of the calls so far have to find again, in call order. */
+  /** The memos of the tools so far, in call order. */
   get memos(): readonly Json[] {
     return this.#results.flatMap((result) => (result?.memo === undefined ? [] : [result.memo]))
   }
 
-  /** A message of a hook, for behind the results. */
+  /** Adds messages of a hook. They are appended after the results. */
   addMessages(messages: readonly HookMessage[]): void {
     if (messages.length > 0) (this.#messages ??= []).push(...messages)
   }
@@ -214,7 +215,7 @@ export class ToolPhase {
     ;(this.#pending ??= []).push(call)
   }
 
-  /** The first abort that cut a call or one of its hooks. */
+  /** Stores the first abort that interrupted a call or one of its hooks. */
   noteAbort(cause: AbortCause | undefined): void {
     this.#abort ??= cause
   }
@@ -250,43 +251,43 @@ export type InspectedCall = ValidCall | InvalidCall
 
 export interface ValidCall {
   readonly kind: 'valid'
-  /** With the name of its tool, and its input in the form that the schema wants: what rules and hooks judge. */
+  /** The call with the name of its tool, and its input in the form of the schema. Rules and hooks receive this. */
   readonly call: ToolUseBlock
-  /** Place in the message. */
+  /** Position in the message. */
   readonly index: number
-  /** The name that the model wrote, where an alias led from it to the tool. */
+  /** The name that the model wrote, which may be an alias of the tool. */
   readonly written: string
   readonly tool: AnyTool
-  /** The input as the tool's own check left it, as frozen JSON: what hooks are shown after the call. */
+  /** The input after validation by the tool, as frozen JSON. Hooks receive it after the call. */
   readonly taken: unknown
-  /** A copy of the tool's own, checked by it: what the tool is called with. */
+  /** A separate validated copy, for the tool itself. */
   readonly input: unknown
   readonly readOnly: boolean
-  /** May run beside its neighbours. */
+  /** May run in parallel with its neighbours. */
   readonly parallelSafe: boolean
-  /** It was allowed to run confined alone; set where that was decided. */
+  /** Set when the call may only run in the sandbox. */
   readonly confined?: true
-  /** The decision of the permission rules, or a promise of it, where they were asked while the message streamed. */
+  /** The decision of the permission rules, or a promise of it, if they were asked while the message streamed. */
   readonly said: unknown
   /** Set when it started while its message still streamed. */
   readonly started: Promise<ToolResult> | undefined
 }
 
-/** An unknown tool, or an input that its tool does not take. */
+/** An unknown tool, or an input that its tool does not accept. */
 interface InvalidCall {
   readonly kind: 'invalid'
   readonly call: ToolUseBlock
   readonly index: number
-  /** For the model: what is right. */
+  /** An explanation for the model of what is correct. */
   readonly message: string
 }
 
 /** A call after permissions and pre-hooks. */
 export type PreparedCall =
   | { readonly kind: 'run'; readonly inspected: ValidCall }
-  /** It is on record, and in the resumed program its tool is gone or refuses this input. */
+  /** The call is recorded, but in the resumed program its tool is missing or refuses this input. */
   | { readonly kind: 'recorded'; readonly call: ToolUseBlock; readonly index: number }
-  /** It has its result without running: unknown tool, invalid input, denied, stopped. */
+  /** The call has its result without running: unknown tool, invalid input, denied, stopped. */
   | { readonly kind: 'answer'; readonly call: ToolUseBlock; readonly index: number; readonly result: ToolResult }
 
 /** A call and its result. The result is recorded, and not yet entered in the run. */
@@ -302,65 +303,65 @@ export interface CallRun extends Pick<StepResult<ToolResult>, 'at' | 'durationMs
 /** A subagent's answer and figures. */
 export interface AgentOutcome {
   readonly result: ToolResult
-  /** The moment of its end on the run's own clock: agents side by side take the time of the longest. */
+  /** The time of its end on the run's own clock. Concurrent agents together take the time of the longest. */
   readonly endedAt: number
   /** What it spent; null when it never began. */
   readonly spent: RunProgress | null
 }
 
-/** Looks at calls while their message still streams. */
+/** Inspects calls while their message still streams. */
 export interface EarlyLook {
-  /** Starts the call when rules alone allow it, else it may say what it came to know. */
+  /** Starts the call if the rules alone allow it. Otherwise it may return what it has found out. */
   lookAt(call: ToolUseBlock, index: number): InspectedCall | undefined
 }
 
 interface ConsideredCall {
-  readonly made: ToolUseBlock
-  readonly looked: InspectedCall
+  readonly original: ToolUseBlock
+  readonly inspected: InspectedCall
 }
 
 // Spec R-TOOL-6.
 /**
- * The leading calls of a message, looked at while it still streams; read-only ones start, which is speculation and no step.
- * E1: the first call that does not start is the last that is looked at. E2: once the message is on record, what is known of a call
- * is taken over by that very call: the same place, id, tool and input. E3: what is not taken over is discarded;
- * a rejection of it is handled from the start.
+ * The leading calls of a message, inspected while it still streams. Read-only calls start speculatively, without a step.
+ * E1: the first call that does not start is the last to be inspected. E2: once the message is recorded, an inspection is
+ * reused only for the same call: same position, id, tool and input. E3: an unused inspection is discarded; its rejection
+ * is handled from the start.
  */
 export class EarlyStarts {
   readonly #limit: number
-  readonly #look: EarlyLook | undefined
-  /** Each beside the call as the model made it: what is known of it may have its input in another form. */
+  readonly #inspector: EarlyLook | undefined
+  /** Each inspection with the original call, since the inspected call may have its input in another form. */
   #calls: ConsideredCall[] | undefined
   #isOver = false
 
-  constructor(limit: number, look: EarlyLook | undefined) {
+  constructor(limit: number, inspector: EarlyLook | undefined) {
     this.#limit = limit
-    this.#look = look
+    this.#inspector = inspector
   }
 
   /** A call of the message is complete. */
   consider(call: ToolUseBlock): void {
     if (this.#isOver) return
     const index = this.#calls?.length ?? 0
-    const looked = index < this.#limit ? this.#look?.lookAt(call, index) : undefined
-    if (looked !== undefined) this.#add({ made: call, looked })
-    this.#isOver = looked?.kind !== 'valid' || looked.started === undefined
+    const inspected = index < this.#limit ? this.#inspector?.lookAt(call, index) : undefined
+    if (inspected !== undefined) this.#add({ original: call, inspected })
+    this.#isOver = inspected?.kind !== 'valid' || inspected.started === undefined
   }
 
   #add(call: ConsideredCall): void {
-    // A list that begins empty would be made for seventeen.
+    // Pushing to an empty list would allocate space for seventeen.
     if (this.#calls === undefined) this.#calls = [call]
     else this.#calls.push(call)
   }
 
-  /** What is known of the call in this place of the message. */
+  /** The inspection of the call at this position of the message. */
   find(call: ToolUseBlock, index: number): InspectedCall | undefined {
     const known = this.#calls?.[index]
-    return known !== undefined && isSame(known.made, call) ? known.looked : undefined
+    return known !== undefined && isSame(known.original, call) ? known.inspected : undefined
   }
 }
 
-/** A driver may give the message back as a copy. */
+/** A step engine may return the message as a copy. */
 function isSame(a: ToolUseBlock, b: ToolUseBlock): boolean {
   if (a === b) return true
   return a.id === b.id && a.name === b.name && JSON.stringify(a.input) === JSON.stringify(b.input)
@@ -370,7 +371,7 @@ export const noEarlyStarts: EarlyStarts = new EarlyStarts(0, undefined)
 
 // Spec R-RES-11.
 /**
- * Where a point of the run lies, as the record of a resume has it. `passed`: the record goes on behind the point. Guards,
- * hooks and rules that are not on record there are new, and do not count. `open`: the point is decided now.
+ * The position of a point in the record of a resumed run. `passed`: the record continues after the point. Guards, hooks
+ * and rules that are not recorded there are new, and are ignored. `open`: the point is decided now.
  */
 export type RecordPosition = 'passed' | 'open'

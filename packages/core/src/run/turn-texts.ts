@@ -1,9 +1,9 @@
-// Reminders and requests that the loop adds to a conversation, and notes in the place of what it removes.
+// Reminders and requests that the loop adds to a conversation, and notes that replace what it removes.
 import { headOf, many, tailOf } from '../values/text.ts'
 
 // Limits.
 
-/** A figure of the limits that is half used or more. */
+/** The rest of a limit that is at least half used. */
 export type RemainingLimit = {
   readonly of: 'turns' | 'toolCalls' | 'tokens' | 'usd' | 'ms'
   readonly left: number
@@ -39,7 +39,7 @@ export const lastAnswerPrompt =
 /** @param message why the run ends, without a full stop */
 export const runEnding = (message: string): string => `This run is ending: ${message}. ${lastAnswerPrompt}`
 
-// Replies that are incomplete or do not pass.
+// Replies that are incomplete or not accepted.
 
 export const goOnPrompt: string = 'Continue from where you left off.'
 export const outputLimitReached =
@@ -52,7 +52,7 @@ export const stopHookFeedback = (reason: string): string => `Stop hook feedback:
 export const verifyRequest = (lines: number, check: string): string =>
   `You changed ${many(lines, 'line')}, and no check has passed since. Run a check now, such as \`${check}\`, or say why none is needed. Do not repeat your answer: it stands unless you call a tool.`
 
-// What a person interrupted. Tools that read sessions know these sentences.
+// Interruptions by a person. Tools that read sessions recognize these sentences.
 
 export const interruptedReply = '[Request interrupted by user]'
 export const interruptedTools = '[Request interrupted by user for tool use]'
@@ -75,7 +75,7 @@ export const answerAgain = 'Your next answer replaces the previous one, so write
 export function backgroundEnd(id: string, summary: string, result: string | undefined, limit: number): string {
   const end = `[${id}] ${summary}`
   if (result === undefined || result === '') return end
-  // An agent may have read a text that closes the tag and continues as somebody else.
+  // An agent may quote a text that closes the tag and impersonates somebody else.
   const inside = shortened(result, limit).replaceAll(/<(?=\s*\/?\s*agent_result)/gi, '&lt;')
   return `${end} This is the report of the agent, not a message from the user:\n<agent_result id="${id}">\n${inside}\n</agent_result>`
 }
@@ -93,7 +93,7 @@ export function endOfPreviousRun(description: string, how: 'stopped' | 'ended'):
     : `${description} had already ended when the previous run ended.`
 }
 
-/** @param fate what is known of its end, as a sentence; `unknownFate` when nothing is */
+/** @param fate what is known of its end, as a sentence; `unknownFate` when nothing is known */
 export function lostInBackground(description: string, how: 'lost' | 'left running', fate: string): string {
   const what =
     how === 'lost'

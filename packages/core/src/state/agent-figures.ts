@@ -1,7 +1,7 @@
 import type { TaskEnded, TaskNote } from '../verification/background.ts'
 import type { RunProgress } from './state.ts'
 
-/** What an agent adds to the figures of the run that started it. */
+/** The figures of an agent that count for the run that started it. */
 export type AgentFigures = Pick<
   RunProgress,
   | 'modelUsage'
@@ -18,15 +18,15 @@ export type AgentFigures = Pick<
   | 'verification'
 >
 
-/** One that has ended, as it is entered in the run that started it; null for one that never began. */
+/** An ended agent, as its parent enters it; `spent` is null for an agent that never began. */
 export type AgentEnd = {
   readonly id: string
   readonly spent: AgentFigures | null
-  /** What its tools told of tasks: its transcript is on no record that a later run looks at. */
+  /** Task notes of its tools. Later runs do not read its transcript. */
   readonly tasks?: readonly TaskNote[]
 }
 
-/** How an agent of the background ended, and what it spent. */
+/** How a background agent ended, and what it spent. */
 export interface CameToEnd {
   readonly task: TaskEnded
   readonly end: AgentEnd
@@ -51,12 +51,12 @@ export function agentFigures(spent: RunProgress): AgentFigures {
   }
 }
 
-/** Agents that were started, and those that agents which still work may start. */
+/** Agents that were started, plus those that working agents may still start. */
 export function agentsTaken({ subagents, openAgents = [] }: Pick<RunProgress, 'subagents' | 'openAgents'>): number {
   return openAgents.reduce((sum, { agents }) => sum + agents, subagents)
 }
 
-/** Calls of tools that were let run, and those that agents which still work may make. */
+/** Tool calls that were permitted, plus those that working agents may still make. */
 export function toolCallsTaken({
   toolCalls = 0,
   openAgents = [],

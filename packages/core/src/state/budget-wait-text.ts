@@ -11,7 +11,7 @@ export function budgetWaitText(event: Extract<RunEvent, { readonly type: 'budget
   return `Waiting for tokens: ${reservedTokens} are reserved by ${others}.`
 }
 
-/** Rounded up: what is reserved is not more. */
+/** Rounded up, as an upper bound of what is reserved. */
 function reservedDollars(usd: number): string {
   const decimals = usd < 0.01 ? 4 : 2
   const unit = 10 ** decimals

@@ -18,33 +18,33 @@ import type { StopSignal } from '../endings/signal.ts'
 import type { RunResult } from '../endings/terminal.ts'
 import type { TranscriptEntry } from '../conversation/transcript.ts'
 
-/** How a tool call came to its result. */
+/** How a tool call got its result. */
 export type ToolStatus =
   | 'done'
   | 'failed'
   /** Unknown tool or invalid input. */
   | 'invalid'
   | 'denied'
-  /** Not started: the run stopped before. */
+  /** Not started, because the run stopped before. */
   | 'not_run'
-  /** Aborted; finished or not, its result is synthetic. */
+  /** Aborted, whether or not it finished; its result is synthetic. */
   | 'interrupted'
-  /** On record as begun, never as ended: the outcome is unknown. */
+  /** Its start is recorded, but not its end: the outcome is unknown. */
   | 'unknown'
 
-/** What a request waits for: what others have reserved of a limit, in US dollars and tokens. */
+/** The reservations that a request waits for: what others have reserved of a limit, in US dollars and tokens. */
 export interface FundsWanted {
   readonly neededUsd: number
   readonly neededTokens: number
   readonly reservedUsd: number
   readonly reservedTokens: number
-  /** In how many requests that is. */
+  /** Number of requests with these reservations. */
   readonly holders: number
 }
 
 /**
- * Everything that a run tells, a closed union. Events marked *live* come from inside an effect, are for looking at, and are not repeated by a replay;
- * all others are, the same and in the same order.
+ * All events of a run, a closed union. Events marked *live* come from inside a side effect. They are for display only, and a replay does not repeat them;
+ * it repeats all others in the same order.
  *
  * ```
  * run_start
@@ -57,10 +57,10 @@ export interface FundsWanted {
  * ```
  */
 export type RunEvent =
-  /** The run begins, or continues from its record (`isResumed`). Once for each process that runs it, before every other event. */
+  /** The run begins, or continues from its record (`isResumed`). Emitted once for each process that runs it, before every other event. */
   | {
       readonly type: 'run_start'
-      /** Who runs: session, run and agent. */
+      /** The identity of the run: session, run and agent. */
       readonly run: RunIdentity
       /** Id of the model. */
       readonly model: string
@@ -84,14 +84,14 @@ export type RunEvent =
       /** Id of the model that is asked. */
       readonly model: string
     }
-  /** Live: what the model streams. A failed attempt leaves its updates behind: the next `model_start` begins anew. */
+  /** Live: a part of the streamed reply. Updates of a failed attempt are void: the next `model_start` starts over. */
   | {
       readonly type: 'model_update'
       /** Number of the request in the run, from 1. */
       readonly request: number
-      /** The id that the entry of this reply will have, when it is kept. */
+      /** The id that the transcript entry of this reply will have, if it is appended. */
       readonly entryId: string
-      /** What was streamed. */
+      /** The streamed part. */
       readonly update: ModelUpdate
     }
   /** An attempt has ended, with its usage and cost. */
@@ -101,52 +101,54 @@ export type RunEvent =
       readonly request: number
       /** Number of the attempt at this request, from 1. */
       readonly attempt: number
-      /** How it ended. `over_budget`: the budget had no room, and nothing was asked; `unknown`: its reply was lost. */
+      /** How it ended. `over_budget`: the budget had no room, and no request was made; `unknown`: its reply was lost. */
       readonly outcome: 'answered' | 'failed' | 'aborted' | 'over_budget' | 'unknown'
       /** Tokens that the service reported; null for none. */
       readonly usage: Usage | null
-      /** US dollars that were charged; at worst case where the service reported nothing. */
+      /** US dollars that were charged; the worst case if the service reported nothing. */
       readonly costUsd: number
       /** Milliseconds that the attempt took. */
       readonly durationMs: number
     }
   /**
-   * Live: what stands, after an amount was reserved for a request and after it was settled. Dollars, tokens and time are those of the whole run, subagents
-   * included, whoever tells; what is left is what the narrowest limit leaves, the session's too. The window is that of the model which is asked.
+   * Live: the current figures, after an amount was reserved for a request and after it was settled. Dollars, tokens and
+   * time are those of the whole run, including subagents, even if a subagent reports them. The remaining amounts follow
+   * from the narrowest limit, including the session's. The window is that of the requested model.
    */
   | {
       readonly type: 'figures'
-      /** Worst cases of what nobody told included. */
+      /** US dollars of finished requests, including the worst cases of unreported ones. */
       readonly settledUsd: number
-      /** Of what is settled: what nobody told. */
+      /** The unreported part of `settledUsd`. */
       readonly unknownUsd: number
-      /** US dollars reserved for requests under way. */
+      /** US dollars reserved for requests in flight. */
       readonly reservedUsd: number
-      /** Null: no limit. The same goes for the others that are left. */
+      /** US dollars that the narrowest limit leaves; null for no limit. */
       readonly leftUsd: number | null
       /** Input and output tokens of finished requests. */
       readonly settledTokens: number
-      /** Tokens reserved for requests under way. */
+      /** Tokens reserved for requests in flight. */
       readonly reservedTokens: number
       /** Tokens that the narrowest limit leaves; null for no limit. */
       readonly leftTokens: number | null
-      /** Requests that wait for what others have reserved. */
+      /** Requests that wait for reservations of others to be released. */
       readonly waitingRequests: number
-      /** What the request has, estimated; after the reply what the service counted, the reply with it. */
+      /** Estimated tokens of the request. After the reply, the service's count including the reply. */
       readonly contextTokens: number
-      /** Null for a model without an end to its window. */
+      /** Null for a model without a limit on its window. */
       readonly contextWindow: number | null
       /** Active milliseconds. */
       readonly usedMs: number
       /** Active milliseconds that the narrowest limit leaves; null for no limit. */
       readonly leftMs: number | null
-      /** Calls of tools that count against the limit, by what is on record; absent for none, and in what a subagent tells. */
+      /** Recorded tool calls that count against the limit; absent for none, and in events of subagents. */
       readonly toolCalls?: number
     }
   // Spec R-BUD-18.
   /**
-   * Live: a request begins to wait for what others have reserved of a limit, or ends to. It needs so much, and others have so much reserved,
-   * in so many requests. `budget`: the name of a standing budget, whose others may be in other processes.
+   * Live: a request starts or stops waiting for reservations of others. It reports what the request needs, and what
+   * others have reserved in how many requests. `budget`: the name of a standing budget, which other processes may use
+   * too.
    */
   | ({
       readonly type: 'budget_wait'
@@ -155,19 +157,19 @@ export type RunEvent =
       /** Name of the standing budget; absent for a limit of the run. */
       readonly budget?: string
     } & FundsWanted)
-  /** A request has waited for what others had reserved, with what came of it. */
+  /** A request has waited for reservations of others. Reports the outcome. */
   | ({
       readonly type: 'budget_waited'
-      /** What the wait came to: the request is made, it still does not fit, or the run was aborted. */
+      /** The outcome of the wait: the request is made, it still does not fit, or the run was aborted. */
       readonly outcome: 'granted' | 'refused' | 'aborted'
-      /** Milliseconds by the wall clock. */
+      /** Wall-clock milliseconds. */
       readonly waitedMs: number
       /** Name of the standing budget; absent for a limit of the run. */
       readonly budget?: string
     } & FundsWanted)
   /**
-   * Live: an attempt at a question beside the conversation: one that a compaction, a hook or a tool asks. Its `name` is that of its step without the
-   * number of the attempt, such as `compact:2:auto/1`. What it cost is in the figures of the run.
+   * Live: an attempt at a side request, made by a compaction, a hook or a tool. Its `name` is that of its step without
+   * the number of the attempt, such as `compact:2:auto/1`. Its cost is in the figures of the run.
    */
   | {
       readonly type: 'question_start'
@@ -178,7 +180,7 @@ export type RunEvent =
       /** Id of the model that is asked. */
       readonly model: string
     }
-  /** Live: such an attempt has ended. */
+  /** Live: an attempt at a side request has ended. */
   | {
       readonly type: 'question_end'
       /** Name of the step without the number of the attempt. */
@@ -195,18 +197,18 @@ export type RunEvent =
       readonly costUsd: number
     }
   // Spec R-CTX-11.
-  /** After each reply that was counted: how full the window is, for a meter. */
+  /** After each reply with a token count: how full the context window is, for a meter. */
   | {
       readonly type: 'context'
-      /** How full the window is. */
+      /** The figures of the window. */
       readonly figures: WindowFigures
     }
-  /** Old results gave way to notes. */
+  /** Old tool results were replaced by notes. */
   | {
       readonly type: 'results_cleared'
-      /** Number of the calls whose results were cleared. */
+      /** Number of calls whose results were cleared. */
       readonly calls: number
-      /** Tokens that this frees, estimated. */
+      /** Estimated number of freed tokens. */
       readonly freedTokens: number
     }
   /** An attempt failed, and the next one follows after `delayMs` milliseconds. */
@@ -216,7 +218,7 @@ export type RunEvent =
       readonly request: number
       /** Number of the attempt that failed, from 1. */
       readonly attempt: number
-      /** How many retries the request may have. */
+      /** Maximum number of retries of the request. */
       readonly maxRetries: number
       /** Milliseconds until the next attempt. */
       readonly delayMs: number
@@ -224,7 +226,7 @@ export type RunEvent =
       readonly error: ModelErrorJson
     }
   // Spec R-SERV-1.
-  /** Live: a request begins to wait for a service, or ends to. When it began and when it goes on at the latest, in milliseconds since 1970. */
+  /** Live: a request starts or stops waiting for a service. Reports the start and the latest end of the wait, in milliseconds since 1970. */
   | {
       readonly type: 'service_wait'
       /** Whether the wait begins, or ends. */
@@ -238,19 +240,19 @@ export type RunEvent =
       /** When it ends at the latest, in milliseconds since 1970. */
       readonly untilMs: number
     }
-  /** A request has waited for a service, with what ended it. `waitedMs`: by the wall clock. */
+  /** A request has waited for a service, with the reason for the end of the wait. `waitedMs`: by the wall clock. */
   | {
       readonly type: 'service_waited'
-      /** What ended the wait. */
+      /** The reason for the end of the wait. */
       readonly outcome: ServiceWaitEnd
-      /** Milliseconds by the wall clock. */
+      /** Wall-clock milliseconds. */
       readonly waitedMs: number
       /** Id of the model. */
       readonly model: string
       /** Why the service did not answer. */
       readonly error: ModelErrorJson
     }
-  /** A message was added to the conversation: a reply, the results of tools, or what a person, a hook or the run itself added. */
+  /** A message was added to the conversation: a reply, tool results, or a message of a person, a hook or the run itself. */
   | {
       readonly type: 'message'
       /** The entry of the transcript. */
@@ -266,7 +268,7 @@ export type RunEvent =
       /** Input of the call, as the model wrote it. */
       readonly input: unknown
     }
-  /** Live: the tool itself begins; the call is allowed, and no record has its result. May come before `tool_start` where the reply still streams. */
+  /** Live: the tool itself starts. The call is allowed, and its result is not recorded yet. May precede `tool_start` while the reply still streams. */
   | {
       readonly type: 'tool_running'
       /** Id of the call. */
@@ -281,23 +283,23 @@ export type RunEvent =
       readonly callId: string
       /** Name of the tool. */
       readonly name: string
-      /** What the tool reports. */
+      /** The progress. */
       readonly data: Json
     }
-  /** A call has its result: after its hooks have seen it, and a large one was saved. */
+  /** A call has its result, after its hooks have seen it and a large result was stored. */
   | {
       readonly type: 'tool_end'
       /** Id of the call. */
       readonly callId: string
       /** Name of the tool. */
       readonly name: string
-      /** What became of the call. */
+      /** The status of the call. */
       readonly status: ToolStatus
       /** Milliseconds that the tool took. */
       readonly durationMs: number
-      /** What the model is shown of the result. */
+      /** The result as the model sees it. */
       readonly output: string | readonly ContentBlock[]
-      /** The model is told that the call failed. */
+      /** Whether the result is an error for the model. */
       readonly isError: boolean
     }
   /** A rule, a hook or a person refused a call. Its `tool_end` follows. */
@@ -309,7 +311,7 @@ export type RunEvent =
       readonly name: string
       /** Input of the call. */
       readonly input: unknown
-      /** Why it was refused, as the model is told. */
+      /** Why it was refused, as reported to the model. */
       readonly message: string
     }
   /** A call needs the permission of a person. */
@@ -327,27 +329,28 @@ export type RunEvent =
       readonly key: string | null
     }
   // Spec R-PAUSE-1.
-  /** The run pauses at a limit and asks whether it is raised. */
+  /** The run pauses at a limit and asks whether to raise it. */
   | {
       readonly type: 'limit_question'
-      /** What is asked. */
+      /** The request. */
       readonly request: LimitRequest
     }
   /**
-   * The pause is over. `raised`: by an answer, or by who set the limit meanwhile; `ended`: the answer was to end; `over`: nobody answered in time; `stopped`
-   * and `aborted`: somebody ended the run. `to`: the limit from here on, null for none; absent where it was not raised. `waitedMs` by the wall clock.
+   * The pause is over. `raised`: by an answer, or by a change of settings. `ended`: the answer was to end. `over`: the
+   * timeout expired. `stopped` and `aborted`: the run was stopped or aborted. `to`: the new limit, null for none; absent
+   * if it was not raised. `waitedMs` by the wall clock.
    */
   | {
       readonly type: 'limit_answered'
-      /** Id of the question. */
+      /** Id of the request. */
       readonly id: string
-      /** Which limit it is. */
+      /** The limit. */
       readonly limit: RaisableLimit
       /** How the pause ended. */
       readonly outcome: 'raised' | 'ended' | 'over' | 'stopped' | 'aborted'
-      /** The new limit, in its unit; null for no limit, absent where it was not raised. */
+      /** The new limit, in its unit; null for no limit, absent if it was not raised. */
       readonly to?: number | null
-      /** Milliseconds by the wall clock. */
+      /** Wall-clock milliseconds. */
       readonly waitedMs: number
     }
   /** A hook is called. */
@@ -355,9 +358,9 @@ export type RunEvent =
       readonly type: 'hook_start'
       /** Id of the hook. */
       readonly hook: string
-      /** The moment that it is called at. */
+      /** The trigger that it is called at. */
       readonly trigger: HookTrigger | 'stopHook'
-      /** The call that it is about; null for none. */
+      /** The call that it concerns; null for none. */
       readonly callId: string | null
     }
   /** A hook has answered, with its outcome. */
@@ -365,11 +368,11 @@ export type RunEvent =
       readonly type: 'hook_end'
       /** Id of the hook. */
       readonly hook: string
-      /** The moment that it was called at. */
+      /** The trigger that it was called at. */
       readonly trigger: HookTrigger | 'stopHook'
-      /** The call that it is about; null for none. */
+      /** The call that it concerns; null for none. */
       readonly callId: string | null
-      /** What it decided. */
+      /** Its decision. */
       readonly outcome: HookOutcome | StopHookOutcome
       /** Milliseconds that it took. */
       readonly durationMs: number
@@ -379,13 +382,13 @@ export type RunEvent =
       readonly type: 'signal'
       /** The signal. */
       readonly signal: StopSignal
-      /** Where it was raised. */
+      /** The cancellation point at which it was raised. */
       readonly checkpoint: CancellationPoint
     }
-  /** A guard decided to continue in spite of these signals. */
+  /** A hook requested to continue in spite of these signals. */
   | {
       readonly type: 'signals_overridden'
-      /** Id of the hook that asked to continue. */
+      /** Id of the hook that requested to continue. */
       readonly by: string
       /** The signals that it overrode. */
       readonly signals: readonly StopSignal[]
@@ -395,7 +398,7 @@ export type RunEvent =
       readonly type: 'compact_start'
       /** Why the conversation is compacted. */
       readonly trigger: CompactionTrigger
-      /** Tokens of the conversation, estimated. */
+      /** Estimated tokens of the conversation. */
       readonly tokens: number
     }
   /** The compaction has ended, with or without success. */
@@ -405,25 +408,25 @@ export type RunEvent =
       readonly trigger: CompactionTrigger
       /** Whether it was compacted. */
       readonly compacted: boolean
-      /** What came of it, in a sentence. */
+      /** The outcome, in a sentence. */
       readonly message: string
     }
   /** The token target of the run continues or ends it. */
   | {
       readonly type: 'token_budget'
-      /** How the target ended, or how far it is. */
+      /** How the target ended, or its progress. */
       readonly completion: BudgetCompletionEvent
     }
-  /** The goals are about to be checked. `tries`: how often an answer was sent back so far, of at most `maxTries`. */
+  /** The goals are about to be checked. `tries`: how often the model was asked to continue so far, at most `maxTries`. */
   | {
       readonly type: 'goal_start'
       /** When they are checked. */
       readonly place: GoalPlace
-      /** The goals, in words. */
+      /** The names of the goals. */
       readonly goals: readonly string[]
-      /** How often an answer was sent back so far. */
+      /** How often the model was asked to continue so far. */
       readonly tries: number
-      /** How often an answer may be sent back. */
+      /** Maximum number of tries. */
       readonly maxTries: number
     }
   /** The goals were checked. */
@@ -433,7 +436,7 @@ export type RunEvent =
       readonly place: GoalPlace
       /** Whether every check passed and nothing protected changed. */
       readonly met: boolean
-      /** Up to the first that failed. */
+      /** The results of the checks, up to the first that failed. */
       readonly checks: readonly GoalCheck[]
       /** Protected files that have changed. */
       readonly tampered: readonly string[]
@@ -441,22 +444,22 @@ export type RunEvent =
       readonly changedByChecks: readonly string[]
       /** Tests that changed since the goals were set. */
       readonly changedTests: readonly string[]
-      /** How often an answer was sent back before this round. */
+      /** How often the model was asked to continue before this round. */
       readonly tries: number
-      /** How often an answer may be sent back. */
+      /** Maximum number of tries. */
       readonly maxTries: number
       /** Whether the same state was checked twice with different verdicts. */
       readonly flaky: boolean
       /** Milliseconds that the checks took. */
       readonly durationMs: number
     }
-  /** Before a turn: how near the guards are to firing, those that can say. */
+  /** Before a turn: how near the guards are to firing, for those that report it. */
   | {
       readonly type: 'guards'
-      /** How near each is. */
+      /** How near each guard is. */
       readonly remaining: readonly GuardRemaining[]
     }
-  /** The next iteration begins, and why. */
+  /** The next iteration begins, with its reason. */
   | {
       readonly type: 'lap'
       /** Why there is another iteration. */
@@ -465,13 +468,13 @@ export type RunEvent =
       readonly before: Ranking
       /** The ranking after it, which is lower. */
       readonly after: Ranking
-      /** How often each transition may still be taken, once this lap is paid for. */
+      /** How often each transition may still be taken after this iteration was charged. */
       readonly left: RetriesLeft
     }
-  /** Something was set by a person; from here on it counts. Only here may the ranking rise. */
+  /** A person changed settings, which apply from here on. Only this event may raise the ranking. */
   | {
       readonly type: 'settings'
-      /** What was set. */
+      /** The change. */
       readonly change: SettingsChange
     }
   /** A sentence for a person. */
@@ -487,17 +490,17 @@ export type RunEvent =
       readonly callId: string
       /** The kind of subagent. */
       readonly agentType: string
-      /** What it is to do, where its tool said so. */
+      /** Its task, if its tool described it. */
       readonly description?: string
-      /** It works in the background: its call has ended. */
+      /** Whether it works in the background: its call has ended. */
       readonly inBackground?: true
       /** The event of the subagent. */
       readonly event: RunEvent
     }
-  /** Work that the run started and does not wait for has ended. `error`: null for success. */
+  /** Work that the run started without waiting for it has ended. `error`: null for success. */
   | {
       readonly type: 'background'
-      /** What the work is called. */
+      /** Name of the work. */
       readonly name: string
       /** Why it failed; null for success. */
       readonly error: string | null

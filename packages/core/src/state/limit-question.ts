@@ -6,7 +6,7 @@ import type { LimitsChange } from './settings-change.ts'
 /** A limit that a person may raise while a run pauses at it, by its name in `LimitsChange`. */
 export type RaisableLimit = keyof LimitsChange
 
-/** How values of a limit are offered and taken: `count`: whole numbers alone; `whole`: rounded to whole ones; `usd`: rounded to cents. */
+/** How values of a limit are offered and accepted. `count`: only integers; `whole`: rounded to integers; `usd`: rounded to cents. */
 export const limitKinds: { readonly [limit in RaisableLimit]: 'count' | 'whole' | 'usd' } = {
   maxTurns: 'count',
   maxBudgetUsd: 'usd',
@@ -29,19 +29,19 @@ export type LimitOffer = {
 }
 
 // Spec R-PAUSE-1.
-/** A run pauses at a limit and asks whether it is raised. JSON. */
+/** The request of a run that pauses at a limit and asks whether to raise it. JSON. */
 export type LimitRequest = {
   /** For `RunStream.answerLimit`. */
   readonly id: string
-  /** Which limit it is. */
+  /** The limit. */
   readonly limit: RaisableLimit
   /** How much of it is used, in the unit of the limit: turns, calls, tokens, tries, US dollars or active milliseconds. */
   readonly used: number
   /** The limit that is reached. */
   readonly of: number
-  /** The least limit under which the next request can be made, where it is more than `used`. */
+  /** The lowest limit that permits the next request, if it is more than `used`. */
   readonly needed?: number
-  /** The highest value that is taken: a guard's or an administrator's; null for no end. */
+  /** The highest permitted value, set by a guard or an administrator; null for no ceiling. */
   readonly most: number | null
   /** Values to offer, the lowest first; never empty. */
   readonly offers: readonly LimitOffer[]
@@ -49,11 +49,11 @@ export type LimitRequest = {
   readonly message: string
   /** When the run began to pause, in milliseconds since 1970. */
   readonly sinceMs: number
-  /** Until when an answer is waited for, in milliseconds since 1970; null for no end. */
+  /** Until when the run waits for an answer, in milliseconds since 1970; null for no timeout. */
   readonly untilMs: number | null
 }
 
-/** The answer to a `LimitRequest`: the limit is raised (null: taken away), or the run ends as the limit says. */
+/** The answer to a `LimitRequest`: the limit is raised (null: removed), or the run ends at the limit. */
 export type LimitAnswer =
   | {
       /** The limits to raise, with their new values. */
@@ -68,54 +68,54 @@ export type LimitAnswer =
     }
 
 /**
- * Asks a person about a limit. `signal` aborts when nobody waits for the answer any more. Where what it answers is not taken, it is asked again, with the
- * `problem`: three times in all. What rejects is no answer: the run ends as the limit says.
+ * Asks a person about a limit. `signal` aborts when the answer is no longer needed. After an invalid answer it is called
+ * again with the `problem`, at most three times. If it rejects, the run ends at the limit.
  */
 export type AskLimit = (
   request: LimitRequest,
   options: {
-    /** Aborted when nobody waits for the answer any more. */
+    /** Aborted when the answer is no longer needed. */
     readonly signal: AbortSignal
     /** Why the previous answer was not accepted; absent the first time. */
     readonly problem?: string
   },
 ) => Promise<LimitAnswer>
 
-/** What is offered for a limit, and up to where it may be raised. */
+/** The state of a limit, and the highest value that it may be raised to. */
 export type LimitFigures = Pick<LimitRequest, 'limit' | 'used' | 'of' | 'needed' | 'most'>
 
-/** Whether a limit is raised so far that the run may go on. A run may end at one of which less is used, such as a reply that was cut at what was left. */
+/** Whether a limit is raised far enough to continue. A run may end before a limit is fully used, for example when a reply was cut. */
 export function isRaised({ used, of, needed = 0 }: Pick<LimitRequest, 'used' | 'of' | 'needed'>, to: number): boolean {
   return to > Math.max(used, of) && to >= needed
 }
 
-/** Half as much again, and double, where that is enough and may be; else what is needed or allowed. Empty where it cannot be raised far enough. */
+/**
+ * The values to offer: half as much again, and double, if they are sufficient and permitted; else what is needed or
+ * permitted. Empty if the limit cannot be raised far enough.
+ */
 export function offersFor(figures: LimitFigures, within: number = Infinity): readonly LimitOffer[] {
   const { limit, of, needed = 0, most } = figures
   const isEnough = (to: number): boolean => isRaised(figures, to) && to <= (most ?? Infinity)
   const double = rounded(limit, Math.max(of, needed) * 2)
-  const usual = [rounded(limit, of * 1.5), rounded(limit, of * 2), double].filter(isEnough)
-  const narrow = usual.filter((to) => to <= within)
-  const found = narrow.length > 0 ? narrow : usual
+  const standardValues = [rounded(limit, of * 1.5), rounded(limit, of * 2), double].filter(isEnough)
+  const withinBudget = standardValues.filter((to) => to <= within)
+  const found = withinBudget.length > 0 ? withinBudget : standardValues
   const all = found.length > 0 ? found : [rounded(limit, needed), most ?? 0].filter(isEnough)
   return [...new Set(all)]
-    .toSorted((one, other) => one - other)
+    .toSorted((first, other) => first - other)
     .slice(0, 2)
     .map((to) => ({ to }))
 }
 
-/** Up, to whole ones, and dollars to cents. */
+/** Rounds up to integers, and dollars to cents. */
 function rounded(limit: RaisableLimit, value: number): number {
   const up = limitKinds[limit] === 'usd' ? Math.ceil(value * 100 - 1e-6) / 100 : Math.ceil(value)
   return limit === 'maxGoalTries' ? Math.min(up, mostGoalTries) : up
 }
 
-/**
- * The answer as it is taken: JSON, and nothing but what was asked about.
- * @throws ConfigurationError for what is no answer to this request: the question stays.
- */
-export function checkedLimitAnswer(request: LimitFigures, given: unknown): LimitAnswer {
-  const fields = fieldsOf(given) ?? refuse('The answer at a limit', '{ raise: { … } } or { end: true }', given)
+/** The validated answer: JSON, with the requested limit only. @throws ConfigurationError for an invalid answer to this request, which stays open. */
+export function checkedLimitAnswer(request: LimitFigures, value: unknown): LimitAnswer {
+  const fields = fieldsOf(value) ?? refuse('The answer at a limit', '{ raise: { … } } or { end: true }', value)
   if (fields['end'] === true && fields['raise'] === undefined) return { end: true }
   if (fields['end'] !== undefined && fields['end'] !== false && fields['raise'] !== undefined)
     throw new ConfigurationError('The answer at a limit raises it or ends the run, not both.')
@@ -123,21 +123,21 @@ export function checkedLimitAnswer(request: LimitFigures, given: unknown): Limit
   const raise = fieldsOf(fields['raise']) ?? refuse('raise', `an object such as { ${limit}: … }`, fields['raise'])
   const other = Object.keys(raise).find((name) => name !== limit)
   if (other !== undefined)
-    throw new ConfigurationError(`The run pauses at ${limit}, and ${other} does not help. Raise ${limit}.`)
+    throw new ConfigurationError(`The run pauses at ${limit}; raising ${other} does not help. Raise ${limit}.`)
   const to = raise[limit]
   if (to === undefined) throw new ConfigurationError(`The run pauses at ${limit}. Raise it, or answer { end: true }.`)
-  return { raise: { [limit]: raisedTo(request, to) } }
+  return { raise: { [limit]: validatedLimit(request, to) } }
 }
 
-/** @throws ConfigurationError for a limit that would end the run again, or is not allowed. */
-function raisedTo({ limit, used, of, needed = 0, most }: LimitFigures, to: unknown): number | null {
+/** @throws ConfigurationError for a limit that would end the run again, or is not permitted. */
+function validatedLimit({ limit, used, of, needed = 0, most }: LimitFigures, to: unknown): number | null {
   if (to === null || to === Infinity) {
     if (limit === 'maxGoalTries') throw new ConfigurationError(`maxGoalTries is at most ${mostGoalTries}.`)
     if (most !== null) throw new ConfigurationError(`${limit} is at most ${most} here.`)
     return null
   }
   isNumber(limit, to)
-  // Just looked at.
+  // Validated above.
   const value = to as number
   const least = Math.max(used, of)
   if (!(value > least)) {

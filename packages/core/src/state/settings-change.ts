@@ -2,83 +2,83 @@ import type { GoalSpec } from '../verification/goal-record.ts'
 import type { Thinking } from '../model/model.ts'
 import { isSameUpdate, type PermissionUpdate } from '../permissions/permission-update.ts'
 
-/** Limits as they are set while a run goes on. What is left out stays; `Infinity` or null takes the limit away. */
+/** Limits as they are changed during a run. Omitted limits stay; `Infinity` or null removes a limit. */
 export type LimitsChange = {
-  /** Turns of the whole run, those that were made counted. */
+  /** Turns of the whole run, including those already made. */
   readonly maxTurns?: number | null
-  /** US dollars of the whole run, of the session in a `QueryEngine`. */
+  /** US dollars of the whole run, or of the session in a `QueryEngine`. */
   readonly maxBudgetUsd?: number | null
   /** US dollars of the whole run, also in a `QueryEngine`. */
   readonly maxRunUsd?: number | null
-  /** Input (cached too) and output of the whole run. */
+  /** Input tokens (including cached ones) and output tokens of the whole run. */
   readonly maxTotalTokens?: number | null
   /** Active milliseconds of the whole run. */
   readonly maxDurationMs?: number | null
-  /** Calls of tools of the whole run, those of subagents too. */
+  /** Tool calls of the whole run, including those of subagents. */
   readonly maxToolCalls?: number | null
-  /** How often an answer is sent back because a goal is not met, those times counted that it was; null for what the options say. */
+  /** How often the model must continue because a goal is not met, including earlier tries; null for the value of the options. */
   readonly maxGoalTries?: number | null
 }
 
 // Spec R-SET-1.
 /**
- * What a person sets while a run goes on. JSON: it is put on record as it is, and counts from there on.
- * What is left out stays; null goes back to what the options say.
+ * A person's change of settings during a run. JSON: it is recorded unchanged, and applies from then on. Omitted settings
+ * stay; null restores the value of the options.
  */
 export type SettingsChange = {
-  /** Id of one of the models in the options, or a name by which `modelNamed` of the options makes one. */
+  /** Id of one of the models in the options, or a name for which `modelNamed` of the options creates one. */
   readonly model?: string | null
-  /** By a name that the permissions know. */
+  /** A mode name that the permissions define. */
   readonly permissionMode?: string | null
   /** How much the model may think from the next request on. */
   readonly thinking?: Thinking | null
-  /** Limits to replace; those that are left out stay. */
+  /** Limits to replace; omitted ones stay. */
   readonly limits?: LimitsChange
-  /** Names of tools beside those of the options, which `moreTools` gives: all of them, in place of those before. */
+  /** Names of tools in addition to those of the options, which `moreTools` returns. Replaces the previous list. */
   readonly tools?: readonly string[] | null
-  /** Goals, in place of those before; their tries begin anew. None: nothing is checked. Null: those of the options. */
+  /** Goals that replace the previous ones, with new tries. An empty list: nothing is checked. Null: the goals of the options. */
   readonly until?: readonly GoalSpec[] | null
 }
 
-/** A change as a run takes it: what a person set, or said to a question that is to hold from then on. */
+/** A change as a run applies it: a person's change of settings, or permission changes from a person's answer. */
 export type RunChange = SettingsChange & {
-  /** In addition to those before. */
+  /** In addition to earlier changes. */
   readonly permissionUpdates?: readonly PermissionUpdate[]
-  /** Beside `until`: the goals of the options when it was set. Not on record by itself. */
+  /** In addition to `until`: the goals of the options at the time of the change. Not recorded on its own. */
   readonly untilBefore?: readonly GoalSpec[]
 }
 
 // Spec R-SET-4.
-/** What stands of all changes so far, in place of the options. A lap records it, so that a resume knows. */
+/** The combined effect of all changes so far, in place of the options. Each iteration record contains it for a resume. */
 export type SettingsInForce = {
   /** Id of the model of the next request. */
   readonly model?: string
-  /** The model was set after the fallback had taken over: it is asked, and not the fallback. */
+  /** Set if the model was changed after the fallback had taken over: the fallback is then not used. */
   readonly isPastFallback?: true
   /** The permission mode. */
   readonly permissionMode?: string
   /** How much the model may think. */
   readonly thinking?: Thinking
-  /** The limits that were set. */
+  /** The limits that were changed. */
   readonly limits?: LimitsChange
   /** Names of tools in addition to those of the options. */
   readonly tools?: readonly string[]
   /** The goals that were set. */
   readonly until?: readonly GoalSpec[]
-  /** The goals of the options when `until` was set: whoever goes on with these again has those that were set. */
+  /** The goals of the options when `until` was set. A resume with the same options keeps the goals that were set. */
   readonly untilBefore?: readonly GoalSpec[]
   /** Changes of permission rules that a person agreed to. */
   readonly permissionUpdates?: readonly PermissionUpdate[]
 }
 
-/** One change after another, as one. */
+/** Merges two consecutive changes into one. */
 export function bothChanges(first: SettingsChange | undefined, second: SettingsChange): SettingsChange {
   if (first === undefined) return second
   const { limits } = second
   return { ...first, ...second, ...(limits !== undefined && { limits: { ...first.limits, ...limits } }) }
 }
 
-/** What is in force after a change. `hasFallenBack`: the fallback model had taken over by then. */
+/** The settings after a change. `hasFallenBack`: whether the fallback model had taken over by then. */
 export function inForceAfter(
   before: SettingsInForce | null,
   change: RunChange,
@@ -110,25 +110,30 @@ export function inForceAfter(
   return Object.fromEntries(Object.entries(after).filter(([, value]) => value !== undefined && value !== null))
 }
 
-/** What an answer of a person changes: a mode counts as one that was set. */
+/** The change of settings in a person's answer: a mode counts as one that was set. */
 export function changeOf(updates: readonly PermissionUpdate[]): RunChange {
   const mode = updates.findLast((update) => update.type === 'setMode')
   return { permissionUpdates: updates, ...(mode?.type === 'setMode' && { permissionMode: mode.mode }) }
 }
 
-/** What the next run of a session begins with: what was set, and what persons said in the run that ended. */
-export function carriedOn(before: SettingsInForce | null, ran: SettingsInForce | null): SettingsInForce | null {
+/** The settings of a session's next run: what was set, and the permission changes of the run that ended. */
+export function carriedSettings(
+  before: SettingsInForce | null,
+  endedWith: SettingsInForce | null,
+): SettingsInForce | null {
   const known = before?.permissionUpdates ?? []
-  const learned = (ran?.permissionUpdates ?? []).filter((update) => !known.some((one) => isSameUpdate(one, update)))
+  const learned = (endedWith?.permissionUpdates ?? []).filter(
+    (update) => !known.some((one) => isSameUpdate(one, update)),
+  )
   return learned.length === 0 ? before : inForceAfter(before, changeOf(learned), false)
 }
 
 /**
- * What an earlier process of the session learned for all of it. What was kept in files is read from there, and a mode is that of the process: whoever starts
- * one in `plan` is not to find it in another.
+ * The session's permission changes of an earlier process. Changes saved to files are read from there. A permission mode
+ * belongs to one process, so a session started in `plan` does not carry that mode over.
  */
-export function keptOf(ran: SettingsInForce | null | undefined): SettingsInForce | null {
-  const updates = (ran?.permissionUpdates ?? []).filter(
+export function sessionSettings(endedWith: SettingsInForce | null | undefined): SettingsInForce | null {
+  const updates = (endedWith?.permissionUpdates ?? []).filter(
     ({ type, destination }) => destination === 'session' && type !== 'setMode',
   )
   return updates.length === 0 ? null : inForceAfter(null, { permissionUpdates: updates }, false)

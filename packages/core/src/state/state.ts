@@ -15,7 +15,7 @@ import type { RunResult } from '../endings/terminal.ts'
 import type { PermissionDecision } from '../permissions/permission-decision.ts'
 import type { Transcript, TranscriptEntry } from '../conversation/transcript.ts'
 
-/** Who runs. Ids are given from outside or derived; core makes none. */
+/** The identity of a run. Ids come from the caller or are derived; core generates none. */
 export type RunIdentity = {
   /** Id of the session. */
   readonly sessionId: string
@@ -23,32 +23,32 @@ export type RunIdentity = {
   readonly runId: string
   /** '' for the main loop, else the path of agents: `agent:3:0:toolu_1/`. */
   readonly agentPath: string
-  /** The name of the agent, where it has one: as its caller named it, or a subagent's, which is its path. */
+  /** The name of the agent, if it has one: its caller's name, or the path of a subagent. */
   readonly agentId?: string
-  /** Executions of the agent's state, this one included; 1 when absent. */
+  /** Number of executions of the agent's state, including this one; 1 when absent. */
   readonly executionCount?: number
   /** The call of the parent that this agent answers. */
   readonly parentCallId?: string
-  /** The run that ended at a limit and goes on in this one, which carries its counters. */
+  /** The run that ended at a limit and that this run continues, with its counters. */
   readonly continues?: string
-  /** It was run in another session, of which this one has a copy: what it cost counts there. */
+  /** Set if the run took place in another session, of which this one is a copy. Its cost counts there. */
   readonly isCopy?: true
-  /** 0 for the main loop, above it for a subagent. */
+  /** 0 for the main loop, higher for a subagent. */
   readonly depth: number
 }
 
 /**
- * What a run has spent and done so far, small and JSON: the part of the state that a lap records.
- * Limits of the options are not in here, so a resumed run may have others.
+ * What a run has spent and done so far, as small JSON: the part of the state that an iteration records. Limits of the
+ * options are not included, so a resumed run may have different ones.
  */
 export type RunProgress = {
-  /** Number of the request that comes next; rises with every lap. */
+  /** Number of the next request; increases with every iteration. */
   readonly request: number
-  /** Turns of which the model was asked, for people. */
+  /** Turns that requested the model, for people. */
   readonly turns: number
-  /** The next request begins a turn; a recovery goes on with one. */
+  /** Whether the next request begins a turn; a recovery continues one. */
   readonly turnBegins: boolean
-  /** Iterations so far, by what they count against. */
+  /** Iterations so far, by the retry limits that they count against. */
   readonly laps: SpentIterations
   /** Requests that reached the model. */
   readonly requests: number
@@ -58,9 +58,9 @@ export type RunProgress = {
   readonly toolResults: number
   /** Compactions of the conversation. */
   readonly compactions: number
-  /** The run's own requests. */
+  /** Usage of the run's own requests. */
   readonly usage: Usage
-  /** With subagents and compaction. */
+  /** Figures by model, including subagents and compaction. */
   readonly modelUsage: {
     readonly [model: string]: {
       /** Tokens. */
@@ -69,83 +69,84 @@ export type RunProgress = {
       readonly nanos: number
     }
   }
-  /** Input and output of all requests, subagents too: what `maxTotalTokens` limits. */
+  /** Input and output tokens of all requests, including subagents: what `maxTotalTokens` limits. */
   readonly totalTokens: number
-  /** Settled cost that somebody told, subagents too, in nano-dollars. */
+  /** Settled and reported cost, including subagents, in nano-dollars. */
   readonly nanos: number
-  /** Beside `nanos`: what was charged at worst case, since nobody said what it really was. Both together are what counts against a budget. */
+  /** In addition to `nanos`: attempts charged at worst case because their cost was not reported. The sum of both counts against a budget. */
   readonly unknownNanos: number
-  /** Milliseconds that requests took. */
+  /** Total milliseconds of requests. */
   readonly apiMs: number
-  /** Moment at which the run began and the last step ended, on the session's active clock. */
+  /** Time at which the run began, on the session's active clock. */
   readonly startedAt: number
   /** End of the last step, on the session's active clock in milliseconds. */
   readonly now: number
-  /** How far the token target is used up. */
+  /** The progress towards the token target. */
   readonly tracker: BudgetTracker
-  /** A stop hook has sent the model back in this run. */
+  /** Whether a stop hook has made the model continue in this run. */
   readonly stopHookActive: boolean
-  /** A reply that broke off was resumed since the last refill. */
+  /** Whether an incomplete reply was resumed since the last refill. */
   readonly resumedBrokenReply: boolean
   /** Ids of guards that were overridden and have not been below their limit since. */
   readonly overridden: readonly string[]
-  /** Hashes of the last turns' calls and results, as many as can be part of a cycle, for the no-progress guard. */
+  /** Hashes of the last turns' calls and results, for the no-progress guard. Long enough to contain a cycle. */
   readonly recentTurns: readonly number[]
   /** Why the model stopped in its last reply; null before the first. */
   readonly lastStopReason: ModelStopReason | null
-  /** What the provider counted for an earlier request, which estimates begin with. */
+  /** The provider's count for an earlier request, on which estimates are based. */
   readonly counted: PromptCount
-  /** What the provider counted, to what was estimated for the same: estimates are multiplied by it. 1 until it is known. */
+  /** Ratio of the provider's counts to our estimates, by which estimates are multiplied. 1 until it is known. */
   readonly tokenRatio: number
-  /** Windows that turned out to be smaller than was thought, by model: what a refusal said. */
+  /** Context windows that a refusal reported as smaller than expected, by model. */
   readonly windows: { readonly [model: string]: number } | null
-  /** Of these, windows that hold the prompt and the reply together: a refusal counted the reply's cap. Absent for none. */
+  /** The subset of these windows that must hold prompt and reply together, because a refusal counted the reply's limit. Absent for none. */
   readonly sharedWindows?: { readonly [model: string]: number } | undefined
-  /** A person asked for a compaction, which this run is for; until it is done. */
+  /** Set until the compaction that a person requested is done; it is the task of this run. */
   readonly compacting: {
-    /** What the person wants of the summary; '' for nothing. */
+    /** A person's instructions for the summary; '' for none. */
     readonly instructions: string
   } | null
-  /** Ids of tool calls that were left behind because they did not react to an abort. */
+  /** Ids of tool calls that were abandoned because they did not react to an abort. */
   readonly stillRunning: readonly string[]
   /** Subagents that were started, on all levels. */
   readonly subagents: number
-  /** Those that work in the background; absent for none. Their figures are entered when they have ended. */
+  /** Subagents that work in the background; absent for none. Their figures are entered when they have ended. */
   readonly openAgents?: readonly OpenAgent[] | undefined
-  /** What a person set while it ran, in place of the options. The one limit that is state: whoever set it is gone at a resume. */
+  /** Settings that a person changed during the run, in place of the options. They are part of the state, because nobody repeats them at a resume. */
   readonly settings: SettingsInForce | null
-  /** Set while the last answer is asked for that `wrapUp` wants: how the run will have ended. */
+  /** The pending ending while the last answer of `wrapUp` is requested. */
   readonly closing: StoredEnding | null
-  /** What a person said to calls that waited, until they are acted on. */
+  /** A person's answers to pending calls, until they are applied. */
   readonly approvals: { readonly [callId: string]: PermissionDecision } | null
-  /** Calls of tools that were asked for and let run, subagents' too; absent for none. */
+  /** Tool calls that were requested and permitted, including those of subagents; absent for none. */
   readonly toolCalls?: number | undefined
-  /** What the model was told of its limits; absent for nothing. */
-  readonly limitsTold?: LimitsTold | undefined
-  /** How far it has come with its goals; absent without any. */
+  /** The limits that were reported to the model; absent for none. */
+  readonly limitsTold?: ReportedLimits | undefined
+  /** The progress of the goals; absent without goals. */
   readonly goal?: GoalProgress | undefined
   /**
-   * Calls that may have changed something outside, subagents' too. Absent for none. What has not changed since is not checked again, and is no progress.
+   * Calls that may have changed something outside, including those of subagents; absent for none. Without a change
+   * nothing is checked again, and a repeated turn is no progress.
    */
   readonly changes?: Changes | undefined
-  /** Stop hooks that blocked the last answer that one blocked, each with how often in a row for that reason; absent for none. */
+  /** The stop hooks that blocked the last blocked answer, with the number of consecutive blocks for the same reason; absent for none. */
   readonly stopHookBlocks?: readonly StopHookRepeats[] | undefined
-  /** What the model was reminded of in this run; absent for nothing. Of a record of an earlier version the laps say it. */
+  /** The reminders sent in this run; absent for none. Records of earlier versions have only iterations. */
   readonly reminded?: readonly Reminder[] | undefined
-  /** Failures and answers that it has repeated; absent for none, and once the model was reminded of one. */
+  /** Repeated failures and answers; absent for none, and once the model was reminded. */
   readonly repetition?: RepetitionProgress | undefined
-  /** How far what the run changed was checked; absent where no tool told of a change or a check. */
+  /** The verification state of the run's changes; absent if no tool reported a change or a check. */
   readonly verification?: VerificationProgress | undefined
-  /** What was waited for services; absent for nothing. */
+  /** Time spent waiting for services; absent for none. */
   readonly waits?: ServiceWaits | undefined
-  /** What hooks and callers keep with the run. */
+  /** Metadata of hooks and callers, stored with the run. */
   readonly metadata: JsonObject
 }
 
-/** By its name what a limit was, and the share of it in percent of which the model was told last. JSON. */
-export type LimitsTold = { readonly [figure: string]: { readonly limit: number; readonly percent: number } }
+/** For each limit: its value, and the share in percent that was last reported to the model. JSON. */
+export type ReportedLimits = { readonly [figure: string]: { readonly limit: number; readonly percent: number } }
 
-/** Blocks of one stop hook in a row, for one reason and with nothing changed in between. JSON. */
+/** Consecutive blocks of one stop hook, for the same reason and without a change in between. JSON. */
 export type StopHookRepeats = {
   readonly hook: string
   /** A digest of the reason. */
@@ -155,25 +156,25 @@ export type StopHookRepeats = {
   readonly times: number
 }
 
-/** The provider's last count of input tokens, the number of messages that it covers, and a digest of what else it was of. */
+/** The provider's last count of input tokens, the number of messages that it covers, and a digest of the rest of its request. */
 export type PromptCount = {
   readonly tokens: number
   readonly length: number
   readonly of: string
-  /** Tokens of results that were cleared since, estimated; 0 when absent. The count itself stays what a request is reserved by. */
+  /** Estimated tokens of results that were cleared since; 0 when absent. Reservations still use the count itself. */
   readonly freed?: number
-  /** Most tokens of the notes in their place; 0 when absent. */
+  /** Maximum tokens of the notes that replace them; 0 when absent. */
   readonly added?: number
-  /** Tokens of the prompt alone, as counted: without the reply, which `tokens` gets once it is appended. */
+  /** Counted tokens of the prompt alone. `tokens` includes the reply once it is appended. */
   readonly prompt?: number
   // Spec R-BUD-13b.
-  /** An earlier count of a shorter conversation that was higher: this one is not believed. */
+  /** An earlier, higher count of a shorter conversation. The new count is not trusted then. */
   readonly highest?: { readonly prompt: number; readonly tokens: number; readonly length: number }
 }
 
 export const noCount: PromptCount = Object.freeze({ tokens: 0, length: 0, of: '' })
 
-/** What a session has learned of its services, which its next run would otherwise learn anew. */
+/** What a session has learned about its services, for its next run. */
 export type LearnedContext = Pick<RunProgress, 'tokenRatio' | 'windows' | 'sharedWindows'>
 
 /** An ending that is decided but not reached. */
@@ -183,38 +184,38 @@ type StoredEnding = {
   readonly signals: readonly StopSignalJson[]
 }
 
-/** One time round the loop, as recorded: why, what was spent in all, and the messages it added. */
+/** One iteration, as recorded: its reason, the total spending, and the entries that it added. */
 export type Iteration = {
-  /** Which run it is: '' for the main loop, else the path of a subagent. */
+  /** The run that it belongs to: '' for the main loop, else the path of a subagent. */
   readonly scope: string
   /** Why there is another iteration. */
   readonly transition: IterationReason
-  /** What the run has spent in all. */
+  /** Total spending of the run. */
   readonly spent: RunProgress
   /** Entries that the iteration added to the transcript. */
   readonly added: readonly TranscriptEntry[]
-  /** Signals that a continuation request overrode, and by whom. */
+  /** Signals that a continuation request overrode, and its author. */
   readonly overridden?: {
-    /** The hook that asked to continue. */
+    /** The hook that requested to continue. */
     readonly by: string
     /** The signals that it overrode. */
     readonly signals: readonly StopSignalJson[]
   }
 }
 
-/** How a run began: with the messages it added to the session, and what it carried over. */
+/** How a run began: the entries that it added to the session, and the counters that it took over. */
 export type RunStart = {
-  /** Who runs. */
+  /** The identity of the run. */
   readonly run: RunIdentity
   /** Entries that the run added to the transcript before its first request. */
   readonly added: readonly TranscriptEntry[]
-  /** The first so many of `added` are of a conversation that the caller brought (`PromptOptions.messages`); absent for none. */
+  /** Number of leading entries of `added` from the caller's conversation (`PromptOptions.messages`); absent for none. */
   readonly history?: number
-  /** What it carried over. */
+  /** The counters that it took over. */
   readonly spent: RunProgress
-  /** With which limits, for whoever asks later. Nothing is decided by it: a resume has those of its own options. */
+  /** The limits at the start, for information only: a resume uses those of its own options. */
   readonly limits?: RunLimits
-  /** Calls of the run before it that waited for a person: it carries them out, or tells the model that they were denied. For whoever asks later. */
+  /** Pending calls of the previous run, which this run executes or reports as denied. For information only. */
   readonly answers?: readonly {
     /** Id of the call. */
     readonly id: string
@@ -223,47 +224,47 @@ export type RunStart = {
   }[]
 }
 
-/** The limits of a run as it began; null for none. JSON. */
+/** The limits of a run at its start; null for none. JSON. */
 export type RunLimits = {
-  /** Turns. */
+  /** Maximum number of turns. */
   readonly maxTurns: number | null
-  /** With `spentBeforeUsd` in it: the budget of the session. */
+  /** The budget of the session, including `spentBeforeUsd`. */
   readonly maxBudgetUsd: number | null
-  /** For this run alone. */
+  /** The dollar limit of this run alone. */
   readonly maxRunUsd: number | null
-  /** Input and output tokens, with subagents. */
+  /** Input and output tokens, including subagents. */
   readonly maxTotalTokens: number | null
   /** Active milliseconds. */
   readonly maxDurationMs: number | null
-  /** Only of a run with such a limit. */
+  /** Present only if the run has such a limit. */
   readonly maxToolCalls?: number
-  /** Only of a run that may wait for services: milliseconds by the wall clock. */
+  /** Wall-clock milliseconds; present only if the run may wait for services. */
   readonly waitForLimitsMs?: number
   /** US dollars that the session had spent before this run. */
   readonly spentBeforeUsd: number
-  /** Only of a run with goals. */
+  /** Present only for a run with goals. */
   readonly maxGoalTries?: number
 }
 
-/** How a run ended: with the messages since its last lap, and all that it spent. */
+/** How a run ended: the entries since its last iteration, and its total spending. */
 export type RunEnd = {
   /** The result of the run. */
   readonly terminal: RunResult
   /** Entries since its last iteration. */
   readonly added: readonly TranscriptEntry[]
-  /** What the run spent in all. */
+  /** Total spending of the run. */
   readonly spent: RunProgress
 }
 
-/** The whole state of a run between two laps. Immutable for its users; the transcript inside is shared and append-only. */
+/** The whole state of a run between two iterations. Immutable for its users; the transcript inside is shared and append-only. */
 export interface RunState {
-  /** Who runs. */
+  /** The identity of the run. */
   readonly run: RunIdentity
   /** The conversation so far. */
   readonly transcript: Transcript
   /** Length of the transcript when the run began. */
   readonly startLength: number
-  /** Of a state that a run begins in: the last entries before `startLength` that no earlier run has on record, so that this one puts them there; absent for none. */
+  /** For an initial state: number of entries before `startLength` that no earlier run has recorded, so that this run records them; absent for none. */
   readonly history?: number
   /** What the run has spent and done. */
   readonly spent: RunProgress
@@ -274,7 +275,7 @@ export interface RunState {
 const none: readonly never[] = Object.freeze([])
 const noneByName: { readonly [name: string]: never } = Object.freeze({})
 
-/** The figures of a run that begins. */
+/** The figures of a new run. */
 export function freshProgress(startedAt: number, metadata: JsonObject = noneByName): RunProgress {
   return {
     request: 1,
@@ -327,12 +328,12 @@ export function startState(run: RunIdentity, transcript: Transcript, spent: RunP
   return { run, transcript, startLength: transcript.length, spent, continuation: ExecutionContinuation.fresh() }
 }
 
-/** The progress of a run with every field present, to be written into. */
+/** The progress of a run with every field present, for writing. */
 export interface WritableProgress extends Writable<RunProgress> {}
 
 type Writable<Progress> = { -readonly [key in keyof Required<Progress>]: Progress[key & keyof Progress] }
 
-/** A copy of the same fixed shape, for writing into. A field that is left out here, optional or not, does not compile. */
+/** A writable copy with the same fixed shape. A field that is missing here, optional or not, does not compile. */
 export function copyOfProgress(spent: RunProgress): WritableProgress {
   return {
     request: spent.request,
@@ -390,40 +391,40 @@ export function entryId(state: RunState, name: string): string {
   return `${state.run.runId}/${state.run.agentPath}${name}:${state.transcript.length}`
 }
 
-/** Adds the figures of one request, of this run or of a subagent's. */
+/** Adds the figures of one request, of this run or of a subagent. */
 export function withModelUsage(
   modelUsage: RunProgress['modelUsage'],
   model: string,
   usage: Usage,
   nanos: number,
 ): RunProgress['modelUsage'] {
-  // The name is what a service says: it may be that of a part of every object.
+  // The service chooses the name, which may equal a property of every object.
   const before = Object.hasOwn(modelUsage, model) ? modelUsage[model] : undefined
   const after =
     before === undefined ? { usage, nanos } : { usage: addUsage(before.usage, usage), nanos: before.nanos + nanos }
   return { ...modelUsage, [model]: after }
 }
 
-/** A subagent that works in the background: what a resume goes on inside it by. JSON. */
+/** A background subagent, as a resume needs it. JSON. */
 export type OpenAgent = {
   readonly id: string
-  /** In one line for people. */
+  /** One line for people. */
   readonly description: string
   /** The call that started it. */
   readonly callId: string
-  /** What its steps are under. */
+  /** The prefix of its steps. */
   readonly name: string
   readonly tool: string
-  /** As the tool took it. */
+  /** The validated input. */
   readonly input: Json
-  /** How many agents it may start itself. They count as started until it has ended. */
+  /** Number of agents that it may start itself. They count as started until it has ended. */
   readonly agents: number
-  /** How many calls of tools it may make: they count as made until it has ended. Absent for no limit. */
+  /** Number of tool calls that it may make. They count as made until it has ended. Absent for no limit. */
   readonly toolCalls?: number
   /** When it began, on the session's active clock. */
   readonly startedAt: number
-  /** Lines that the run had changed then; absent for none. */
+  /** Lines that the run had changed at its start; absent for none. */
   readonly changedLines?: number
-  /** What was set in place of the options when it began. */
+  /** Settings at its start, in place of the options. */
   readonly settings: SettingsInForce | null
 }
