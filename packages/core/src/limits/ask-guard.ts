@@ -3,9 +3,10 @@ import { disregard } from '../values/eventually.ts'
 import { StopSignal } from '../endings/signal.ts'
 import type { Guard, GuardView, Reminder } from './guard.ts'
 
-// Asks a guard, alone or as a part of another one. Plain JavaScript may give anything: nobody knows then whether the run may go on.
+// Calls a guard, on its own or as part of a combinator. JavaScript code may return anything. After an invalid result it
+// is unknown whether the run may continue.
 
-/** The signal of a guard; undefined where it raises none. @throws HaltingError when it gives something else. */
+/** The signal that a guard raises; undefined if it raises none. @throws HaltingError when the guard returns an invalid value. */
 export function signalOf(guard: Guard, view: GuardView): StopSignal | undefined {
   const given: unknown = guard.evaluate(view) ?? undefined
   if (given === undefined || isInstance(given, StopSignal)) return given
@@ -18,11 +19,11 @@ export function signalOf(guard: Guard, view: GuardView): StopSignal | undefined 
 
 const noReminders: readonly Reminder[] = Object.freeze([])
 
-/** What a guard wants the model to be reminded of. @throws HaltingError when it gives something else. */
+/** The reminders that a guard requests for the model. @throws HaltingError when the guard returns an invalid value. */
 export function remindersOf(guard: Guard, view: GuardView): readonly Reminder[] {
   if (guard.reminds === undefined) return noReminders
   const given: unknown = guard.reminds(view)
-  // A list may have holes, which `every` passes over.
+  // A list may have holes, which `every` skips.
   if (Array.isArray(given) && !given.includes(undefined) && given.every(isReminder)) return given
   disregard(given)
   const must = 'A guard answers at once, with a list of what to remind the model of.'
@@ -36,7 +37,7 @@ const known: { readonly [reminder in Reminder]: true } = {
   equal_answers: true,
 }
 
-/** `Object.hasOwn` of a record over the union gives the union. */
+/** `Object.hasOwn` of a record over the union narrows to the union. */
 function isReminder(value: unknown): value is Reminder {
   return typeof value === 'string' && Object.hasOwn(known, value)
 }

@@ -9,13 +9,13 @@ const isOne: Given = (name, value) => {
   if (!isGuard(value)) throw new ConfigurationError(`${name} must be ${must}, but it is an object without evaluate.`)
 }
 
-/** A guard, or a list of guards. */
+/** Accepts a guard or a list of guards. */
 export const isGuards: Given = (name, value) => {
   if (!Array.isArray(value)) return isOne(name, value)
   for (const [index, guard] of value.entries()) isOne(`${name}[${index}]`, guard)
 }
 
-/** @throws ConfigurationError when a combinator is given what is no guard. */
+/** @throws ConfigurationError when an argument of the combinator is not a guard. */
 export function checkParts(combinator: string, guards: readonly Guard[]): void {
   for (const guard of guards) {
     if (typeof guard !== 'object' || guard === null || !isGuard(guard))

@@ -12,7 +12,7 @@ import {
   type GuardView,
 } from './guard.ts'
 
-/** Stops when one of the guards does. Each is asked at its own checkpoints; of several signals the most urgent one counts. */
+/** Stops when any of the guards stops. Each guard is called at its own cancellation points. If several raise a signal, the most urgent one counts. */
 export function any(...guards: readonly Guard[]): Guard {
   checkParts('any', guards)
   return {
@@ -25,12 +25,12 @@ export function any(...guards: readonly Guard[]): Guard {
       return signalsOf(looking, view).highest() ?? undefined
     },
     reminds: (view) => guards.flatMap((guard) => remindersOf(guard, view)),
-    // The one that is nearest fires first.
+    // The guard nearest to its limit fires first.
     remaining: (view) => byShare(known(guards, view)).at(-1),
   }
 }
 
-/** Stops when all of the guards would. The signal has the most urgent reason and the messages of all. Without guards it never stops. */
+/** Stops when all of the guards would stop. The signal has the most urgent reason and all messages. Without guards it never stops. */
 export function all(...guards: readonly Guard[]): Guard {
   checkParts('all', guards)
   const name = `all(${names(guards)})`
@@ -46,7 +46,7 @@ export function all(...guards: readonly Guard[]): Guard {
       return new StopSignal({ reason: highest.reason, message, context: { all: signals.toJSON() }, source: name })
     },
     remaining(view) {
-      // The one that is farthest fires last; one that does not say might be farther still.
+      // The guard farthest from its limit fires last. One that reports no figures might be farther still.
       const figures = known(guards, view)
       return figures.length === guards.length ? byShare(figures)[0] : undefined
     },
@@ -77,7 +77,7 @@ function known(guards: readonly Guard[], view: GuardView): readonly GuardRemaini
   return guards.flatMap((guard) => guard.remaining?.(view) ?? [])
 }
 
-/** The one that has used the smallest share of its limit first. */
+/** Sorts by the used share of the limit, smallest first. */
 function byShare(figures: readonly GuardRemaining[]): readonly GuardRemaining[] {
   return figures.toSorted((a, b) => a.used / a.limit - b.used / b.limit)
 }

@@ -1,29 +1,29 @@
 import { isJsonObject } from '../values/json.ts'
 import { inputTokensOf, type Usage } from './messages.ts'
 
-/** A usage as a service told it: one that can be counted, or why it cannot. */
+/** A usage reported by a service: countable, or the reason why it is not. */
 export type ToldUsage =
   | { readonly isUsable: true; readonly usage: Usage }
   | { readonly isUsable: false; readonly problem: string }
 
 const counts = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'] as const
-/** What a service may leave out, or say nothing of (null). */
+/** Parts that a service may omit or set to null. */
 const parts = ['cache_creation', 'server_tool_use'] as const
 
-/** No request of any service comes near so many: a count above it is none. */
+/** No request comes near this many tokens: a count above it is invalid. */
 const largestCount = 100_000_000
-/** Nor does one have so many passes. */
+/** Maximum number of passes of a valid usage. */
 const mostIterations = 1_000
 
 // Spec R-BUD-11.
-/** Every count must be a whole number that can be one: else a sum would be no number, or less than what was spent. */
+/** Validates a reported usage. Every count must be a plausible integer. Otherwise a sum would be NaN, or less than what was spent. */
 export function toldUsage(told: object): ToldUsage {
-  // What a service says need not have the type: it is checked here.
+  // A reported value may not have this type: it is checked here.
   const usage = told as Usage
   for (const name of counts) {
     if (!isCount(usage[name])) return unusable(name, usage[name])
   }
-  // Of some services the counts are differences of what they told.
+  // Some adapters compute counts as differences of reported totals.
   if (inputTokensOf(usage) > largestCount) return unusable('the prompt', inputTokensOf(usage))
   let isPlain = true
   for (const part of parts) {
@@ -43,7 +43,7 @@ export function toldUsage(told: object): ToldUsage {
   return { isUsable: true, usage: isPlain ? usage : withoutNulls(usage) }
 }
 
-/** What is wrong with the passes; there may be none. */
+/** The problem of the passes; the list may be missing. */
 function problemOfIterations(told: unknown): string | undefined {
   if (told === null) return undefined
   if (!Array.isArray(told) || told.length > mostIterations) return said('iterations', told)
@@ -60,7 +60,7 @@ function problemOfIteration(entry: unknown): string | undefined {
   if (typeof type !== 'string') return said('.type', type)
   if (typeof (model ?? '') !== 'string') return said('.model', model)
   for (const name of counts) {
-    // The caches may be left out: many requests use none.
+    // The cache counts are optional: many requests use no cache.
     const isThere = name === 'input_tokens' || name === 'output_tokens' || (entry[name] ?? null) !== null
     if (isThere && !isCount(entry[name])) return said(`.${name}`, entry[name])
   }
@@ -84,7 +84,7 @@ function said(name: string, value: unknown): string {
   return `${name} is ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`
 }
 
-/** Also without a list of passes that is empty: nothing is told by it. */
+/** Also drops an empty list of passes, which contains no information. */
 function withoutNulls({ cache_creation, server_tool_use, iterations, ...usage }: Usage): Usage {
   return {
     ...usage,

@@ -1,13 +1,10 @@
 import type { Model, WebSearchUse } from './model.ts'
 import { modelFacts } from './model-facts.ts'
 
-/** Most searches of one request: each is reserved with its fee and everything that it reads again. */
+/** Maximum searches of one request: each is reserved with its fee and all the input that it reads again. */
 const mostWebSearches = 100
 
-/**
- * A web search as it was given, without other fields.
- * @throws TypeError for one that is not valid, with what is right.
- */
+/** A copy of a web search option without unknown fields. @throws TypeError that says what is valid. */
 export function webSearchOf(given: WebSearchUse): WebSearchUse {
   const { maxUses, allowedDomains, blockedDomains } = given
   if (!Number.isInteger(maxUses) || maxUses < 1 || maxUses > mostWebSearches)
@@ -28,7 +25,7 @@ function domainsOf(field: string, given: readonly string[]): readonly string[] {
   return [...given]
 }
 
-/** Why a model cannot make such a search; undefined when it can. */
+/** Why a model cannot make such a search; undefined if it can. */
 export function problemOfWebSearch({ id, webSearch }: Model, use: WebSearchUse): string | undefined {
   if (webSearch === undefined) return `${id} cannot search the web.`
   const { domains } = webSearch
@@ -40,8 +37,8 @@ export function problemOfWebSearch({ id, webSearch }: Model, use: WebSearchUse):
 }
 
 /**
- * The same model, as a request with such a search is bounded: each search is one more use of the service's own tools, and
- * a pass that a long request sets off may be made again after each. For bounds alone.
+ * The model with the bounds of a request that searches the web: each search is one more use of the service's own tools,
+ * and a pass triggered by a long request may be made again after each. For bounds only.
  */
 export function withWebSearches(model: Model, use: WebSearchUse | undefined): Model {
   if (use === undefined) return model

@@ -1,21 +1,21 @@
 import { fieldsOf } from '../values/given.ts'
 
-/** How long a change of the permissions is kept: for the session, or in a file of settings. */
+/** Where a permission change is stored: in the session, or in a settings file. */
 export type PermissionDestination = 'session' | 'localSettings' | 'userSettings' | 'projectSettings'
 
-/** A change of the permissions that came with an answer to a question (the shape is that of Claude Code). JSON. */
+/** A permission change from an answer to a permission request (same shape as in Claude Code). JSON. */
 export type PermissionUpdate =
   | {
-      /** What happens to the rules. */
+      /** The operation on the rules. */
       readonly type: 'addRules' | 'replaceRules' | 'removeRules'
       /** The rules. */
       readonly rules: readonly {
         /** Name of the tool. */
         readonly toolName: string
-        /** What stands in the parentheses of the rule; absent for all calls of the tool. */
+        /** The text in parentheses of the rule; absent for all calls of the tool. */
         readonly ruleContent?: string
       }[]
-      /** What the rules do. */
+      /** The effect of the rules. */
       readonly behavior: 'allow' | 'deny' | 'ask'
       /** Where the change is stored. */
       readonly destination: PermissionDestination
@@ -28,7 +28,7 @@ export type PermissionUpdate =
       readonly destination: PermissionDestination
     }
   | {
-      /** What happens to the directories. */
+      /** The operation on the directories. */
       readonly type: 'addDirectories' | 'removeDirectories'
       /** Paths of the directories. */
       readonly directories: readonly string[]
@@ -36,7 +36,7 @@ export type PermissionUpdate =
       readonly destination: PermissionDestination
     }
 
-/** What was given as changes, as a copy that holds nothing else; or in words what is wrong with it. */
+/** Copies permission changes without unknown fields. Returns a description of the problem if they are invalid. */
 export function permissionUpdatesOf(given: unknown): readonly PermissionUpdate[] | string {
   if (!Array.isArray(given)) return 'a list is needed'
   const read = (given as readonly unknown[]).map(updateOf)
@@ -88,7 +88,7 @@ function ruleOf(given: unknown): { readonly toolName: string; readonly ruleConte
   return typeof ruleContent === 'string' ? { toolName, ruleContent } : undefined
 }
 
-/** Whether two changes say the same: they are JSON of one shape, made in one order. */
+/** Whether two changes are equal. They are JSON of one shape with one key order. */
 export function isSameUpdate(left: PermissionUpdate, right: PermissionUpdate): boolean {
   return JSON.stringify(left) === JSON.stringify(right)
 }

@@ -41,7 +41,7 @@ import { wellFormedRequest } from './well-formed-request.ts'
 
 type OnUpdate = (update: ModelUpdate, emit: Emit) => void
 
-/** Makes one attempt at the request: reserve, call, settle, all in one step. What it waits for before is in steps of its own. */
+/** Makes one attempt at the request: reserve, call and settle in one step. Waits before it have their own steps. */
 export function makeAttempt(
   run: Run,
   plan: RequestPlan,
@@ -59,15 +59,15 @@ export function makeAttempt(
   })
 }
 
-/** How often an attempt has asked its lease and the gate of its model, and how often it waited for reservations of its session. */
+/** How often an attempt has asked its lease and the admission queue of its model, and how often it waited for reservations of its session. */
 interface Waits {
   readonly admits: number
   readonly funds: number
-  /** What it waits for at the lease, and since when it does in milliseconds. */
+  /** What it waits for at the lease, and how long it has been waiting, in milliseconds. */
   readonly ofLease?: {
     readonly wanted: LeaseWaited
     readonly waitedMs: number
-    /** Since it was asked last whether anything came back. */
+    /** Milliseconds since the lease was last checked for returned money. */
     readonly quietMs: number
     readonly isOver: boolean
   }
@@ -75,23 +75,26 @@ interface Waits {
 
 const firstWaits: Waits = { admits: 1, funds: 1 }
 
-/** What came of asking, as recorded: nothing that the attempt goes by; from the second time on whether there is enough, for who hears of the wait. */
+/**
+ * The outcome of asking, as recorded. The attempt itself does not depend on it. From the second time on it says whether
+ * there is enough, so that the end of the wait can be reported.
+ */
 type AdmitRecord = { readonly waits: LeaseWaited } | { readonly outcome: 'granted' | 'refused' } | null
 
-/** The name of a step of an attempt; the first has no number. */
+/** The step name of an attempt; the first has no number. */
 function numbered(name: string, { plan, attempt }: Making, number: number): string {
   return `${name}:${plan.name}.${attempt}${number === 1 ? '' : `.${number}`}`
 }
 
-/** Asks the gate of the model and the lease, and waits for what other sessions have of the budget. */
+/** Asks the model's admission queue and the lease, and waits for money reserved by other sessions. */
 function makeAdmitted(made: Making, waits: Waits): Eventually<StepResult<Attempt>> {
   const { run, plan } = made
   const { admits, ofLease } = waits
   const name = numbered('admit', made, admits)
-  // A program without lease and limits of a service may have made it: nothing is taken aside for what is not made again.
+  // A program without a lease and without service limits may have recorded it. A recorded attempt is not made again, so nothing is reserved for it.
   if (!isOnRecord(run, name) && isOnRecord(run, attemptName(made))) return makeFunded(made, {}, waits)
   let before: Before = {}
-  // What was reserved is in the intent of the attempt: nothing of this one is read again.
+  // The intent of the attempt contains its reservation: no other part of this step is read again.
   const admitted = stepOf(run, plan)<AdmitRecord>(name, async ({ signal }) => {
     const asked = await askToAdmit(made, waits, signal)
     if ('waits' in asked) return asked
@@ -116,7 +119,7 @@ function makeAdmitted(made: Making, waits: Waits): Eventually<StepResult<Attempt
   })
 }
 
-/** What was taken aside in a process that is gone is not there any more: the lease is asked again. A record that goes on shows whether it was. */
+/** Reservations made in a process that has ended are gone, so the lease is asked again. If the record continues, it shows whether that happened. */
 function mustAskAgain(made: Making, { admits, funds }: Waits, replayed: boolean): boolean {
   const { run } = made
   if (run.context.settings.lease === null) return false
@@ -124,7 +127,10 @@ function mustAskAgain(made: Making, { admits, funds }: Waits, replayed: boolean)
   return replayed && !isOnRecord(run, attemptName(made)) && !isOnRecord(run, numbered('funds', made, funds))
 }
 
-/** A turn at the gate comes before the money: who has reserved waits for nobody. Who waits for the lease holds up nobody at the gate. */
+/**
+ * Admission comes before the reservation: a request that has reserved money waits for nothing. A request that waits for
+ * the lease blocks nobody in the admission queue.
+ */
 async function askToAdmit(
   { run, plan }: Making,
   { ofLease }: Waits,
@@ -133,7 +139,7 @@ async function askToAdmit(
   const { lease } = run.context.settings
   const { model, cutOff } = plan
   const tokens = plan.contextAfter(null) + plan.cap
-  // Whoever is aborted is told so by the attempt; what else is wrong, the call says.
+  // The attempt reports an abort. Any other problem is reported by the call.
   const admission = await admitted(model, { tokens, signal, cutOff })
   if (lease === null) return { admission }
   const funds = await reserveGrowing(run, plan, lease, { signal, isWaitOver: ofLease?.isOver === true })
@@ -143,7 +149,7 @@ async function askToAdmit(
 }
 
 // Spec R-FUND-1.
-/** Waits for the lease, and asks it again. */
+/** Waits for the lease, then asks it again. */
 function makeWaiting(made: Making, wanted: LeaseWaited, waits: Waits): Eventually<StepResult<Attempt>> {
   const { run, plan, asker, place = new LeasePlace() } = made
   const { admits, ofLease } = waits
@@ -180,7 +186,7 @@ interface Admitting {
   readonly cutOff: AbortSignal | undefined
 }
 
-/** A turn that comes when the time of a question is over is given back. */
+/** If the place in the queue arrives after the question timed out, it is released. */
 async function admitted(model: Model, { tokens, signal, cutOff }: Admitting): Promise<Admission | undefined> {
   const admit = async (own: AbortSignal): Promise<Admission | undefined> => model.admit?.({ tokens, signal: own })
   try {
@@ -190,23 +196,23 @@ async function admitted(model: Model, { tokens, signal, cutOff }: Admitting): Pr
   }
 }
 
-/** One attempt that is being made. */
+/** One attempt in progress. */
 interface Making {
   readonly run: Run
   readonly plan: RequestPlan
   readonly attempt: number
   readonly onUpdate: OnUpdate
   readonly asker: Reporter
-  /** Where it waits at a lease; undefined where there is none. */
+  /** Its place in the queue of the lease; undefined if there is no lease. */
   readonly place: LeasePlace | undefined
 }
 
-/** Emits what has no step of its own. */
+/** Emits events that have no step of their own. */
 interface Reporter {
   tell(event: RunEvent): void
 }
 
-/** What this process has for the attempt before it begins. */
+/** What this process acquired for the attempt before it begins. */
 interface Before {
   readonly admission?: Admission | undefined
   readonly funds?: Reserved | Shortage | undefined
@@ -214,7 +220,7 @@ interface Before {
 }
 
 // Spec R-BUD-18.
-/** Reserves for an attempt that is not on record, and waits where that is what others have to give back. */
+/** Reserves for an attempt that is not on record, and waits if reservations of others are all that is missing. */
 function makeFunded(made: Making, before: Before, waits: Waits): Eventually<StepResult<Attempt>> {
   const { run, plan, asker } = made
   if (!run.ports.ledger.limited) return makeReserved(made, before)
@@ -228,7 +234,7 @@ function makeFunded(made: Making, before: Before, waits: Waits): Eventually<Step
   const short = funds?.kind === 'short' ? funds : undefined
   let reserved: Reserved | undefined
   const waited = stepOf(run, plan)<FundsWait>(name, async ({ emit }) => {
-    // It is on record, or it was just found to be short.
+    // Either the step is on record, or the shortage was just found.
     if (short === undefined) throw new Error('a wait needs what it waits for')
     const came = await waitForFunds(run, plan, short, emit)
     reserved = came.reserved
@@ -244,26 +250,26 @@ function makeFunded(made: Making, before: Before, waits: Waits): Eventually<Step
       return { value: unasked(plan, wanted.cause, undefined), at, durationMs, replayed }
     }
     const further = { ...waits, funds: waits.funds + 1 }
-    // Other sessions may have given back what the lease could not give before.
+    // Other sessions may have returned money that the lease could not offer before.
     const isShortOfLease = reserved?.grant.isOfLease === true
     if (mustAskAgain(made, further, replayed || isShortOfLease)) {
       giveBack(run, { ...before, funds: reserved })
       return makeAdmitted(made, { ...further, admits: waits.admits + 1 })
     }
-    // Where it was another process that waited, this one has nothing of it.
+    // If another process waited, this process has no reservation.
     return reserved === undefined ? makeFunded(made, before, further) : makeTaken(made, { ...before, funds: reserved })
   })
 }
 
 // Spec R-STAND-2.
-/** Takes what was reserved from the standing budgets, and waits where others have to give it back. */
+/** Reserves the amount in the standing budgets, and waits for reservations of others to be returned. */
 function makeTaken(made: Making, before: Before, wait = 1): Eventually<StepResult<Attempt>> {
   const { run, plan, attempt, asker } = made
   const { funds } = before
   const name = `standing:${plan.name}.${attempt}${wait === 1 ? '' : `.${wait}`}`
   const isWaitOnRecord = isOnRecord(run, name)
   const granted = grantOf(funds)
-  // Where the record alone answers, the attempt is on it or is refused: nothing is taken for it.
+  // When only the record may answer, the attempt is on record or is refused: nothing is reserved for it.
   const isAnswered = granted === undefined || run.ports.isRecordOnly || !takesFromStanding(run, plan)
   if (!isWaitOnRecord && isAnswered) return makeReserved(made, before)
   const ask = granted && new StandingAsk(run, plan, granted)
@@ -279,7 +285,7 @@ function makeTaken(made: Making, before: Before, wait = 1): Eventually<StepResul
   }
   let answer: StandingAnswer | undefined
   const waited = stepOf(run, plan)<StandingWaited>(name, async ({ emit }) => {
-    // It is on record, or there is a grant to ask with.
+    // Either the step is on record, or there is a grant to ask with.
     if (ask === undefined) throw new Error('a wait for standing budgets needs its grant')
     const came = await ask.wait(Promise.resolve(asked ?? ask.ask()), emit)
     answer = came.answer
@@ -290,7 +296,7 @@ function makeTaken(made: Making, before: Before, wait = 1): Eventually<StepResul
   return after(waited, ({ value: { outcome, cause, ...wanted }, at, durationMs, replayed }) => {
     asker.tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...wanted })
     if (answer !== undefined) return makeAnswered(made, before, answer)
-    // Where it was another process that waited, this one has nothing of it.
+    // If another process waited, this process has no reservation.
     if (outcome !== 'aborted') return makeTaken(made, before, wait + 1)
     giveBack(run, before)
     return { value: unasked(plan, cause, granted), at, durationMs, replayed }
@@ -301,7 +307,7 @@ function grantOf(funds: Before['funds']): Grant | undefined {
   return funds?.kind === 'decided' && funds.grant.granted ? funds.grant : undefined
 }
 
-/** The standing budgets have answered: with what they gave, or not at all. */
+/** Continues with the answer of the standing budgets: a reservation or a refusal. */
 function makeAnswered(made: Making, before: Before, answer: StandingAnswer): Eventually<StepResult<Attempt>> {
   const { run, plan } = made
   const { funds } = before
@@ -314,7 +320,7 @@ function makeAnswered(made: Making, before: Before, answer: StandingAnswer): Eve
   return makeReserved(made, { ...before, funds: { kind: 'decided', grant, reservation: undefined } })
 }
 
-/** The wait for money ended by an abort, or by the end of a question's time: nobody was asked. */
+/** The wait for money ended by an abort or by the timeout of a question: no request was made. */
 function unasked({ model }: RequestPlan, cause: AbortCause | undefined, grant: Grant | undefined): Attempt {
   const charge = noCharge(model)
   if (cause !== undefined || grant === undefined)
@@ -322,7 +328,7 @@ function unasked({ model }: RequestPlan, cause: AbortCause | undefined, grant: G
   return { kind: 'failed', error: lateForFunds(), charge, grant }
 }
 
-/** What was taken aside for an attempt that is not made. */
+/** Returns the reservations of an attempt that is not made. */
 function giveBack(run: Run, { admission, funds, taken }: Before): void {
   admission?.leave()
   taken?.settle(0, true)
@@ -332,7 +338,7 @@ function giveBack(run: Run, { admission, funds, taken }: Before): void {
   ledger.lease?.end(reservation)
 }
 
-/** What was taken aside for a step that fails is given back: others may wait for it. */
+/** Returns the reservations if the step fails: other requests may wait for them. */
 function returnIfBroken(run: Run, step: Eventually<unknown>, taken: () => Before): void {
   if (!(step instanceof Promise)) return
   step.catch(() => giveBack(run, taken()))
@@ -352,7 +358,7 @@ function makeReserved(made: Making, before: Before): Eventually<StepResult<Attem
   return after(known, (came) => makeLookedUp(made, before, came))
 }
 
-/** `known`: what the service says that the attempt came to, which was lost. */
+/** Makes the attempt. `known`: what the service reports about a lost attempt. */
 function makeLookedUp(
   making: Making,
   { admission, funds, taken }: Before,
@@ -362,13 +368,13 @@ function makeLookedUp(
   const { ledger } = run.ports
   let reserved = funds?.kind === 'decided' ? funds : undefined
   let hasBegun = false
-  /** The driver failed. What may have been sent counts at its worst case; others may wait for it. */
+  /** The step engine failed. A request that may have been sent counts at its worst case. Otherwise the reservation is returned for other requests. */
   const giveUp = (): void => {
     const reservation = reserved?.reservation
     if (reservation !== undefined) ledger.settle(reservation, hasBegun ? reservation.amount : nothing, !hasBegun)
     taken?.settle(hasBegun ? taken.usd : 0, !hasBegun)
   }
-  // The clock of the run goes on by it once it is asked for.
+  // The run's clock advances by this step once the attempt is awaited.
   const name = attemptName(making)
   const made = run.stepBeside<Attempt>(
     name,
@@ -379,7 +385,7 @@ function makeLookedUp(
       const cause = run.ports.abort.causeNow()
       if (!grant.granted) {
         admission?.leave()
-        // It waited for its lease, or for the next attempt, and was aborted there.
+        // Aborted while it waited for the lease or for the next attempt.
         if (cause !== undefined) return { kind: 'aborted', cause, partial: null, charge: noCharge(plan.model) }
         return { kind: 'over_budget', overBudget: grant }
       }
@@ -415,7 +421,7 @@ function makeLookedUp(
         if (reserved.reservation !== undefined) ledger.lease?.begin(reserved.reservation)
         return reserved.grant
       },
-      // What the intent of this key holds is what the line above gave.
+      // The stored intent of this key is the value returned by `intent` above.
       onUnfinished: (intent) => unfinishedAttempt(run, plan, intent as Grant | OverBudget, known),
       sync: ledger.limited ? 'intent' : 'none',
     },
@@ -424,12 +430,12 @@ function makeLookedUp(
   return whenRecorded(run, made, () => ledger.lease?.end(reserved?.reservation))
 }
 
-/** Whether something may have to be given back: what is reserved is known by now, unless the driver asks for the intent later. */
+/** Whether a failure may have to return a reservation. The reservation is known by now, unless the step engine calls `intent` later. */
 function mayHaveTaken(reserved: Reserved | undefined, taken: StandingTaken | undefined): boolean {
   return reserved === undefined || reserved.reservation !== undefined || taken !== undefined
 }
 
-/** What an attempt came to is on record: its lease hears of it, and so does the ledger of an agent. */
+/** Once the outcome of an attempt is on record, updates the lease and the ledger of a subagent. */
 function whenRecorded(
   run: Run,
   made: Eventually<StepResult<Attempt>>,
@@ -449,10 +455,10 @@ interface TakenAside {
   readonly taken: StandingTaken | undefined
 }
 
-/** Puts what an attempt came to in the place of all that was taken aside for it. */
+/** Replaces all reservations of an attempt with its real charge. */
 function settleAttempt({ ports }: Run, charge: Charge, { reservation, taken }: TakenAside): void {
   if (reservation !== undefined) ports.ledger.settle(reservation, charge, charge.known)
-  // A run without a limit may be given one while it goes on.
+  // A run without a limit may get one while it is running.
   else ports.ledger.restore(charge, charge.known ? nothing : charge)
   taken?.settle(usdOf(charge.nanos), charge.known)
 }
@@ -467,13 +473,13 @@ function unfinishedAttempt(
   if (!intent.granted) return { kind: 'over_budget', overBudget: intent }
   if (known !== undefined) return lookedUpAttempt(run, plan, intent, known)
   const charge = unknownCharge(run, plan, intent)
-  // What its intent tells is on the ledger since the resume. A run without a limit told nothing in earlier versions, and may have one now.
+  // The resume restored the recorded worst case to the ledger. Earlier versions recorded none for a run without a limit, which may have one now.
   if (intent.tokens === 0 && intent.most === undefined) run.ports.ledger.restore(charge, charge)
   return { kind: 'unknown', charge, grant: intent }
 }
 
 // Spec R-BUD-21b.
-/** What the service says takes the place of the worst case, which is on the ledger since the resume. */
+/** Replaces the worst case, which the resume restored to the ledger, with what the service reports. */
 function lookedUpAttempt(run: Run, plan: RequestPlan, grant: Grant, known: LookedUpUsage): Attempt {
   const charge = lookedUpCharge(run, plan, grant, known)
   const counted = mostOfGrant(grant) ?? nothing
@@ -482,13 +488,13 @@ function lookedUpAttempt(run: Run, plan: RequestPlan, grant: Grant, known: Looke
 }
 
 function endOfQuestion({ name, model }: RequestPlan, attempt: number, { kind, charge }: Made): RunEvent {
-  // One that was lost with its process is asked by nobody here.
+  // A question that was lost with its process is not asked again here.
   const outcome = kind === 'unknown' ? 'failed' : kind
   const costUsd = usdOf(charge.nanos)
   return { type: 'question_end', name, attempt, model: model.id, outcome, usage: charge.usage, costUsd }
 }
 
-/** The usage as the service told it, where it was counted. */
+/** The usage as the service reported it, if it was countable. */
 function toldBy(made: Made): Usage | null {
   return made.kind === 'answered' && made.charge.usage !== null ? made.message.usage : made.charge.usage
 }

@@ -19,8 +19,8 @@ import type { Charge } from '../run/request-bill.ts'
 import { byteBoundOf } from './input-bound.ts'
 
 /**
- * The most that a request can come to, with what the service may add to it by itself. Without a price it is nothing; in a run under a dollar budget
- * that ends the run before the request.
+ * The maximum cost of a request, including what the service may add by itself. Zero without a price; under a dollar
+ * budget such a run ends before the request.
  * @throws HaltingError `callback` for prices that fail under a dollar budget.
  */
 export function worstCase(
@@ -48,7 +48,7 @@ function worstOf(context: Run['context'], model: string, bound: RequestBound): A
   throw new HaltingError('callback', `The prices gave no worst case for ${model}: ${problem}. Nothing was asked.`)
 }
 
-/** The charge of an attempt whose usage the service reported. `named` is what the service calls the model that answered. */
+/** The charge of an attempt with reported usage. `named` is the service's name of the model that answered. */
 export function chargeFor(run: Run, bounds: RequestBounds, grant: Grant, told: ToldUsage, named: string): Charge {
   if (!told.isUsable) {
     const note = `${grant.model} told a usage that cannot be counted (${told.problem}): it is charged at its worst case.`
@@ -62,7 +62,7 @@ export function chargeFor(run: Run, bounds: RequestBounds, grant: Grant, told: T
   return withSurprise(charge, grant)
 }
 
-/** A reply without passes of its own: what nearly all are. */
+/** The charge of a reply without separate passes, which is the common case. */
 function chargeForOne(run: Run, bounds: RequestBounds, grant: Grant, usage: Usage): Charge {
   const { model } = grant
   const cost = costOf(run, grant, model, usage)
@@ -95,7 +95,7 @@ function chargeForPasses(run: Run, bounds: RequestBounds, grant: Grant, parts: r
 
 type Cost = { readonly isKnown: true; readonly nanos: number } | { readonly isKnown: false; readonly problem: string }
 
-/** Without a price a model costs nothing, unless dollars were reserved for it or are limited for a model that nobody named. */
+/** A model without a price costs nothing, unless dollars were reserved for it, or a dollar limit applies and nobody named the model. */
 function costOf({ context }: Run, grant: Grant, model: string, usage: Usage): Cost {
   const answer = askPrices(() => context.prices.cost(model, usage))
   if (answer.kind === 'usd') return { isKnown: true, nanos: nanosOf(answer.usd) }
@@ -109,7 +109,7 @@ function noCostNote(model: string, problem: string): string {
 }
 
 // Spec R-BUD-15.
-/** A service that bills more than was reserved used what nobody had declared: it is told, since the budget was kept for less. */
+/** If a service bills more than was reserved, some usage was not declared. This adds a notice, because the budget was calculated without it. */
 function withSurprise(charge: Charge, grant: Grant): Charge {
   const isDearer = grant.nanos > 0 && charge.nanos > grant.nanos
   if (grant.tokens === 0 || !(isDearer || charge.tokens > grant.tokens)) return charge
@@ -119,20 +119,20 @@ function withSurprise(charge: Charge, grant: Grant): Charge {
   return { ...charge, note: charge.note === undefined ? surprise : `${charge.note} ${surprise}` }
 }
 
-/** For a whole reply of which the service did not say what it used. */
+/** The charge of a complete reply without reported usage. */
 export function untoldCharge(run: Run, bounds: RequestBounds, grant: Grant, problem: string): Charge {
   const note = `${grant.model} told ${problem}: its reply is charged at its worst case.`
   return { ...unknownCharge(run, bounds, grant), note }
 }
 
-/** The charge of an attempt that was aborted, dropped or lost: its reservation, or the worst case where nothing was reserved. */
+/** The charge of an attempt that was aborted, dropped or lost: its reservation, or the worst case if nothing was reserved. */
 export function unknownCharge(run: Run, bounds: RequestBounds, grant: Grant): Charge {
   const worst = grant.tokens > 0 ? grant : (grant.most ?? unreservedWorst(run, bounds)(grant.maxTokens))
   return { model: grant.model, nanos: worst.nanos, tokens: worst.tokens, known: false, usage: null }
 }
 
 // Spec R-BUD-21b.
-/** The charge of a lost attempt by what its service says of it: its sum where it says one, else its usage by the prices. */
+/** The charge of a lost attempt according to its service: the reported amount if there is one, otherwise its usage multiplied by the prices. */
 export function lookedUpCharge(run: Run, bounds: RequestBounds, grant: Grant, { usd, usage }: LookedUpUsage): Charge {
   const told = usage === undefined ? undefined : toldUsage(usage)
   if (usd === undefined)
@@ -142,14 +142,14 @@ export function lookedUpCharge(run: Run, bounds: RequestBounds, grant: Grant, { 
   return withSurprise({ model: grant.model, nanos: nanosOf(usd), tokens, known: true, usage: counted }, grant)
 }
 
-/** What a request comes to at most, by the tokens of its reply. What it sends is bounded once. */
+/** The maximum cost of a request, as a function of the reply tokens. The bound of the input is computed once. */
 export function worstByReply(run: Run, bounds: RequestBounds, model: Model = bounds.model): Room {
   const searching = withWebSearches(model, bounds.webSearch)
   const input = bounds.inputBound(searching)
   return (output) => worstCase(run, searching, input, output)
 }
 
-/** The same in a run without a limit. Only there may the service go on by itself without end; its figures must stay finite. */
+/** The same in a run without a limit. Only there may the number of passes be unbounded, and the figures must stay finite. */
 export function unreservedWorst(run: Run, bounds: RequestBounds): Room {
   const { model } = bounds
   const { maxServerToolUses = 0, extraPasses = [] } = model
@@ -157,7 +157,7 @@ export function unreservedWorst(run: Run, bounds: RequestBounds): Room {
   return worstByReply(run, bounds, isEndless ? withoutUses(model) : model)
 }
 
-/** For bounds alone. */
+/** For computing bounds only. */
 function withoutUses(model: Model): Model {
   return { ...modelFacts(model), maxServerToolUses: 0, extraPasses: [], call: (...asked) => model.call(...asked) }
 }
@@ -167,11 +167,11 @@ export function noCharge(model: Model): Charge {
 }
 
 // Spec R-RES-5.
-/** What a step on record that nobody asks for any more has paid. An open request is charged at its reservation, as everywhere. */
+/** The charges of a recorded step that was abandoned. An open request is charged at its reservation, as everywhere. */
 export function chargeOfStep({ isDone, value }: AbandonedStep): readonly Charge[] {
   if (!isJsonObject(value)) return []
   if (isDone) {
-    // Where a step has a charge it is what an attempt was charged.
+    // The `charge` of a step is always the charge of an attempt.
     return isJsonObject(value['charge']) ? [value['charge'] as unknown as Charge] : []
   }
   if (value['granted'] !== true || typeof value['model'] !== 'string') return []
@@ -180,8 +180,9 @@ export function chargeOfStep({ isDone, value }: AbandonedStep): readonly Charge[
 
 // Spec R-SUB-3f.
 /**
- * What was paid before a resume, for the limits of an agent: it is on the ledger of the run, and not on that of the agent. Told where a record of it
- * is read: of an attempt, or of a composite whose attempts are not read any more.
+ * Adds what was paid before a resume to the limits of a subagent. It is already on the ledger of the run, but not on
+ * that of the subagent. Called when a record of an attempt is read, or of a composite step whose attempts are no longer
+ * read.
  */
 export function restoreForAgent(
   { identity, ports }: Pick<Run, 'identity' | 'ports'>,
@@ -190,7 +191,7 @@ export function restoreForAgent(
   if (identity.depth > 0) for (const charge of charges) ports.ledger.restoreAgent(charge)
 }
 
-/** What a charge adds to the run's figures. `usage` is that of the run's own turns: that of questions beside the conversation is not in it. */
+/** What a charge adds to the figures of the run. `usage` covers the run's own turns only, not side questions. */
 export function chargeOf(spent: RunProgress, charge: Charge, of: 'turn' | 'question'): Partial<RunProgress> {
   const { nanos, known, usage } = charge
   return {

@@ -3,10 +3,10 @@ import { createDeadline, type Deadline } from '../values/deadline.ts'
 import type { Clock } from '../values/clock.ts'
 import type { Run } from '../run/run.ts'
 
-/** The time that somebody gives a question, over all of its attempts. */
+/** The timeout of a question, over all of its attempts. */
 export class CutOff {
   readonly #controller = new AbortController()
-  /** It stands still while the question waits for its service. */
+  /** Pauses while the question waits for its service. */
   readonly time: Deadline
 
   constructor(timers: Clock, timeoutMs: number) {
@@ -17,13 +17,13 @@ export class CutOff {
     return this.#controller.signal
   }
 
-  /** It was answered, or has failed. */
+  /** The question was answered or has failed. */
   end(): void {
     this.time.cancel()
   }
 }
 
-/** Calls a model, and waits no longer than until the cut-off: the call is aborted then, and has failed for good. */
+/** Calls a model, and waits until the cut-off at most. Then the call is aborted and fails for good. */
 export function untilCutOff<T>(
   run: Run,
   cutOff: AbortSignal | undefined,
@@ -31,7 +31,7 @@ export function untilCutOff<T>(
 ): PromiseLike<T> {
   const { signal } = run.ports.abort
   if (cutOff === undefined) return call(signal)
-  // Nobody was asked.
+  // No request was made.
   if (cutOff.aborted) return Promise.reject(late('nothing'))
   const own = new AbortController()
   const stop = (): void => own.abort()
@@ -50,7 +50,7 @@ export function untilCutOff<T>(
   })
 }
 
-/** Waits for something that comes before a call, such as a lease, no longer than until the cut-off. `onLate` is handed what comes after that. */
+/** Waits for something before a call, such as a lease, until the cut-off at most. `onLate` gets a value that arrives later. */
 export function beforeCutOff<T>(
   cutOff: AbortSignal | undefined,
   signal: AbortSignal,
@@ -84,12 +84,12 @@ export function beforeCutOff<T>(
   })
 }
 
-/** The time of a question was over while it waited for money: nobody was asked. */
+/** The question timed out while it waited for money: no request was made. */
 export function lateForFunds(): ModelErrorJson {
   return late('nothing').toRecord()
 }
 
-/** Charged as a request whose answer was lost where the service may have begun with it. */
+/** `billed`: `unknown` if the service may have started on the request. It is then charged like a lost request. */
 function late(billed: 'nothing' | 'unknown'): ModelError {
   return new ModelError({
     kind: 'timeout',

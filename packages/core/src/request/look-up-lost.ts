@@ -6,18 +6,18 @@ import { toldUsage } from '../model/told-usage.ts'
 import type { Run } from '../run/run.ts'
 import type { RequestPlan } from './request-plan.ts'
 
-/** Most milliseconds that a service has to answer. */
+/** Maximum milliseconds to wait for the service's answer. */
 const lookUpMs = 5_000
-/** Most characters of an id that is recorded. */
+/** Maximum characters of a recorded id. */
 const longestReplyId = 256
-/** Most replies of one attempt: an adapter that asks again after a refusal begins another one. */
+/** Maximum replies of one attempt: an adapter that retries after a refusal begins another reply. */
 const mostReplies = 8
-/** More US dollars than this are not the price of one request. */
+/** Amounts above this cannot be the price of one request, in US dollars. */
 const mostUsd = 100_000
 
 type LookUpUsage = NonNullable<Model['lookUpUsage']>
 
-/** An attempt at a request, by the name of its step. Names of what belongs to it begin with it, so that whoever abandons it abandons these too. */
+/** An attempt at a request, identified by its step name. Related names begin with it, so that abandoning the attempt abandons them too. */
 interface NamedAttempt {
   readonly run: Run
   readonly plan: RequestPlan
@@ -26,8 +26,8 @@ interface NamedAttempt {
 
 // Spec R-BUD-21.
 /**
- * Records the id of the reply as soon as the model reports it; nobody waits for that. Undefined for a model whose service cannot be asked later what
- * a reply came to.
+ * Records the id of the reply as soon as the model reports it, without waiting for the write. Undefined for a model
+ * whose service cannot look up a reply later.
  */
 export function replyRecorder({ run, plan, name }: NamedAttempt): ((update: ModelUpdate) => void) | undefined {
   const { id: model } = plan.model
@@ -40,7 +40,7 @@ export function replyRecorder({ run, plan, name }: NamedAttempt): ((update: Mode
     recorded = id
     replies++
     const written = run.ports.steps.control(run.key(replyName(name)), () => ({ reply: { id, model } }))
-    // An engine that fails here fails at the result of the attempt, too.
+    // A step engine that fails here also fails when the result of the attempt is written.
     if (written instanceof Promise) written.catch(() => {})
   }
 }
@@ -59,8 +59,8 @@ function replyName(attemptName: string): string {
 
 // Spec R-BUD-21a.
 /**
- * Asks the service what a lost attempt came to, where the id of its reply is on record. Its answer is a step of its own, so that a replay asks nobody.
- * Undefined where the attempt was not lost, and where nothing is known of it.
+ * Asks the service for the usage of a lost attempt if the id of its reply is on record. The answer is its own step, so a
+ * replay does not ask again. Undefined if the attempt was not lost, and if nothing is known about it.
  */
 export function lookUpLost(attempt: NamedAttempt, step: Run['step']): Eventually<LookedUpUsage | undefined> {
   const { run, plan, name } = attempt
@@ -68,7 +68,7 @@ export function lookUpLost(attempt: NamedAttempt, step: Run['step']): Eventually
   const state = steps.peek(run.key(name))
   const replyKey = run.key(replyName(name))
   if (state === 'absent' || steps.peek(replyKey) === 'absent') return undefined
-  // It is taken in any case: what stays on record unread looks like a record that goes on.
+  // The record is read in any case: an unread record would look like one that continues.
   return after(
     steps.control(replyKey, () => undefined),
     (control) => {
@@ -81,7 +81,7 @@ export function lookUpLost(attempt: NamedAttempt, step: Run['step']): Eventually
         step<LookedUpUsage | null>(lookUpName, async () =>
           id === undefined ? null : usable(await answerInTime(run, (signal) => ask(plan.model, id, { signal }))),
         ),
-        // A record may hold anything.
+        // A record may contain anything.
         ({ value }) => usable(value) ?? undefined,
       )
     },
@@ -92,7 +92,7 @@ async function ask(model: Model, ...asked: Parameters<LookUpUsage>): Promise<unk
   return model.lookUpUsage?.(...asked)
 }
 
-/** The answer; undefined for none in time, for a failure, and where the run is aborted. */
+/** The answer; undefined after the timeout, a failure or an abort of the run. */
 function answerInTime({ ports, context }: Run, asked: (signal: AbortSignal) => Promise<unknown>): Promise<unknown> {
   const { signal } = ports.abort
   if (signal.aborted) return Promise.resolve(undefined)
@@ -113,13 +113,13 @@ function answerInTime({ ports, context }: Run, asked: (signal: AbortSignal) => P
   })
 }
 
-/** What can be counted of an answer; null for nothing. */
+/** The countable part of an answer; null if there is none. */
 function usable(answer: unknown): LookedUpUsage | null {
   if (!isJsonObject(answer)) return null
   const { usd, usage } = answer
   const isSum = typeof usd === 'number' && usd >= 0 && usd <= mostUsd
   const told = isJsonObject(usage) ? toldUsage(usage) : undefined
-  // No request has an empty prompt: it was not counted.
+  // Every request has a prompt, so a count of zero means that it was not counted.
   const counted = told?.isUsable === true && promptTokensOf(told.usage) > 0 ? told.usage : undefined
   if (!isSum && counted === undefined) return null
   return { ...(isSum && { usd }), ...(counted !== undefined && { usage: counted }) }

@@ -19,7 +19,7 @@ import { ownReply, type OwnReply } from './own-reply.ts'
 import type { Made, RequestPlan } from './request-plan.ts'
 import { mayWaitAfter } from './wait-for-service.ts'
 
-/** Who hears what the model tells while it replies. */
+/** Listener for what the model reports while it replies. */
 interface ReplyListener {
   readonly onUpdate: (update: ModelUpdate, emit: Emit) => void
   readonly emit: Emit
@@ -27,7 +27,7 @@ interface ReplyListener {
   readonly recordReply: ((update: ModelUpdate) => void) | undefined
 }
 
-/** One call of the model on its way: what it tells is kept, and what it comes to is charged once. */
+/** One model call in progress: collects its updates, and charges its outcome once. */
 export class ModelCall {
   readonly #run: Run
   readonly #plan: RequestPlan
@@ -56,7 +56,7 @@ export class ModelCall {
     this.#blocks = new OwnBlocks(run.transcript)
   }
 
-  /** The model's answer, or whatever it gave instead of one. */
+  /** The model's answer, or any other value that it returned. */
   start(): PromiseLike<ModelReply> {
     return untilCutOff(this.#run, this.#plan.cutOff, (signal) =>
       (this.#admission ?? this.#plan.model).call(this.#request, { signal, emit: (update) => this.#hear(update) }),
@@ -64,7 +64,7 @@ export class ModelCall {
   }
 
   #hear(given: ModelUpdate): void {
-    // A deaf model may go on talking after it was left.
+    // A model that ignores the abort may continue to report.
     const update = this.#partial.isClosed ? undefined : this.#blocks.told(given)
     if (update === undefined) return
     this.#partial.add(update)
@@ -73,14 +73,14 @@ export class ModelCall {
     onUpdate(update, emit)
   }
 
-  /** What it came to; nothing that the model tells later belongs to it. */
+  /** The outcome of the call. Later updates of the model are ignored. */
   end(settled: Settled<ModelReply>): Made {
     const [run, plan, grant] = [this.#run, this.#plan, this.#grant]
     const { abort } = run.ports
     this.#partial.close()
     const reply = settled.kind === 'value' ? ownReply(settled.value, this.#blocks, plan.model.id) : undefined
     if (reply !== undefined) return answeredAttempt(run, plan, grant, reply)
-    // An abort decides over whatever error it made the model reject with.
+    // An abort takes precedence over the error with which the model rejected because of it.
     if (abort.cause !== undefined) {
       const charge = wasNotSent(settled) ? noCharge(plan.model) : unknownCharge(run, plan, grant)
       return { kind: 'aborted', cause: abort.cause, partial: this.#partial.message(this.#request), charge, grant }
@@ -89,7 +89,7 @@ export class ModelCall {
     const told =
       settled.kind === 'threw' && isInstance(settled.error, ModelError) ? settled.error.toRecord().usage : null
     const { retryAfterMs } = error
-    // A wrong key is no better at the time that was told with it: nobody is to come back for that.
+    // Waiting does not fix a wrong key, so the retry time is stored only for service limits.
     const isSaid = isServiceLimit(error) && retryAfterMs !== null && retryAfterMs > 0
     const saidMs = isSaid ? wallTimeOf(run.context.timers) + retryAfterMs : undefined
     const failed = { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, told), grant } as const
@@ -102,7 +102,7 @@ export class ModelCall {
   }
 }
 
-/** Whoever was to make the request says that it never came to that. */
+/** The adapter reports that the request was never sent. */
 function wasNotSent(settled: Settled<ModelReply>): boolean {
   return (
     settled.kind === 'threw' &&
@@ -132,11 +132,11 @@ function answeredAttempt(run: Run, plan: RequestPlan, grant: Grant, reply: OwnRe
 
 function chargeOfReply(run: Run, plan: RequestPlan, grant: Grant, reply: OwnReply): Charge {
   const { message, told, streamError, isBillingUnknown, mayBeFree } = reply
-  // A broken stream tells no final usage: the worst case is what it may cost.
+  // A broken stream reports no final usage, so the worst case is charged.
   if (streamError !== undefined) return unknownCharge(run, plan, grant)
   if (told.isUsable) {
     if (isBillingUnknown) return untoldCharge(run, plan, grant, 'no usage')
-    // No request has an empty prompt: it was not counted. Without a model there is none.
+    // Every request has a prompt, so zero means that it was not counted, unless no model wrote the reply.
     if (!mayBeFree && promptTokensOf(told.usage) <= 0) return untoldCharge(run, plan, grant, 'a usage without a prompt')
   }
   return chargeFor(run, plan, grant, told, message.model)
@@ -147,7 +147,7 @@ function chargeOfFailure(run: Run, plan: RequestPlan, grant: Grant, error: Model
   return error.billed === 'nothing' ? noCharge(plan.model) : unknownCharge(run, plan, grant)
 }
 
-/** Models reject with `ModelError`; whatever else one throws is no reason to try again. */
+/** Models should reject with `ModelError`. Anything else that is thrown is not retried. */
 function recordOf(thrown: unknown): ModelErrorJson {
   if (isInstance(thrown, ModelError)) {
     const record = thrown.toRecord()
@@ -156,7 +156,7 @@ function recordOf(thrown: unknown): ModelErrorJson {
   return new ModelError({ kind: 'unknown', message: messageOf(thrown), retryable: false }).toRecord()
 }
 
-/** What has come of a reply so far. */
+/** The parts of a reply received so far. */
 class PartialReply {
   readonly #model: Model
   #blocks: ContentBlock[] | undefined
@@ -176,17 +176,17 @@ class PartialReply {
     ;(this.#blocks ??= []).push(update.block)
   }
 
-  /** Nothing that comes later belongs to it. */
+  /** Ignores everything that arrives later. */
   close(): void {
     this.isClosed = true
   }
 
-  /** What had come when the reply was cut: completed blocks, and the text of the one that was being written. */
+  /** What was received when the reply was cut: complete blocks, and the text of the incomplete one. */
   message({ idempotencyKey }: ModelRequest): AssistantMessage | null {
     const blocks = this.#blocks ?? []
     const content: ContentBlock[] = this.#text === '' ? blocks : [...blocks, { type: 'text', text: this.#text }]
     if (content.length === 0) return null
-    // A block that a later turn must echo with a signature is complete here, or not here at all.
+    // A block that must be sent back with its signature is either complete here or left out.
     return {
       role: 'assistant',
       id: this.#id === '' ? `partial-${digestOf(idempotencyKey)}` : this.#id,

@@ -4,29 +4,30 @@ import { isToolUse, type ContentBlock, type ToolUseBlock } from '../model/messag
 import type { ModelUpdate } from '../model/model.ts'
 import type { Transcript } from '../conversation/transcript.ts'
 
-/** What was told of one place in the message while it streamed. */
+/** What was reported for one position of the message while it streamed. */
 interface ToldPlace {
-  /** The block as the adapter gave it, once it is complete. */
+  /** The block from the adapter, once it is complete. */
   given: unknown
-  /** The copy that is kept of it. */
+  /** Our copy of it. */
   block: ContentBlock | undefined
-  /** Of a call: its id as the service wrote it, and the one that it has here. */
+  /** For a call: its id from the service, and the one that it has here. */
   givenId: unknown
   id: string | undefined
-  /** The message has a block for it. */
+  /** Whether the message contains a block for it. */
   isFound: boolean
 }
 
 // Spec R-TOOL-14.
 /**
- * The blocks of one reply as the run keeps them: frozen copies, so that nobody changes them under it, whose calls have an id
- * that no call of the conversation had.
- * B1: a block that was told complete is copied once: the message that holds the same object in the same place gets that copy.
- * B2: a call has in the message the id under which it was told.
+ * Frozen copies of the blocks of one reply, so that the adapter cannot change them. Their calls have ids that are unique
+ * in the conversation.
+ * B1: A block that was reported as complete is copied once. If the message has the same object at the same position,
+ * that copy is used.
+ * B2: In the message a call has the id under which it was reported.
  */
 export class OwnBlocks {
   readonly #transcript: Transcript
-  /** Ids given in this reply. */
+  /** Ids assigned in this reply. */
   #taken: Set<string> | undefined
   #told: Map<number, ToldPlace> | undefined
 
@@ -34,7 +35,7 @@ export class OwnBlocks {
     this.#transcript = transcript
   }
 
-  /** What a model tells while it replies; undefined when that is nothing. */
+  /** A valid update of the model; undefined for an invalid one. */
   told(update: ModelUpdate): ModelUpdate | undefined {
     switch (update.type) {
       case 'api_event': {
@@ -44,7 +45,7 @@ export class OwnBlocks {
       case 'block': {
         const { index, messageId } = update
         const block = this.#toldBlock(update.block, index)
-        // Without a name the message gets one of ours.
+        // A message without an id gets one.
         const name = typeof messageId === 'string' ? messageId : ''
         return block === undefined ? undefined : { type: 'block', index, block, messageId: name }
       }
@@ -56,12 +57,12 @@ export class OwnBlocks {
       case 'tool_input_delta':
         return typeof update.json === 'string' ? update : undefined
       default:
-        // Plain JavaScript may tell of what is not known here.
+        // JavaScript code may report unknown updates.
         return undefined
     }
   }
 
-  /** The blocks of the message, frozen; undefined when one of them is none. */
+  /** The blocks of the message, frozen; undefined if one of them is invalid. */
   inMessage(given: readonly unknown[]): readonly ContentBlock[] | undefined {
     const content: ContentBlock[] = []
     let elsewhere: [index: number, call: ToolUseBlock][] | undefined
@@ -76,7 +77,7 @@ export class OwnBlocks {
     return Object.freeze(content)
   }
 
-  /** The service's own event that a call begins names its id. */
+  /** The service's own event for the start of a call contains its id. */
   #toldEvent(event: JsonObject): JsonObject {
     if (event['type'] !== 'content_block_start') return event
     const { index, content_block: block } = event
@@ -94,7 +95,7 @@ export class OwnBlocks {
     return id === callId ? update : { ...update, callId: id }
   }
 
-  /** The call that begins at this place. An adapter reports its beginning twice: as the service's own event and as one of ours. */
+  /** The call that begins at this position. An adapter reports it twice: as the service's own event and as one of ours. */
   #begunCall(index: number, givenId: unknown): ToldPlace {
     const begun = this.#told?.get(index)
     const isSame = begun !== undefined && begun.block === undefined && begun.givenId === givenId
@@ -119,7 +120,7 @@ export class OwnBlocks {
     return place
   }
 
-  /** A call that does not stand where one of its id was told is the first told one of that id which stands nowhere, else a new one. */
+  /** If no call with this id was reported at this position, the first unmatched reported call with the id is used, otherwise a new one. */
   #withOwnId(call: ToolUseBlock): ToolUseBlock {
     for (const place of this.#told?.values() ?? []) {
       if (place.id === undefined || place.isFound || place.givenId !== call.id) continue
@@ -136,7 +137,7 @@ export class OwnBlocks {
   }
 }
 
-/** The block that stands where one was told: the copy of that very object, or a call of its id. */
+/** The block at a reported position: the copy of the same object, or a call with the same id. */
 function inPlace(place: ToldPlace, given: unknown): ContentBlock | undefined {
   if (place.block !== undefined && place.given === given) {
     place.isFound = true
@@ -155,7 +156,7 @@ function ownBlock(given: unknown): ContentBlock | undefined {
 }
 
 // Spec R-TOOL-2b.
-/** A model of a program's own may hand the arguments on as they were written. Services take objects only. */
+/** A custom model may pass the arguments as a JSON text. Services accept objects only. */
 function withObjectInput(call: ToolUseBlock): ToolUseBlock {
   const { input } = call
   return isJsonObject(input) ? call : Object.freeze({ ...call, input: inputFromArguments(input) })
@@ -165,7 +166,7 @@ function withId<B extends ContentBlock & { readonly id: string }>(block: B, id: 
   return id === block.id ? block : Object.freeze({ ...block, id })
 }
 
-/** Blocks of kinds that are not known are the service's affair. */
+/** Blocks of unknown types are passed through for the service. */
 function isBlock(value: Json): value is Json & ContentBlock {
   if (!isJsonObject(value)) return false
   switch (value['type']) {
@@ -175,7 +176,7 @@ function isBlock(value: Json): value is Json & ContentBlock {
       return typeof value['thinking'] === 'string'
     case 'tool_use':
       return typeof value['name'] === 'string'
-    // The answer to a call is a user's to give: no service takes it back from an assistant.
+    // Only a user message may contain the result of a call: no service accepts one from an assistant.
     case 'tool_result':
       return false
     default:

@@ -4,26 +4,26 @@ import { toldUsage, type ToldUsage } from '../model/told-usage.ts'
 import { headOf } from '../values/text.ts'
 import type { OwnBlocks } from './own-blocks.ts'
 
-/** A reply as the run keeps it. */
+/** The run's own copy of a reply. */
 export interface OwnReply {
-  /** JSON, and the run's own: what the adapter or anybody else does with theirs changes nothing in it. */
+  /** A JSON copy: changes of the adapter to its own object have no effect. */
   readonly message: AssistantMessage
-  /** What the service says that it used; the message has zeros where that cannot be counted. */
+  /** The usage reported by the service. The message has zeros if it cannot be counted. */
   readonly told: ToldUsage
-  /** What broke the stream; undefined when nothing did. */
+  /** The error that broke the stream; undefined if none did. */
   readonly streamError: unknown
   readonly isBillingUnknown: boolean
-  /** A usage of zero is one, and none that was left out. */
+  /** Whether a usage of zero is valid, rather than missing. */
   readonly mayBeFree: boolean
-  /** Of `ModelReply`; undefined for none. */
+  /** From `ModelReply`; undefined for none. */
   readonly warnings: readonly string[] | undefined
 }
 
-/** What a model adapter gave, of the model `by`; undefined when it is no reply. */
+/** Copies the reply of a model adapter for the model `by`; undefined if it is not a valid reply. */
 export function ownReply(given: unknown, blocks: OwnBlocks, by: string): OwnReply | undefined {
   try {
     if (typeof given !== 'object' || given === null || !('message' in given)) return undefined
-    // Plain JavaScript may give any fields beside it, or none.
+    // JavaScript code may return any fields, or none.
     const { message, streamError, billed, warnings } = given as { readonly [field: string]: unknown }
     const own = ownMessage(message, blocks, by)
     return (
@@ -36,12 +36,12 @@ export function ownReply(given: unknown, blocks: OwnBlocks, by: string): OwnRepl
       }
     )
   } catch {
-    // It cannot be read.
+    // The reply is unreadable.
     return undefined
   }
 }
 
-/** Most warnings of one reply, and most characters of one. */
+/** Maximum number of warnings of one reply, and maximum length of one. */
 const mostWarnings = 20
 const longestWarning = 1_000
 
@@ -52,7 +52,7 @@ function warningsIn(given: unknown): readonly string[] | undefined {
   return warnings.slice(0, mostWarnings).map((warning: string) => headOf(warning, longestWarning))
 }
 
-/** Fields that are looked at one by one; any other is copied. */
+/** Fields that are checked individually; all others are copied. */
 const ownFields: ReadonlySet<string> = new Set(['role', 'id', 'model', 'content', 'stop_reason', 'usage', 'by'])
 
 function ownMessage(given: unknown, blocks: OwnBlocks, by: string): Pick<OwnReply, 'message' | 'told'> | undefined {

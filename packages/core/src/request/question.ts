@@ -15,12 +15,12 @@ import { currentModel } from './current-model.ts'
 import { capInWindow } from './reply-room.ts'
 import { heldBackBy } from './reserve.ts'
 
-// Questions beside the conversation, which its own requests do not ask: a compaction's, those that are asked beside a turn, and those of hooks.
+// Side questions that are not requests of the conversation itself: from compactions, background questions and hooks.
 
-/** What is asked beside the conversation, whoever asks. */
+/** A side question, regardless of who asks. */
 export type Question = CompactionRequest & Pick<HookQuestion, 'webSearch'>
 
-/** How a question is asked and paid. What it is about is taken now: the conversation may go on while it is asked. */
+/** How a question is sent and paid. Its content is captured now, because the conversation may continue meanwhile. */
 export function questionPlan(run: Run, request: Question, model: Model, name: string): RequestPlan {
   const { system, messages, tools = [], toolChoice = 'none', webSearch } = request
   const { thinking } = run.context.settings
@@ -49,14 +49,14 @@ export function questionPlan(run: Run, request: Question, model: Model, name: st
       const searching = webSearch !== undefined && { webSearch }
       const plain = { system, messages, tools, maxOutputTokens, idempotencyKey, ...searching }
       if (tools.length === 0) return plain
-      // Code of the service would take what is asked for later, and go on.
+      // Code that runs at the service would take the question as a later input and continue.
       if (toolChoice === 'none' || isCodeWaiting(messages)) return { ...plain, toolChoice: 'none' as const }
       return thinking === null ? plain : { ...plain, thinking }
     },
   }
 }
 
-/** What is wrong with a question; undefined when it can be asked. */
+/** Why a question is invalid; undefined if it is valid. */
 export function problemOfQuestion(run: Run, request: Question): string | undefined {
   try {
     const { system, messages, model, webSearch } = request

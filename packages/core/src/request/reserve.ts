@@ -22,7 +22,7 @@ import { currentModel, outputCap } from './current-model.ts'
 import type { Grant, OverBudget, RequestBounds } from './grant.ts'
 import { inputBoundOf, requestOverhead, type Asking } from './input-bound.ts'
 
-/** What an attempt may cost, and what was taken aside for it. */
+/** The grant of an attempt, and its reservation. */
 export interface Reserved {
   readonly kind: 'decided'
   readonly grant: Grant | OverBudget
@@ -30,36 +30,36 @@ export interface Reserved {
 }
 
 // Spec R-BUD-18.
-/** It would fit, or fit better, if what others have reserved came back. */
+/** The request would fit, or get a longer reply, if the reservations of others were returned. */
 export interface Shortage {
   readonly kind: 'short'
-  /** What the whole request needs. */
+  /** The cost of the full request. */
   readonly needed: Amount
   readonly shortOn: readonly Line[]
-  /** What the limit that has too little has now, and what others have reserved of it. */
+  /** What the limit that is too small has left now, and what others have reserved of it. */
   readonly available: Amount
   readonly reservedBy: Amount & { readonly holders: number }
 }
 
 // Spec R-FUND-1.
-/** The lease gives too little, and what other sessions have reserved may come back. */
+/** The lease is too small, and other sessions may return their reservations. */
 export interface LeaseShort extends LeaseWanted {
   readonly kind: 'lease_short'
-  /** What the whole request may cost. */
+  /** The maximum cost of the full request. */
   readonly needed: Amount
   readonly others: LeaseShortage
 }
 
-/** Nobody waits for it any more: what it has now is too little. */
+/** No longer waits for reservations to be returned: what is left now is too little. */
 export function refusedShortage({ needed, available }: Shortage): Reserved {
   return { kind: 'decided', grant: overBudget(needed, available), reservation: undefined }
 }
 
 // Spec R-BUD-17.
 /**
- * The same under a lease: that is asked for more where it is what has no room. It is asked once more when others took what it gave, and waited
- * for until an abort, or until the time of a question is over.
- * @param isWaitOver The request has waited in the queue of the budget for as long as it may.
+ * Reserves under a lease, and asks the lease for more if it is too small. If others took what it offered, it is asked
+ * again. Waits for it until an abort, or until the timeout of a question.
+ * @param isWaitOver Whether the request has reached the maximum wait in the budget's queue.
  */
 export async function reserveGrowing(
   run: Run,
@@ -85,7 +85,7 @@ export async function reserveGrowing(
   return withOthers(run, bounds, reserved, { wanted, others, canWait: lease.wait !== undefined })
 }
 
-/** Plain JavaScript may give anything. */
+/** JavaScript code may return anything. */
 function isShortage(given: unknown): given is LeaseShortage {
   const { mayComeBack, reservedUsd, holders } = fieldsOf(given) ?? {}
   return typeof mayComeBack === 'boolean' && Number.isFinite(reservedUsd) && Number.isFinite(holders)
@@ -97,7 +97,7 @@ interface LeaseAnswered {
   readonly canWait: boolean
 }
 
-/** What became of a request for which the lease alone had too little: it waits, or its answer says what others have. */
+/** The result for a request that only the lease is too small for: it waits, or its answer reports what others use. */
 function withOthers(
   run: Run,
   bounds: RequestBounds,
@@ -113,10 +113,10 @@ function withOthers(
   return { kind: 'lease_short', needed: worstByReply(run, bounds)(bounds.cap), ...wanted, others }
 }
 
-/** Agents beside each other may each find that another took what was there. */
+/** Parallel agents may repeatedly find that another one took what was available. */
 const mostAsks = 20
 
-/** What the request would have of the lease in all; undefined where that has enough for all that the other limits let it have. */
+/** The total that the request wants from the lease; undefined if the lease suffices for everything that the other limits allow. */
 function wantedOfLease(run: Run, bounds: RequestBounds, lease: BudgetLease): LeaseWanted | undefined {
   const worst = worstByReply(run, bounds)
   const held = ledgersOf(run, bounds)
@@ -142,8 +142,9 @@ function wantedOfLease(run: Run, bounds: RequestBounds, lease: BudgetLease): Lea
 
 // Spec R-BUD-2, R-BUD-3, R-BUD-18.
 /**
- * Reserves the worst case of a request, lowering the reply's cap to what fits. What is only reserved by others lowers nothing and
- * refuses nothing: the request waits for it, and behind those that wait already. The one place where anything is reserved.
+ * Reserves the worst case of a request, and lowers the reply's cap to what fits. Reservations of others alone neither
+ * lower the cap nor refuse the request: it waits for them, behind those that already wait. Nothing else reserves for a
+ * request.
  * @param ahead Lines that earlier requests wait for.
  */
 export function reserveRequest(
@@ -170,7 +171,7 @@ export function reserveRequest(
   const best = mostTokens(afterwards, useful, cap)
   if (best === undefined) return refused(run, bounds, worst, afterwards)
   const short = shortage(held, worst, best, ahead)
-  // Without anybody to wait for, what differs is the prices' own answer.
+  // If there is nothing to wait for, the difference comes from prices that are not stable.
   const canWait = bounds.isOptional !== true && (isBehind || short.reservedBy.holders > 0)
   if (canWait && now !== best) return short
   if (now !== undefined) return granted(run, bounds, now, worst)
@@ -202,7 +203,7 @@ function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room
   const lowered = isWhole ? null : ledgersOf(run, bounds).some(isShortOfUsd) ? 'usd' : 'tokens'
   const ofLease = lowered === 'usd' ? isOfLease(run, bounds, worst, maxTokens) : undefined
   const reservation = ledger.reserve(amount)
-  // Prices that say something else every time they are asked: what is not reserved is not asked for.
+  // Prices that change with every call: without a reservation the request is not made.
   if (reservation === undefined)
     return { kind: 'decided', grant: overBudget(amount, ledger.available()), reservation: undefined }
   const ofShared =
@@ -222,7 +223,7 @@ function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room
   return { kind: 'decided', grant, reservation }
 }
 
-/** The same reservation with as long a reply as so much pays for: at least a useful one. */
+/** The same reservation with the longest reply that the amount pays for; at least a useful one. */
 export function loweredGrant(run: Run, bounds: RequestBounds, grant: Grant, { usd, short }: StandingTaken): Grant {
   const nanos = nanosOf(usd)
   const worst = worstByReply(run, bounds)
@@ -250,7 +251,7 @@ function refused(run: Run, bounds: RequestBounds, worst: Room, rooms: readonly R
   const amount = missing?.needed(useful) ?? nothing
   const lacking = overBudget(amount, missing?.available ?? nothing)
   const currency = lacking.currency === 'usd' ? 'nanos' : 'tokens'
-  // What others spent against the same limit is not in the figures of this run: what it is an agent of, or agents that still work.
+  // Spending of others against the same limit is not in the figures of this run. The others are its parent, or agents that are still working.
   const isShared = run.identity.depth > 0 || (run.spent.openAgents ?? []).length > 0
   const of = !isShared ? undefined : { of: (missing?.ledger ?? run.ports.ledger).narrowest(currency) }
   const ofShared = sharedShort(run, bounds, worst, { tokens: 0, currency: lacking.currency })
@@ -276,7 +277,7 @@ function shortage(held: readonly HeldBack[], worst: Room, tokens: number, ahead:
 
 const noLine = { limits: nothing, settled: nothing, reserved: nothing, holders: 0 }
 
-/** Whether the lease alone has too little for more than so many tokens. */
+/** Whether only the lease is too small for more than this many tokens. */
 function isOfLease(
   run: Run,
   bounds: RequestBounds,
@@ -288,7 +289,7 @@ function isOfLease(
   return (mostTokens(rooms, usefulOf(run, bounds), bounds.cap) ?? 0) > tokens ? { isOfLease: true } : undefined
 }
 
-/** The budget of several runs, where it alone has too little for more than so many tokens. */
+/** The budget shared by several runs, if only that is too small for more than this many tokens. */
 function sharedShort(
   run: Run,
   bounds: RequestBounds,
@@ -306,19 +307,19 @@ function usefulOf(run: Run, { cap }: RequestBounds): number {
   return Math.min(cap, run.context.settings.minUsefulTokens)
 }
 
-/** Where a request has to fit, and what has to be left there. */
+/** The ledgers on which a request must fit, and what must be left on each. */
 function ledgersOf({ ports }: Run, bounds: RequestBounds): readonly HeldBack[] {
   return [{ ledger: ports.ledger, room: holdNothing }, ...bounds.heldBack()]
 }
 
-/** The longest reply that fits everywhere; undefined where not even a useful one does. */
+/** The longest reply that fits everywhere; undefined if not even a useful one fits. */
 function mostTokens(rooms: readonly RoomOn[], useful: number, cap: number): number | undefined {
   const fits = (output: number): boolean => rooms.every(({ lacks }) => lacks(output) === undefined)
   if (!fits(useful)) return undefined
   return fits(cap) ? cap : largest(useful, cap, fits)
 }
 
-/** @param needed With what has to be left for a last answer. */
+/** @param needed Includes what must be left for a last answer. */
 function overBudget(needed: Amount, available: Amount): OverBudget {
   return needed.nanos > available.nanos
     ? { granted: false, currency: 'usd', needed: needed.nanos, available: available.nanos }
@@ -338,7 +339,7 @@ const besideLease = (ledger: Ledger): Amount => ledger.availableBesideLease()
 const besideShared = (ledger: Ledger): Amount => ledger.availableBesideShared()
 const ifAllCameBack = (ledger: Ledger): Amount => ledger.unspent()
 
-/** What a request needs on a ledger with what has to be left there, and what the ledger has. */
+/** What a request needs on a ledger, including what must be left there, and what the ledger has. */
 function roomOn({ ledger, room }: HeldBack, worst: Room, has = (of: Ledger): Amount => of.available()): RoomOn {
   const available = has(ledger)
   const needed = (output: number): Amount => plus(worst(output), room(output))
@@ -350,7 +351,7 @@ function roomOn({ ledger, room }: HeldBack, worst: Room, has = (of: Ledger): Amo
   return { ledger, available, needed, lacks }
 }
 
-/** The largest number of tokens that fits; `low` does, `high` does not. */
+/** Binary search for the largest number of tokens that fits; `low` fits, `high` does not. */
 function largest(low: number, high: number, fits: (tokens: number) => boolean): number {
   let fitting = low
   let failing = high
@@ -363,14 +364,14 @@ function largest(low: number, high: number, fits: (tokens: number) => boolean): 
 }
 
 // Spec R-BUD-4.
-/** What is held back from the budget for the last answer of `wrapUp`, of this run or of the parent whose ledger it draws on. */
+/** What is reserved of the budget for the last answer of `wrapUp`: of this run, or of the parent whose ledger it uses. */
 export function heldBackBy(run: Run): readonly HeldBack[] {
   const room = heldForLastAnswer(run)
   if (room === undefined) return run.ports.heldBack?.() ?? []
   return [{ ledger: run.ports.ledger, room }]
 }
 
-/** The same with the next request of this run: for what is asked beside it. */
+/** The same plus the next request of this run: for side questions. */
 export function heldForNextRequest(run: Run): readonly HeldBack[] {
   const { ledger } = run.ports
   if (!ledger.limited) return []
@@ -380,7 +381,7 @@ export function heldForNextRequest(run: Run): readonly HeldBack[] {
   return [{ ledger, room: () => next }, ...held]
 }
 
-/** Undefined where this run asks for no last answer. */
+/** Undefined if this run requests no last answer. */
 export function heldForLastAnswer(run: Asking): Room | undefined {
   const { spent, context } = run
   const wantsLastAnswer =
@@ -388,7 +389,7 @@ export function heldForLastAnswer(run: Asking): Room | undefined {
   if (!wantsLastAnswer) return undefined
   const model = currentModel(run)
   const useful = Math.min(outputCap(run, model), context.settings.minUsefulTokens)
-  // The input of the last answer is all that came before it, and the message that asks for it.
+  // The input of the last answer is the whole conversation plus the message that asks for it.
   const input = inputBoundOf(run, model) + requestOverhead
   return (outputTokens) => worstCase(run, model, input + outputTokens, useful)
 }

@@ -17,28 +17,31 @@ import { enterBill, LiveBill, Questions } from './questions.ts'
 import type { RestingTime } from './request-plan.ts'
 import type { Run, RunStepOptions } from '../run/run.ts'
 
-/** Somebody who is called in a step and may ask a model. */
+/** A callback that is called in a step and may ask a model. */
 export interface MayAsk<T> {
-  /** Calls it. Never rejects. `askIn`: the same, where whoever asks has a time for it that stands still while a question waits for its service. */
+  /** Calls it. Never rejects. `askIn`: like `ask`, with a timeout of the caller that pauses while a question waits for its service. */
   call(ask: AskModel, askIn: AskIn): Eventually<T>
-  /** What it came to, when an abort cut a question of it: the cause is on record there. */
+  /** The outcome when an abort cut one of its questions; it stores the cause. */
   cut(value: T, cause: AbortCause): T
 }
 
 export type AskIn = (time: RestingTime) => AskModel
 
-/** In the place of what it comes to: it asks, and that is no effect of one step. What it comes to is on record below. */
+/** Recorded in place of the result when the callback asks questions: these need steps of their own, and the result is recorded after them. */
 type Asks = { readonly asks: true }
 export type AskedRecord<T> = Bill & { readonly value: T }
 
-/** Where others may be called beside it: then nothing is entered in the run, and what its questions came to is in the bill, for later. */
+/**
+ * For callbacks that may run in parallel with others: nothing is entered in the run, and the outcome of their questions
+ * is stored in the bill for later.
+ */
 export interface BesideOthers<T> {
   readonly options: RunStepOptions<T>
   readonly bill: OpenBill
 }
 
 const asks: Asks = Object.freeze({ asks: true })
-/** Of the step that holds what it came to. */
+/** Options of the step that stores the combined outcome. */
 export const composite: RunStepOptions<never> & { readonly composite: true } = Object.freeze({
   onUnfinished: 'rerun',
   sync: 'none',
@@ -46,9 +49,9 @@ export const composite: RunStepOptions<never> & { readonly composite: true } = O
 } as const)
 
 /**
- * Calls somebody in a step. One who asks nothing is one step. With its first question that step ends, and says so; the questions are steps of their
- * own, and what it all came to is one more, a composite of theirs. A resume that finds only the first calls it again, with what it asked answered
- * from the record.
+ * Calls a callback in a step. Without questions it is one step. At the first question that step ends, and records that
+ * there are questions. Each question is its own step, and the final result is one more, their composite. A resume that
+ * finds only the first step calls it again, and answers its questions from the record.
  */
 export function stepWithQuestions<T>(
   run: Run,
@@ -64,11 +67,11 @@ export function stepWithQuestions<T>(
   const step =
     beside === undefined
       ? run.step<T | Asks>(name, effect)
-      : // What an unfinished step means is of the first one alone: it has its value, or that it asks.
+      : // An unfinished step can only be the first one: it has a value, or the mark that it asks.
         run.stepBeside<T | Asks>(name, effect, beside.options)
   return after(step, (begun) => {
     if (isAsks(begun.value)) return answered(run, name, who, begun, { live: asking, bill: beside?.bill })
-    // Its value is no `Asks`, as was just seen.
+    // The value is not `Asks`, as checked above.
     return begun as StepResult<T>
   })
 }
@@ -94,7 +97,7 @@ function answered<T>(
     durationMs: Math.max(0, end.at + end.durationMs - begun.at),
   })
   const called = (): Promise<AskedRecord<T>> => (live ?? Asking.again(run, whole, who, bill)).end()
-  // What is on record is not called. Nor is it in a replay that is no resume: where the record ends, the driver says so.
+  // A recorded result is not computed again. In a replay that is not a resume, the step engine reports where the record ends.
   if (steps.peek(run.key(whole)) === 'done' || (live === undefined && !isResumed))
     return after(step<AskedRecord<T>>(whole, called, composite), (end) => {
       if (end.replayed) {
@@ -113,8 +116,8 @@ function answered<T>(
 }
 
 /**
- * Somebody who was called, until it ends. A1: what it asks is asked once its first step is on record. A2: what it asks after its end is refused.
- * Hardly anybody asks: what questions need is made with the first one.
+ * A callback in progress. A1: Its questions are asked once its first step is on record. A2: A question after its end is
+ * refused. Most callbacks ask nothing, so the state for questions is created with the first one.
  */
 class Asking<T> {
   readonly #run: Run
@@ -124,7 +127,7 @@ class Asking<T> {
   readonly #isBeside: boolean
   #questions: Questions | undefined
   #names: Map<string, number> | undefined
-  /** Whether questions are asked, once that is decided. */
+  /** Whether questions may be asked, once that is decided. */
   #isOpen: boolean | undefined
   #opened: Promise<boolean> | undefined
   #open: ((isOpen: boolean) => void) | undefined
@@ -149,14 +152,14 @@ class Asking<T> {
     return asking
   }
 
-  /** Calls it. Gives what it comes to, or that it asks. */
+  /** Calls it. Returns its result, or the mark that it asks. */
   begin(): Eventually<T | Asks> {
     const working = this.#who.call(
       (request) => this.#ask(request),
       (time) => (request) => this.#ask(request, time),
     )
     if (!(working instanceof Promise)) {
-      // In a resume it may ask no more than it did: then there is nothing to wait for.
+      // In a resume it may ask nothing this time: then there is nothing to wait for.
       if (this.#hasAsked) this.#working = Promise.resolve(working)
       this.#isOver = true
       this.#decide(false)
@@ -174,12 +177,12 @@ class Asking<T> {
   }
 
   #decide(isOpen: boolean): void {
-    // The first decision stands.
+    // The first decision applies.
     this.#isOpen ??= isOpen
     this.#open?.(isOpen)
   }
 
-  /** Whether what is asked may be asked, as soon as that is decided. */
+  /** Resolves to whether questions may be asked, once that is decided. */
   #whenOpened(): Promise<boolean> {
     if (this.#isOpen !== undefined) return Promise.resolve(this.#isOpen)
     return (this.#opened ??= new Promise((resolve) => {
@@ -202,7 +205,7 @@ class Asking<T> {
     }))
   }
 
-  /** Its questions are asked from here on. Gives what it came to, once all of them have ended. */
+  /** From now on its questions are asked. Returns the result once all of them have ended. */
   async end(): Promise<AskedRecord<T>> {
     this.#decide(true)
     const working = this.#working ?? Promise.reject(new Error('it was not called'))
@@ -210,7 +213,7 @@ class Asking<T> {
     const value = await questions.until(working)
     this.#isOver = true
     const { aborted, bill } = questions
-    // What it asked before a crash, and not again, is paid all the same.
+    // Questions asked before a crash but not again still have to be paid.
     const { steps, isResumed } = this.#run.ports
     if (isResumed) {
       const abandoned = steps.abandon(this.#run.key(`${this.#name}/`)).flatMap(chargeOfStep)
@@ -220,7 +223,7 @@ class Asking<T> {
     return { value: aborted === undefined ? value : this.#who.cut(value, aborted), ...recordOf(bill) }
   }
 
-  /** What was given is read once, and first: whoever asks may be plain JavaScript. */
+  /** Reads the request once and first, because JavaScript code may change it later. */
   async #ask(given: HookQuestion, time?: RestingTime): Promise<CompactionReply> {
     if (this.#isOver) return tooLate
     let question: HookQuestion
@@ -237,7 +240,7 @@ class Asking<T> {
     return isOpen && !this.#isOver ? this.#asked().ask(question, name, time) : tooLate
   }
 
-  /** By what is asked, not by when: questions that are asked beside each other come in another order the next time. */
+  /** Named by content, not by order: parallel questions may come in another order next time. */
   #nameOf({ system, messages, model, maxOutputTokens, webSearch }: HookQuestion): string {
     const searches = webSearch === undefined ? [] : [webSearch]
     const digest = digestOf(JSON.stringify([system, messages, model?.id ?? '', maxOutputTokens ?? 0, ...searches]))

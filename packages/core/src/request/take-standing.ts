@@ -18,8 +18,9 @@ import type { RequestPlan } from './request-plan.ts'
 import { loweredGrant, type Reserved } from './reserve.ts'
 import { worstByReply } from './charge.ts'
 
-// What a request takes from budgets that go on beyond the run (spec R-STAND-1). It comes last before the request: whoever waits here holds what the limits
-// of the run let it have, and nobody who holds a part of a standing budget waits for anything.
+// Reserves for a request in budgets that span runs (spec R-STAND-1). It is the last step before the request: while it
+// waits, it keeps its reservations in the limits of the run. No request that has reserved in a standing budget waits for
+// anything.
 
 /** The outcome of a wait for standing budgets, as recorded. */
 export type StandingWaited = FundsWanted & {
@@ -30,17 +31,17 @@ export type StandingWaited = FundsWanted & {
 
 export type StandingAnswer = StandingTaken | StandingRefused
 
-/** Whether requests of this plan take from standing budgets. */
+/** Whether requests of this plan reserve in standing budgets. */
 export function takesFromStanding({ context }: Run, { model }: Pick<RequestPlan, 'model'>): boolean {
   return context.settings.standing?.countsFor(model.id) === true
 }
 
-/** One request at the standing budgets of a run. */
+/** One request to the standing budgets of a run. */
 export class StandingAsk {
   readonly #run: Run
   readonly #plan: RequestPlan
   readonly #request: StandingRequest
-  /** The run is aborted, or the time of the question is over. */
+  /** Aborted when the run is aborted or the question has timed out. */
   readonly #ended = new AbortController()
   #wait: StandingWait | undefined
   #onWait: (wait: StandingWait) => void = () => {}
@@ -51,7 +52,7 @@ export class StandingAsk {
     this.#request = requestOf(run, plan, grant)
   }
 
-  /** An answer at once, or one to wait for. @throws what the budgets throw, HaltingError for what is no answer. */
+  /** Returns an answer, or a promise of one. @throws what the budgets throw, and HaltingError for an invalid answer. */
   ask(): Eventually<StandingAnswer> {
     const { standing } = this.#run.context.settings
     if (standing === null) throw new Error('there are no standing budgets to ask')
@@ -67,7 +68,7 @@ export class StandingAsk {
     return isThenable(asked) ? Promise.resolve(asked).then(read) : read(asked)
   }
 
-  /** Waits for the answer, tells of it, and says what to put on record. What comes after an abort is given back. */
+  /** Waits for the answer, reports the wait, and returns what to record. A reservation that arrives after an abort is returned. */
   async wait(
     asked: Promise<StandingAnswer>,
     emit: Emit,
@@ -91,7 +92,7 @@ export class StandingAsk {
     }
   }
 
-  /** The step of a wait may fail before anybody hears the answer: then nobody waits any more, and what comes is given back. */
+  /** The step of a wait may fail before the answer is read. Then the wait ends, and a reservation that arrives is returned. */
   leaveIfBroken(waited: Eventually<unknown>, asked: Eventually<StandingAnswer>, isHeard: () => boolean): void {
     if (!(waited instanceof Promise && asked instanceof Promise)) return
     waited.catch(() => {
@@ -101,7 +102,7 @@ export class StandingAsk {
     })
   }
 
-  /** The answer, or undefined where the wait for it has ended. */
+  /** The answer, or undefined if the wait for it has ended. */
   #orEnded(asked: Promise<StandingAnswer>): Promise<StandingAnswer | undefined> {
     const { abort } = this.#run.ports
     const { cutOff } = this.#plan
@@ -139,12 +140,12 @@ export class StandingAsk {
   }
 }
 
-/** What nobody needs any more. */
+/** Returns a reservation that is no longer needed. */
 function giveBack(answer: StandingAnswer): void {
   if (answer.kind === 'taken') answer.settle(0, true)
 }
 
-/** Plain JavaScript may give anything. @throws HaltingError for what is no answer, with nothing taken: no request is made by it. */
+/** JavaScript code may return anything. @throws HaltingError for an invalid answer, after returning its reservation: the request is not made. */
 function answerOf(given: unknown, { usd, leastUsd }: Pick<StandingRequest, 'usd' | 'leastUsd'>): StandingAnswer {
   const { kind, usd: taken, settle, budget, short } = fieldsOf(given) ?? {}
   if (kind === 'refused' && isStandingBudget(budget)) return { kind, budget }
@@ -175,7 +176,7 @@ function requestOf(run: Run, plan: RequestPlan, { nanos, maxTokens }: Grant): St
   }
 }
 
-/** What was taken is settled once, whoever comes to it first: the attempt, or whoever gives up what broke. */
+/** Makes `settle` idempotent: it may be called by the attempt, or by the cleanup after a failure. */
 function settledOnce(taken: StandingTaken): StandingTaken {
   let isOpen = true
   return {
@@ -188,14 +189,14 @@ function settledOnce(taken: StandingTaken): StandingTaken {
   }
 }
 
-/** What the run reserved, with the cap that the standing budgets leave it. */
+/** The run's reservation with the cap that the standing budgets allow. */
 export function withTaken(run: Run, plan: RequestPlan, reserved: Reserved, taken: StandingTaken): Reserved {
   const { grant } = reserved
   if (!grant.granted || nanosOf(taken.usd) >= grant.nanos) return reserved
   return { ...reserved, grant: loweredGrant(run, plan, grant, taken) }
 }
 
-/** It is not made, and says which budget has too little. */
+/** The request is not made. Names the budget that is too small. */
 export function refusedBy(run: Run, plan: RequestPlan, grant: Grant, budget: StandingBudget): OverBudget {
   const { settledUsd, limitUsd } = budget
   return {

@@ -18,7 +18,7 @@ export type FundsWait = FundsWanted &
       }
   )
 
-/** The same in this process: what it got is taken aside. */
+/** The outcome of a wait in this process, with its reservation. */
 export interface Waited {
   readonly record: FundsWait
   readonly reserved?: Reserved
@@ -28,7 +28,9 @@ type Waiting = RequestBounds & { readonly cutOff?: AbortSignal }
 
 // Spec R-BUD-18.
 /**
- * Waits until the request has what it would have if all open reservations came back, or until these have come back and it still has too little. It ends by the settlement of what is reserved, by an abort, which a time limit is too, or by the cut-off of a question.
+ * Waits until the request has what it would get if all open reservations were returned. Also ends when they have been
+ * returned and it is still too little. The wait ends when reservations are settled, by an abort (which includes a time
+ * limit), or by the cut-off of a question.
  */
 export async function waitForFunds(run: Run, bounds: Waiting, first: Shortage, emit: Emit): Promise<Waited> {
   const wanted = wantedBy(first)
@@ -47,7 +49,7 @@ export async function waitForFunds(run: Run, bounds: Waiting, first: Shortage, e
 
 type Came = Reserved | { readonly kind: 'aborted'; readonly cause: AbortCause }
 
-/** Takes its place in the queue, and waits for its answer there. */
+/** Joins the queue and waits for the answer there. */
 function queued(run: Run, bounds: Waiting, first: Shortage): Promise<Came> {
   const { abort, ledger, wholeLedger } = run.ports
   const { cutOff } = bounds
@@ -58,7 +60,7 @@ function queued(run: Run, bounds: Waiting, first: Shortage): Promise<Came> {
       abort.unlisten(listener)
       cutOff?.removeEventListener('abort', onCut)
     }
-    /** It gives its place up. */
+    /** Leaves the queue. */
     const end = (came: Came): void => {
       settled()
       leave()
@@ -78,7 +80,7 @@ function queued(run: Run, bounds: Waiting, first: Shortage): Promise<Came> {
         }
         resolve(came)
       } catch (error) {
-        // Prices that fail end this run, and not the one whose request was settled.
+        // Failing prices end this run, not the one whose request was settled.
         reject(error)
       }
       settled()

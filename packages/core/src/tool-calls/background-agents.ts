@@ -18,9 +18,11 @@ import type { AgentShare, CallRun, PreparedCall } from '../run/tool-phase.ts'
 
 // Spec R-BACK-10.
 /**
- * Subagents that work beside the main loop, in this process. They write nothing in the run: what one came to is read in a poll or an effect, and is on
- * record before it counts. B1: each agent of `RunProgress.openAgents` is here once the results of its message are entered.
- * B2: the end of one is given until it is told. B3: none works any more when the run has ended.
+ * Subagents that run in parallel with the main loop, in this process. They do not write to the run: the outcome of one
+ * is read in a poll or an effect, and is recorded before it counts.
+ * B1: Each agent of `RunProgress.openAgents` is here once the results of its message are entered.
+ * B2: The end of an agent is returned until it is reported.
+ * B3: No agent is running after the run has ended.
  */
 class BackgroundAgents implements AgentsBeside {
   readonly #run: Run
@@ -42,7 +44,7 @@ class BackgroundAgents implements AgentsBeside {
   begin(open: OpenAgent): void {
     if (this.#agents.has(open.id)) return
     const agent: AgentBeside = new AgentBeside(open, () => {
-      // One that was entered before a kill is answered from its record: nobody waits for that.
+      // An agent entered before a kill is answered from its record. Nobody waits for that one.
       if (this.#untold().includes(agent)) for (const listener of this.#listeners) listener()
     })
     this.#agents.set(open.id, agent)
@@ -62,7 +64,7 @@ class BackgroundAgents implements AgentsBeside {
     return openAgents.flatMap(({ id }) => this.#agents.get(id) ?? [])
   }
 
-  /** Those that ended and are not entered yet. @throws what broke one of them, which breaks the run. */
+  /** Agents that ended and are not entered yet. @throws the error that broke one of them, which breaks the run. */
   ended(): readonly CameToEnd[] {
     return this.#untold().flatMap((agent) => agent.end() ?? [])
   }
@@ -72,14 +74,14 @@ class BackgroundAgents implements AgentsBeside {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Stops those that still work, and waits for their ends. */
+  /** Stops the agents that are still running, and waits for them to end. */
   stopAll(): Eventually<undefined> {
     const working = [...this.#agents.values()].filter(({ isWorking }) => isWorking)
     if (working.length === 0) return undefined
     return Promise.all(working.map((agent) => agent.stop())).then(() => undefined)
   }
 
-  /** What is made of those that are not entered when the run ends. */
+  /** The records for agents that are not entered when the run ends. */
   left(): readonly { readonly left: TaskLeft; readonly end: AgentEnd }[] {
     const { openAgents = [] } = this.#run.spent
     return openAgents.map(({ id, description }) => {
@@ -94,7 +96,7 @@ class BackgroundAgents implements AgentsBeside {
   }
 }
 
-/** Begins the agents that were started and do not work in this process yet. */
+/** Starts the agents that were recorded as started but are not running in this process yet. */
 export function beginAgents(run: Run): void {
   const { openAgents = [] } = run.spent
   if (openAgents.length === 0) return
@@ -104,17 +106,17 @@ export function beginAgents(run: Run): void {
   for (const open of openAgents) agents.begin(open)
 }
 
-/** What it is to do. @throws where the tool is gone, or does not start it again in this program. */
+/** The child run of an open agent. @throws if its tool is gone, or can no longer start it. */
 function childOfOpen(run: Run, { tool: name, input, agents, toolCalls = Infinity, settings }: OpenAgent): Child {
   const context = run.contextUnder(settings)
   const tool = context.tools.get(name)
   if (tool === undefined || !isAgentTool(tool)) throw new TypeError(`There is no tool ${name} that starts agents.`)
-  // It is what this tool's own check had left when the call was made.
+  // It is the input that this tool's own check returned when the call was made.
   const { identity } = run
   return childOf({ context, identity }, tool, mutableCopyOf(input), { agents, toolCalls })
 }
 
-/** Characters of its words that are kept to be looked at. */
+/** Maximum number of recent characters of its output that are kept for inspection. */
 const mostOfWords = 8_000
 
 class AgentBeside implements AgentInBackground {
@@ -138,7 +140,7 @@ class AgentBeside implements AgentInBackground {
 
   begin(run: Run): void {
     const { id, description, name, callId, tool, startedAt: at } = this.#open
-    // What its end on record says stands: it is answered from its record, and does not go on behind that (spec R-BACK-15b).
+    // Its recorded end is final: it is answered from the record and does not run further (spec R-BACK-15b).
     const recorded = run.ports.endedAgents.get(id)
     const isOver =
       recorded && new HaltingError('step_mismatch', `The end of ${description} is on record: it does not go on.`)
@@ -190,7 +192,7 @@ class AgentBeside implements AgentInBackground {
     return this.came === undefined ? this.#words : (this.came.task.result ?? this.came.task.summary)
   }
 
-  /** @throws what broke it. */
+  /** @throws the error that broke it. */
   end(): CameToEnd | undefined {
     if (this.#broken !== undefined) throw this.#broken.error
     return this.came
@@ -210,14 +212,14 @@ class AgentBeside implements AgentInBackground {
 
 type RunningCall = Extract<PreparedCall, { readonly kind: 'run' }>
 
-/** Whether the agent is to work in the background: one that another agent starts is waited for. */
+/** Whether the agent runs in the background. An agent started by another agent does not: its parent waits for it. */
 export function isForBackground({ identity }: Run, child: Child): boolean {
   return identity.depth === 0 && child.run.background === true
 }
 
 /**
- * Answers the call at once; the agent begins when the results of the message are entered (`beginAgents`). The step holds what a resume goes on
- * inside it by, and runs nothing.
+ * Answers the call at once. The agent begins when the results of the message are entered (`beginAgents`). The step
+ * stores what a resume needs to continue it, and runs nothing.
  */
 export function startAgent(
   run: Run,

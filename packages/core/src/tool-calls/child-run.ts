@@ -21,15 +21,16 @@ import { agentsTaken } from '../state/agent-figures.ts'
 import { callsLeft } from '../run/limits-left.ts'
 import { agentLimitReached, noAgentsAtDepth } from './call-texts.ts'
 
-/** What a subagent is to do, and the context in which it does it. */
+/** The task of a subagent, and the context in which it runs. */
 export interface Child {
   readonly run: ChildRun
   readonly context: RunContext
 }
 
 /**
- * Asks the tool what its subagent is to do. `share`: what it and those below it may use of what is counted for all.
- * @throws what the tool throws, TypeError for what is no subagent, ConfigurationError for a model that cannot be asked.
+ * Asks the tool for its child run. `share`: its part of the limits that apply to all agents together, including agents
+ * below it.
+ * @throws what the tool throws, TypeError for an invalid child run, ConfigurationError for an unknown model.
  */
 export function childOf(
   { context, identity }: Pick<Run, 'context' | 'identity'>,
@@ -48,10 +49,10 @@ export function childOf(
   return { run: child, context: contextOf(context, tool, child, share) }
 }
 
-/** Plain JavaScript may give anything back. @throws TypeError for what is no subagent. */
+/** JavaScript code may return anything. @throws TypeError for an invalid child run. */
 function childRunOf(given: unknown): ChildRun {
   disregard(given)
-  // Read once, since what is read may be a getter; of what is no object, no field is.
+  // Each field is read once, because it may be a getter. A value that is not an object has no fields.
   const fields: { readonly [field: string]: unknown } = Object(given)
   const { prompt, system, tools, model, permissionMode, permissionUpdates, agentType, description, note } = fields
   if (typeof prompt !== 'string' || prompt === '') throw new TypeError('A subagent needs a prompt: { prompt, … }.')
@@ -74,19 +75,19 @@ function childRunOf(given: unknown): ChildRun {
   }
 }
 
-/** Whether a model can be asked is known once it is compared with those of the run. */
+/** Whether the model is available is checked later against those of the run. */
 function isModelOrId(given: unknown): given is string | Model {
   return typeof given === 'string' || (typeof given === 'object' && given !== null)
 }
 
-/** @throws ConfigurationError for what is no list of goals: it would be done without them. */
+/** @throws ConfigurationError for an invalid list of goals: the agent would run without them. */
 function goalsOf(given: unknown): readonly Goal[] {
   isGoals('until of a subagent', given)
-  // Just looked at.
+  // Checked above.
   return given as readonly Goal[]
 }
 
-/** Its own limits. @throws TypeError for what is none: it would be spent without one. */
+/** The child's own limits. @throws TypeError for an invalid limit: the agent would run without it. */
 function limitsOf(fields: { readonly [field: string]: unknown }): Partial<ChildRun> {
   const limits: { [limit: string]: number } = {}
   for (const name of ['maxTurns', 'maxToolCalls']) {
@@ -106,7 +107,7 @@ function limitsOf(fields: { readonly [field: string]: unknown }): Partial<ChildR
 function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, share: AgentShare): RunContext {
   const settings = settingsOf(context, tool, child, share)
   const model = modelOf(context, tool, child)
-  // A tool that was added while the run goes on may name models that the options do not.
+  // A tool that was added while the run is running may name models that the options do not.
   const prices = model.prices === undefined ? context.prices : pricesWith(context.prices, () => [model])
   checkBudgetable(model, prices, settings)
   return {
@@ -114,7 +115,7 @@ function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, sha
     model,
     prices,
     ...toolsOf({ ...context, model }, tool, child, settings),
-    // It has what its parent had when it began, and of that what it may use.
+    // It has the tools that its parent had when it began, restricted to those it may use.
     moreTools: null,
     guards: [...context.guards.filter(({ guard }) => isForAgents(guard)), ...guardsOfLimits(child)],
     postRun: [],
@@ -125,14 +126,14 @@ function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, sha
       stopWhenMet: false,
       withoutWork: 'send_back',
     },
-    // Hooks on tools and requests hold in subagents as well; those on the run are the main loop's.
+    // Hooks on tools and requests apply to subagents too; hooks on the run apply to the main loop only.
     hooks: hooksOf(context.hooks),
     limits: { maxTurns: settings.maxTurns, goalTries: 0, tokenTargetLaps: 0 },
     settings,
   }
 }
 
-/** Its time is looked at between its turns too: a timer knows nothing of the time before a resume. */
+/** A guard checks its time between turns too: a timer does not cover the time before a resume. */
 function guardsOfLimits({ maxDurationMs }: ChildRun): readonly RegisteredGuard[] {
   if (maxDurationMs === undefined) return []
   return [{ id: 'limit:agent_duration', guard: timeLimit(maxDurationMs) }]
@@ -167,7 +168,7 @@ function within(own: number | undefined, limit: number): number {
   return Math.min(own ?? limit, limit)
 }
 
-/** @throws ConfigurationError for one that neither the tool nor the options name: the certificate would not know of it. */
+/** @throws ConfigurationError for a model that neither the tool nor the options name: the certificate would not cover it. */
 function modelOf({ model, fallbackModel, models }: RunContext, tool: AnyAgentTool, child: ChildRun): Model {
   if (child.model === undefined) return model
   const all = [model, ...(tool.models ?? []), ...models, ...(fallbackModel === null ? [] : [fallbackModel])]
@@ -182,8 +183,8 @@ function modelOf({ model, fallbackModel, models }: RunContext, tool: AnyAgentToo
 }
 
 /**
- * Its parent's tools and those of its agent tool, which replace those of the same name, also where another name leads to a tool of the parent. Tools that
- * start agents are shown where they may start any. Elsewhere a call of one is told why it may not.
+ * The tools of its parent and of its agent tool. The latter replace tools of the parent with the same name or alias.
+ * Tools that start agents are offered if it may start any; otherwise calls of them are refused with the reason.
  */
 function toolsOf(
   context: RunContext,
@@ -210,14 +211,14 @@ function hooksOf(hooks: HookRegistry): HookRegistry {
 
 // Spec R-SUB-3, R-CALLS-3.
 /**
- * What each agent of this message may use: what is left after the calls of the message, in equal parts. It is the same whatever runs beside what, so a
- * replay agrees; and all levels together stay within the limits of the run.
+ * The share of each agent of this message: what is left after the calls of the message, in equal parts. It does not
+ * depend on what runs in parallel, so a replay computes the same. All levels together stay within the limits of the run.
  */
 export function agentShare(run: Run, phase: ToolPhase): AgentShare {
   return (phase.agentShare ??= shareOf(run, phase))
 }
 
-/** Of one that works beside the run: what is left for later messages is not all taken. */
+/** The share of a background agent: part of what is left is reserved for later messages. */
 export function shareBeside({ agents, toolCalls }: AgentShare): AgentShare {
   return { agents: Math.floor(agents / 2), toolCalls: toolCalls === Infinity ? Infinity : Math.floor(toolCalls / 2) }
 }
@@ -235,8 +236,8 @@ function shareOf(run: Run, { calls, allowedCalls }: ToolPhase): AgentShare {
 }
 
 /**
- * Why a call that wants to start an agent may not; undefined when it may. In a subagent a no is on record, as a resume replays all its
- * turns: under other limits it is still a no there, and what was let start still starts.
+ * Why a call may not start an agent; undefined if it may. In a subagent a refusal is recorded, because a resume replays
+ * all of its turns. Under other limits it remains refused there, and an agent that was allowed is still allowed.
  */
 export function refuseAgent(
   run: Run,

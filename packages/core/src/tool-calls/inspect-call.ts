@@ -34,7 +34,7 @@ export function inspectCall(run: Run, call: ToolUseBlock, index: number): Inspec
         run.context.toolDefinitions.map(({ name }) => name),
       ),
     }
-  // Everybody who judges the call sees the tool that would run.
+  // Rules, hooks and the person all see the tool that would run.
   return inspectInput(tool, tool.name === call.name ? call : { ...call, name: tool.name }, {
     index,
     written: call.name,
@@ -43,16 +43,16 @@ export function inspectCall(run: Run, call: ToolUseBlock, index: number): Inspec
 
 // Spec R-TOOL-2a.
 /**
- * Checks the call's input against the tool's schema, then by the tool's own check. From here on the tool has a copy of its own:
- * what it changes in it changes nothing on the transcript. An input that plainly means one that fits is that one, for everybody who judges the
- * call.
+ * Checks the call's input against the tool's schema, then with the tool's own check. From then on the tool has its own
+ * copy, so its changes do not affect the transcript. An input with an obvious equivalent that fits is replaced by it,
+ * for everything that judges the call.
  */
 export function inspectInput(
   tool: AnyTool,
   made: ToolUseBlock,
   { index, written }: Pick<ValidCall, 'index' | 'written'>,
 ): InspectedCall {
-  // Inputs come as JSON: replies, hooks and rules are made so where they enter.
+  // Inputs are JSON: replies, hooks and rules are converted where they enter.
   const { input: given, problems } = fittingInput(tool, made.input as Json)
   const call = given === made.input ? made : { ...made, input: given }
   const checked =
@@ -64,13 +64,13 @@ export function inspectInput(
   const { input } = checked
   const readOnly = isReadOnly(tool, input)
   const parallelSafe = (readOnly || isAgentTool(tool)) && tool.concurrencySafe !== false
-  // Taken before the tool has it, which may change it.
+  // Copied before the tool gets it, because the tool may change it.
   const taken = tool.validate === undefined ? call.input : jsonOf(input)
   const known = { readOnly, parallelSafe, said: undefined, started: undefined }
   return { kind: 'valid', call, index, written, tool, taken, input, ...known }
 }
 
-/** What fits stays as it is. */
+/** An input that fits is returned unchanged. */
 function fittingInput(tool: AnyTool, made: Json): { readonly input: Json; readonly problems: readonly string[] } {
   const given = canonicalInput(tool, made)
   const problems = schemaProblems(tool.inputSchema, given)
@@ -80,7 +80,7 @@ function fittingInput(tool: AnyTool, made: Json): { readonly input: Json; readon
   return { input: deepFreeze(input), problems: schemaProblems(tool.inputSchema, input) }
 }
 
-/** Plain JavaScript may give anything back, or change what it was given; only another object counts. */
+/** JavaScript code may return anything, or change its argument. Only a new object counts. */
 function canonicalInput(tool: AnyTool, made: Json): Json {
   if (tool.canonicalInput === undefined || !isJsonObject(made)) return made
   try {
@@ -102,7 +102,7 @@ function checkInput(tool: AnyTool, given: Json): InputCheck<unknown> {
   }
 }
 
-/** Plain JavaScript may give anything back; only what says so is valid. */
+/** JavaScript code may return anything. Only an explicit `valid: true` is valid. */
 function checkOf(checked: unknown, input: unknown): InputCheck<unknown> {
   disregard(checked)
   if (typeof checked === 'object' && checked !== null && 'valid' in checked) {
@@ -112,10 +112,10 @@ function checkOf(checked: unknown, input: unknown): InputCheck<unknown> {
   return { valid: false, message: noCheckResult }
 }
 
-/** Characters of what is wrong with an input: the model corrects the first of it first. */
+/** Maximum length of an input problem: the model corrects the first errors first. */
 const mostCharacters = 4_000
 
-/** One line, whatever the problem quotes: the schema was told with the tool. */
+/** A single line, whatever the problem quotes. The model already has the schema. */
 function invalidMessage(tool: AnyTool, problem: string): string {
   const line = headOf(problem, mostCharacters)
     .replaceAll(/\s*[\n\r\u2028\u2029]\s*/g, ' ')
@@ -123,7 +123,7 @@ function invalidMessage(tool: AnyTool, problem: string): string {
   return invalidInput(tool.name, line)
 }
 
-/** Characters of arguments that are not JSON which the model is shown, and of what stands before the error. */
+/** Maximum number of characters of malformed arguments that the model is shown, and of those before the error. */
 const mostReceived = 1_000
 const mostBefore = 30
 
@@ -143,7 +143,7 @@ function jsonErrorOf(received: string): JsonError {
   return { kind, at, character, before: received.slice(Math.max(0, at - mostBefore), at), expected }
 }
 
-/** The names of the fields, where there are few enough to be read. */
+/** The names of the fields, if there are few enough to list. */
 function fieldsOf({ inputSchema: { properties, required } }: AnyTool): string {
   const names = isJsonObject(properties) ? Object.keys(properties) : []
   if (names.length === 0 || names.length > 30) return ''
@@ -151,11 +151,11 @@ function fieldsOf({ inputSchema: { properties, required } }: AnyTool): string {
   return fieldsOfTool(names.map((name) => (needed.includes(name) ? name : `${name}?`)))
 }
 
-/** A predicate that throws or gives no boolean counts as false: what is not known to be harmless is not. */
+/** A predicate that throws or returns no boolean counts as false: only calls known to be harmless are read-only. */
 function isReadOnly(tool: AnyTool, input: unknown): boolean {
   if (typeof tool.readOnly === 'boolean') return tool.readOnly
   try {
-    // `input` has passed this tool's own check, which is what its predicates are written for.
+    // `input` has passed this tool's own check, which its predicates are written for.
     const isReading: unknown = tool.readOnly(input as never)
     disregard(isReading)
     return isReading === true
@@ -164,7 +164,7 @@ function isReadOnly(tool: AnyTool, input: unknown): boolean {
   }
 }
 
-/** True when the tool alone tells, whatever the input, that its calls run one at a time. */
+/** Whether calls of the tool run one at a time regardless of their input. */
 export function runsAlone(tool: AnyTool): boolean {
   return tool.concurrencySafe === false || (tool.readOnly === false && !isAgentTool(tool))
 }

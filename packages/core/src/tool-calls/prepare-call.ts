@@ -24,7 +24,7 @@ import { notRunReasons } from '../tools/result-texts.ts'
 import { inputChangedByHook } from './call-texts.ts'
 
 // Spec R-SET-4c.
-/** A call that the record leaves undecided is judged by what was set before the run goes on. */
+/** An undecided call from the record is judged by the settings from before the run continued. */
 export function prepareCall(
   run: Run,
   phase: ToolPhase,
@@ -77,7 +77,7 @@ interface HookVerdict {
   readonly aborted: AbortCause | undefined
 }
 
-/** Of several hooks, deny counts before defer, then ask, then allow. The last changed input counts. */
+/** Combines the decisions of several hooks: deny takes precedence over defer, then ask, then allow. The last changed input applies. */
 function verdictOf(hooks: HookRun): HookVerdict {
   const outcomes = hooks.outcomes.map(({ outcome }) => outcome)
   return {
@@ -95,7 +95,7 @@ function withInput(inspected: ValidCall, input: unknown): InspectedCall {
   return inspectInput(tool, { ...call, input }, inspected)
 }
 
-/** Asks rules, mode and the person. `pending`: a person must decide, and the run does not wait for one. */
+/** Applies rules and mode, and asks the person. `pending`: a person must decide, and the run does not wait. */
 function permit(
   run: Run,
   phase: ToolPhase,
@@ -128,7 +128,7 @@ function enterDecision(
     case 'fail':
       return failedCall(phase, inspected, decision.message)
     case 'deny':
-      // Also where the answer is on record: the process may have ended before the abort was.
+      // Also for a recorded answer: the process may have ended before the abort was recorded.
       if (decision.interrupt === true) run.ports.interrupt()
       return deny(run, inspected, decision.message)
     case 'allow': {
@@ -150,7 +150,7 @@ function ready(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<Pre
   const { call, index } = inspected
   const recorded = phase.recorded(index)
   const isAgent = isAgentTool(inspected.tool)
-  // Of a tool that starts agents the record has the step of the call where the agent works in the background.
+  // For a tool that starts agents, a recorded step of the call means that the agent runs in the background.
   if (recorded === 'agent' && !isAgent) return { kind: 'recorded', call, index }
   if (!isAgent || recorded !== undefined) return begin(run, phase, inspected)
   return after(refuseAgent(run, { id: call.id, index }), (message) =>
@@ -162,14 +162,14 @@ function begin(run: Run, phase: ToolPhase, inspected: ValidCall): PreparedCall {
   if (phase.recorded(inspected.index) === undefined && phase.batchEnd === 'passed')
     return answeredWithoutRunning(inspected, notRun(notRunReasons.skipped))
   if (isAgentTool(inspected.tool)) {
-    // What is left for those below is divided before any of this message counts.
+    // The limits for agents below are divided before any call of this message counts.
     agentShare(run, phase)
     run.update({ subagents: run.spent.subagents + 1 })
   }
   return { kind: 'run', inspected }
 }
 
-/** The call is not run. If a record shows that it was run before, the recorded result counts. */
+/** The call is not run. If a record shows that it ran before, the recorded result applies. */
 function invalidCall(phase: ToolPhase, inspected: InspectedCall, message: string): PreparedCall {
   const { call, index } = inspected
   return phase.recorded(index) === undefined
@@ -177,7 +177,7 @@ function invalidCall(phase: ToolPhase, inspected: InspectedCall, message: string
     : { kind: 'recorded', call, index }
 }
 
-/** What its tool would have said, without asking anybody: hooks and the error policy treat it as that. */
+/** Returns the error that its tool would return, without asking anybody. Hooks and the error policy treat it the same way. */
 function failedCall(phase: ToolPhase, { call, index }: InspectedCall, message: string): PreparedCall {
   if (phase.recorded(index) !== undefined) return { kind: 'recorded', call, index }
   return { kind: 'answer', call, index, result: { status: 'failed', content: message, isError: true } }

@@ -54,7 +54,7 @@ export function runAgent(run: Run, { call, index, tool }: AgentCall, child: Chil
   }))
 }
 
-/** One that cannot be started. If it was begun before the process died, to say that nothing was run would be wrong. */
+/** The result of an agent that cannot be started. If it had begun before the process died, the result must not say that nothing ran. */
 export function unstartedAgent(
   run: Run,
   { call, index }: AgentCall,
@@ -71,28 +71,28 @@ function waitedFor(child: ChildRun): ChildRun {
   return { ...child, note: waitedForAgent }
 }
 
-/** Where a subagent begins, and by which call. */
+/** Where a subagent begins, and the call that starts it. */
 export interface ChildPlace {
-  /** What its steps are under. */
+  /** Prefix of its step names. */
   readonly name: string
   readonly callId: string
   /** The name of its tool. */
   readonly tool: string
-  /** When it begins, on the session's active clock. */
+  /** Start time on the session's active clock. */
   readonly at: number
   readonly inBackground?: true
-  /** Of one that is answered from its record and does not go on: what refuses the rest. */
+  /** For an agent that is answered from its record only: the error for steps that are not on record. */
   readonly isOver?: HaltingError
 }
 
 /** A subagent that has begun. */
 export interface StartedChild {
   readonly abort: AbortScope
-  /** Rejects when the record is of another prompt: the run ends then without writing anything. */
+  /** Rejects if the record belongs to another prompt: then the run ends without writing anything. */
   readonly ended: Promise<FinishedRun>
 }
 
-/** Starts the loop of a subagent. `onEvent`: is told all that it tells. */
+/** Starts the loop of a subagent. `onEvent` receives all of its events. */
 export function startChild(
   run: Run,
   { run: child, context }: Child,
@@ -136,7 +136,7 @@ export function startChild(
 
 function identityOf({ identity }: Run, name: string, callId: string): RunIdentity {
   const agentPath = `${identity.agentPath}${name}`
-  // Its state is a new one.
+  // It has a new state of its own.
   const { executionCount: _, ...inherited } = identity
   return {
     ...inherited,
@@ -147,7 +147,7 @@ function identityOf({ identity }: Run, name: string, callId: string): RunIdentit
   }
 }
 
-/** Its prompt is the first message of a transcript of its own. */
+/** Its prompt is the first message of its own transcript. */
 function agentStart(identity: RunIdentity, { prompt, until = [] }: ChildRun, now: number): RunState {
   const goal = freshGoal(until.map(specOf), 0)
   const fresh = startState(identity, Transcript.empty(), { ...freshProgress(now), goal })
@@ -170,7 +170,7 @@ function portsOfChild(run: Run, name: string, child: ChildRun, abort: AbortScope
   }
 }
 
-/** The parent goes on, and is not to end for want of what its agent took aside. Asked anew each time: its conversation grows. */
+/** The parent continues, and must not end because its agent reserved money. Computed anew each time, because the parent's conversation grows. */
 function portsBeside(run: Run, name: string, child: ChildRun, abort: AbortScope): RunPorts {
   const steps = run.ports.steps.beside(name, run.key(name))
   return { ...portsOfChild(run, name, child, abort), steps, heldBack: () => heldForNextRequest(run) }
@@ -187,8 +187,8 @@ function deadlineOf({ ports, context }: Run, { maxDurationMs }: ChildRun, abort:
 
 // Spec R-SUB-6, R-BACK-6.
 /**
- * The result for the parent: the child's answer, or why the child was stopped before its end, with what its tools started and saw
- * end. The child's transcript is on no record that a later run looks at.
+ * The result for the parent: the child's answer, or why it was stopped early. It includes background tasks that its
+ * tools started and saw end. Later runs do not read the child's transcript.
  */
 function resultOfChild(ended: FinishedRun, { run: child, context }: Child): ToolResult {
   const { transcript, startLength } = ended.state
@@ -201,7 +201,7 @@ function toldOfChild(ended: FinishedRun, child: ChildRun, output: OutputSchema |
   const { terminal, state } = ended
   const { note = '' } = child
   if (isCutByParent(ended, child)) {
-    // Why the parent was aborted is on its own record: its next checkpoint tells.
+    // The cause of the parent's abort is on the parent's own record; its next cancellation point reports it.
     const { abort: _cause, ...result } = abortedResult('parent', 'settled')
     const why = whyStopped(terminal)
     const words = wordsOf(state)
@@ -236,7 +236,7 @@ function toldOfChild(ended: FinishedRun, child: ChildRun, output: OutputSchema |
   }
 }
 
-/** What the schema makes of the answer. The loop has checked it before: a check that says something else now leaves the answer as it is. */
+/** The parsed answer. The loop has checked it before; if the check now disagrees, the answer stays as it is. */
 function structuredAnswer(state: RunState, output: OutputSchema): { readonly value: Json } | undefined {
   try {
     const checked = output.check(lastReplyText(state))
@@ -246,7 +246,7 @@ function structuredAnswer(state: RunState, output: OutputSchema): { readonly val
   }
 }
 
-/** The same for one that works in the background, in words of its own. */
+/** The same for a background agent, with its own texts. */
 export function endOfAgent(ended: FinishedRun, child: Child, description: string): Omit<TaskEnded, 'type' | 'id'> {
   const { state } = ended
   if (isCutByParent(ended, child.run)) {
@@ -260,16 +260,16 @@ export function endOfAgent(ended: FinishedRun, child: Child, description: string
     : { status: 'failed', summary: agentEnd(description, 'failed'), result }
 }
 
-/** A timer of the platform may be that early. */
+/** A platform timer may fire this much early. */
 const timerSlackMs = 5
 
-/** By what is on record: its parent was aborted, or stopped it, before its own time was up. */
+/** Decided from the record: its parent was aborted or stopped it before its own time was up. */
 function isCutByParent({ terminal }: FinishedRun, { maxDurationMs = Infinity }: ChildRun): boolean {
   if (terminal.signal.source !== 'abort') return false
   return terminal.reason !== 'time_limit' || terminal.durationMs + timerSlackMs < maxDurationMs
 }
 
-/** What a parent is shown of an agent that was stopped: of its texts the newest, or of the last result that it saw the end. */
+/** Maximum output of a stopped agent that its parent sees: the newest texts, or the end of its last result. */
 const mostOfTexts = 8_000
 const mostOfResult = 2_000
 
@@ -277,7 +277,7 @@ function whyStopped({ signal }: RunResult): string {
   return agentStoppedEarly(signal.toString())
 }
 
-/** All its texts. */
+/** All texts of the agent. */
 function wordsOf({ transcript, startLength }: RunState): string {
   const said = transcript
     .since(startLength)
@@ -308,8 +308,8 @@ function foundSoFar(state: RunState): string {
 
 // Spec R-RES-10b.
 /**
- * A subagent on record that the resumed program cannot start again: its tool is gone, or what describes it. What it did is not known to its
- * parent, and what it asked a model is paid.
+ * A recorded subagent that the resumed program cannot start again: its tool or its description is gone. The parent does
+ * not know its work, and its model requests are charged.
  */
 export function lostAgent(run: Run, name: string): AgentOutcome {
   const steps = run.ports.steps.abandon(run.key(name))
@@ -324,8 +324,8 @@ export function lostAgent(run: Run, name: string): AgentOutcome {
 }
 
 /**
- * A call that had asked a model, of a tool that is gone in the resumed program or asks no more. What it came to counts where that is on record;
- * else its outcome is unknown, and what it asked is paid.
+ * A call that had asked a model, of a tool that is gone in the resumed program or no longer asks. A recorded result
+ * applies. Otherwise its outcome is unknown, and its requests are charged.
  */
 export function lostAsking(run: Run, name: string, bill: OpenBill): Eventually<ToolResult> {
   const { steps } = run.ports
@@ -344,7 +344,7 @@ export function lostAsking(run: Run, name: string, bill: OpenBill): Eventually<T
   return unknownOutcome
 }
 
-/** The same steps, of which none is done anew: what is not on record as done is refused with this error, and nothing comes in from outside. */
+/** The same steps, read-only: a step that is not recorded as done is refused with this error, and no external input is read. */
 function recordedOnly(steps: StepEngine, error: HaltingError): StepEngine {
   const refuse = <T>(key: string, answer: () => Eventually<T>): Eventually<T> =>
     steps.peek(key) === 'done' ? answer() : Promise.reject(error)

@@ -40,7 +40,7 @@ import { shareForWaiting } from '../run/tasks.ts'
 
 type RunningCall = Extract<PreparedCall, { readonly kind: 'run' }>
 
-/** Runs one call as a step, beside the others of its batch. A call that has its result already needs no step. */
+/** Runs one call as a step, in parallel with the others of its batch. A call that already has its result needs no step. */
 export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): Eventually<CallRun> {
   if (call.kind === 'answer') return phase.addRan({ call, result: call.result, at: 0, durationMs: 0 })
   if (call.kind === 'recorded') return answerFromRecord(run, phase, call)
@@ -67,14 +67,14 @@ function runAgentCall(run: Run, phase: ToolPhase, call: RunningCall, agent: Agen
     if (recorded === 'leaf') return answerFromRecord(run, phase, { kind: 'recorded', call: agent.call, index })
     return ranAs(call, unstartedAgent(run, agent, error, recorded !== undefined), beganAt)
   }
-  // Where it works is on record: a program may have changed its mind.
+  // Whether it runs in the background is recorded, because the program may have changed its choice.
   if (recorded === 'leaf' || (recorded === undefined && isForBackground(run, child))) {
     return startAgent(run, call, agent, child, { share: shareBeside(share), digest: () => digestOfCall(phase, index) })
   }
   return after(runAgent(run, agent, child), (outcome) => ({ ...ranAs(call, outcome, beganAt), changedAtStart }))
 }
 
-/** A call takes the time of its agent. */
+/** A call takes as long as its agent. */
 function ranAs(call: PreparedCall, agent: AgentOutcome, beganAt: number): CallRun {
   return { call, result: agent.result, at: beganAt, durationMs: agent.endedAt - beganAt, agent }
 }
@@ -102,7 +102,7 @@ function answerFromRecord(
 }
 
 // Spec R-RES-12.
-/** A digest of the call as the model made it. Changes by hooks and rules are not in it: they may differ after a resume. */
+/** A digest of the call as the model made it. Changes by hooks and rules are not included: they may differ after a resume. */
 function digestOfCall({ calls }: ToolPhase, index: number): string {
   const call = calls[index]
   return digestOf(`${call?.name ?? ''} ${JSON.stringify(call?.input) ?? ''}`)
@@ -127,7 +127,7 @@ function runStep(
   const closed = new ClosedCall(run, call.name)
   const execute = (scope: CallScope): Eventually<ToolResult> =>
     closed.recorded(executeCall(run, inspected, tool, { ...scope, memos: phase.memos }))
-  // Who is called again after a crash may ask: what it asked is answered from the record then.
+  // A call that reruns after a crash may ask a model: its earlier questions are answered from the record.
   if (tool.asksModel === true && reruns) {
     const scope = { idempotencyKey: `${run.identity.sessionId}/${run.key(name)}`, emit: run.emit }
     const who: MayAsk<ToolResult> = {
@@ -142,7 +142,7 @@ function runStep(
 }
 
 // Spec R-HOOK-17a.
-/** A call whose result is not to be on record before the hooks that redact have seen it. It is in this process alone until then. */
+/** A call whose result must not be recorded before the redacting hooks have seen it. Until then it exists only in this process. */
 class ClosedCall {
   readonly #isClosed: boolean
   #live: ToolResult | undefined
@@ -151,7 +151,7 @@ class ClosedCall {
     this.#isClosed = withholdsResults(run, name)
   }
 
-  /** What goes on record of a result. */
+  /** The part of a result that is recorded. */
   recorded(result: Eventually<ToolResult>): Eventually<ToolResult> {
     if (!this.#isClosed) return result
     return after(result, (live) => {
@@ -161,7 +161,7 @@ class ClosedCall {
     })
   }
 
-  /** The result itself, where this process has it. */
+  /** The full result, if this process has it. */
   shown(step: Eventually<StepResult<ToolResult>>): Eventually<StepResult<ToolResult>> {
     if (!this.#isClosed) return step
     return after(step, (made) =>
@@ -172,7 +172,7 @@ class ClosedCall {
   }
 }
 
-/** On record the call may have asked a model, and in the program that goes on its tool asks none. */
+/** The recorded call may have asked a model, but its tool in the resumed program does not. */
 function withoutAsking(
   run: Run,
   phase: ToolPhase,
@@ -186,21 +186,21 @@ function withoutAsking(
   )
 }
 
-/** What a call is handed of the step that it is made in. */
+/** What a call receives from its step. */
 export interface CallScope {
   readonly idempotencyKey: string
   readonly emit: Emit
-  /** The intent of that step, where it has one. */
+  /** The intent of that step, if it has one. */
   readonly intent?: Json
   readonly ask?: AskModel | undefined
-  /** What the tools of earlier calls of the message have to find again. */
+  /** Memos of the tools of earlier calls of the message. */
   readonly memos?: readonly Json[]
 }
 
 // Spec R-HOOK-17a.
 /**
- * Finds out, once, why a call cannot succeed as things are now. Undefined for a tool that has no such check, and where a result is not to be on record
- * before hooks have seen it: the reason may quote what they redact.
+ * Checks, once, why a call cannot succeed in the current state. Undefined for a tool without this check. Also undefined
+ * if a result must not be recorded before hooks have seen it: the reason may quote what they redact.
  */
 export function precheckOf(
   run: Run,
@@ -214,7 +214,7 @@ export function precheckOf(
   const find = async (): Promise<string | undefined> => {
     try {
       const context = new CallContext(run, call, { idempotencyKey: '', emit: run.emit, memos })
-      // The input passed this tool's own check. It keeps it: the work is called with it later.
+      // The input passed this tool's own check. The tool gets a copy, because it is called with the original later.
       const why: unknown = await precheck.call(tool, mutableCopyOf(call.taken as Json) as never, context)
       return typeof why === 'string' && why !== '' ? why : undefined
     } catch {
@@ -224,7 +224,7 @@ export function precheckOf(
   return () => (found ??= find())
 }
 
-/** Whether a hook that redacts the results of a tool has them withheld where it fails. */
+/** Whether a redacting hook withholds the results of a tool if the hook fails. */
 function withholdsResults({ context }: Run, name: string): boolean {
   return context.hooks.for('afterToolUse', name).some(({ hook }) => hook.onError === 'withhold')
 }
@@ -268,7 +268,7 @@ function runTool(run: Run, tool: AnyLeafTool, input: unknown, context: ToolConte
   })
 }
 
-/** The context of a tool. Its state is that before the tools of this turn, also when it is read later. */
+/** The context of a tool. Its state is that from before the tools of this turn, even when it is read later. */
 class CallContext implements ToolContext {
   readonly callId: string
   readonly toolName: string
@@ -309,7 +309,7 @@ class CallContext implements ToolContext {
     return { ...requestRights(settings), tools: toolDefinitions.map(({ name }) => name) }
   }
 
-  /** A tool may take it out of the context, so it does not depend on `this`. */
+  /** A tool may detach this function, so it does not depend on `this`. */
   get progress(): (data: Json) => void {
     return (data) => {
       disregard(data)
@@ -319,12 +319,12 @@ class CallContext implements ToolContext {
 }
 
 // Spec R-WAIT-1.
-/** The moment at which a call that waits begins is the intent of its step, and on disk: a resume waits until the same moment. */
+/** The start of a waiting call is stored in the intent of its step, and flushed to disk: a resume waits until the same moment. */
 function stepOfWait({ context }: Run): Pick<RunStepOptions<unknown>, 'intent' | 'sync'> {
   return { intent: () => ({ since: wallTimeOf(context.timers) }), sync: 'intent' }
 }
 
-/** The wait of a call. Without the intent of its step, as under a driver that hands it to nobody, it begins now. */
+/** The wait of a call. Without a stored intent, for example if the step engine passes none, it begins now. */
 function waitOfCall(run: Run, intent: Json | undefined): CallWait {
   const { since } = fieldsOf(intent) ?? {}
   return new WaitOfCall(run, typeof since === 'number' ? since : wallTimeOf(run.context.timers))

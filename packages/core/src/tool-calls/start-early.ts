@@ -13,7 +13,7 @@ import { callsLeft } from '../run/limits-left.ts'
 import { executeCall } from './run-call.ts'
 import { inspectCall, runsAlone } from './inspect-call.ts'
 
-/** Early starts for one attempt: read-only calls that rules alone allow and that no PreToolUse hook wants to see. */
+/** Early starts for one attempt: read-only calls that rules alone allow and that no PreToolUse hook needs to see. */
 export function startEarly(run: Run): EarlyStarts {
   const { tools, settings } = run.context
   if (tools.size === 0) return noEarlyStarts
@@ -47,7 +47,7 @@ function lookAt(run: Run, call: ToolUseBlock, index: number): InspectedCall | un
   return isAllowed ? { ...inspected, said, started: start(run, inspected, tool) } : { ...inspected, said }
 }
 
-/** What the model has not said to its end is no reason to pay another for judging it. */
+/** Judging a call must not cost a model request while its message is still incomplete. */
 function asksModel(permissions: Permissions, inspected: ValidCall): boolean {
   try {
     return permissions.onlyInTurn?.(requestOf(inspected)) === true
@@ -57,9 +57,9 @@ function asksModel(permissions: Permissions, inspected: ValidCall): boolean {
 }
 
 interface EarlyVerdict {
-  /** Kept for the call's own step, so that nothing is asked twice. */
+  /** The answer of the rules, kept for the call's own step so that they are not called twice. */
   readonly said: unknown
-  /** Set when it was there at once. */
+  /** Set if the rules answered synchronously. */
   readonly decision?: PermissionDecision
 }
 
@@ -79,11 +79,11 @@ function rulesOn(run: Run, inspected: ValidCall): EarlyVerdict {
 }
 
 function start(run: Run, inspected: ValidCall, tool: AnyLeafTool): Promise<ToolResult> {
-  // The key of the step that will take this over.
+  // The key of the step that will take over this work.
   const { call, index } = inspected
   const idempotencyKey = `${run.identity.sessionId}/${run.key(toolStepName(run, { id: call.id, index }))}`
   const work = Promise.resolve(executeCall(run, inspected, tool, { idempotencyKey, emit: run.emit }))
-  // Nobody may come to take it over: a rejection is handled from the start.
+  // The work may never be taken over, so a rejection is handled from the start.
   work.catch(() => {})
   return work
 }

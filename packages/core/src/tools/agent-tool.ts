@@ -13,52 +13,49 @@ import { isStandardSchema, refuseObjectOfSchemas, type StandardJsonSchema } from
 import type { AgentTool, AnyTool, ChildRun, SpawnContext } from './tool.ts'
 
 /**
- * What the answer of a subagent must match: a Standard Schema that provides its JSON Schema, a JSON Schema (checked as inputs of tools are: formats and
- * patterns are not), or any `OutputSchema`.
+ * The schema for the answer of a subagent: a Standard Schema that provides its JSON Schema, a JSON Schema (checked like
+ * tool inputs: formats and patterns are not), or any `OutputSchema`.
  */
 export type AgentOutput = OutputSchema | StandardJsonSchema | JsonObject
 
-/** An agent whose run is described once, with its own tools, model and output. */
+/** An agent that is described once, with its own tools, model and output. */
 type DescribedAgent<Schema extends InputSchema> = Described<Schema> &
   Pick<
     ChildRun,
     'system' | 'maxTurns' | 'maxBudgetUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'maxToolCalls' | 'until' | 'agentType'
   > & {
-    /**
-     * The tools that it has and no others: tools of its own, which replace those of the run with the same name, and names of tools of the run. None when absent.
-     */
+    /** The only tools that it has: its own tools, which replace tools of the run with the same name, and names of tools of the run. None when absent. */
     readonly tools?: readonly (AnyTool | string)[]
-    /** The model that it asks, or the id of a model of the run; the run's model when absent. */
+    /** The model that it uses, or the id of a model of the run; the run's model when absent. */
     readonly model?: Model | string
-    /** What its answer must match. The result of a call is then the value as JSON. */
+    /** The schema for its answer. The result of a call is then the value as JSON. */
     readonly output?: AgentOutput
-    /** The prompt for an input. When absent: the text of the only field, else the input as JSON. */
+    /** Builds the prompt from an input. When absent: the text of the only field, otherwise the input as JSON. */
     readonly prompt?: (input: InputOf<Schema>) => string
     readonly spawn?: never
     readonly models?: never
   }
 
-/** An agent whose run is decided for each call. */
+/** An agent whose child run is decided for each call. */
 type SpawnedAgent<Schema extends InputSchema> = Described<Schema> & {
-  /** Returns what the subagent is to do, as `AgentTool.spawn`. */
+  /** Returns the child run, as `AgentTool.spawn`. */
   readonly spawn: (input: InputOf<Schema>, context: SpawnContext) => ChildRun
-  /** Models that its subagents may ask in addition to those of the run. */
+  /** Models that its subagents may use in addition to those of the run. */
   readonly models?: readonly Model[]
   /** Tools that its subagents may have in addition to those of the run, as `AgentTool.tools`. */
   readonly tools?: readonly AnyTool[]
-  /** What the answer must match. The result of a call is then the value as JSON. */
+  /** The schema for the answer. The result of a call is then the value as JSON. */
   readonly output?: AgentOutput
 }
 
-/** What `agentTool()` takes: a description of the agent, or `spawn`, which decides for each call. */
+/** The options of `agentTool()`: a description of the agent, or `spawn`, which decides for each call. */
 export type AgentToolOptions<Schema extends InputSchema> = DescribedAgent<Schema> | SpawnedAgent<Schema>
 
 /**
- * Makes a tool whose work is done by a subagent: a run of its own under the budget, permissions, hooks and guards of the run that calls it. Its calls in one
- * message run in parallel, at most 10 at once (`toolConcurrency`); `concurrencySafe: false` runs them one at a time.
- *
- * Without `inputSchema` and `spawn` the input is `{ prompt }`.
- * @throws ConfigurationError as `tool`, and for a tool, model, limit or output schema that cannot be used.
+ * Creates a tool whose work is done by a subagent: a run of its own under the budget, permissions, hooks and guards of
+ * the calling run. Its calls in one message run in parallel, at most 10 at once (`toolConcurrency`). `concurrencySafe:
+ * false` runs them one at a time. Without `inputSchema` and `spawn` the input is `{ prompt }`.
+ * @throws ConfigurationError as `tool`, and for an invalid tool, model, limit or output schema.
  */
 export function agentTool<const Schema extends InputSchema = NoFields>(
   options: AgentToolOptions<Schema>,
@@ -81,7 +78,7 @@ export function agentTool<const Schema extends InputSchema = NoFields>(
   }
   const { model, tools = [], inputSchema } = options
   const own = tools.filter((tool) => typeof tool !== 'string')
-  // The schema of `{ prompt }` has the input that `InputOf` has for none: any object.
+  // The schema of `{ prompt }` accepts the input type that `InputOf` has without a schema: any object.
   const shown = inputSchema === undefined ? { ...options, inputSchema: promptAlone as unknown as Schema } : options
   return {
     ...described<Schema>(shown),
@@ -132,17 +129,17 @@ function promptIn(input: unknown): string {
   return values.length === 1 && typeof only === 'string' ? only : JSON.stringify(jsonOf(input), null, 2)
 }
 
-/** @throws ConfigurationError for a schema that the model cannot be told. */
+/** @throws ConfigurationError for a schema that cannot be sent to the model. */
 function outputOf(name: string, output: unknown): OutputSchema | undefined {
   if (output === undefined) return undefined
   const what = `The output of ${name}`
-  // A Standard Schema that provides no JSON Schema is refused there, and says how to give one.
+  // `outputSchema` refuses a Standard Schema without a JSON Schema, and explains how to provide one.
   if (isStandardSchema(output)) return outputSchema(output as StandardJsonSchema)
   const fields = fieldsOf(output) ?? refuse(what, 'an output schema, a Standard Schema or a JSON Schema', output)
   if (typeof fields['check'] === 'function') return output as OutputSchema
   refuseObjectOfSchemas(what, fields)
   checkWrittenSchema(what, fields)
-  // Of JSON, as far as its keywords go.
+  // Treated as JSON, as far as its keywords are concerned.
   const schema = fields as JsonObject
   return outputThatFits(schema, (value) => {
     const problems = schemaProblems(schema, value)
@@ -150,7 +147,7 @@ function outputOf(name: string, output: unknown): OutputSchema | undefined {
   })
 }
 
-/** What others call an option of an agent. */
+/** Names of agent options in other libraries, mapped to ours. */
 const otherNames: ReadonlyMap<string, string> = new Map([
   ['execute', 'spawn, or leave it out and describe the agent with system and tools'],
   ['instructions', 'system'],

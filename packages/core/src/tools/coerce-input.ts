@@ -1,18 +1,17 @@
 import { isJsonObject, type Json, type JsonObject } from '../values/json.ts'
 
-/** Below this nothing is looked at any more; an input of a tool has two or three levels. */
+/** Maximum nesting that is converted; a tool input has two or three levels. */
 const mostLevels = 20
 
 // Spec R-TOOL-2a.
 /**
- * The input as its schema wants it, where the meaning is plain; the input itself where nothing is. What fits stays as it is.
- *
- * - `"3"` is a number, and `3` a text, where that is wanted; `"true"` is true.
- * - null, and a text that is empty where none may be, is no answer where none is needed.
- * - One thing is a list of it; a text that holds a list or an object as JSON is that.
- * - A choice in other case or with space around it is that choice.
- *
- * It says nothing of the rest: what it gives may still not fit.
+ * Converts an input to what its schema expects if the meaning is obvious. Returns the same input if nothing changes.
+ * Valid parts are unchanged.
+ * - `"3"` becomes a number, and `3` a text, if that type is expected; `"true"` becomes true.
+ * - null, or an empty text where none is allowed, is dropped if the field is optional.
+ * - A single value becomes a list of one. A text with a list or an object as JSON is parsed.
+ * - A choice in other case or with surrounding spaces becomes that choice.
+ * The result may still be invalid.
  */
 export function coercedInput(schema: JsonObject, input: Json): Json {
   return coerced(schema, input, 0)
@@ -29,7 +28,7 @@ function coerced(schema: unknown, value: Json, level: number): Json {
   return isJsonObject(taken) ? fieldsCoerced(schema, taken, level) : taken
 }
 
-/** There are seven; a longer list would be gone through for each value. */
+/** There are seven types. A longer list would be searched for each value. */
 const mostTypes = 20
 
 function typesOf({ type }: JsonObject): readonly unknown[] {
@@ -43,7 +42,7 @@ function typeOf(value: Json): string {
   return Number.isInteger(value) ? 'integer' : typeof value
 }
 
-/** The value as the first of the types that it plainly is. */
+/** Converts the value to the first of the types that it clearly represents. */
 function asOneOf(wanted: readonly unknown[], schema: JsonObject, value: Json): Json {
   for (const type of wanted) {
     const taken = asType(type, schema, value)
@@ -77,7 +76,7 @@ const plainNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
 function numberOf(value: Json, isWhole: boolean): number | undefined {
   if (typeof value !== 'string' || value.length > 40 || !plainNumber.test(value.trim())) return undefined
   const number = Number(value)
-  // One that is not the number that was written is none.
+  // A number that cannot be represented exactly is not converted.
   return Math.abs(number) <= Number.MAX_SAFE_INTEGER && (!isWhole || Number.isInteger(number)) ? number : undefined
 }
 
@@ -87,11 +86,11 @@ function booleanOf(value: Json): boolean | undefined {
   return word === 'true' ? true : word === 'false' ? false : undefined
 }
 
-/** A list as JSON, or one thing where things of its type are wanted. */
+/** A list in JSON, or a single value if elements of its type are expected. */
 function listOf(items: unknown, value: Json): readonly Json[] | undefined {
   const parsed = parsedFrom(value, '[')
   if (Array.isArray(parsed)) return parsed
-  // What begins as a list and is none was cut, or is something else.
+  // A text that begins like a list but is not one was cut, or is something else.
   const isBroken = typeof value === 'string' && value.trimStart().startsWith('[')
   if (isBroken || value === null || !isJsonObject(items)) return undefined
   return typesOf(items).includes(typeOf(value)) ? [value] : undefined
@@ -100,7 +99,7 @@ function listOf(items: unknown, value: Json): readonly Json[] | undefined {
 function parsedFrom(value: Json, first: '[' | '{'): Json | undefined {
   if (typeof value !== 'string' || !value.trimStart().startsWith(first)) return undefined
   try {
-    // What JSON.parse gives is JSON.
+    // `JSON.parse` returns JSON.
     return JSON.parse(value) as Json
   } catch {
     return undefined
@@ -115,11 +114,11 @@ function choiceOf({ enum: choices }: JsonObject, value: string): string {
 
 interface Choices {
   readonly all: ReadonlySet<unknown>
-  /** In lower case; undefined where two are the same then. */
+  /** In lower case; undefined if two choices are equal in lower case. */
   readonly byPlain: ReadonlyMap<string, string | undefined>
 }
 
-/** A list of many texts is compared with its choices one by one. */
+/** Cache, because each element of a list of texts is compared with the choices. */
 const knownChoices = new WeakMap<readonly Json[], Choices>()
 
 function choicesIn(choices: readonly Json[]): Choices {

@@ -4,16 +4,16 @@ import { isFullyChecked, type TargetOf } from './schema-coverage.ts'
 import { listCheck, numberCheck, objectCheck, stringCheck } from './schema-kinds.ts'
 import { forbiddenForm, notOneOf, notTheValue, wrongForm, wrongType } from './schema-texts.ts'
 
-/** What references within a schema are about. */
+/** The scope that references within a schema refer to. */
 export interface SchemaResource {
   readonly root: JsonObject
-  /** It is of a draft up to 7, where keywords beside a `$ref` do not count. */
+  /** Whether it is of a draft up to 7, which ignores keywords next to a `$ref`. */
   readonly isLegacy: boolean
-  /** What was found for a reference before. */
+  /** Cache of resolved references. */
   readonly targets: Map<string, unknown>
 }
 
-/** The whole of a tool's schema. A draft up to 7 that is not named is known by `definitions`, which later ones call `$defs`. */
+/** The scope of a tool's complete schema. Without `$schema`, a draft up to 7 is recognized by `definitions`, which later drafts call `$defs`. */
 export function resourceOf(root: JsonObject): SchemaResource {
   const { $schema: draft, definitions, $defs } = root
   const isLegacy =
@@ -21,7 +21,7 @@ export function resourceOf(root: JsonObject): SchemaResource {
   return { root, isLegacy, targets: new Map() }
 }
 
-/** A part whose references are about it alone. */
+/** The scope of a part whose references refer to that part. */
 export function innerResource({ isLegacy }: SchemaResource, root: JsonObject): SchemaResource {
   return { root, isLegacy, targets: new Map() }
 }
@@ -31,14 +31,14 @@ export function hasKnownKeywords({ $schema: draft }: JsonObject): boolean {
   return typeof draft !== 'string' || !/^https?:/i.test(draft) || /^https?:\/\/json-schema\.org\//i.test(draft)
 }
 
-/** Whether references in a part of a schema are about that part alone. */
+/** Whether references in a part of a schema refer to that part alone. */
 export function hasOwnReferences({ $id: id }: JsonObject): boolean {
   return typeof id === 'string' && !id.startsWith('#')
 }
 
 /**
- * The check of what one schema says. A value of another form, type or choice is told by that alone: whatever else the schema says is
- * about a value of its own kind.
+ * The check of one schema object. A value of the wrong alternative, type or choice is reported by that alone, because
+ * the other keywords apply to values of the right kind.
  */
 export function keywordsOf(schema: JsonObject, { root, isLegacy, targets }: SchemaResource, partOf: PartOf): Check {
   const targetOf: TargetOf = (reference) => {
@@ -66,7 +66,7 @@ export function keywordsOf(schema: JsonObject, { root, isLegacy, targets }: Sche
   return inTurn(first(gates), every(others))
 }
 
-/** The problems of the first check that has any. */
+/** Reports the problems of the first check that has any. */
 function first(checks: readonly Check[]): Check | undefined {
   if (checks.length <= 1) return checks[0]
   return (value, walk) => {
@@ -78,7 +78,7 @@ function first(checks: readonly Check[]): Check | undefined {
   }
 }
 
-/** The problems of all checks. */
+/** Reports the problems of all checks. */
 function every(checks: readonly Check[]): Check | undefined {
   if (checks.length <= 1) return checks[0]
   return (value, walk) => {
@@ -104,7 +104,7 @@ function present(checks: readonly (Check | undefined)[]): readonly Check[] {
   return checks.filter((check) => check !== undefined)
 }
 
-/** One form that fits is enough, for `oneOf` too: a second one that fits does no harm. */
+/** One alternative that fits is enough, even for `oneOf`: a second one that fits is accepted. */
 function formsCheck(forms: Json | undefined, partOf: PartOf): Check | undefined {
   if (!Array.isArray(forms)) return undefined
   const checks = forms.map(partOf)
@@ -161,7 +161,7 @@ function constCheck(constant: Json | undefined): Check {
   return (value, walk) => (isSameJson(constant, value, (parts) => spend(walk, parts * aboutPart)) ? none : problem)
 }
 
-/** What is checked in part may not fit after all, so only what is checked in full can exclude a value. */
+/** A partial check may accept a value that does not fit, so only an exact check can exclude a value. */
 function notCheck(excluded: Json | undefined, targetOf: TargetOf, partOf: PartOf): Check | undefined {
   if (excluded === undefined || !isFullyChecked(excluded, targetOf)) return undefined
   const check = partOf(excluded)
@@ -169,14 +169,14 @@ function notCheck(excluded: Json | undefined, targetOf: TargetOf, partOf: PartOf
   return (value, walk) => (check(value, walk) === none ? problem : none)
 }
 
-/** What stands elsewhere in the same schema. A reference that leads nowhere, or out of it, is not looked at. */
+/** Follows a reference within the same schema. One that leads nowhere or outside is ignored. */
 function refCheck(reference: Json | undefined, targetOf: TargetOf, partOf: PartOf): Check | undefined {
   if (typeof reference !== 'string') return undefined
   const target = targetOf(reference)
   return target === undefined ? undefined : partOf(target)
 }
 
-/** Follows a JSON Pointer, as a part of a URI. */
+/** Resolves a JSON Pointer in a URI fragment. */
 function referenced(root: JsonObject, reference: string): unknown {
   if (reference === '#') return root
   if (!reference.startsWith('#/')) return undefined
@@ -195,7 +195,7 @@ function unescaped(part: string): string {
   try {
     decoded = decodeURIComponent(part)
   } catch {
-    // A lone % is a name like any other.
+    // A lone % is part of the name.
   }
   return decoded.replaceAll('~1', '/').replaceAll('~0', '~')
 }

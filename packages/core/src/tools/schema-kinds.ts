@@ -13,7 +13,7 @@ import {
 } from './schema-check.ts'
 import { isDuplicate, isMissing, outOfRange, unknownField, wrongLength } from './schema-texts.ts'
 
-// What a schema says about values of one kind. Values of other kinds pass: the type of the schema is what is about them.
+// Checks of keywords that apply to one type of value. Values of other types pass: the `type` keyword rejects those.
 
 export function numberCheck(schema: JsonObject): Check | undefined {
   const tests = [
@@ -40,7 +40,7 @@ function test(
   return { holds: (value: number) => holds(value, limit), problem: wrong(outOfRange(limit, bound)) }
 }
 
-/** Of fractions as nearly as they can be told, so that 0.3 is a multiple of 0.1. In doubt it is one. */
+/** Compares fractions with a tolerance, so that 0.3 is a multiple of 0.1. In doubt the value is a multiple. */
 function isMultiple(value: number, divisor: number): boolean {
   if (!(divisor > 0)) return true
   if (Number.isInteger(value) && Number.isInteger(divisor)) return value % divisor === 0
@@ -61,7 +61,7 @@ export function stringCheck(schema: JsonObject): Check | undefined {
     const mayBeShorter = value.length < 2 * least
     const mayBeLonger = value.length > most
     if (isShorter || (!mayBeShorter && !mayBeLonger)) return isShorter ? short : none
-    // Counted in characters where it matters: one may be two units long.
+    // Counted in code points if it matters: one may have two UTF-16 units.
     if (!spend(walk, Math.min(value.length, mayBeShorter ? Infinity : most) * aboutCharacter)) return none
     if (mayBeShorter && !hasMoreThan(value, Math.ceil(least) - 1)) return short
     return mayBeLonger && hasMoreThan(value, most) ? long : none
@@ -78,7 +78,7 @@ export function listCheck(schema: JsonObject, partOf: PartOf): Check | undefined
   const { minItems, maxItems, items, prefixItems } = schema
   const sizes = sizeCheck(minItems, maxItems)
   const mustDiffer = schema['uniqueItems'] === true
-  // Older drafts name the first elements in `items` and the others in `additionalItems`.
+  // Older drafts define the first elements in `items` and the others in `additionalItems`.
   const first = (Array.isArray(items) ? items : Array.isArray(prefixItems) ? prefixItems : []).map(partOf)
   const others = partSchema(Array.isArray(items) ? schema['additionalItems'] : items, partOf)
   if (sizes === undefined && !mustDiffer && first.length === 0 && others === undefined) return undefined
@@ -106,7 +106,7 @@ function sizeCheck(minItems: Json | undefined, maxItems: Json | undefined) {
   return (length: number) => (length < least ? short : length > most ? long : none)
 }
 
-/** Only what can be compared at once: strings, numbers, booleans and null. */
+/** Only compares values of simple types: strings, numbers, booleans and null. */
 function repetition(items: readonly unknown[]): readonly Problem[] {
   const seen = new Set<unknown>()
   for (const [index, item] of items.entries()) {
@@ -150,7 +150,7 @@ export function objectCheck(schema: JsonObject, partOf: PartOf): Check | undefin
 
 const missing = wrong(isMissing)
 
-/** What `additionalProperties` says. Names that a pattern may allow are not judged: no pattern is tried. */
+/** Checks `additionalProperties`. Names that a pattern may allow are accepted: patterns are not evaluated. */
 function otherFields(schema: JsonObject, names: readonly string[], partOf: PartOf): Check | undefined {
   if (isJsonObject(schema['patternProperties'])) return undefined
   const { additionalProperties } = schema
@@ -159,7 +159,7 @@ function otherFields(schema: JsonObject, names: readonly string[], partOf: PartO
   return () => problem
 }
 
-/** Nothing to check where a keyword is absent, or is no schema. */
+/** Undefined if a keyword is absent or is not a schema. */
 function partSchema(schema: Json | undefined, partOf: PartOf): Check | undefined {
   return isJsonObject(schema) || schema === false ? partOf(schema) : undefined
 }

@@ -8,7 +8,7 @@ import { doesNotMatch, moreCount, schemaReturnedPromise } from './schema-texts.t
 
 // The interfaces of https://standardschema.dev, declared here so that no library is needed for them.
 
-/** What a schema library's schema offers under `~standard`: zod 4, valibot, arktype and others do. */
+/** A schema of a library that implements `~standard`: zod 4, valibot, arktype and others. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   /** The interface that schema libraries share. */
   readonly '~standard': {
@@ -17,12 +17,12 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string
     /** Checks a value. */
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
-    /** Types alone: undefined at run time. */
+    /** Types only: undefined at run time. */
     readonly types?:
       | {
-          /** Type of what is checked. */
+          /** Type of the value to check. */
           readonly input: Input
-          /** Type of what the check returns. */
+          /** Type of the checked value. */
           readonly output: Output
         }
       | undefined
@@ -38,7 +38,7 @@ interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** A Standard Schema that gives its JSON Schema: those of zod 4.2 and arktype 2.2 do, valibot's through `toStandardJsonSchema`. */
+/** A Standard Schema that provides its JSON Schema: those of zod 4.2 and arktype 2.2 do, those of valibot through `toStandardJsonSchema`. */
 export interface StandardJsonSchema<Input = unknown, Output = Input> extends StandardSchema<Input, Output> {
   readonly '~standard': StandardSchema<Input, Output>['~standard'] & {
     readonly jsonSchema: {
@@ -47,7 +47,7 @@ export interface StandardJsonSchema<Input = unknown, Output = Input> extends Sta
   }
 }
 
-/** The type of what a Standard Schema makes of an input that fits; `unknown` where it has no types. */
+/** The output type of a Standard Schema; `unknown` if it has no types. */
 export type StandardOutput<Schema extends StandardSchema> = Schema['~standard'] extends {
   readonly types?: { readonly output: infer Output } | undefined
 }
@@ -55,12 +55,12 @@ export type StandardOutput<Schema extends StandardSchema> = Schema['~standard'] 
   : unknown
 
 export function isStandardSchema(value: unknown): value is StandardSchema {
-  // A schema may be an object or, as arktype's are, a function.
+  // A schema may be an object or, as in arktype, a function.
   const mayBe = (typeof value === 'object' && value !== null) || typeof value === 'function'
   return mayBe && '~standard' in value && hasFunction(value['~standard'], 'validate')
 }
 
-/** Refuses what `z.object` was left out around: `{ city: z.string() }`. @throws ConfigurationError */
+/** Rejects an object of schemas without `z.object` around it: `{ city: z.string() }`. @throws ConfigurationError */
 export function refuseObjectOfSchemas(what: string, given: object): void {
   if (Object.values(given).some(isStandardSchema))
     throw new ConfigurationError(
@@ -77,16 +77,16 @@ function hasFunction(value: unknown, name: string): boolean {
   return typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function'
 }
 
-/** The drafts to ask for, best first: the services read either. */
+/** The drafts to request, preferred one first: the services accept both. */
 const targets = ['draft-2020-12', 'draft-07'] as const
 
-/** What a schema is called where it cannot be used, and how a JSON Schema is given in place of its own. */
+/** Texts for an unusable schema: its name, and how to provide a JSON Schema instead. */
 interface SchemaWords {
   readonly what: string
   readonly given: string
 }
 
-/** The JSON Schema of what a Standard Schema takes. @throws ConfigurationError when it gives none. */
+/** The JSON Schema of the input of a Standard Schema. @throws ConfigurationError when it provides none. */
 export function jsonSchemaOf(schema: StandardSchema, words: SchemaWords): JsonObject {
   const what = `${words.what} (${schema['~standard'].vendor})`
   const instead = `Give the JSON Schema that the model is shown ${words.given}.`
@@ -95,7 +95,7 @@ export function jsonSchemaOf(schema: StandardSchema, words: SchemaWords): JsonOb
   for (const target of targets) {
     try {
       const { $schema: _, ...said } = schema['~standard'].jsonSchema.input({ target })
-      // A copy that is JSON and nothing else, and that nobody changes later.
+      // A pure JSON copy that nobody changes later.
       const copy: unknown = JSON.parse(JSON.stringify(said))
       if (isJsonObject(copy)) return deepFreeze(copy)
     } catch (error) {
@@ -105,21 +105,21 @@ export function jsonSchemaOf(schema: StandardSchema, words: SchemaWords): JsonOb
   throw new ConfigurationError(`${what} cannot be said as JSON Schema: ${problem}. ${instead}`)
 }
 
-/** The most issues that the model is told of; it corrects these first. */
+/** Maximum number of issues reported to the model; it corrects these first. */
 const mostIssues = 20
 
-/** What a Standard Schema says of an input. */
+/** The result of checking an input with a Standard Schema. */
 type StandardCheck<Output> = InputCheck<Output> & {
-  /** It gave a promise. */
+  /** The schema returned a promise. */
   readonly isAsync?: true
 }
 
 /**
- * Checks an input by a Standard Schema: what it makes of it, or what is wrong in words for a model.
- * @throws what the schema throws, TypeError where it gives no result.
+ * Checks an input with a Standard Schema: returns its output, or the problems as a text for a model.
+ * @throws what the schema throws, and TypeError if it returns no result.
  */
 export function checkStandard<Output>(schema: StandardSchema<unknown, Output>, input: unknown): StandardCheck<Output> {
-  // Plain JavaScript may give anything back.
+  // JavaScript code may return anything.
   const result: unknown = schema['~standard'].validate(input)
   const { vendor } = schema['~standard']
   if (typeof result !== 'object' || result === null)
@@ -133,7 +133,7 @@ export function checkStandard<Output>(schema: StandardSchema<unknown, Output>, i
     }
   }
   const issues = 'issues' in result ? (result.issues ?? undefined) : undefined
-  // Without issues `value` is what the schema says of its output.
+  // Without issues, `value` has the output type of the schema.
   if (issues === undefined) return { valid: true, input: (result as { readonly value: Output }).value }
   const all: readonly unknown[] = Array.isArray(issues) ? issues : [issues]
   const told = all.slice(0, mostIssues).map(wordsOf)
@@ -153,7 +153,7 @@ function wordsOf(issue: unknown): string {
     .map((part) => placeIn(fieldsOf(part)?.['key'] ?? part))
     .join('')
     .replace(/^\./, '')
-  // Some libraries name the place themselves.
+  // Some libraries include the position in the message.
   return place === '' || words.startsWith(place) ? words : `${place}: ${words}`
 }
 

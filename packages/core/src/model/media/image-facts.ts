@@ -1,13 +1,13 @@
 import { numberAt, textAt, type Bytes } from './bytes.ts'
 
-/** The kinds of image that are told apart by their first bytes: those that the Messages API takes. */
+/** The image types that are detected by their first bytes: those that the Messages API accepts. */
 type ImageType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'
 
-/** What an image says about itself. */
+/** Facts from the header of an image. */
 export interface ImageFacts {
   /** Kind of the image. */
   readonly type: ImageType
-  /** In pixels; undefined where it cannot be read. */
+  /** In pixels; undefined if it cannot be read. */
   readonly size: ImageSize | undefined
 }
 
@@ -16,7 +16,7 @@ interface ImageSize {
   readonly height: number
 }
 
-/** What an image is by its own bytes, whatever its name or its sender says. Only its head is read. */
+/** Detects type and size of an image from its bytes, regardless of its name or declared type. Reads only the header. */
 export function imageFactsOf(bytes: Bytes): ImageFacts | undefined {
   const type = imageTypeOf(bytes)
   return type === undefined ? undefined : { type, size: sizeOf(bytes, type) }
@@ -44,21 +44,21 @@ function sizeOf(bytes: Bytes, type: ImageType): ImageSize | undefined {
 }
 
 function sizeFrom(width: number | undefined, height: number | undefined): ImageSize | undefined {
-  // JPEG may leave the height for later, and says 0.
+  // JPEG may specify the height later; it is 0 then.
   return width === undefined || height === undefined || width * height === 0 ? undefined : { width, height }
 }
 
-/** Of 64 kB at most each: no profile or comment is longer than what these hold. */
+/** Each is at most 64 kB: no profile or comment is longer than this many. */
 const mostSegments = 2_000
 
-/** Walks the segments up to the frame header, which carries the size. What is between is not read. */
+/** Walks the segments up to the frame header, which contains the size. Other segments are skipped. */
 function jpegSize(bytes: Bytes): ImageSize | undefined {
   let at = 2
   for (let segment = 0; segment < mostSegments; segment++) {
     if (bytes.at(at) !== 0xff) return undefined
     const marker = bytes.at(at + 1)
     if (marker === undefined) return undefined
-    // A byte that fills up, or a marker without a length.
+    // A fill byte, or a marker without a length.
     if (marker === 0xff) at += 1
     else if (marker === 0x01 || (marker >= 0xd0 && marker <= 0xd9)) at += 2
     else if (isFrame(marker)) return sizeFrom(numberAt(bytes, at + 7, 2, 'big'), numberAt(bytes, at + 5, 2, 'big'))

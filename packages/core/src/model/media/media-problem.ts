@@ -18,15 +18,15 @@ import {
 /** An image or a document. */
 export type MediaBlock = ImageBlock | (OpaqueBlock & { readonly type: 'document' })
 
-/** What is known of one without decoding it. What is only named by an address or an id has no bytes here. */
+/** Facts about an image or document without decoding it. One that is referenced by an address or an id has no bytes here. */
 export interface MediaFacts {
   readonly kind: 'image' | 'document'
   readonly declaredType: string | undefined
   /** Bytes as base64. */
   readonly encodedBytes: number
-  /** Undefined for a document, and for what is no image that we know. */
+  /** Undefined for a document, and for an unknown image type. */
   readonly image: ImageFacts | undefined
-  /** Of a PDF; undefined where it cannot be told. */
+  /** Number of pages of a PDF; undefined if unknown. */
   readonly pages: number | undefined
   readonly isPdf: boolean
   readonly hasData: boolean
@@ -37,7 +37,7 @@ export function isMedia(block: ContentBlock): block is MediaBlock {
   return block.type === 'image' || block.type === 'document'
 }
 
-/** Blocks never change, and are looked at in every run of a session. */
+/** Blocks never change, and are inspected in every run of a session. */
 const known = new WeakMap<MediaBlock, MediaFacts>()
 
 export function mediaFactsOf(block: MediaBlock): MediaFacts {
@@ -48,7 +48,7 @@ export function mediaFactsOf(block: MediaBlock): MediaFacts {
 
 function readFacts(block: MediaBlock): MediaFacts {
   const { source } = block
-  // Of a document nobody has looked at the source.
+  // The source of a document has not been checked.
   const { type, media_type, data } = (typeof source === 'object' && source !== null ? source : {}) as {
     readonly type?: unknown
     readonly media_type?: unknown
@@ -65,7 +65,7 @@ function readFacts(block: MediaBlock): MediaFacts {
   return { ...base, pages: pdfPagesOf(bytes), isPdf: isPdf(bytes), hasData: true }
 }
 
-/** What a service would refuse in an image or a document, and what would be right, in a sentence; undefined when nothing is. */
+/** Why a service would refuse an image or a document, and what it would accept, in a sentence; undefined if there is no problem. */
 export function mediaProblem(block: ContentBlock, limits: MediaLimits = defaultMediaLimits): string | undefined {
   if (!isMedia(block)) return undefined
   const facts = mediaFactsOf(block)
@@ -76,7 +76,7 @@ export function mediaProblem(block: ContentBlock, limits: MediaLimits = defaultM
 function imageProblem({ declaredType, encodedBytes, image }: MediaFacts, limits: MediaLimits): string | undefined {
   const { imageTypes, imageSidePx, imageEncodedBytes, advice } = limits
   const type = image?.type ?? declaredType ?? undeclaredType
-  // Of a type that is not among ours the caller said that it is taken, and nothing else is known.
+  // A type outside our list was allowed by the caller, and nothing else is known about it.
   const isTaken = imageTypes.includes(type) && (image !== undefined || !readable.has(type))
   if (!isTaken) {
     const is = image === undefined ? unknownImageType(declaredType ?? 'nothing') : type
@@ -105,7 +105,7 @@ function megabytes(bytes: number): string {
   return `${Math.ceil((bytes / 1024 / 1024) * 10) / 10} MB`
 }
 
-/** The block with the type that its bytes say, where that is plain: services refuse one that does not match. */
+/** Corrects the declared type from the bytes if they are unambiguous: services refuse a mismatch. */
 export function withOwnType<B extends { readonly [field: string]: unknown }>(block: B): B {
   if (block['type'] !== 'image') return block
   const { source } = block

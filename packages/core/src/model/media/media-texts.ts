@@ -1,4 +1,4 @@
-// What is wrong with images and documents. Models and people read them.
+// Problems of images and documents, for models and people.
 
 export const unsupportedImage = (type: string, accepted: readonly string[]): string =>
   `The image is ${type}; ${accepted.join(', ')} are accepted. Convert it.`

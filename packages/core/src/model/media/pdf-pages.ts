@@ -1,23 +1,23 @@
 import { textAt, type Bytes } from './bytes.ts'
 
-/** So many bytes are read at the start of a document, and as many at its end: the table of its pages is at one of them. */
+/** Number of bytes read at the start and at the end of a document: the page tree is at one of them. */
 const lookedAt = 1024 * 1024
-/** A dictionary of a page tree is not longer than this on either side of its type. */
+/** Maximum length of a page tree dictionary on either side of its type. */
 const aroundType = 400
 const mostTrees = 1_000
 
-/** Whether it is a PDF: its mark may stand behind other bytes. */
+/** Whether it is a PDF. Other bytes may precede its signature. */
 export function isPdf(bytes: Bytes): boolean {
   return textAt(bytes, 0, 1024).includes('%PDF-')
 }
 
 /**
- * The pages of a PDF as far as they can be told without a library: what the linearized head says, the count of the page tree, or the page
- * objects that are seen. Undefined where all of it is compressed. The work is bounded, whatever the document holds.
+ * The number of pages of a PDF, as far as it can be read without a library: from the linearized header, the page tree,
+ * or the visible page objects. Undefined if everything is compressed. The work is bounded for any document.
  */
 export function pdfPagesOf(bytes: Bytes): number | undefined {
   const tailFrom = Math.max(lookedAt, bytes.length - lookedAt)
-  // Where both meet, they are one text: an object may lie across.
+  // If the two parts overlap they are read as one, because an object may span both.
   const parts =
     tailFrom === lookedAt
       ? [textAt(bytes, 0, 2 * lookedAt)]
@@ -42,7 +42,7 @@ function linearizedPages(head: string): number {
   return at === -1 || at > 2_048 ? 0 : numberOf(/\/N\s{0,4}(\d{1,7})(?!\d)/.exec(head.slice(at, at + aroundType)))
 }
 
-/** The count of the dictionary that says it is a page tree. Outlines have counts too. */
+/** The count in a dictionary that is a page tree. Outlines have counts too. */
 function countNear(text: string, at: number): number {
   const before = text.slice(Math.max(0, at - aroundType), at)
   const after = text.slice(at, at + aroundType)
