@@ -85,8 +85,8 @@ export const explored = [
     [scenario],
     [
       'limits/allowance.ts',
-      new RegExp(`${name}: \\{ paidFrom: 'own', laps: (\\d+)`),
-      (_all, laps) => `${name}: { paidFrom: 'own', laps: ${Number(laps) + 1}`,
+      new RegExp(`${name}: \\{ paidFrom: 'own', iterations: (\\d+)`),
+      (_all, iterations) => `${name}: { paidFrom: 'own', iterations: ${Number(iterations) + 1}`,
     ],
   ]),
   [
@@ -267,14 +267,14 @@ export const explored = [
     ['standing budgets'],
     [
       'request/attempt.ts',
-      "if (outcome !== 'aborted') return makeTaken(made, before, wait + 1)",
-      "if (outcome !== 'aborted') return makeReserved(made, before)",
+      "if (outcome !== 'aborted') return reserveStanding(attemptContext, resources, wait + 1)",
+      "if (outcome !== 'aborted') return lookUpAttempt(attemptContext, resources)",
     ],
   ],
   [
     'limits: a taking that stays open',
     ['standing budgets, and aborts at every await'],
-    ['request/attempt.ts', '  taken?.settle(usdOf(charge.nanos), charge.known)\n', ''],
+    ['request/attempt.ts', '  standing?.settle(usdOf(charge.nanos), charge.lookedUp)\n', ''],
   ],
   [
     'limits: a taking of a replay',

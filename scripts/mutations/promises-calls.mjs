@@ -52,7 +52,7 @@ export const promisesOfCalls = [
   [
     'values: a tool is called with the input of the transcript',
     ['tools/shared-values'],
-    ['tool-calls/inspect-call.ts', 'const input = mutableCopyOf(given)', 'const input = given'],
+    ['tool-calls/inspect-call.ts', 'const input = mutableCopyOf(canonical)', 'const input = canonical'],
   ],
   [
     'once: rules are asked again for a call that started early',
@@ -103,7 +103,7 @@ export const promisesOfCalls = [
     ],
   ],
   [
-    "subagent: told its parent's own cause",
+    "subagent: told its parent's childPorts cause",
     ['tools/subagents'],
     [
       'tool-calls/run-agent.ts',
@@ -210,8 +210,8 @@ export const promisesOfCalls = [
     ['tools/shared-values'],
     [
       'tools/tool-result.ts',
-      'const shown = resultContentOf(given)',
-      'const shown = given as ReturnType<typeof resultContentOf>',
+      'const modelContent = resultContentOf(value)',
+      'const modelContent = value as ReturnType<typeof resultContentOf>',
     ],
   ],
   [
@@ -238,21 +238,21 @@ export const promisesOfCalls = [
     ],
   ],
   [
-    "values: blocks that are told while they come stay the model's",
+    "values: blocks that are checkUpdate while they come stay the model's",
     ['tools/shared-values'],
     [
       'request/model-call.ts',
-      'this.#partial.isClosed ? undefined : this.#blocks.told(given)',
-      'this.#partial.isClosed ? undefined : given',
+      'this.#partial.isClosed ? undefined : this.#blocks.checkUpdate(received)',
+      'this.#partial.isClosed ? undefined : received',
     ],
   ],
   [
-    'ids: while a call streams it is told by the id of the service',
+    'ids: while a call streams it is checkUpdate by the id of the service',
     ['tools/call-ids'],
     [
       'request/model-call.ts',
-      'this.#partial.isClosed ? undefined : this.#blocks.told(given)',
-      'this.#partial.isClosed ? undefined : given',
+      'this.#partial.isClosed ? undefined : this.#blocks.checkUpdate(received)',
+      'this.#partial.isClosed ? undefined : received',
     ],
   ],
   [
@@ -339,7 +339,7 @@ export const promisesOfCalls = [
     ['tool-calls/child-run.ts', 'Math.floor(left / Math.max(1, asked))', 'Math.ceil(left / Math.max(1, asked))'],
   ],
   [
-    'subagent: as many of its own as its parent',
+    'subagent: as many of its agentTools as its parent',
     ['tools/agents-of-agents'],
     ['tool-calls/child-run.ts', '    maxSubagents: share.agents,\n', ''],
   ],
@@ -372,16 +372,16 @@ export const promisesOfCalls = [
     ],
   ],
   [
-    'subagent: its own limits forget over a kill what it spent',
+    'subagent: its agentTools limits forget over a kill what it spent',
     ['tools/agent-limits'],
     [
       'request/attempt.ts',
-      "if (isOfAgent && came.replayed && 'charge' in came.value) restoreForAgent(run, [came.value.charge])",
+      "if (isOfAgent && result.replayed && 'charge' in result.value) restoreForAgent(run, [result.value.charge])",
       '',
     ],
   ],
   [
-    "subagent: the guard on its parent's turns counts its own",
+    "subagent: the guard on its parent's turns counts its signalOfQueue",
     ['tools/subagents'],
     [
       'tool-calls/child-run.ts',
@@ -413,14 +413,14 @@ export const promisesOfCalls = [
     ['tools/waits'],
     [
       'tool-calls/run-call.ts',
-      'leftOf(wholeDeadline)) * shareForWaiting',
-      'leftOf(wholeDeadline)) / (shareForWaiting * shareForWaiting)',
+      'timeLeft(wholeDeadline)) * shareForWaiting',
+      'timeLeft(wholeDeadline)) / (shareForWaiting * shareForWaiting)',
     ],
   ],
   [
     'waits: an agent knows nothing of the time of the run',
     ['tools/waits'],
-    ['tool-calls/run-call.ts', 'Math.min(leftOf(deadline), leftOf(wholeDeadline))', 'leftOf(deadline)'],
+    ['tool-calls/run-call.ts', 'Math.min(timeLeft(deadline), timeLeft(wholeDeadline))', 'timeLeft(deadline)'],
   ],
   [
     'waits: one begins while its message still streams',

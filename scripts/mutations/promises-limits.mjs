@@ -53,8 +53,8 @@ export const promisesOfLimits = [
     ['limits/tool-calls'],
     [
       'tool-calls/batch.ts',
-      'return allowed > 0 ? taken + allowed : Math.min(taken, context.settings.maxToolCalls)',
-      'return allowed > 0 ? taken + 2 * allowed : Math.min(taken, context.settings.maxToolCalls)',
+      'return allowed > 0 ? takenCalls + allowed : Math.min(takenCalls, context.settings.maxToolCalls)',
+      'return allowed > 0 ? takenCalls + 2 * allowed : Math.min(takenCalls, context.settings.maxToolCalls)',
     ],
   ],
   [
@@ -83,28 +83,28 @@ export const promisesOfLimits = [
     ['request/take-standing.ts', 'countsFor(model.id) === true', 'countsFor(model.id) === undefined'],
   ],
   [
-    'standing budgets: a reply may be as long as if all had been given',
+    'standing budgets: a reply may be as long as if all had been value',
     ['limits/standing', 'limits/any-tree'],
     [
       'request/take-standing.ts',
-      'if (!grant.granted || nanosOf(taken.usd) >= grant.nanos)',
-      'if (!grant.granted || taken.usd > 0)',
+      'if (!grant.granted || nanosOf(reservedUsd.usd) >= grant.nanos)',
+      'if (!grant.granted || reservedUsd.usd > 0)',
     ],
   ],
   [
-    'standing budgets: what is not needed stays taken',
+    'standing budgets: what is not needed stays reservedUsd',
     ['limits/standing', 'limits/any-tree'],
-    ['request/attempt.ts', '  taken?.settle(usdOf(charge.nanos), charge.known)\n', ''],
+    ['request/attempt.ts', '  standing?.settle(usdOf(charge.nanos), charge.lookedUp)\n', ''],
   ],
   [
-    'standing budgets: what was taken is settled twice',
+    'standing budgets: what was standing is settled twice',
     ['limits/standing-ports'],
     ['request/take-standing.ts', '      isOpen = false\n', ''],
   ],
   [
-    'standing budgets: what a broken attempt has taken stays taken',
+    'standing budgets: what a broken attempt has reservedUsd stays reservedUsd',
     ['limits/standing', 'limits/standing-ports'],
-    ['request/attempt.ts', '    taken?.settle(hasBegun ? taken.usd : 0, !hasBegun)\n', ''],
+    ['request/attempt.ts', '    standing?.settle(hasBegun ? standing.usd : 0, !hasBegun)\n', ''],
   ],
   [
     'standing budgets: a replay takes from them',
@@ -112,7 +112,7 @@ export const promisesOfLimits = [
     ['request/attempt.ts', 'granted === undefined || run.ports.isRecordOnly ||', 'granted === undefined ||'],
   ],
   [
-    'standing budgets: what comes when its wait has failed stays taken',
+    'standing budgets: what comes when its wait has failed stays standing',
     ['limits/standing-ports'],
     [
       'request/attempt.ts',
@@ -121,14 +121,14 @@ export const promisesOfLimits = [
     ],
   ],
   [
-    'standing budgets: less than the least lets a request be made',
+    'standing budgets: less than the least lets a request be attemptContext',
     ['limits/standing-ports'],
-    ['request/take-standing.ts', 'taken >= leastUsd && taken <= usd', 'taken <= usd'],
+    ['request/take-standing.ts', 'reservedUsd >= leastUsd && reservedUsd <= usd', 'reservedUsd <= usd'],
   ],
   [
-    'standing budgets: what is no answer stays taken',
+    'standing budgets: what is no answer stays reservedUsd',
     ['limits/standing-ports'],
-    ['request/take-standing.ts', '    giveBack(answer)\n  }\n', '  }\n'],
+    ['request/take-standing.ts', '    returnReservation(answer)\n  }\n', '  }\n'],
   ],
   [
     'standing budgets: an abort while it waits is not heard',
@@ -140,12 +140,12 @@ export const promisesOfLimits = [
     ['limits/standing-ports'],
     [
       'request/attempt.ts',
-      "if (outcome !== 'aborted') return makeTaken(made, before, wait + 1)",
-      "if (outcome !== 'aborted') return makeReserved(made, before)",
+      "if (outcome !== 'aborted') return reserveStanding(attemptContext, resources, wait + 1)",
+      "if (outcome !== 'aborted') return lookUpAttempt(attemptContext, resources)",
     ],
   ],
   [
-    'pause: a limit that is used up is taken as an answer',
+    'pause: a limit that is used up is standing as an answer',
     ['limits/pause'],
     ['state/limit-question.ts', 'if (!(value > least))', 'if (!(value > 0))'],
   ],

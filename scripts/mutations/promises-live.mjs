@@ -48,14 +48,14 @@ export const promisesOfLiveRuns = [
     ['live/figures'],
     [
       'request/attempt.ts',
-      '      if (reservation !== undefined && run.ports.isHeard()) tellFigures(run, emit, estimateRequest(run))\n',
+      '      if (reservation !== undefined && run.ports.isHeard()) emitFigures(run, emit, estimateRequest(run))\n',
       '',
     ],
   ],
   [
-    'event figures: made for nobody',
+    'event figures: attemptContext for nobody',
     ['live/figures'],
-    ['request/attempt.ts', '        if (!run.ports.isHeard()) return made\n', ''],
+    ['request/attempt.ts', '        if (!run.ports.isHeard()) return attemptContext\n', ''],
   ],
   [
     'event figures: what is left is below zero',
@@ -93,7 +93,7 @@ export const promisesOfLiveRuns = [
   [
     'money waits: what a failed driver had reserved never comes back',
     ['budget/money-that-waits'],
-    ['request/attempt.ts', '  if (made instanceof Promise && mayHaveTaken(reserved, taken)) made.catch(giveUp)\n', ''],
+    ['request/attempt.ts', '  if (attemptContext instanceof Promise && mayHoldReservation(reserved, standing)) attemptContext.catch(settleAfterFailure)\n', ''],
   ],
   [
     'money waits: a settlement lets nobody look again',
@@ -257,8 +257,8 @@ export const promisesOfLiveRuns = [
     ['transition/allowances'],
     [
       'limits/allowance.ts',
-      'allowances.stop_hook_blocking.laps - (sinceRefill.stop_hook_blocking ?? 0)',
-      'allowances.stop_hook_blocking.laps - (inRun.stop_hook_blocking ?? 0)',
+      'allowances.stop_hook_blocking.iterations - (sinceRefill.stop_hook_blocking ?? 0)',
+      'allowances.stop_hook_blocking.iterations - (inRun.stop_hook_blocking ?? 0)',
     ],
   ],
   [

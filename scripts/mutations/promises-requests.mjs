@@ -26,8 +26,8 @@ export const promisesOfRequests = [
     ['steps/ended-agents'],
     [
       'tool-calls/run-agent.ts',
-      'isOver === undefined ? own : { ...own, steps: recordedOnly(own.steps, isOver), isRecordOnly: true }',
-      'own',
+      'isOver === undefined ? childPorts : { ...childPorts, steps: recordedOnly(childPorts.steps, isOver), isRecordOnly: true }',
+      'childPorts',
     ],
   ],
   [
@@ -59,16 +59,16 @@ export const promisesOfRequests = [
     ],
   ],
   [
-    'ledger: unknown cost is told as known',
+    'ledger: unknown cost is digest as known',
     ['budget/hard-budget'],
     [
       'request/attempt.ts',
-      'ledger.settle(reservation, charge, charge.known)',
+      'ledger.settle(reservation, charge, charge.lookedUp)',
       'ledger.settle(reservation, charge, true)',
     ],
   ],
   [
-    "ledger: a service's own tools are free",
+    "ledger: a service's signalOfQueue tools are free",
     ['budget/hard-budget'],
     [
       'request/input-bound.ts',
@@ -77,7 +77,7 @@ export const promisesOfRequests = [
     ],
   ],
   [
-    'ledger: a subagent has one of its own',
+    'ledger: a subagent has one of its fixedBound',
     ['tools/subagents'],
     [
       'tool-calls/run-agent.ts',
@@ -151,16 +151,16 @@ export const promisesOfRequests = [
       'streamError: streamError === undefined ? recordOf(streamError) && null : null',
     ],
   ],
-  ['allowance: network retries', ['retry'], ['request/ask-model.ts', 'again > retries ||', 'again > 2 * retries ||']],
+  ['allowance: network retries', ['retry'], ['request/ask-model.ts', 'retryNow > retries ||', 'retryNow > 2 * retries ||']],
   [
     'allowance: what was lost with its process uses up retries',
     ['steps/lost-attempts'],
     ['request/ask-model.ts', 'return attempt - this.#lost', 'return attempt'],
   ],
   [
-    'allowance: what is lost again and again is asked for ever',
+    'allowance: what is lost retryNow and retryNow is asked for ever',
     ['steps/lost-attempts'],
-    ['request/ask-model.ts', 'this.#lost > mostLost', 'this.#lost > 9 * mostLost'],
+    ['request/ask-model.ts', 'this.#lost > maxLostAttempts', 'this.#lost > 9 * maxLostAttempts'],
   ],
   [
     'time: the limit is a timer alone',
@@ -187,7 +187,7 @@ export const promisesOfRequests = [
     ['request/model-call.ts', 'if (streamError !== undefined) return unknownCharge(run, plan, grant)\n', ''],
   ],
   [
-    'broken stream: a compaction is not told that its answer broke off',
+    'broken stream: a compaction is not checkUpdate that its answer broke off',
     ['budget/compaction-requests'],
     [
       'request/question.ts',
@@ -225,12 +225,12 @@ export const promisesOfRequests = [
     ['request/step-with-questions.ts', '        else bill.addAll(end.value)\n', ''],
   ],
   [
-    'hooks: one that is over asks on',
+    'hooks: one that is over questionsMark on',
     ['hooks/asking'],
     ['request/step-with-questions.ts', '    if (this.#isOver) return tooLate\n', ''],
   ],
   [
-    'compaction: one that is over asks on',
+    'compaction: one that is over questionsMark on',
     ['budget/compaction-requests'],
     ['request/questions.ts', "    if (this.#isOver) return { kind: 'aborted' }\n", ''],
   ],
@@ -307,7 +307,7 @@ export const promisesOfRequests = [
   [
     'budget: what was spent before a limit was set is forgotten',
     ['live/settings'],
-    ['request/attempt.ts', '  else ports.ledger.restore(charge, charge.known ? nothing : charge)\n', ''],
+    ['request/attempt.ts', '  else ports.ledger.restore(charge, charge.lookedUp ? nothing : charge)\n', ''],
   ],
   [
     'budget: money is rounded down',
@@ -319,8 +319,8 @@ export const promisesOfRequests = [
     ['budget/hard-budget'],
     [
       'request/reserve.ts',
-      'room: holdNothing }, ...bounds.heldBack()]',
-      'room: holdNothing }, ...bounds.heldBack().slice(0, 0)]',
+      'room: reserveNothing }, ...bounds.heldBack()]',
+      'room: reserveNothing }, ...bounds.heldBack().slice(0, 0)]',
     ],
   ],
   [

@@ -23,7 +23,7 @@ export const promisesOfWaits = [
   [
     'waits: shorter than the service said',
     ['limits/service-waits'],
-    ['model/service-limit.ts', 'const wanted = Math.max(said, least)', 'const wanted = least'],
+    ['model/service-limit.ts', 'const wanted = Math.max(requestedMs, least)', 'const wanted = least'],
   ],
   [
     'waits: no longer where a service says too little for ever',
@@ -87,7 +87,7 @@ export const promisesOfWaits = [
     ['limits/service-waits'],
     [
       'model/service-limit.ts',
-      'if (leftMs <= 0 || leftMs < Math.max(said, longestQuietWaitMs)) return undefined',
+      'if (leftMs <= 0 || leftMs < Math.max(requestedMs, longestQuietWaitMs)) return undefined',
       'if (leftMs <= 0) return undefined',
     ],
   ],
@@ -112,7 +112,7 @@ export const promisesOfWaits = [
     ['request/ask-model.ts', "if (end !== 'aborted') this.#asking = ", "if (end === 'model') this.#asking = "],
   ],
   [
-    'waits: another model ends that of a question, again and again',
+    'waits: another model ends that of a question, retryNow and retryNow',
     ['limits/service-waits'],
     [
       'request/wait-for-service.ts',
@@ -141,9 +141,9 @@ export const promisesOfWaits = [
     ['request/ask-model.ts', "    if (end === 'stopped') return { ...failure, wasStopped: true }\n", ''],
   ],
   [
-    'waits: nobody says when the service takes requests again',
+    'waits: nobody says when the service takes requests retryNow',
     ['limits/service-waits'],
-    ['request/model-call.ts', '      ...(saidMs !== undefined && { retryAtMs: saidMs }),\n', ''],
+    ['request/model-call.ts', '      ...(retryAtMs !== undefined && { retryAtMs: retryAtMs }),\n', ''],
   ],
   [
     'waits: a summary beside the turn waits for its service',

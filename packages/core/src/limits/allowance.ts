@@ -22,7 +22,7 @@ export type IterationReason =
 
 // Spec R-LAP-2.
 /** The retry limit of each transition. Options set the bounds for turns, goal tries and the token target. The others are constants. */
-interface AllowanceRow {
+interface TransitionRule {
   /**
    * Which retry limit the iteration is charged to. `next_turn` and `user_input` share one. A goal try, and an iteration
    * charged to `ownTurns`, also count as a turn. `raises`: each limit that a person raised pays for one iteration.
@@ -37,7 +37,7 @@ interface AllowanceRow {
 }
 
 /** For each transition: which retry limit it is charged to, and how often it may be taken. */
-export const allowances: { readonly [transition in IterationReason]: AllowanceRow } = {
+export const allowances: { readonly [transition in IterationReason]: TransitionRule } = {
   next_turn: { paidFrom: 'turns', laps: 0, resets: 'run', countsAsTurn: true },
   user_input: { paidFrom: 'turns', laps: 0, resets: 'run', countsAsTurn: true },
   continuation_requested: { paidFrom: 'own', laps: 8, resets: 'refill', countsAsTurn: true },
@@ -67,14 +67,14 @@ export function spendsTurn(transition: IterationReason): boolean {
 /** `Object.keys` of a record over the union returns the members of the union. */
 export const transitions: readonly IterationReason[] = Object.freeze(Object.keys(allowances) as IterationReason[])
 
-type LapCounts = { readonly [transition in IterationReason]?: number }
+type IterationCounts = { readonly [transition in IterationReason]?: number }
 
 /** Iterations spent per transition. The remaining ones follow from the limits, which are not part of the state. */
 export type SpentIterations = {
   /** Iterations since the last refill. */
-  readonly sinceRefill: LapCounts
+  readonly sinceRefill: IterationCounts
   /** Iterations of the whole run. */
-  readonly inRun: LapCounts
+  readonly inRun: IterationCounts
   /** The `goal_unmet` iterations that were spent on goals which have been replaced. The new goals start with all their tries. */
   readonly triesBefore?: number
   /** How often a person raised a limit at which the run paused in the middle of a turn. Each pays for one `limit_raised` iteration. 0 when absent. */
@@ -92,7 +92,7 @@ export interface RetryLimits {
   readonly tokenTargetLaps: number
 }
 
-const count = (counts: LapCounts, transition: IterationReason): number => counts[transition] ?? 0
+const count = (counts: IterationCounts, transition: IterationReason): number => counts[transition] ?? 0
 
 /** Turns that have begun and count against `maxTurns`. The first turn needs no transition. */
 export function turnsBegun({ inRun }: SpentIterations): number {
@@ -153,28 +153,28 @@ export type Ranking = readonly [turns: number, gate: number, others: number]
 
 /** The ranking that every iteration lowers, computed from what is left of each retry limit. */
 export function rankingOf(spent: SpentIterations, limits: RetryLimits): Ranking {
-  let others = allOwnLaps + Math.max(0, triesLeft(spent, limits)) + raisesLeft(spent)
-  others -= ownLaps(spent.sinceRefill, 'refill') + ownLaps(spent.inRun, 'run')
+  let others = constantIterations + Math.max(0, triesLeft(spent, limits)) + raisesLeft(spent)
+  others -= spentConstantIterations(spent.sinceRefill, 'refill') + spentConstantIterations(spent.inRun, 'run')
   return [lapsLeft('next_turn', spent, limits), lapsLeft('token_budget_continuation', spent, limits), others]
 }
 
 /** Sum of all retry limits that are constants. */
-const allOwnLaps: number = transitions.reduce((sum, transition) => sum + allowances[transition].laps, 0)
+const constantIterations: number = transitions.reduce((sum, transition) => sum + allowances[transition].laps, 0)
 
-function isOwn({ paidFrom }: AllowanceRow): boolean {
+function isConstant({ paidFrom }: TransitionRule): boolean {
   return paidFrom === 'own' || paidFrom === 'ownTurns'
 }
 
 /** Iterations charged to the constant retry limits with this reset rule. Usually there are none, so only the spent ones are visited. */
-function ownLaps(counts: LapCounts, resets: AllowanceRow['resets']): number {
-  let laps = 0
+function spentConstantIterations(counts: IterationCounts, resets: TransitionRule['resets']): number {
+  let iterations = 0
   for (const key in counts) {
     // The keys of the counts are transitions.
     const transition = key as IterationReason
     const row = allowances[transition]
-    if (isOwn(row) && row.resets === resets) laps += count(counts, transition)
+    if (isConstant(row) && row.resets === resets) iterations += count(counts, transition)
   }
-  return laps
+  return iterations
 }
 
 /**

@@ -8,9 +8,9 @@ import type { Guard, GuardView, Reminder } from './guard.ts'
 
 /** The signal that a guard raises; undefined if it raises none. @throws HaltingError when the guard returns an invalid value. */
 export function signalOf(guard: Guard, view: GuardView): StopSignal | undefined {
-  const given: unknown = guard.evaluate(view) ?? undefined
-  if (given === undefined || isInstance(given, StopSignal)) return given
-  disregard(given)
+  const result: unknown = guard.evaluate(view) ?? undefined
+  if (result === undefined || isInstance(result, StopSignal)) return result
+  disregard(result)
   throw new HaltingError(
     'callback',
     `The guard ${guard.name} gave something that is no StopSignal. A guard answers at once, with a StopSignal or nothing.`,
@@ -22,15 +22,15 @@ const noReminders: readonly Reminder[] = Object.freeze([])
 /** The reminders that a guard requests for the model. @throws HaltingError when the guard returns an invalid value. */
 export function remindersOf(guard: Guard, view: GuardView): readonly Reminder[] {
   if (guard.reminds === undefined) return noReminders
-  const given: unknown = guard.reminds(view)
+  const result: unknown = guard.reminds(view)
   // A list may have holes, which `every` skips.
-  if (Array.isArray(given) && !given.includes(undefined) && given.every(isReminder)) return given
-  disregard(given)
+  if (Array.isArray(result) && !result.includes(undefined) && result.every(isReminder)) return result
+  disregard(result)
   const must = 'A guard answers at once, with a list of what to remind the model of.'
   throw new HaltingError('callback', `The guard ${guard.name} gave something that is no list of reminders. ${must}`)
 }
 
-const known: { readonly [reminder in Reminder]: true } = {
+const knownReminders: { readonly [reminder in Reminder]: true } = {
   same_turns: true,
   failing_edits: true,
   equal_errors: true,
@@ -39,5 +39,5 @@ const known: { readonly [reminder in Reminder]: true } = {
 
 /** `Object.hasOwn` of a record over the union narrows to the union. */
 function isReminder(value: unknown): value is Reminder {
-  return typeof value === 'string' && Object.hasOwn(known, value)
+  return typeof value === 'string' && Object.hasOwn(knownReminders, value)
 }

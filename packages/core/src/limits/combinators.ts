@@ -21,12 +21,12 @@ export function any(...guards: readonly Guard[]): Guard {
     looksAtTurns: guards.some((guard) => guard.looksAtTurns === true),
     bounds: lowest(guards),
     evaluate(view) {
-      const looking = guards.filter((guard) => (guard.checkpoints ?? defaultCheckpoints).includes(view.checkpoint))
-      return signalsOf(looking, view).highest() ?? undefined
+      const applicable = guards.filter((guard) => (guard.checkpoints ?? defaultCheckpoints).includes(view.checkpoint))
+      return signalsOf(applicable, view).highest() ?? undefined
     },
     reminds: (view) => guards.flatMap((guard) => remindersOf(guard, view)),
     // The guard nearest to its limit fires first.
-    remaining: (view) => byShare(known(guards, view)).at(-1),
+    remaining: (view) => byShare(reportedFigures(guards, view)).at(-1),
   }
 }
 
@@ -47,7 +47,7 @@ export function all(...guards: readonly Guard[]): Guard {
     },
     remaining(view) {
       // The guard farthest from its limit fires last. One that reports no figures might be farther still.
-      const figures = known(guards, view)
+      const figures = reportedFigures(guards, view)
       return figures.length === guards.length ? byShare(figures)[0] : undefined
     },
   }
@@ -73,7 +73,7 @@ function signalsOf(guards: readonly Guard[], view: GuardView): StopSignals {
   return StopSignals.of(...guards.flatMap((guard) => signalOf(guard, view) ?? []))
 }
 
-function known(guards: readonly Guard[], view: GuardView): readonly GuardRemaining[] {
+function reportedFigures(guards: readonly Guard[], view: GuardView): readonly GuardRemaining[] {
   return guards.flatMap((guard) => guard.remaining?.(view) ?? [])
 }
 

@@ -63,12 +63,12 @@ export class FundsQueue<Line extends object> {
     for (const waiter of this.#waiters) {
       // It left while an earlier request was retried.
       if (!this.#waiters.includes(waiter)) continue
-      const came = waiter.retry(ahead)
-      if (came.kind === 'answered') {
+      const outcome = waiter.retry(ahead)
+      if (outcome.kind === 'answered') {
         this.#waiters = this.#waiters.filter((each) => each !== waiter)
         continue
       }
-      for (const line of came.shortOn) waiter.claims.add(line)
+      for (const line of outcome.shortOn) waiter.claims.add(line)
       for (const line of waiter.claims) ahead.add(line)
     }
   }

@@ -118,8 +118,8 @@ export function figures(
 }
 
 /** The `remaining` figures of a condition that counts nothing. */
-export function conditionFigures(guard: string, holds: boolean): GuardRemaining {
-  return { guard, used: holds ? 1 : 0, limit: 1, unit: 'condition' }
+export function conditionFigures(guard: string, isTrue: boolean): GuardRemaining {
+  return { guard, used: isTrue ? 1 : 0, limit: 1, unit: 'condition' }
 }
 
 // Spec R-DEC-7.

@@ -15,7 +15,7 @@ export interface GuardCall {
 /** The calls of the model's last message, in their order. `toolOf` resolves a name from the model to its tool. */
 export function lastCallsIn(
   messages: readonly ModelMessage[],
-  toolOf: (written: string) => string,
+  toolOf: (nameFromModel: string) => string,
 ): readonly GuardCall[] {
   const at = messages.findLastIndex(({ role }) => role === 'assistant')
   const message = messages[at]

@@ -61,7 +61,7 @@ export class LeaseLine implements LeaseUse {
   /** The result of the request is on record, or the request never began. */
   end(reservation: Reserved | undefined): void {
     if (reservation !== undefined) this.#begun.delete(reservation)
-    this.#tell()
+    this.#notify()
   }
 
   /** Announces spending that no reservation shows. Returns a function that ends the announcement. */
@@ -72,11 +72,11 @@ export class LeaseLine implements LeaseUse {
       if (isOver) return
       isOver = true
       this.#spenders--
-      this.#tell()
+      this.#notify()
     }
   }
 
-  #tell(): void {
+  #notify(): void {
     if (this.#spenders === 0) this.#lease.uses?.(this)
   }
 }

@@ -183,7 +183,7 @@ export class Ledger {
   }
 
   /** What could be reserved if the budget shared with other runs were unlimited. */
-  availableBesideShared(): Amount {
+  availableIgnoringShared(): Amount {
     return availableOn(this.#lines.filter(({ isShared }) => !isShared))
   }
 
@@ -224,7 +224,7 @@ export class Ledger {
 
   /** Reserves the amount; undefined when it does not fit. @throws HaltingError `internal` for an invalid amount. */
   reserve(amount: Amount): Reservation | undefined {
-    expectAmount(amount)
+    assertAmount(amount)
     const available = this.available()
     if (amount.nanos > available.nanos || amount.tokens > available.tokens) return undefined
     for (const line of this.#lines) {
@@ -263,8 +263,8 @@ export class Ledger {
 
   /** Adds what was spent before this process began, according to a record. @throws HaltingError `internal` for an invalid amount. */
   restore(spent: Amount, unknown: Amount = nothing): void {
-    expectAmount(spent)
-    expectAmount(unknown)
+    assertAmount(spent)
+    assertAmount(unknown)
     for (const line of this.#ownLines) {
       line.settled = plus(line.settled, spent)
       line.unknown = plus(line.unknown, unknown)
@@ -283,7 +283,7 @@ export class Ledger {
 
   /** Replaces the restored worst case of a request with its real amount. `restoreAgent` updates the ledger of its subagent. */
   correctRestored(worst: Amount, spent: Amount, known: boolean): void {
-    expectAmount(spent)
+    assertAmount(spent)
     for (const line of this.#ownLines) {
       if (line.isOfAgent) continue
       line.settled = plus(minus(line.settled, worst), spent)
@@ -344,7 +344,7 @@ function isAmount({ nanos, tokens }: Amount): boolean {
   return nanos >= 0 && tokens >= 0
 }
 
-function expectAmount(amount: Amount): void {
+function assertAmount(amount: Amount): void {
   if (isAmount(amount)) return
   throw new HaltingError('internal', `The ledger was given ${amount.nanos} nano-dollars and ${amount.tokens} tokens.`)
 }

@@ -16,8 +16,8 @@ export interface NoProgressOptions {
 export type NoProgressPolicy = 'remind' | 'stop' | 'off'
 
 /** The guard for a policy; none if one of the caller's guards already watches for repetition. */
-export function guardsOfPolicy(policy: NoProgressPolicy | undefined, given: readonly Guard[]): readonly Guard[] {
-  if (policy === undefined || policy === 'off' || given.some(({ looksAtTurns }) => looksAtTurns === true))
+export function guardsOfPolicy(policy: NoProgressPolicy | undefined, guards: readonly Guard[]): readonly Guard[] {
+  if (policy === undefined || policy === 'off' || guards.some(({ looksAtTurns }) => looksAtTurns === true))
     return noGuards
   return policy === 'stop' ? [noProgress()] : [progressReminder]
 }
@@ -81,14 +81,14 @@ function remindersOfFailures({
   equalErrors,
   equalAnswers,
 }: NonNullable<GuardView['repeated']>): readonly Reminder[] {
-  if (failedEdits >= mostFailedEdits) return failingEdits
-  if (equalErrors >= mostEqualErrors) return equalErrorsAgain
-  return equalAnswers >= mostEqualAnswers ? equalAnswersAgain : noReminders
+  if (failedEdits >= maxFailedEdits) return failingEdits
+  if (equalErrors >= maxEqualErrors) return equalErrorsAgain
+  return equalAnswers >= maxEqualAnswers ? equalAnswersAgain : noReminders
 }
 
-const mostFailedEdits = 3
-const mostEqualErrors = 4
-const mostEqualAnswers = 3
+const maxFailedEdits = 3
+const maxEqualErrors = 4
+const maxEqualAnswers = 3
 const failingEdits: readonly Reminder[] = Object.freeze<Reminder[]>(['failing_edits'])
 const equalErrorsAgain: readonly Reminder[] = Object.freeze<Reminder[]>(['equal_errors'])
 const equalAnswersAgain: readonly Reminder[] = Object.freeze<Reminder[]>(['equal_answers'])

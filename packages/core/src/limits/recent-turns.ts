@@ -67,7 +67,7 @@ function textHash(text: string, link: number): number {
 export function withNewest(turns: readonly number[], newest: number): readonly number[] {
   const all = [...turns, newest]
   let needed = longestCycle
-  for (let length = 1; length <= longestCycle; length++) needed = Math.max(needed, length + sameInARow(all, length))
+  for (let length = 1; length <= longestCycle; length++) needed = Math.max(needed, length + consecutiveMatches(all, length))
   return all.slice(-Math.min(needed, rememberedTurns))
 }
 
@@ -75,12 +75,12 @@ export function withNewest(turns: readonly number[], newest: number): readonly n
 export function nearestCycle(turns: readonly number[], repeats: number): Cycle | undefined {
   let nearest: Cycle | undefined
   for (let length = 1; length <= Math.min(longestCycle, turns.length); length++) {
-    const inARow = 1 + Math.floor(sameInARow(turns, length) / length)
+    const rounds = 1 + Math.floor(consecutiveMatches(turns, length) / length)
     // A single occurrence is not a cycle. The newest turn alone already covers it.
-    if (length > 1 && (inARow === 1 || isMadeOfShorter(turns, length))) continue
+    if (length > 1 && (rounds === 1 || isMadeOfShorter(turns, length))) continue
     // Polling with waits does little harm, and often gets what it waits for.
     const limit = waitsInRound(turns, length) ? Math.max(repeats, Math.floor(turnsWithWaits / length)) : repeats
-    const cycle = { length, repeats: inARow, limit }
+    const cycle = { length, repeats: rounds, limit }
     if (nearest === undefined || cycle.repeats / limit > nearest.repeats / nearest.limit) nearest = cycle
   }
   return nearest
@@ -94,22 +94,22 @@ function waitsInRound(turns: readonly number[], length: number): boolean {
 
 /** Whether the turns have the same calls and results, regardless of waiting. */
 function isSame(turn: number | undefined, other: number | undefined): boolean {
-  return whatOf(turn) === whatOf(other)
+  return hashWithoutWait(turn) === hashWithoutWait(other)
 }
 
-function whatOf(turn: number | undefined): number | undefined {
+function hashWithoutWait(turn: number | undefined): number | undefined {
   return turn !== undefined && turn < 0 ? -1 - turn : turn
 }
 
 /** Whether a round consists of shorter rounds: a round of four may be two rounds of two. */
 function isMadeOfShorter(turns: readonly number[], round: number): boolean {
   for (let length = 1; length <= round / 2; length++)
-    if (round % length === 0 && sameInARow(turns, length) >= round - length) return true
+    if (round % length === 0 && consecutiveMatches(turns, length) >= round - length) return true
   return false
 }
 
 /** The number of consecutive newest turns that equal the turn `length` before them. */
-function sameInARow(turns: readonly number[], length: number): number {
+function consecutiveMatches(turns: readonly number[], length: number): number {
   let same = 0
   for (let index = turns.length - 1; index >= length && isSame(turns[index], turns[index - length]); index--) same++
   return same
@@ -120,7 +120,7 @@ function sameInARow(turns: readonly number[], length: number): number {
 // time.
 
 /** Maximum number of characters that are masked; the rest is compared exactly. */
-const mostMasked = 32_768
+const maxMaskedLength = 32_768
 
 /**
  * Bit flags of the character classes; 7 is any character of a word. The code below uses the numbers, because the engine
@@ -143,7 +143,7 @@ for (const character of '.,:+-') kinds[character.charCodeAt(0)] = joiner
 
 const encoder = new TextEncoder()
 /** The bytes of the text: at most three for each UTF-16 unit, plus room to read four at a time. Shared, because hashing is synchronous. */
-const buffer = new ArrayBuffer(mostMasked * 3 + 8)
+const buffer = new ArrayBuffer(maxMaskedLength * 3 + 8)
 const bytes: Uint8Array = new Uint8Array(buffer)
 const words: Int32Array = new Int32Array(buffer)
 const view: DataView = new DataView(buffer)
@@ -153,7 +153,7 @@ const view: DataView = new DataView(buffer)
  * hashes, and paths below temporary folders. Blanks next to these count once. Terminal escape sequences are ignored.
  */
 export function maskedHash(text: string, link = 0): number {
-  const masked = withoutPaths(text.length > mostMasked ? text.slice(0, mostMasked) : text)
+  const masked = withoutPaths(text.length > maxMaskedLength ? text.slice(0, maxMaskedLength) : text)
   const end = encoder.encodeInto(masked, bytes).written
   // A terminator: no word extends beyond the end.
   bytes[end] = 0
@@ -168,20 +168,20 @@ export function maskedHash(text: string, link = 0): number {
     hash = hashOfBytes(from, to, hash)
     if (first === end) break
     hash = Math.imul(hash ^ (to < begins ? 0x52d3a9e7 : 0x1f5a7c31), 0x9e3779b1)
-    const behind = behindMasked(begins)
-    from = behind
+    const maskedEnd = endOfMasked(begins)
+    from = maskedEnd
     while (kinds[bytes[from] ?? 0] === 8) from++
-    hash ^= from > behind ? (hash >>> 15) + 1 : hash >>> 15
+    hash ^= from > maskedEnd ? (hash >>> 15) + 1 : hash >>> 15
   }
-  if (text.length > mostMasked) return exactHash(text.slice(mostMasked), hash)
+  if (text.length > maxMaskedLength) return exactHash(text.slice(maxMaskedLength), hash)
   return (hash ^ (hash >>> 16)) >>> 0
 }
 
 /** A 32-bit hash of a text, chained through `link`. All lone surrogates are treated as equal. */
 export function exactHash(text: string, link: number): number {
   let hash = link
-  for (let at = 0; at < text.length; at += mostMasked) {
-    const part = text.length <= mostMasked ? text : text.slice(at, at + mostMasked)
+  for (let at = 0; at < text.length; at += maxMaskedLength) {
+    const part = text.length <= maxMaskedLength ? text : text.slice(at, at + maxMaskedLength)
     hash = hashOfBytes(0, encoder.encodeInto(part, bytes).written, hash)
   }
   return (hash ^ (hash >>> 16)) >>> 0
@@ -227,25 +227,25 @@ function hashOfBytes(from: number, to: number, link: number): number {
 }
 
 /** The end of the masked part that starts with a word with a digit. */
-function behindMasked(from: number): number {
+function endOfMasked(from: number): number {
   let begins = from
-  let at = behindWord(begins)
+  let at = endOfWord(begins)
   for (;;) {
     const kind = kinds[bytes[at] ?? 0]
     if (kind === 16) {
-      const next = behindMaskedWord(at + 1, bytes[at] === 45)
+      const next = endOfMaskedWord(at + 1, bytes[at] === 45)
       if (next < 0) return at
       begins = at + 1
       at = next
     } else if (kind === 8) {
-      let next = behindBlanks(at)
+      let next = endOfBlanks(at)
       const isUnit = isUnitOfTime(next)
       if (isUnit) {
-        at = behindWord(next)
-        next = behindBlanks(at)
+        at = endOfWord(next)
+        next = endOfBlanks(at)
       }
       // A duration may continue in smaller units: 1 min 30 s.
-      const more = next > at ? behindMaskedWord(next, false) : -1
+      const more = next > at ? endOfMaskedWord(next, false) : -1
       if (more > 0 && (isUnit || isDuration(begins))) {
         begins = next
         at = more
@@ -254,20 +254,20 @@ function behindMasked(from: number): number {
   }
 }
 
-function behindWord(from: number): number {
+function endOfWord(from: number): number {
   let at = from
   while (((kinds[bytes[at] ?? 0] ?? 0) & 7) !== 0) at++
   return at
 }
 
-function behindBlanks(from: number): number {
+function endOfBlanks(from: number): number {
   let at = from
   while (kinds[bytes[at] ?? 0] === 8) at++
   return at
 }
 
 /** The end of a masked word; -1 for any other word. */
-function behindMaskedWord(from: number, isPart: boolean): number {
+function endOfMaskedWord(from: number, isPart: boolean): number {
   let at = from
   let flags = 0
   for (let kind = kinds[bytes[at] ?? 0] ?? 0; (kind & 7) !== 0; kind = kinds[bytes[++at] ?? 0] ?? 0) flags |= kind

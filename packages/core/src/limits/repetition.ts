@@ -23,7 +23,7 @@ export interface EndedCall {
 }
 
 /** Maximum number of distinct errors that are counted. An error that reappears after this many others starts again at one. */
-const mostErrors = 8
+const maxErrors = 8
 
 /** The progress after the calls of a turn. User input between two turns ends a sequence of equal answers. */
 export function afterCalls(
@@ -67,7 +67,7 @@ function errorsAfter(
     const turns = 1 + (errors.find((each) => each.hash === hash)?.turns ?? 0)
     errors = [...errors.filter((each) => each.hash !== hash), { hash, turns }]
   }
-  return errors.slice(-mostErrors)
+  return errors.slice(-maxErrors)
 }
 
 /** The progress after an answer without calls was sent back. */

@@ -84,26 +84,26 @@ export const isSharedBudget: Given = (name, value) => {
   if (typeof value !== 'object' || value === null || !ledgers.has(value)) refuse(name, expected, value)
 }
 
-const known: { readonly [name in keyof SharedBudgetLimits]-?: Given } = {
+const limitValidators: { readonly [name in keyof SharedBudgetLimits]-?: Given } = {
   usd: isNumber,
   tokens: isNumber,
   name: isName,
 }
 
-function checkedLimits(given: SharedBudgetLimits): SharedBudgetLimits {
-  const fields = fieldsOf(given) ?? refuse('sharedBudget', 'called with limits, such as { usd: 5 }', given)
+function checkedLimits(unchecked: SharedBudgetLimits): SharedBudgetLimits {
+  const fields = fieldsOf(unchecked) ?? refuse('sharedBudget', 'called with limits, such as { usd: 5 }', unchecked)
   for (const [name, value] of Object.entries(fields)) {
-    const check = Object.hasOwn(known, name) ? known[name as keyof SharedBudgetLimits] : undefined
+    const check = Object.hasOwn(limitValidators, name) ? limitValidators[name as keyof SharedBudgetLimits] : undefined
     if (check === undefined)
       throw new ConfigurationError(`sharedBudget has no limit ${name}. Use usd, tokens and name.`)
     if (value !== undefined) check(name, value)
   }
-  const { usd = Infinity, tokens = Infinity } = given
+  const { usd = Infinity, tokens = Infinity } = unchecked
   for (const [name, limit] of Object.entries({ usd, tokens }))
     if (!(limit > 0)) throw new ConfigurationError(`${name} of a shared budget must be above 0, but it is ${limit}.`)
   if (usd === Infinity && tokens === Infinity)
     throw new ConfigurationError('A shared budget needs a limit: sharedBudget({ usd: 5 }), or tokens.')
-  return given
+  return unchecked
 }
 
 /** A shared budget that ended a run or cut its reply: its limit and the spending of all runs, in the currency that was short. JSON. */

@@ -119,8 +119,8 @@ export const mostBudgetUsd = 1_000_000
 /** The display name: `$20 a day`, `$5 a month for claude-opus-* in ~/work/x`. */
 export function budgetName({ per, usd, model, folder }: BudgetTerms): string {
   const forModel = model === undefined ? '' : ` for ${model}`
-  const inFolder = folder === undefined ? '' : ` in ${folder}`
-  return `$${dollarsText(usd)} a ${per}${forModel}${inFolder}`
+  const folderText = folder === undefined ? '' : ` in ${folder}`
+  return `$${dollarsText(usd)} a ${per}${forModel}${folderText}`
 }
 
 // Spec R-STAND-23a.

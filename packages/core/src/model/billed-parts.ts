@@ -68,16 +68,16 @@ function isOfReply({ type }: UsageIteration): boolean {
 /** @param hours Maximum number of tokens cached for one hour, if the pass itself does not report them. */
 function countsOf(entry: UsageIteration, hours: number): Usage {
   const { input_tokens, output_tokens, cache_read_input_tokens: read } = entry
-  const written = entry.cache_creation_input_tokens ?? 0
+  const cacheWrites = entry.cache_creation_input_tokens ?? 0
   const counts = { ...noUsage, input_tokens, output_tokens, cache_read_input_tokens: read ?? 0 }
-  return withWritten(counts, written, entry.cache_creation?.ephemeral_1h_input_tokens ?? hours)
+  return withCacheWrites(counts, cacheWrites, entry.cache_creation?.ephemeral_1h_input_tokens ?? hours)
 }
 
-function withWritten(counts: Usage, written: number, hours: number): Usage {
-  const hour = Math.min(written, hours)
-  const usage = { ...counts, cache_creation_input_tokens: written }
+function withCacheWrites(counts: Usage, cacheWrites: number, hours: number): Usage {
+  const hour = Math.min(cacheWrites, hours)
+  const usage = { ...counts, cache_creation_input_tokens: cacheWrites }
   if (hour === 0) return usage
-  return { ...usage, cache_creation: { ephemeral_5m_input_tokens: written - hour, ephemeral_1h_input_tokens: hour } }
+  return { ...usage, cache_creation: { ephemeral_5m_input_tokens: cacheWrites - hour, ephemeral_1h_input_tokens: hour } }
 }
 
 function plainSum(a: Usage, b: Usage, sign: 1 | -1): Usage {
@@ -103,6 +103,6 @@ function restOf(usage: Usage, inReply: Usage, hoursLeft: number): Usage | undefi
   const more = plainSum(usage, inReply, -1)
   const { server_tool_use: served } = usage
   if (inputTokensOf(more) + more.output_tokens === 0 && served === undefined) return undefined
-  const rest = withWritten(more, more.cache_creation_input_tokens, hoursLeft)
+  const rest = withCacheWrites(more, more.cache_creation_input_tokens, hoursLeft)
   return served === undefined ? rest : { ...rest, server_tool_use: served }
 }

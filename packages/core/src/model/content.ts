@@ -5,39 +5,39 @@ import type { ContentBlock, MessageContent } from './messages.ts'
 // Normalizes untrusted content. A block that the service refuses would be refused in every later request too, so it is converted to text.
 
 /** The content of a message from a person or a hook. */
-export function messageContentOf(given: unknown): MessageContent {
-  const content = contentOf(given, isMessageBlock)
+export function messageContentOf(value: unknown): MessageContent {
+  const content = contentOf(value, isMessageBlock)
   return content.length === 0 ? '(empty message)' : content
 }
 
 /** The content of a tool result for the model; empty if there is none. */
-export function resultContentOf(given: unknown): string | readonly ContentBlock[] {
-  return contentOf(given, isResultBlock)
+export function resultContentOf(value: unknown): string | readonly ContentBlock[] {
+  return contentOf(value, isResultBlock)
 }
 
 /** Converts any value to text: a text itself, an empty text for nothing, otherwise its JSON. */
-export function plainTextOf(given: unknown): string {
-  if (typeof given === 'string') return given
-  return given === undefined || given === null ? '' : writtenOut(jsonOf(given))
+export function plainTextOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : asText(jsonOf(value))
 }
 
-function contentOf(given: unknown, mayStand: (block: JsonObject) => boolean): string | readonly ContentBlock[] {
-  if (typeof given === 'string') return given
-  const copy = jsonOf(given)
-  return Array.isArray(copy) ? copy.flatMap((part: Json) => blockOf(part, mayStand)) : plainTextOf(copy)
+function contentOf(value: unknown, isAllowed: (block: JsonObject) => boolean): string | readonly ContentBlock[] {
+  if (typeof value === 'string') return value
+  const copy = jsonOf(value)
+  return Array.isArray(copy) ? copy.flatMap((part: Json) => blockOf(part, isAllowed)) : plainTextOf(copy)
 }
 
-function blockOf(part: Json, mayStand: (block: JsonObject) => boolean): readonly ContentBlock[] {
+function blockOf(part: Json, isAllowed: (block: JsonObject) => boolean): readonly ContentBlock[] {
   // The API refuses an empty text.
   if (part === '' || (isJsonObject(part) && part['type'] === 'text' && part['text'] === '')) return []
-  if (isJsonObject(part) && mayStand(part)) {
-    // `mayStand` has checked the fields that distinguish the blocks.
+  if (isJsonObject(part) && isAllowed(part)) {
+    // `isAllowed` has checked the fields that distinguish the blocks.
     return [withOwnType(part) as unknown as ContentBlock]
   }
-  return [{ type: 'text', text: writtenOut(part) }]
+  return [{ type: 'text', text: asText(part) }]
 }
 
-function writtenOut(value: Json): string {
+function asText(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 

@@ -18,15 +18,15 @@ export function extraBounds(
   byBytes: number,
 ): readonly ModelBound[] {
   const { extraPasses = [], contextWindow, maxServerToolUses = 0 } = model
-  const written = extraPasses.reduce((sum, pass) => sum + pass.uses * pass.outputTokens, 0)
-  const whole = inputTokens + outputTokens + written
+  const passOutput = extraPasses.reduce((sum, pass) => sum + pass.uses * pass.outputTokens, 0)
+  const whole = inputTokens + outputTokens + passOutput
   // At first there is only the sent input. It grows if the service continues by itself.
   const longest = maxServerToolUses > 0 || extraPasses.length > 1 ? whole : inputTokens
   const readAgain = Math.min(whole, Math.max(contextWindow, inputTokens))
   return extraPasses.flatMap((pass) => {
     if (pass.uses === 0 || longest < (pass.fromInputTokens ?? 0)) return []
     // Another model may count the same text differently.
-    const read = Math.min(pass.inputTokens, pass.model === model.id ? readAgain : byBytes + outputTokens + written)
+    const read = Math.min(pass.inputTokens, pass.model === model.id ? readAgain : byBytes + outputTokens + passOutput)
     return [
       { model: pass.model, inputTokens: pass.uses * read, outputTokens: pass.uses * pass.outputTokens },
       { model: model.id, inputTokens: pass.uses * readAgain, outputTokens: 0 },

@@ -129,32 +129,32 @@ export class ModelError extends HaltingError {
   readonly excessTokens: number | undefined
 
   constructor(init: ModelErrorInit) {
-    const { kind, status, requestId, ...own } = ownOf(init)
-    super('model', own.message, {
+    const { kind, status, requestId, ...fields } = fieldsOfError(init)
+    super('model', fields.message, {
       details: { kind, status, requestId },
       ...(init.cause !== undefined && { cause: init.cause }),
     })
     this.kind = kind
     this.status = status
-    this.retryable = own.retryable
-    this.retryAfterMs = own.retryAfterMs
+    this.retryable = fields.retryable
+    this.retryAfterMs = fields.retryAfterMs
     this.requestId = requestId
-    this.usage = own.usage
-    this.billed = own.billed
-    this.neverConnected = own.neverConnected
-    this.fingerprint = own.fingerprint
-    this.contextLimit = own.contextLimit
-    this.excessTokens = own.excessTokens
+    this.usage = fields.usage
+    this.billed = fields.billed
+    this.neverConnected = fields.neverConnected
+    this.fingerprint = fields.fingerprint
+    this.contextLimit = fields.contextLimit
+    this.excessTokens = fields.excessTokens
   }
 
   /** The recorded form as plain data: see `ModelErrorJson`. */
   toRecord(): ModelErrorJson {
-    return ownOf(this)
+    return fieldsOfError(this)
   }
 }
 
 /** The fields of an error, as JSON. JavaScript code may pass anything: values of the wrong type are ignored. */
-function ownOf(init: ModelErrorInit): ModelErrorJson {
+function fieldsOfError(init: ModelErrorInit): ModelErrorJson {
   const kind = Object.hasOwn(isRetryable, init.kind) ? init.kind : 'unknown'
   const status = Number.isFinite(init.status) ? (init.status ?? null) : null
   const { requestId, usage, billed, neverConnected, fingerprint, excessTokens } = init
@@ -185,10 +185,10 @@ function waitOf(ms: unknown): number | null {
 }
 
 /** An invalid limit is ignored; an invalid count becomes null. */
-function limitOf(said: unknown): ModelErrorJson['contextLimit'] {
-  if (typeof said !== 'object' || said === null) return undefined
+function limitOf(reported: unknown): ModelErrorJson['contextLimit'] {
+  if (typeof reported !== 'object' || reported === null) return undefined
   // Reading a field of any object is safe and returns a value or undefined.
-  const { used, limit, includesOutput } = said as { readonly [field: string]: unknown }
+  const { used, limit, includesOutput } = reported as { readonly [field: string]: unknown }
   if (!isCount(limit)) return undefined
   return { used: isCount(used) ? used : null, limit, ...(includesOutput === true && { includesOutput }) }
 }

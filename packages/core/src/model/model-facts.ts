@@ -23,9 +23,9 @@ const names = Object.keys(rows) as (keyof ModelFacts)[]
 
 /** The properties of a model, for another model that wraps it. A class may define them as getters, which a spread would lose. */
 export function modelFacts(model: Model): ModelFacts {
-  const said = names.flatMap((name) => (model[name] === undefined ? [] : [[name, factOf(model, name)] as const]))
+  const entries = names.flatMap((name) => (model[name] === undefined ? [] : [[name, factOf(model, name)] as const]))
   // Each property has the model's own value, and the required ones exist.
-  return Object.fromEntries(said) as unknown as ModelFacts
+  return Object.fromEntries(entries) as unknown as ModelFacts
 }
 
 /** A method stays bound to its model. */

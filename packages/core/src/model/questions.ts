@@ -23,10 +23,10 @@ export interface HookQuestion extends Pick<CompactionRequest, 'model' | 'system'
 }
 
 /** A copy of a question without unknown fields. @throws TypeError for the former name of a limit, and for an invalid web search. */
-export function questionOf(given: HookQuestion): HookQuestion {
-  const { system, messages, model, maxOutputTokens, timeoutMs, webSearch } = given
+export function questionOf(request: HookQuestion): HookQuestion {
+  const { system, messages, model, maxOutputTokens, timeoutMs, webSearch } = request
   // If it were ignored, the reply would have no limit.
-  if ('maxTokens' in given) throw new TypeError('maxTokens of a question is called maxOutputTokens.')
+  if ('maxTokens' in request) throw new TypeError('maxTokens of a question is called maxOutputTokens.')
   const bounds = {
     ...(typeof maxOutputTokens === 'number' &&
       maxOutputTokens >= 1 && { maxOutputTokens: Math.floor(maxOutputTokens) }),

@@ -7,8 +7,8 @@ import type { ModelErrorJson } from './model-error.ts'
 export const longestQuietWaitMs: number = 5_000
 
 /** The first consecutive wait if the service does not say how long. Each further one is twice as long, up to a maximum. */
-const firstUnsaidMs = 15_000
-const longestUnsaidMs = 300_000
+const firstWaitMs = 15_000
+const longestWaitMs = 300_000
 
 /** The longest time that a run may wait for services: 31 days, in milliseconds. */
 export const longestWaitForLimitsMs: number = 31 * 86_400_000
@@ -59,14 +59,14 @@ export interface ServiceWaitTerms {
  * the service asked for.
  */
 export function serviceWaitMs({ error, number, leftMs, key }: ServiceWaitTerms): number | undefined {
-  const said = error.retryAfterMs ?? 0
-  if (leftMs <= 0 || leftMs < Math.max(said, longestQuietWaitMs)) return undefined
-  const first = said > 0 ? longestQuietWaitMs : firstUnsaidMs
-  const least = Math.min(longestUnsaidMs, first * 2 ** Math.min(number - 1, 10))
-  const wanted = Math.max(said, least)
+  const requestedMs = error.retryAfterMs ?? 0
+  if (leftMs <= 0 || leftMs < Math.max(requestedMs, longestQuietWaitMs)) return undefined
+  const first = requestedMs > 0 ? longestQuietWaitMs : firstWaitMs
+  const least = Math.min(longestWaitMs, first * 2 ** Math.min(number - 1, 10))
+  const wanted = Math.max(requestedMs, least)
   // Spreads out runs that got the same reset time.
-  const apart = hashText(key, number) % Math.ceil(Math.min(2_000, wanted / 10))
-  return Math.min(leftMs, wanted + apart)
+  const jitterMs = hashText(key, number) % Math.ceil(Math.min(2_000, wanted / 10))
+  return Math.min(leftMs, wanted + jitterMs)
 }
 
 /** Maximum number of waits within a time in milliseconds, based on the shortest reported wait. */

@@ -22,7 +22,7 @@ interface Span {
 }
 
 /** Maximum number of separate spans: older ones are only in the sum. */
-const mostSpans = 1_000
+const maxSpans = 1_000
 
 const noSpans: readonly Span[] = Object.freeze([])
 const nothing: ServiceWaits = Object.freeze({ ms: 0, untilMs: 0 })
@@ -78,7 +78,7 @@ export class WaitTime {
 
   #enter(span: Span): void {
     const merged = mergedSpans([...this.#spans, this.#afterPast(span)])
-    const old = merged.slice(0, Math.max(0, merged.length - mostSpans))
+    const old = merged.slice(0, Math.max(0, merged.length - maxSpans))
     this.#past = old.reduce(({ ms }, { sinceMs, untilMs }) => ({ ms: ms + untilMs - sinceMs, untilMs }), this.#past)
     this.#spans = merged.slice(old.length)
   }

@@ -2,7 +2,7 @@ import { isJsonObject } from '../values/json.ts'
 import { inputTokensOf, type Usage } from './messages.ts'
 
 /** A usage reported by a service: countable, or the reason why it is not. */
-export type ToldUsage =
+export type ReportedUsage =
   | { readonly isUsable: true; readonly usage: Usage }
   | { readonly isUsable: false; readonly problem: string }
 
@@ -13,25 +13,25 @@ const parts = ['cache_creation', 'server_tool_use'] as const
 /** No request comes near this many tokens: a count above it is invalid. */
 const largestCount = 100_000_000
 /** Maximum number of passes of a valid usage. */
-const mostIterations = 1_000
+const maxIterations = 1_000
 
 // Spec R-BUD-11.
 /** Validates a reported usage. Every count must be a plausible integer. Otherwise a sum would be NaN, or less than what was spent. */
-export function toldUsage(told: object): ToldUsage {
+export function toldUsage(told: object): ReportedUsage {
   // A reported value may not have this type: it is checked here.
   const usage = told as Usage
   for (const name of counts) {
-    if (!isCount(usage[name])) return unusable(name, usage[name])
+    if (!isCount(usage[name])) return invalidUsage(name, usage[name])
   }
   // Some adapters compute counts as differences of reported totals.
-  if (inputTokensOf(usage) > largestCount) return unusable('the prompt', inputTokensOf(usage))
+  if (inputTokensOf(usage) > largestCount) return invalidUsage('the prompt', inputTokensOf(usage))
   let isPlain = true
   for (const part of parts) {
     const inner: unknown = usage[part]
     if (inner === undefined) continue
     isPlain = isPlain && inner !== null
     for (const [name, value] of Object.entries(inner ?? {})) {
-      if (!isCount(value)) return unusable(`${part}.${name}`, value)
+      if (!isCount(value)) return invalidUsage(`${part}.${name}`, value)
     }
   }
   const iterations: unknown = usage.iterations
@@ -46,7 +46,7 @@ export function toldUsage(told: object): ToldUsage {
 /** The problem of the passes; the list may be missing. */
 function problemOfIterations(told: unknown): string | undefined {
   if (told === null) return undefined
-  if (!Array.isArray(told) || told.length > mostIterations) return said('iterations', told)
+  if (!Array.isArray(told) || told.length > maxIterations) return describeProblem('iterations', told)
   for (const [index, entry] of told.entries()) {
     const problem = problemOfIteration(entry)
     if (problem !== undefined) return `iterations[${index}]${problem}`
@@ -55,30 +55,30 @@ function problemOfIterations(told: unknown): string | undefined {
 }
 
 function problemOfIteration(entry: unknown): string | undefined {
-  if (!isJsonObject(entry)) return said('', entry)
-  const { type, model, cache_creation: written } = entry
-  if (typeof type !== 'string') return said('.type', type)
-  if (typeof (model ?? '') !== 'string') return said('.model', model)
+  if (!isJsonObject(entry)) return describeProblem('', entry)
+  const { type, model, cache_creation: cacheWrites } = entry
+  if (typeof type !== 'string') return describeProblem('.type', type)
+  if (typeof (model ?? '') !== 'string') return describeProblem('.model', model)
   for (const name of counts) {
     // The cache counts are optional: many requests use no cache.
-    const isThere = name === 'input_tokens' || name === 'output_tokens' || (entry[name] ?? null) !== null
-    if (isThere && !isCount(entry[name])) return said(`.${name}`, entry[name])
+    const isExpected = name === 'input_tokens' || name === 'output_tokens' || (entry[name] ?? null) !== null
+    if (isExpected && !isCount(entry[name])) return describeProblem(`.${name}`, entry[name])
   }
-  if ((written ?? null) === null) return undefined
-  if (!isJsonObject(written)) return said('.cache_creation', written)
-  const wrong = Object.entries(written).find(([, value]) => !isCount(value))
-  return wrong && said(`.cache_creation.${wrong[0]}`, wrong[1])
+  if ((cacheWrites ?? null) === null) return undefined
+  if (!isJsonObject(cacheWrites)) return describeProblem('.cache_creation', cacheWrites)
+  const invalidEntry = Object.entries(cacheWrites).find(([, value]) => !isCount(value))
+  return invalidEntry && describeProblem(`.cache_creation.${invalidEntry[0]}`, invalidEntry[1])
 }
 
 function isCount(value: unknown): boolean {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= largestCount
 }
 
-function unusable(name: string, value: unknown): ToldUsage {
-  return { isUsable: false, problem: said(name, value) }
+function invalidUsage(name: string, value: unknown): ReportedUsage {
+  return { isUsable: false, problem: describeProblem(name, value) }
 }
 
-function said(name: string, value: unknown): string {
+function describeProblem(name: string, value: unknown): string {
   if (value === undefined) return `${name} is missing`
   const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? typeof value)
   return `${name} is ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`

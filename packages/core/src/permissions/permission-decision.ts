@@ -39,11 +39,11 @@ export type PermissionDecision =
     }
 
 /** Reads a returned decision once, as JSON. An invalid decision denies: nothing is allowed unless explicitly stated. */
-export function decisionOf(given: unknown): PermissionDecision {
-  if (typeof given !== 'object' || given === null) return undecided
+export function decisionOf(value: unknown): PermissionDecision {
+  if (typeof value !== 'object' || value === null) return undecided
   try {
     // JavaScript code may return any fields, or none.
-    const { behavior, message, updatedInput, confined } = given as { readonly [field: string]: unknown }
+    const { behavior, message, updatedInput, confined } = value as { readonly [field: string]: unknown }
     if (behavior === 'allow')
       return {
         behavior,
@@ -59,11 +59,11 @@ export function decisionOf(given: unknown): PermissionDecision {
 }
 
 /** A person's answer as it is recorded: a decision plus the permission changes. */
-export function recordedAnswer(given: unknown): PermissionDecision {
+export function recordedAnswer(value: unknown): PermissionDecision {
   try {
-    const decision = decisionOf(given)
+    const decision = decisionOf(value)
     // `decisionOf` has checked that it is an object, or has denied.
-    const { updatedPermissions, interrupt } = Object(given) as { readonly [field: string]: unknown }
+    const { updatedPermissions, interrupt } = Object(value) as { readonly [field: string]: unknown }
     if (decision.behavior === 'deny') return interrupt === true ? { ...decision, interrupt } : decision
     if (decision.behavior !== 'allow' || updatedPermissions === undefined || updatedPermissions === null)
       return decision
@@ -86,9 +86,9 @@ export function failedRules(error: unknown): PermissionDecision & { readonly beh
 }
 
 /** Reads the result of deny rules: why the call is denied, or undefined. An invalid result denies. */
-export function denialOf(given: unknown): string | undefined {
-  if (given === undefined || given === null || given === false) return undefined
-  if (typeof given === 'string') return given
-  disregard(given)
+export function denialOf(value: unknown): string | undefined {
+  if (value === undefined || value === null || value === false) return undefined
+  if (typeof value === 'string') return value
+  disregard(value)
   return invalidDenial
 }

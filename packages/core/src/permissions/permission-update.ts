@@ -37,52 +37,52 @@ export type PermissionUpdate =
     }
 
 /** Copies permission changes without unknown fields. Returns a description of the problem if they are invalid. */
-export function permissionUpdatesOf(given: unknown): readonly PermissionUpdate[] | string {
-  if (!Array.isArray(given)) return 'a list is needed'
-  const read = (given as readonly unknown[]).map(updateOf)
+export function permissionUpdatesOf(candidate: unknown): readonly PermissionUpdate[] | string {
+  if (!Array.isArray(candidate)) return 'a list is needed'
+  const read = (candidate as readonly unknown[]).map(updateOf)
   return read.find((update) => typeof update === 'string') ?? read.filter((update) => typeof update !== 'string')
 }
 
-function updateOf(given: unknown, index: number): PermissionUpdate | string {
-  const { type, rules, behavior, mode, directories, destination } = fieldsOf(given) ?? {}
-  const wrong = (what: string): string => `[${index}]${what}`
-  if (!isOneOf(destination, destinations)) return wrong(`.destination is one of ${destinations.join(', ')}`)
+function updateOf(candidate: unknown, index: number): PermissionUpdate | string {
+  const { type, rules, behavior, mode, directories, destination } = fieldsOf(candidate) ?? {}
+  const problem = (what: string): string => `[${index}]${what}`
+  if (!isOneOf(destination, destinations)) return problem(`.destination is one of ${destinations.join(', ')}`)
   switch (type) {
     case 'addRules':
     case 'replaceRules':
     case 'removeRules': {
-      if (!isOneOf(behavior, behaviors)) return wrong(`.behavior is one of ${behaviors.join(', ')}`)
-      if (!Array.isArray(rules)) return wrong('.rules takes a list of { toolName, ruleContent }')
+      if (!isOneOf(behavior, behaviors)) return problem(`.behavior is one of ${behaviors.join(', ')}`)
+      if (!Array.isArray(rules)) return problem('.rules takes a list of { toolName, ruleContent }')
       const read = (rules as readonly unknown[]).map(ruleOf)
-      const known = read.filter((rule) => rule !== undefined)
-      if (known.length < read.length) return wrong('.rules takes a list of { toolName, ruleContent }')
-      return { type, rules: known, behavior, destination }
+      const validRules = read.filter((rule) => rule !== undefined)
+      if (validRules.length < read.length) return problem('.rules takes a list of { toolName, ruleContent }')
+      return { type, rules: validRules, behavior, destination }
     }
     case 'setMode':
-      return typeof mode === 'string' ? { type, mode, destination } : wrong('.mode takes the name of a mode')
+      return typeof mode === 'string' ? { type, mode, destination } : problem('.mode takes the name of a mode')
     case 'addDirectories':
     case 'removeDirectories':
       return isTexts(directories)
         ? { type, directories: [...directories], destination }
-        : wrong('.directories takes a list of paths')
+        : problem('.directories takes a list of paths')
     default:
-      return wrong('.type is one of addRules, replaceRules, removeRules, setMode, addDirectories, removeDirectories')
+      return problem('.type is one of addRules, replaceRules, removeRules, setMode, addDirectories, removeDirectories')
   }
 }
 
 const destinations = ['session', 'localSettings', 'userSettings', 'projectSettings'] as const
 const behaviors = ['allow', 'deny', 'ask'] as const
 
-function isOneOf<T extends string>(value: unknown, known: readonly T[]): value is T {
-  return known.some((one) => one === value)
+function isOneOf<T extends string>(value: unknown, validRules: readonly T[]): value is T {
+  return validRules.some((one) => one === value)
 }
 
 function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string')
 }
 
-function ruleOf(given: unknown): { readonly toolName: string; readonly ruleContent?: string } | undefined {
-  const { toolName, ruleContent } = fieldsOf(given) ?? {}
+function ruleOf(candidate: unknown): { readonly toolName: string; readonly ruleContent?: string } | undefined {
+  const { toolName, ruleContent } = fieldsOf(candidate) ?? {}
   if (typeof toolName !== 'string' || toolName === '') return undefined
   if (ruleContent === undefined || ruleContent === null) return { toolName }
   return typeof ruleContent === 'string' ? { toolName, ruleContent } : undefined

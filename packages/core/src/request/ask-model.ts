@@ -6,7 +6,7 @@ import type { StepResult } from '../steps/steps.ts'
 import type { Run } from '../run/run.ts'
 import { after, type Eventually } from '../values/eventually.ts'
 import { makeAttempt } from './attempt.ts'
-import { mostShorterReplies, withShorterReply } from './reply-room.ts'
+import { maxShorterReplies, withShorterReply } from './reply-room.ts'
 import type { Attempt, RequestPlan } from './request-plan.ts'
 import { RequestWaits } from './wait-for-service.ts'
 import type { AssistantMessage, ContentBlock } from '../model/messages.ts'
@@ -87,19 +87,19 @@ class OpenRequest {
     try {
       const step = this.#attempt(1)
       // Usually there is one attempt, and only that is awaited.
-      if (step instanceof Promise) return step.then((came) => this.#askOn(this.#enter(came, 1)))
-      return Promise.resolve(this.#askOn(this.#enter(step, 1)))
+      if (step instanceof Promise) return step.then((stepResult) => this.#continueAfter(this.#enter(stepResult, 1)))
+      return Promise.resolve(this.#continueAfter(this.#enter(step, 1)))
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
   /** Makes further attempts if the first was not the last. */
-  #askOn(first: Eventually<Asked | undefined>): Eventually<Asked> {
-    return first instanceof Promise || first === undefined ? this.#askAgain(first) : first
+  #continueAfter(first: Eventually<Asked | undefined>): Eventually<Asked> {
+    return first instanceof Promise || first === undefined ? this.#retryUntilDone(first) : first
   }
 
-  async #askAgain(first: Eventually<Asked | undefined>): Promise<Asked> {
+  async #retryUntilDone(first: Eventually<Asked | undefined>): Promise<Asked> {
     let ended = await first
     for (let attempt = 2; ended === undefined; attempt++)
       ended = await this.#enter(await this.#attempt(attempt), attempt)
@@ -114,10 +114,10 @@ class OpenRequest {
   #enter(step: StepResult<Attempt>, attempt: number): Eventually<Asked | undefined> {
     if (this.#asking.isBeside !== true) this.#run.advanceClock(step)
     this.#asker.enter(attempt, step)
-    return this.#after(step.value, attempt)
+    return this.#handleAttempt(step.value, attempt)
   }
 
-  #after(result: Attempt, attempt: number): Eventually<Asked | undefined> {
+  #handleAttempt(result: Attempt, attempt: number): Eventually<Asked | undefined> {
     switch (result.kind) {
       case 'answered':
         return this.#answered(result, attempt)
@@ -141,7 +141,7 @@ class OpenRequest {
   }
 
   /** Retries without a wait. */
-  #again(attempt: number, error: ModelErrorJson): undefined {
+  #retryNow(attempt: number, error: ModelErrorJson): undefined {
     const { request } = this.#run.spent
     this.#asker.tell({ type: 'retry', request, attempt, maxRetries: attempt, delayMs: 0, error })
     return undefined
@@ -157,13 +157,13 @@ class OpenRequest {
       return result
     }
     this.#hasAskedAgain = true
-    return this.#again(attempt, emptyReplyError)
+    return this.#retryNow(attempt, emptyReplyError)
   }
 
   #lostAttempt(attempt: number): Failure | undefined {
     this.#lost++
     const isOver =
-      (this.#lost > mostLost && !this.#isNextRecorded(attempt)) || isEndOfReplay(this.#run, this.#plan, attempt)
+      (this.#lost > maxLostAttempts && !this.#isNextRecorded(attempt)) || isEndOfReplay(this.#run, this.#plan, attempt)
     return isOver ? { kind: 'failed', error: lostError, attempts: attempt } : undefined
   }
 
@@ -173,24 +173,24 @@ class OpenRequest {
     const { maxRetries } = run.context.settings
     const tries = this.#triesOf(attempt)
     const shorter = withShorterReply(run, this.#asking, error, result.grant)
-    const mayAskShorter = this.#shorterReplies < mostShorterReplies && tries <= maxRetries
+    const mayAskShorter = this.#shorterReplies < maxShorterReplies && tries <= maxRetries
     if (shorter !== undefined && (mayAskShorter || this.#isNextRecorded(attempt))) {
       this.#shorterReplies++
       this.#asking = shorter
-      return this.#again(attempt, error)
+      return this.#retryNow(attempt, error)
     }
     this.#overloads = error.kind === 'overloaded' ? this.#overloads + 1 : 0
     this.#isReached ||= error.neverConnected !== true || wasAnswered(run)
     const terms = { isReached: this.#isReached, fingerprints: this.#fingerprints }
-    const breaksAgain = breaksAs(error, this.#fingerprints)
+    const breaksAgain = brokeTheSame(error, this.#fingerprints)
     const retries = retriesAfter(error, maxRetries, terms)
     if (error.fingerprint !== undefined) this.#fingerprints = new Set([...this.#fingerprints, error.fingerprint])
     const key = run.key(`${this.#asker.retryName}.${attempt}`)
     // After a wait for the service, it gets one attempt at a time. For other failures the full number of retries is available again.
-    const again = tries - this.#triesBeforeWait
-    const delayMs = retryDelayMs(again, error, key)
+    const attemptsSinceWait = tries - this.#triesBeforeWait
+    const delayMs = retryDelayMs(attemptsSinceWait, error, key)
     const waits = (this.#waits ??= new RequestWaits(run))
-    const isUsedUp = again > retries || delayMs > longestRetryWaitMs || waits.goesOnWaiting(error)
+    const isUsedUp = attemptsSinceWait > retries || delayMs > longestRetryWaitMs || waits.continuesWaiting(error)
     const isFinal = isUsedUp && !this.#isNextRecorded(attempt)
     // With few retries, the last attempt may come before the required number of overloads. Then every attempt must have been an overload.
     const isOverloaded = this.#overloads >= overloadsBeforeFallback || (isFinal && this.#overloads === tries)
@@ -230,7 +230,7 @@ function failureOf({ error, retryAtMs }: FailedAttempt, attempts: number): Failu
  * Limits a request that kills its process each time, for example with a reply that fills its memory. Otherwise a
  * supervisor that restarts the process would repeat it forever.
  */
-const mostLost = 10
+const maxLostAttempts = 10
 
 const noFingerprints: ReadonlySet<string> = new Set()
 
@@ -268,10 +268,10 @@ const ended: ReadonlySet<string | null> = new Set([null, 'end_turn', 'stop_seque
 
 /** Whether a complete reply is empty: no text, no call, no block of the service's own. */
 function isEmptyReply({ content, stop_reason: stopReason }: AssistantMessage): boolean {
-  return ended.has(stopReason) && content.every(saysNothing)
+  return ended.has(stopReason) && content.every(isEmptyBlock)
 }
 
-function saysNothing(block: ContentBlock): boolean {
+function isEmptyBlock(block: ContentBlock): boolean {
   if (block.type === 'text') return block.text.trim() === ''
   return block.type === 'thinking' || block.type === 'redacted_thinking'
 }
@@ -301,7 +301,7 @@ export const overloadsBeforeFallback = 3
 const retriesUnconnected = 2
 
 /** The outcome of earlier attempts at one request. */
-interface Attempted {
+interface EarlierAttempts {
   /** Whether the session ever got a response, even an error. */
   readonly isReached: boolean
   /** Fingerprints of earlier broken replies to the same request. */
@@ -310,15 +310,15 @@ interface Attempted {
 
 // Spec R-REQ-1b.
 /** The reply broke the same way before: repeating the request will break again. */
-function breaksAs({ fingerprint }: ModelErrorJson, before: ReadonlySet<string>): boolean {
+function brokeTheSame({ fingerprint }: ModelErrorJson, before: ReadonlySet<string>): boolean {
   return fingerprint !== undefined && before.has(fingerprint)
 }
 
 // Spec R-REQ-1 to R-REQ-1b.
 /** Maximum number of further attempts after this failure. */
-function retriesAfter(error: ModelErrorJson, maxRetries: number, { isReached, fingerprints }: Attempted): number {
+function retriesAfter(error: ModelErrorJson, maxRetries: number, { isReached, fingerprints }: EarlierAttempts): number {
   if (!error.retryable) return 0
-  if (breaksAs(error, fingerprints)) return 0
+  if (brokeTheSame(error, fingerprints)) return 0
   return error.neverConnected === true && !isReached ? Math.min(maxRetries, retriesUnconnected) : maxRetries
 }
 
@@ -328,7 +328,7 @@ function retriesAfter(error: ModelErrorJson, maxRetries: number, { isReached, fi
  */
 export function retryDelayMs(attempt: number, error: ModelErrorJson, key: string): number {
   const base = firstDelaysMs[attempt - 1] ?? laterDelayMs
-  const ownMs = base + (hashText(key, attempt) % (base / 4))
+  const backoffMs = base + (hashText(key, attempt) % (base / 4))
   // The value of an adapter may not be a number at all.
-  return error.retryAfterMs !== null && error.retryAfterMs > ownMs ? error.retryAfterMs : ownMs
+  return error.retryAfterMs !== null && error.retryAfterMs > backoffMs ? error.retryAfterMs : backoffMs
 }

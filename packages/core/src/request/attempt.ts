@@ -14,19 +14,19 @@ import { beforeCutOff, lateForFunds } from './cut-off.ts'
 import { lookedUpCharge, noCharge, restoreForAgent, unknownCharge } from './charge.ts'
 import { estimateRequest } from './estimate.ts'
 import type { Grant, OverBudget } from './grant.ts'
-import { lookUpLost, replyRecorder } from './look-up-lost.ts'
+import { lookUpLostUsage, replyRecorder } from './look-up-lost.ts'
 import { ModelCall } from './model-call.ts'
-import type { Attempt, Made, RequestPlan } from './request-plan.ts'
-import { refusedShortage, reserveGrowing, reserveRequest, type Reserved, type Shortage } from './reserve.ts'
+import type { Attempt, MadeAttempt, RequestPlan } from './request-plan.ts'
+import { refusedShortage, reserveGrowing, reserveRequest, type ReservedGrant, type Shortage } from './reserve.ts'
 import {
   refusedBy,
   StandingAsk,
-  takesFromStanding,
-  withTaken,
+  usesStandingBudgets,
+  withStandingReservation,
   type StandingAnswer,
   type StandingWaited,
 } from './take-standing.ts'
-import { tellFigures } from './tell-figures.ts'
+import { emitFigures } from './tell-figures.ts'
 import {
   figuresOfWait,
   LeasePlace,
@@ -51,11 +51,11 @@ export function makeAttempt(
 ): Eventually<StepResult<Attempt>> {
   const { lease } = run.context.settings
   if (lease === null && plan.model.admit === undefined)
-    return makeFunded({ run, plan, attempt, onUpdate, asker, place: undefined }, {}, firstWaits)
+    return fundAttempt({ run, plan, attempt, onUpdate, asker, place: undefined }, {}, firstWaits)
   const place = new LeasePlace()
-  return after(makeAdmitted({ run, plan, attempt, onUpdate, asker, place }, firstWaits), (came) => {
+  return after(admitAttempt({ run, plan, attempt, onUpdate, asker, place }, firstWaits), (result) => {
     place.leave()
-    return came
+    return result
   })
 }
 
@@ -82,49 +82,49 @@ const firstWaits: Waits = { admits: 1, funds: 1 }
 type AdmitRecord = { readonly waits: LeaseWaited } | { readonly outcome: 'granted' | 'refused' } | null
 
 /** The step name of an attempt; the first has no number. */
-function numbered(name: string, { plan, attempt }: Making, number: number): string {
+function numbered(name: string, { plan, attempt }: AttemptContext, number: number): string {
   return `${name}:${plan.name}.${attempt}${number === 1 ? '' : `.${number}`}`
 }
 
 /** Asks the model's admission queue and the lease, and waits for money reserved by other sessions. */
-function makeAdmitted(made: Making, waits: Waits): Eventually<StepResult<Attempt>> {
-  const { run, plan } = made
+function admitAttempt(attemptContext: AttemptContext, waits: Waits): Eventually<StepResult<Attempt>> {
+  const { run, plan } = attemptContext
   const { admits, ofLease } = waits
-  const name = numbered('admit', made, admits)
+  const name = numbered('admit', attemptContext, admits)
   // A program without a lease and without service limits may have recorded it. A recorded attempt is not made again, so nothing is reserved for it.
-  if (!isOnRecord(run, name) && isOnRecord(run, attemptName(made))) return makeFunded(made, {}, waits)
-  let before: Before = {}
+  if (!isOnRecord(run, name) && isOnRecord(run, attemptName(attemptContext))) return fundAttempt(attemptContext, {}, waits)
+  let resources: AttemptResources = {}
   // The intent of the attempt contains its reservation: no other part of this step is read again.
   const admitted = stepOf(run, plan)<AdmitRecord>(name, async ({ signal }) => {
-    const asked = await askToAdmit(made, waits, signal)
+    const asked = await askToAdmit(attemptContext, waits, signal)
     if ('waits' in asked) return asked
-    before = asked
+    resources = asked
     if (ofLease === undefined) return null
     return { outcome: grantOf(asked.funds) === undefined && asked.funds?.kind !== 'short' ? 'refused' : 'granted' }
   })
-  returnIfBroken(run, admitted, () => before)
+  releaseOnFailure(run, admitted, () => resources)
   return after(admitted, ({ value, replayed }) => {
-    if (value !== null && 'waits' in value) return makeWaiting(made, value.waits, waits)
+    if (value !== null && 'waits' in value) return awaitLease(attemptContext, value.waits, waits)
     const { ofLease: _, ...further } = waits
     if (value !== null && ofLease !== undefined)
-      made.asker.tell({
+      attemptContext.asker.tell({
         type: 'budget_waited',
         outcome: value.outcome,
         waitedMs: ofLease.waitedMs,
         ...figuresOfWait(ofLease.wanted),
       })
-    return mustAskAgain(made, further, replayed)
-      ? makeAdmitted(made, { ...further, admits: admits + 1 })
-      : makeFunded(made, before, further)
+    return mustAskAgain(attemptContext, further, replayed)
+      ? admitAttempt(attemptContext, { ...further, admits: admits + 1 })
+      : fundAttempt(attemptContext, resources, further)
   })
 }
 
 /** Reservations made in a process that has ended are gone, so the lease is asked again. If the record continues, it shows whether that happened. */
-function mustAskAgain(made: Making, { admits, funds }: Waits, replayed: boolean): boolean {
-  const { run } = made
+function mustAskAgain(attemptContext: AttemptContext, { admits, funds }: Waits, replayed: boolean): boolean {
+  const { run } = attemptContext
   if (run.context.settings.lease === null) return false
-  if (isOnRecord(run, numbered('admit', made, admits + 1))) return true
-  return replayed && !isOnRecord(run, attemptName(made)) && !isOnRecord(run, numbered('funds', made, funds))
+  if (isOnRecord(run, numbered('admit', attemptContext, admits + 1))) return true
+  return replayed && !isOnRecord(run, attemptName(attemptContext)) && !isOnRecord(run, numbered('funds', attemptContext, funds))
 }
 
 /**
@@ -132,10 +132,10 @@ function mustAskAgain(made: Making, { admits, funds }: Waits, replayed: boolean)
  * the lease blocks nobody in the admission queue.
  */
 async function askToAdmit(
-  { run, plan }: Making,
+  { run, plan }: AttemptContext,
   { ofLease }: Waits,
   signal: AbortSignal,
-): Promise<Before | { readonly waits: LeaseWaited }> {
+): Promise<AttemptResources | { readonly waits: LeaseWaited }> {
   const { lease } = run.context.settings
   const { model, cutOff } = plan
   const tokens = plan.contextAfter(null) + plan.cap
@@ -150,11 +150,11 @@ async function askToAdmit(
 
 // Spec R-FUND-1.
 /** Waits for the lease, then asks it again. */
-function makeWaiting(made: Making, wanted: LeaseWaited, waits: Waits): Eventually<StepResult<Attempt>> {
-  const { run, plan, asker, place = new LeasePlace() } = made
+function awaitLease(attemptContext: AttemptContext, wanted: LeaseWaited, waits: Waits): Eventually<StepResult<Attempt>> {
+  const { run, plan, asker, place = new LeasePlace() } = attemptContext
   const { admits, ofLease } = waits
   const { cutOff } = plan
-  const name = numbered('lease', made, admits)
+  const name = numbered('lease', attemptContext, admits)
   const waiting =
     cutOff === undefined
       ? waitForLease(run, { key: run.key(name), wanted, place })
@@ -167,16 +167,16 @@ function makeWaiting(made: Making, wanted: LeaseWaited, waits: Waits): Eventuall
     const sinceOverMs = (ofLease?.quietMs ?? 0) + waitedMs
     const isOver = outcome === 'over' && sinceOverMs >= leaseWaitMs
     if (outcome !== 'aborted') {
-      const soFar = { wanted, waitedMs: inAllMs, quietMs: isOver ? 0 : sinceOverMs, isOver }
-      return makeAdmitted(made, { ...waits, admits: admits + 1, ofLease: soFar })
+      const leaseWait = { wanted, waitedMs: inAllMs, quietMs: isOver ? 0 : sinceOverMs, isOver }
+      return admitAttempt(attemptContext, { ...waits, admits: admits + 1, ofLease: leaseWait })
     }
     asker.tell({ type: 'budget_waited', outcome, waitedMs: inAllMs, ...figuresOfWait(wanted) })
     const { ofLease: _, ...further } = waits
-    return makeFunded(made, {}, further)
+    return fundAttempt(attemptContext, {}, further)
   })
 }
 
-function attemptName({ plan, attempt }: Making): string {
+function attemptName({ plan, attempt }: AttemptContext): string {
   return `${plan.name}.${attempt}`
 }
 
@@ -188,7 +188,7 @@ interface Admitting {
 
 /** If the place in the queue arrives after the question timed out, it is released. */
 async function admitted(model: Model, { tokens, signal, cutOff }: Admitting): Promise<Admission | undefined> {
-  const admit = async (own: AbortSignal): Promise<Admission | undefined> => model.admit?.({ tokens, signal: own })
+  const admit = async (signalOfQueue: AbortSignal): Promise<Admission | undefined> => model.admit?.({ tokens, signal: signalOfQueue })
   try {
     return await beforeCutOff(cutOff, signal, admit, (late) => late?.leave())
   } catch {
@@ -197,7 +197,7 @@ async function admitted(model: Model, { tokens, signal, cutOff }: Admitting): Pr
 }
 
 /** One attempt in progress. */
-interface Making {
+interface AttemptContext {
   readonly run: Run
   readonly plan: RequestPlan
   readonly attempt: number
@@ -213,115 +213,115 @@ interface Reporter {
 }
 
 /** What this process acquired for the attempt before it begins. */
-interface Before {
+interface AttemptResources {
   readonly admission?: Admission | undefined
-  readonly funds?: Reserved | Shortage | undefined
-  readonly taken?: StandingTaken
+  readonly funds?: ReservedGrant | Shortage | undefined
+  readonly standing?: StandingTaken
 }
 
 // Spec R-BUD-18.
 /** Reserves for an attempt that is not on record, and waits if reservations of others are all that is missing. */
-function makeFunded(made: Making, before: Before, waits: Waits): Eventually<StepResult<Attempt>> {
-  const { run, plan, asker } = made
-  if (!run.ports.ledger.limited) return makeReserved(made, before)
-  const name = numbered('funds', made, waits.funds)
-  let { funds } = before
+function fundAttempt(attemptContext: AttemptContext, resources: AttemptResources, waits: Waits): Eventually<StepResult<Attempt>> {
+  const { run, plan, asker } = attemptContext
+  if (!run.ports.ledger.limited) return lookUpAttempt(attemptContext, resources)
+  const name = numbered('funds', attemptContext, waits.funds)
+  let { funds } = resources
   if (!isOnRecord(run, name)) {
-    if (isOnRecord(run, attemptName(made))) return makeTaken(made, before)
+    if (isOnRecord(run, attemptName(attemptContext))) return reserveStanding(attemptContext, resources)
     funds ??= reserveRequest(run, plan)
-    if (funds.kind === 'decided') return makeTaken(made, { ...before, funds })
+    if (funds.kind === 'decided') return reserveStanding(attemptContext, { ...resources, funds })
   }
-  const short = funds?.kind === 'short' ? funds : undefined
-  let reserved: Reserved | undefined
+  const shortage = funds?.kind === 'short' ? funds : undefined
+  let reserved: ReservedGrant | undefined
   const waited = stepOf(run, plan)<FundsWait>(name, async ({ emit }) => {
     // Either the step is on record, or the shortage was just found.
-    if (short === undefined) throw new Error('a wait needs what it waits for')
-    const came = await waitForFunds(run, plan, short, emit)
-    reserved = came.reserved
-    return came.record
+    if (shortage === undefined) throw new Error('a wait needs what it waits for')
+    const result = await waitForFunds(run, plan, shortage, emit)
+    reserved = result.reserved
+    return result.record
   })
-  returnIfBroken(run, waited, () => ({ ...before, funds: reserved }))
+  releaseOnFailure(run, waited, () => ({ ...resources, funds: reserved }))
   return after(waited, ({ value: wanted, at, durationMs, replayed }) => {
     const { outcome, neededUsd, neededTokens, reservedUsd, reservedTokens, holders } = wanted
     const figures: FundsWanted = { neededUsd, neededTokens, reservedUsd, reservedTokens, holders }
     asker.tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...figures })
     if (wanted.outcome === 'aborted') {
-      giveBack(run, before)
-      return { value: unasked(plan, wanted.cause, undefined), at, durationMs, replayed }
+      releaseResources(run, resources)
+      return { value: withoutRequest(plan, wanted.cause, undefined), at, durationMs, replayed }
     }
     const further = { ...waits, funds: waits.funds + 1 }
     // Other sessions may have returned money that the lease could not offer before.
     const isShortOfLease = reserved?.grant.isOfLease === true
-    if (mustAskAgain(made, further, replayed || isShortOfLease)) {
-      giveBack(run, { ...before, funds: reserved })
-      return makeAdmitted(made, { ...further, admits: waits.admits + 1 })
+    if (mustAskAgain(attemptContext, further, replayed || isShortOfLease)) {
+      releaseResources(run, { ...resources, funds: reserved })
+      return admitAttempt(attemptContext, { ...further, admits: waits.admits + 1 })
     }
     // If another process waited, this process has no reservation.
-    return reserved === undefined ? makeFunded(made, before, further) : makeTaken(made, { ...before, funds: reserved })
+    return reserved === undefined ? fundAttempt(attemptContext, resources, further) : reserveStanding(attemptContext, { ...resources, funds: reserved })
   })
 }
 
 // Spec R-STAND-2.
 /** Reserves the amount in the standing budgets, and waits for reservations of others to be returned. */
-function makeTaken(made: Making, before: Before, wait = 1): Eventually<StepResult<Attempt>> {
-  const { run, plan, attempt, asker } = made
-  const { funds } = before
+function reserveStanding(attemptContext: AttemptContext, resources: AttemptResources, wait = 1): Eventually<StepResult<Attempt>> {
+  const { run, plan, attempt, asker } = attemptContext
+  const { funds } = resources
   const name = `standing:${plan.name}.${attempt}${wait === 1 ? '' : `.${wait}`}`
   const isWaitOnRecord = isOnRecord(run, name)
   const granted = grantOf(funds)
   // When only the record may answer, the attempt is on record or is refused: nothing is reserved for it.
-  const isAnswered = granted === undefined || run.ports.isRecordOnly || !takesFromStanding(run, plan)
-  if (!isWaitOnRecord && isAnswered) return makeReserved(made, before)
+  const isAnswered = granted === undefined || run.ports.isRecordOnly || !usesStandingBudgets(run, plan)
+  if (!isWaitOnRecord && isAnswered) return lookUpAttempt(attemptContext, resources)
   const ask = granted && new StandingAsk(run, plan, granted)
   let asked: Eventually<StandingAnswer> | undefined
   if (!isWaitOnRecord && ask !== undefined) {
     try {
       asked = ask.ask()
     } catch (error) {
-      giveBack(run, before)
+      releaseResources(run, resources)
       throw error
     }
-    if (!(asked instanceof Promise)) return makeAnswered(made, before, asked)
+    if (!(asked instanceof Promise)) return applyStandingAnswer(attemptContext, resources, asked)
   }
   let answer: StandingAnswer | undefined
   const waited = stepOf(run, plan)<StandingWaited>(name, async ({ emit }) => {
     // Either the step is on record, or there is a grant to ask with.
     if (ask === undefined) throw new Error('a wait for standing budgets needs its grant')
-    const came = await ask.wait(Promise.resolve(asked ?? ask.ask()), emit)
-    answer = came.answer
-    return came.record
+    const result = await ask.wait(Promise.resolve(asked ?? ask.ask()), emit)
+    answer = result.answer
+    return result.record
   })
   if (asked !== undefined) ask?.leaveIfBroken(waited, asked, () => answer !== undefined)
-  returnIfBroken(run, waited, () => ({ ...before, ...(answer?.kind === 'taken' && { taken: answer }) }))
+  releaseOnFailure(run, waited, () => ({ ...resources, ...(answer?.kind === 'taken' && { standing: answer }) }))
   return after(waited, ({ value: { outcome, cause, ...wanted }, at, durationMs, replayed }) => {
     asker.tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...wanted })
-    if (answer !== undefined) return makeAnswered(made, before, answer)
+    if (answer !== undefined) return applyStandingAnswer(attemptContext, resources, answer)
     // If another process waited, this process has no reservation.
-    if (outcome !== 'aborted') return makeTaken(made, before, wait + 1)
-    giveBack(run, before)
-    return { value: unasked(plan, cause, granted), at, durationMs, replayed }
+    if (outcome !== 'aborted') return reserveStanding(attemptContext, resources, wait + 1)
+    releaseResources(run, resources)
+    return { value: withoutRequest(plan, cause, granted), at, durationMs, replayed }
   })
 }
 
-function grantOf(funds: Before['funds']): Grant | undefined {
+function grantOf(funds: AttemptResources['funds']): Grant | undefined {
   return funds?.kind === 'decided' && funds.grant.granted ? funds.grant : undefined
 }
 
 /** Continues with the answer of the standing budgets: a reservation or a refusal. */
-function makeAnswered(made: Making, before: Before, answer: StandingAnswer): Eventually<StepResult<Attempt>> {
-  const { run, plan } = made
-  const { funds } = before
+function applyStandingAnswer(attemptContext: AttemptContext, resources: AttemptResources, answer: StandingAnswer): Eventually<StepResult<Attempt>> {
+  const { run, plan } = attemptContext
+  const { funds } = resources
   const granted = grantOf(funds)
-  if (funds?.kind !== 'decided' || granted === undefined) return makeReserved(made, before)
+  if (funds?.kind !== 'decided' || granted === undefined) return lookUpAttempt(attemptContext, resources)
   if (answer.kind === 'taken')
-    return makeReserved(made, { ...before, funds: withTaken(run, plan, funds, answer), taken: answer })
+    return lookUpAttempt(attemptContext, { ...resources, funds: withStandingReservation(run, plan, funds, answer), standing: answer })
   if (funds.reservation !== undefined) run.ports.ledger.settle(funds.reservation, nothing)
   const grant = refusedBy(run, plan, granted, answer.budget)
-  return makeReserved(made, { ...before, funds: { kind: 'decided', grant, reservation: undefined } })
+  return lookUpAttempt(attemptContext, { ...resources, funds: { kind: 'decided', grant, reservation: undefined } })
 }
 
 /** The wait for money ended by an abort or by the timeout of a question: no request was made. */
-function unasked({ model }: RequestPlan, cause: AbortCause | undefined, grant: Grant | undefined): Attempt {
+function withoutRequest({ model }: RequestPlan, cause: AbortCause | undefined, grant: Grant | undefined): Attempt {
   const charge = noCharge(model)
   if (cause !== undefined || grant === undefined)
     return { kind: 'aborted', cause: cause ?? 'user', partial: null, charge }
@@ -329,9 +329,9 @@ function unasked({ model }: RequestPlan, cause: AbortCause | undefined, grant: G
 }
 
 /** Returns the reservations of an attempt that is not made. */
-function giveBack(run: Run, { admission, funds, taken }: Before): void {
+function releaseResources(run: Run, { admission, funds, standing }: AttemptResources): void {
   admission?.leave()
-  taken?.settle(0, true)
+  standing?.settle(0, true)
   const { ledger } = run.ports
   const reservation = funds?.kind === 'decided' ? funds.reservation : undefined
   if (reservation !== undefined) ledger.settle(reservation, nothing)
@@ -339,9 +339,9 @@ function giveBack(run: Run, { admission, funds, taken }: Before): void {
 }
 
 /** Returns the reservations if the step fails: other requests may wait for them. */
-function returnIfBroken(run: Run, step: Eventually<unknown>, taken: () => Before): void {
+function releaseOnFailure(run: Run, step: Eventually<unknown>, resources: () => AttemptResources): void {
   if (!(step instanceof Promise)) return
-  step.catch(() => giveBack(run, taken()))
+  step.catch(() => releaseResources(run, resources()))
 }
 
 function isOnRecord(run: Run, name: string): boolean {
@@ -352,31 +352,31 @@ function stepOf(run: Run, plan: RequestPlan): Run['step'] {
   return plan.isBeside === true ? run.stepBeside.bind(run) : run.step.bind(run)
 }
 
-function makeReserved(made: Making, before: Before): Eventually<StepResult<Attempt>> {
-  const { run, plan } = made
-  const known = lookUpLost({ run, plan, name: attemptName(made) }, stepOf(run, plan))
-  return after(known, (came) => makeLookedUp(made, before, came))
+function lookUpAttempt(attemptContext: AttemptContext, resources: AttemptResources): Eventually<StepResult<Attempt>> {
+  const { run, plan } = attemptContext
+  const lookedUp = lookUpLostUsage({ run, plan, name: attemptName(attemptContext) }, stepOf(run, plan))
+  return after(lookedUp, (result) => sendAttempt(attemptContext, resources, result))
 }
 
 /** Makes the attempt. `known`: what the service reports about a lost attempt. */
-function makeLookedUp(
-  making: Making,
-  { admission, funds, taken }: Before,
-  known: LookedUpUsage | undefined,
+function sendAttempt(
+  attemptContext: AttemptContext,
+  { admission, funds, standing }: AttemptResources,
+  lookedUp: LookedUpUsage | undefined,
 ): Eventually<StepResult<Attempt>> {
-  const { run, plan, attempt } = making
+  const { run, plan, attempt } = attemptContext
   const { ledger } = run.ports
   let reserved = funds?.kind === 'decided' ? funds : undefined
   let hasBegun = false
   /** The step engine failed. A request that may have been sent counts at its worst case. Otherwise the reservation is returned for other requests. */
-  const giveUp = (): void => {
+  const settleAfterFailure = (): void => {
     const reservation = reserved?.reservation
     if (reservation !== undefined) ledger.settle(reservation, hasBegun ? reservation.amount : nothing, !hasBegun)
-    taken?.settle(hasBegun ? taken.usd : 0, !hasBegun)
+    standing?.settle(hasBegun ? standing.usd : 0, !hasBegun)
   }
   // The run's clock advances by this step once the attempt is awaited.
-  const name = attemptName(making)
-  const made = run.stepBeside<Attempt>(
+  const name = attemptName(attemptContext)
+  const sent = run.stepBeside<Attempt>(
     name,
     ({ emit, idempotencyKey }) => {
       if (reserved === undefined) throw new Error('a request needs its grant')
@@ -390,21 +390,21 @@ function makeLookedUp(
         return { kind: 'over_budget', overBudget: grant }
       }
       const request = wellFormedRequest(plan.body(grant, idempotencyKey))
-      const settle = (made: Made): Made => {
-        settleAttempt(run, made.charge, { reservation, taken })
-        if (!run.ports.isHeard()) return made
-        if (plan.isQuestion === true) emit(endOfQuestion(plan, attempt, made))
-        tellFigures(run, emit, plan.contextAfter(toldBy(made)))
-        return made
+      const settle = (attempted: MadeAttempt): MadeAttempt => {
+        settleAttempt(run, attempted.charge, { reservation, standing })
+        if (!run.ports.isHeard()) return attempted
+        if (plan.isQuestion === true) emit(endOfQuestion(plan, attempt, attempted))
+        emitFigures(run, emit, plan.contextAfter(usageReportedBy(attempted)))
+        return attempted
       }
       if (plan.isQuestion === true && run.ports.isHeard())
         emit({ type: 'question_start', name: plan.name, attempt, model: plan.model.id })
-      if (reservation !== undefined && run.ports.isHeard()) tellFigures(run, emit, estimateRequest(run))
+      if (reservation !== undefined && run.ports.isHeard()) emitFigures(run, emit, estimateRequest(run))
       if (cause !== undefined) {
         admission?.leave()
         return settle({ kind: 'aborted', cause, partial: null, charge: noCharge(plan.model), grant })
       }
-      const listener = { onUpdate: making.onUpdate, emit, recordReply: replyRecorder({ run, plan, name }) }
+      const listener = { onUpdate: attemptContext.onUpdate, emit, recordReply: replyRecorder({ run, plan, name }) }
       const call = new ModelCall(run, plan, grant, request, listener, admission)
       return run.withGrace(
         () => call.start(),
@@ -422,45 +422,45 @@ function makeLookedUp(
         return reserved.grant
       },
       // The stored intent of this key is the value returned by `intent` above.
-      onUnfinished: (intent) => unfinishedAttempt(run, plan, intent as Grant | OverBudget, known),
+      onUnfinished: (intent) => unfinishedAttempt(run, plan, intent as Grant | OverBudget, lookedUp),
       sync: ledger.limited ? 'intent' : 'none',
     },
   )
-  if (made instanceof Promise && mayHaveTaken(reserved, taken)) made.catch(giveUp)
-  return whenRecorded(run, made, () => ledger.lease?.end(reserved?.reservation))
+  if (sent instanceof Promise && mayHoldReservation(reserved, standing)) sent.catch(settleAfterFailure)
+  return whenRecorded(run, sent, () => ledger.lease?.end(reserved?.reservation))
 }
 
 /** Whether a failure may have to return a reservation. The reservation is known by now, unless the step engine calls `intent` later. */
-function mayHaveTaken(reserved: Reserved | undefined, taken: StandingTaken | undefined): boolean {
-  return reserved === undefined || reserved.reservation !== undefined || taken !== undefined
+function mayHoldReservation(reserved: ReservedGrant | undefined, standing: StandingTaken | undefined): boolean {
+  return reserved === undefined || reserved.reservation !== undefined || standing !== undefined
 }
 
 /** Once the outcome of an attempt is on record, updates the lease and the ledger of a subagent. */
 function whenRecorded(
   run: Run,
-  made: Eventually<StepResult<Attempt>>,
-  tellLease: () => void,
+  sent: Eventually<StepResult<Attempt>>,
+  notifyLease: () => void,
 ): Eventually<StepResult<Attempt>> {
   const isOfAgent = run.identity.depth > 0
-  if (!isOfAgent && run.ports.ledger.lease === undefined) return made
-  return after(made, (came) => {
-    tellLease()
-    if (isOfAgent && came.replayed && 'charge' in came.value) restoreForAgent(run, [came.value.charge])
-    return came
+  if (!isOfAgent && run.ports.ledger.lease === undefined) return sent
+  return after(sent, (result) => {
+    notifyLease()
+    if (isOfAgent && result.replayed && 'charge' in result.value) restoreForAgent(run, [result.value.charge])
+    return result
   })
 }
 
-interface TakenAside {
+interface AttemptReservations {
   readonly reservation: Reservation | undefined
-  readonly taken: StandingTaken | undefined
+  readonly standing: StandingTaken | undefined
 }
 
 /** Replaces all reservations of an attempt with its real charge. */
-function settleAttempt({ ports }: Run, charge: Charge, { reservation, taken }: TakenAside): void {
+function settleAttempt({ ports }: Run, charge: Charge, { reservation, standing }: AttemptReservations): void {
   if (reservation !== undefined) ports.ledger.settle(reservation, charge, charge.known)
   // A run without a limit may get one while it is running.
   else ports.ledger.restore(charge, charge.known ? nothing : charge)
-  taken?.settle(usdOf(charge.nanos), charge.known)
+  standing?.settle(usdOf(charge.nanos), charge.known)
 }
 
 /** An intent without a result: the request may have been made. */
@@ -468,10 +468,10 @@ function unfinishedAttempt(
   run: Run,
   plan: RequestPlan,
   intent: Grant | OverBudget,
-  known: LookedUpUsage | undefined,
+  lookedUp: LookedUpUsage | undefined,
 ): Attempt {
   if (!intent.granted) return { kind: 'over_budget', overBudget: intent }
-  if (known !== undefined) return lookedUpAttempt(run, plan, intent, known)
+  if (lookedUp !== undefined) return lookedUpAttempt(run, plan, intent, lookedUp)
   const charge = unknownCharge(run, plan, intent)
   // The resume restored the recorded worst case to the ledger. Earlier versions recorded none for a run without a limit, which may have one now.
   if (intent.tokens === 0 && intent.most === undefined) run.ports.ledger.restore(charge, charge)
@@ -480,14 +480,14 @@ function unfinishedAttempt(
 
 // Spec R-BUD-21b.
 /** Replaces the worst case, which the resume restored to the ledger, with what the service reports. */
-function lookedUpAttempt(run: Run, plan: RequestPlan, grant: Grant, known: LookedUpUsage): Attempt {
-  const charge = lookedUpCharge(run, plan, grant, known)
+function lookedUpAttempt(run: Run, plan: RequestPlan, grant: Grant, lookedUp: LookedUpUsage): Attempt {
+  const charge = lookedUpCharge(run, plan, grant, lookedUp)
   const counted = mostOfGrant(grant) ?? nothing
   run.ports.ledger.correctRestored(counted, charge, charge.known)
   return { kind: 'unknown', charge, grant }
 }
 
-function endOfQuestion({ name, model }: RequestPlan, attempt: number, { kind, charge }: Made): RunEvent {
+function endOfQuestion({ name, model }: RequestPlan, attempt: number, { kind, charge }: MadeAttempt): RunEvent {
   // A question that was lost with its process is not asked again here.
   const outcome = kind === 'unknown' ? 'failed' : kind
   const costUsd = usdOf(charge.nanos)
@@ -495,6 +495,6 @@ function endOfQuestion({ name, model }: RequestPlan, attempt: number, { kind, ch
 }
 
 /** The usage as the service reported it, if it was countable. */
-function toldBy(made: Made): Usage | null {
+function usageReportedBy(made: MadeAttempt): Usage | null {
   return made.kind === 'answered' && made.charge.usage !== null ? made.message.usage : made.charge.usage
 }

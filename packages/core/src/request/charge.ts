@@ -9,7 +9,7 @@ import { extraBounds } from '../model/extra-passes.ts'
 import type { LookedUpUsage, Model } from '../model/model.ts'
 import { modelFacts } from '../model/model-facts.ts'
 import { withWebSearches } from '../model/web-search.ts'
-import { toldUsage, type ToldUsage } from '../model/told-usage.ts'
+import { toldUsage, type ReportedUsage } from '../model/told-usage.ts'
 import { needsPrice } from '../run/check-settings.ts'
 import { withModelUsage, type RunProgress } from '../state/state.ts'
 import type { AbandonedStep } from '../steps/steps.ts'
@@ -49,17 +49,17 @@ function worstOf(context: Run['context'], model: string, bound: RequestBound): A
 }
 
 /** The charge of an attempt with reported usage. `named` is the service's name of the model that answered. */
-export function chargeFor(run: Run, bounds: RequestBounds, grant: Grant, told: ToldUsage, named: string): Charge {
-  if (!told.isUsable) {
-    const note = `${grant.model} told a usage that cannot be counted (${told.problem}): it is charged at its worst case.`
+export function chargeFor(run: Run, bounds: RequestBounds, grant: Grant, reported: ReportedUsage, named: string): Charge {
+  if (!reported.isUsable) {
+    const note = `${grant.model} told a usage that cannot be counted (${reported.problem}): it is charged at its worst case.`
     return { ...unknownCharge(run, bounds, grant), note }
   }
-  const { usage } = told
+  const { usage } = reported
   const charge =
     usage.iterations === undefined
       ? chargeForOne(run, bounds, grant, usage)
       : chargeForPasses(run, bounds, grant, billedParts(usage, grant.model, named))
-  return withSurprise(charge, grant)
+  return withOverchargeNotice(charge, grant)
 }
 
 /** The charge of a reply without separate passes, which is the common case. */
@@ -79,11 +79,11 @@ function chargeForPasses(run: Run, bounds: RequestBounds, grant: Grant, parts: r
   for (const { model, usage } of parts) {
     const cost = costOf(run, grant, model, usage)
     if (!cost.isKnown) notes.push(noCostNote(model, cost.problem))
-    const own = cost.isKnown ? cost.nanos : 0
-    nanos += own
+    const nanosOfModel = cost.isKnown ? cost.nanos : 0
+    nanos += nanosOfModel
     tokens += totalTokensOf(usage)
     const before = figures.get(model) ?? { usage: noUsage, nanos: 0 }
-    figures.set(model, { usage: addUsage(before.usage, usage), nanos: before.nanos + own })
+    figures.set(model, { usage: addUsage(before.usage, usage), nanos: before.nanos + nanosOfModel })
   }
   const { usage } = figures.get(grant.model) ?? { usage: noUsage }
   const others = [...figures].flatMap(([model, figure]) => (model === grant.model ? [] : [{ model, ...figure }]))
@@ -110,17 +110,17 @@ function noCostNote(model: string, problem: string): string {
 
 // Spec R-BUD-15.
 /** If a service bills more than was reserved, some usage was not declared. This adds a notice, because the budget was calculated without it. */
-function withSurprise(charge: Charge, grant: Grant): Charge {
+function withOverchargeNotice(charge: Charge, grant: Grant): Charge {
   const isDearer = grant.nanos > 0 && charge.nanos > grant.nanos
   if (grant.tokens === 0 || !(isDearer || charge.tokens > grant.tokens)) return charge
   const figuresOf = ({ nanos, tokens }: Amount): string =>
     `${grant.nanos > 0 ? `$${usdOf(nanos).toFixed(4)}, ` : ''}${tokens} tokens`
-  const surprise = `${charge.model} billed more for one request (${figuresOf(charge)}) than it can come to by all that is declared (${figuresOf(grant)}).`
-  return { ...charge, note: charge.note === undefined ? surprise : `${charge.note} ${surprise}` }
+  const notice = `${charge.model} billed more for one request (${figuresOf(charge)}) than it can come to by all that is declared (${figuresOf(grant)}).`
+  return { ...charge, note: charge.note === undefined ? notice : `${charge.note} ${notice}` }
 }
 
 /** The charge of a complete reply without reported usage. */
-export function untoldCharge(run: Run, bounds: RequestBounds, grant: Grant, problem: string): Charge {
+export function unreportedCharge(run: Run, bounds: RequestBounds, grant: Grant, problem: string): Charge {
   const note = `${grant.model} told ${problem}: its reply is charged at its worst case.`
   return { ...unknownCharge(run, bounds, grant), note }
 }
@@ -134,12 +134,12 @@ export function unknownCharge(run: Run, bounds: RequestBounds, grant: Grant): Ch
 // Spec R-BUD-21b.
 /** The charge of a lost attempt according to its service: the reported amount if there is one, otherwise its usage multiplied by the prices. */
 export function lookedUpCharge(run: Run, bounds: RequestBounds, grant: Grant, { usd, usage }: LookedUpUsage): Charge {
-  const told = usage === undefined ? undefined : toldUsage(usage)
+  const reported = usage === undefined ? undefined : toldUsage(usage)
   if (usd === undefined)
-    return told === undefined ? unknownCharge(run, bounds, grant) : chargeFor(run, bounds, grant, told, grant.model)
-  const tokens = told?.isUsable === true ? totalTokensOf(told.usage) : unknownCharge(run, bounds, grant).tokens
-  const counted = told?.isUsable === true ? told.usage : null
-  return withSurprise({ model: grant.model, nanos: nanosOf(usd), tokens, known: true, usage: counted }, grant)
+    return reported === undefined ? unknownCharge(run, bounds, grant) : chargeFor(run, bounds, grant, reported, grant.model)
+  const tokens = reported?.isUsable === true ? totalTokensOf(reported.usage) : unknownCharge(run, bounds, grant).tokens
+  const counted = reported?.isUsable === true ? reported.usage : null
+  return withOverchargeNotice({ model: grant.model, nanos: nanosOf(usd), tokens, known: true, usage: counted }, grant)
 }
 
 /** The maximum cost of a request, as a function of the reply tokens. The bound of the input is computed once. */
@@ -205,11 +205,11 @@ export function chargeOf(spent: RunProgress, charge: Charge, of: 'turn' | 'quest
 
 function modelUsageWith(before: RunProgress['modelUsage'], charge: Charge, usage: Usage): RunProgress['modelUsage'] {
   const { model, nanos, known, others = [] } = charge
-  let own = known ? nanos : 0
+  let nanosOfModel = known ? nanos : 0
   let after = before
   for (const other of others) {
-    own -= known ? other.nanos : 0
+    nanosOfModel -= known ? other.nanos : 0
     after = withModelUsage(after, other.model, other.usage, known ? other.nanos : 0)
   }
-  return withModelUsage(after, model, usage, own)
+  return withModelUsage(after, model, usage, nanosOfModel)
 }

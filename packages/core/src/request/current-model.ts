@@ -11,9 +11,9 @@ export function currentModel({ context, spent }: Pick<Run, 'context' | 'spent'>)
 
 /** The reply cap to ask for: the default, or the model's maximum once a reply was cut. */
 export function outputCap({ spent, context }: Pick<Run, 'spent' | 'context'>, model: Model): number {
-  const most = Math.min(model.maxOutputTokens, context.settings.maxOutputTokens)
+  const maxTokens = Math.min(model.maxOutputTokens, context.settings.maxOutputTokens)
   const isEscalated = (spent.laps.inRun.max_output_tokens_escalate ?? 0) > 0
-  return isEscalated ? most : Math.min(model.defaultOutputTokens ?? most, most)
+  return isEscalated ? maxTokens : Math.min(model.defaultOutputTokens ?? maxTokens, maxTokens)
 }
 
 export function canEscalate(run: Run): boolean {

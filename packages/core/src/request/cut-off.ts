@@ -33,18 +33,18 @@ export function untilCutOff<T>(
   if (cutOff === undefined) return call(signal)
   // No request was made.
   if (cutOff.aborted) return Promise.reject(late('nothing'))
-  const own = new AbortController()
-  const stop = (): void => own.abort()
+  const controller = new AbortController()
+  const stop = (): void => controller.abort()
   let onCut = stop
   const cut = new Promise<never>((_resolve, reject) => {
     onCut = () => {
-      own.abort()
+      controller.abort()
       reject(late('unknown'))
     }
   })
   signal.addEventListener('abort', stop, { once: true })
   cutOff.addEventListener('abort', onCut, { once: true })
-  return Promise.race([call(own.signal), cut]).finally(() => {
+  return Promise.race([call(controller.signal), cut]).finally(() => {
     signal.removeEventListener('abort', stop)
     cutOff.removeEventListener('abort', onCut)
   })
@@ -59,15 +59,15 @@ export function beforeCutOff<T>(
 ): PromiseLike<T | undefined> {
   if (cutOff === undefined) return ask(signal)
   if (cutOff.aborted) return Promise.resolve(undefined)
-  const own = new AbortController()
-  const stop = (): void => own.abort(signal.reason)
+  const controller = new AbortController()
+  const stop = (): void => controller.abort(signal.reason)
   if (signal.aborted) stop()
   signal.addEventListener('abort', stop, { once: true })
   return new Promise((resolve, reject) => {
     let isCut = false
     const onCut = (): void => {
       isCut = true
-      own.abort()
+      controller.abort()
       resolve(undefined)
     }
     cutOff.addEventListener('abort', onCut, { once: true })
@@ -75,7 +75,7 @@ export function beforeCutOff<T>(
       signal.removeEventListener('abort', stop)
       cutOff.removeEventListener('abort', onCut)
     }
-    void Promise.resolve(ask(own.signal))
+    void Promise.resolve(ask(controller.signal))
       .then(
         (value) => (isCut ? onLate(value) : resolve(value)),
         (error: unknown) => reject(error),

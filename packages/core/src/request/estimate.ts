@@ -62,8 +62,8 @@ export function estimateFixed({ context }: Pick<Run, 'context'>): number {
 }
 
 function estimateSystem(tokens: Tokens, settings: RunSettings): number {
-  const known = systemEstimates.get(settings)
-  if (known?.tokens === tokens) return known.estimate
+  const cached = systemEstimates.get(settings)
+  if (cached?.tokens === tokens) return cached.estimate
   const estimate = tokens.estimate(settings.system)
   systemEstimates.set(settings, { tokens, estimate })
   return estimate
@@ -72,8 +72,8 @@ function estimateSystem(tokens: Tokens, settings: RunSettings): number {
 const systemEstimates = new WeakMap<RunSettings, { readonly tokens: Tokens; readonly estimate: number }>()
 
 function estimateTools(tokens: Tokens, definitions: readonly ToolDefinition[]): number {
-  const known = toolEstimates.get(definitions)
-  if (known?.tokens === tokens) return known.estimate
+  const cached = toolEstimates.get(definitions)
+  if (cached?.tokens === tokens) return cached.estimate
   const estimate = definitions.length === 0 ? 0 : tokens.estimate(JSON.stringify(definitions))
   toolEstimates.set(definitions, { tokens, estimate })
   return estimate
@@ -94,8 +94,8 @@ export function tokenRatioOf(run: Run): number {
 }
 
 /** Limits the ratio to plausible values, in case a service reports something absurd. */
-export function ratioOf(told: number, estimated: number): number {
-  const ratio = told / Math.max(1, estimated)
+export function ratioOf(countedTokens: number, estimated: number): number {
+  const ratio = countedTokens / Math.max(1, estimated)
   return Number.isFinite(ratio) ? Math.min(8, Math.max(0.25, ratio)) : 1
 }
 

@@ -32,19 +32,19 @@ export function inputBoundOf(run: Asking, model: Model): number {
  * it; the rest counts by bytes. If there are none, or the result would be larger, everything counts by bytes.
  */
 export function questionBoundOf(run: Run, { system, messages, tools = [] }: CompactionRequest, model: Model): number {
-  const own = requestOverhead + upperBoundOfText(system) + (tools.length === 0 ? 0 : boundOfTools(tools))
+  const fixedBound = requestOverhead + upperBoundOfText(system) + (tools.length === 0 ? 0 : boundOfTools(tools))
   const byBytes = upperBoundOfMessages(messages, model)
   const counted = promptCountFor(run, model)
-  if (counted === undefined) return withServerTools(own + byBytes, model)
-  const known = run.transcript.messages()
+  if (counted === undefined) return withServerTools(fixedBound + byBytes, model)
+  const conversation = run.transcript.messages()
   const byCount = boundByCount(counted, (from) => {
-    const covered = new Set(known.slice(0, from))
+    const covered = new Set(conversation.slice(0, from))
     return upperBoundOfMessages(
       messages.filter((message) => !covered.has(message)),
       model,
     )
   })
-  return withServerTools(own + Math.min(byBytes, byCount), model)
+  return withServerTools(fixedBound + Math.min(byBytes, byCount), model)
 }
 
 // Spec R-BUD-13c.
@@ -67,8 +67,8 @@ function withServerTools(sent: number, { maxServerToolUses = 0, contextWindow }:
 export function byteBoundOf(run: Pick<Run, 'context' | 'transcript'>, model: Model): number {
   const { settings, toolDefinitions } = run.context
   const messages = run.transcript.messages()
-  const known = byteBounds.get(messages)
-  const bound = (known?.bound ?? 0) + upperBoundOfMessages(messages, model, known?.length ?? 0)
+  const cached = byteBounds.get(messages)
+  const bound = (cached?.bound ?? 0) + upperBoundOfMessages(messages, model, cached?.length ?? 0)
   byteBounds.set(messages, { length: messages.length, bound })
   return requestOverhead + upperBoundOfText(settings.system) + boundOfTools(toolDefinitions) + bound
 }
@@ -79,8 +79,8 @@ const byteBounds = new WeakMap<readonly ModelMessage[], { readonly length: numbe
 const toolBounds = new WeakMap<readonly ToolDefinition[], number>()
 
 function boundOfTools(definitions: readonly ToolDefinition[]): number {
-  const known = toolBounds.get(definitions)
-  if (known !== undefined) return known
+  const cached = toolBounds.get(definitions)
+  if (cached !== undefined) return cached
   const bound = upperBoundOfText(JSON.stringify(definitions))
   toolBounds.set(definitions, bound)
   return bound

@@ -11,9 +11,9 @@ const lookUpMs = 5_000
 /** Maximum characters of a recorded id. */
 const longestReplyId = 256
 /** Maximum replies of one attempt: an adapter that retries after a refusal begins another reply. */
-const mostReplies = 8
+const maxReplies = 8
 /** Amounts above this cannot be the price of one request, in US dollars. */
-const mostUsd = 100_000
+const maxUsdPerRequest = 100_000
 
 type LookUpUsage = NonNullable<Model['lookUpUsage']>
 
@@ -36,12 +36,12 @@ export function replyRecorder({ run, plan, name }: NamedAttempt): ((update: Mode
   let replies = 0
   return (update) => {
     const id = replyIdIn(update)
-    if (id === undefined || id === recorded || replies === mostReplies) return
+    if (id === undefined || id === recorded || replies === maxReplies) return
     recorded = id
     replies++
-    const written = run.ports.steps.control(run.key(replyName(name)), () => ({ reply: { id, model } }))
+    const write = run.ports.steps.control(run.key(replyName(name)), () => ({ reply: { id, model } }))
     // A step engine that fails here also fails when the result of the attempt is written.
-    if (written instanceof Promise) written.catch(() => {})
+    if (write instanceof Promise) write.catch(() => {})
   }
 }
 
@@ -62,7 +62,7 @@ function replyName(attemptName: string): string {
  * Asks the service for the usage of a lost attempt if the id of its reply is on record. The answer is its own step, so a
  * replay does not ask again. Undefined if the attempt was not lost, and if nothing is known about it.
  */
-export function lookUpLost(attempt: NamedAttempt, step: Run['step']): Eventually<LookedUpUsage | undefined> {
+export function lookUpLostUsage(attempt: NamedAttempt, step: Run['step']): Eventually<LookedUpUsage | undefined> {
   const { run, plan, name } = attempt
   const { steps, isRecordOnly } = run.ports
   const state = steps.peek(run.key(name))
@@ -79,10 +79,10 @@ export function lookUpLost(attempt: NamedAttempt, step: Run['step']): Eventually
       if (!isAnswered && (id === undefined || !canAsk)) return undefined
       return after(
         step<LookedUpUsage | null>(lookUpName, async () =>
-          id === undefined ? null : usable(await answerInTime(run, (signal) => ask(plan.model, id, { signal }))),
+          id === undefined ? null : usageInAnswer(await answerInTime(run, (signal) => ask(plan.model, id, { signal }))),
         ),
         // A record may contain anything.
-        ({ value }) => usable(value) ?? undefined,
+        ({ value }) => usageInAnswer(value) ?? undefined,
       )
     },
   )
@@ -96,31 +96,31 @@ async function ask(model: Model, ...asked: Parameters<LookUpUsage>): Promise<unk
 function answerInTime({ ports, context }: Run, asked: (signal: AbortSignal) => Promise<unknown>): Promise<unknown> {
   const { signal } = ports.abort
   if (signal.aborted) return Promise.resolve(undefined)
-  const own = new AbortController()
+  const controller = new AbortController()
   return new Promise((resolve) => {
     const end = (answer: unknown): void => {
       cancel()
-      signal.removeEventListener('abort', giveUp)
+      signal.removeEventListener('abort', stopWaiting)
       resolve(answer)
     }
-    const giveUp = (): void => {
-      own.abort(signal.reason)
+    const stopWaiting = (): void => {
+      controller.abort(signal.reason)
       end(undefined)
     }
-    const cancel = context.timers.after(lookUpMs, giveUp)
-    signal.addEventListener('abort', giveUp, { once: true })
-    asked(own.signal).then(end, () => end(undefined))
+    const cancel = context.timers.after(lookUpMs, stopWaiting)
+    signal.addEventListener('abort', stopWaiting, { once: true })
+    asked(controller.signal).then(end, () => end(undefined))
   })
 }
 
 /** The countable part of an answer; null if there is none. */
-function usable(answer: unknown): LookedUpUsage | null {
+function usageInAnswer(answer: unknown): LookedUpUsage | null {
   if (!isJsonObject(answer)) return null
   const { usd, usage } = answer
-  const isSum = typeof usd === 'number' && usd >= 0 && usd <= mostUsd
-  const told = isJsonObject(usage) ? toldUsage(usage) : undefined
+  const isSum = typeof usd === 'number' && usd >= 0 && usd <= maxUsdPerRequest
+  const reported = isJsonObject(usage) ? toldUsage(usage) : undefined
   // Every request has a prompt, so a count of zero means that it was not counted.
-  const counted = told?.isUsable === true && promptTokensOf(told.usage) > 0 ? told.usage : undefined
+  const counted = reported?.isUsable === true && promptTokensOf(reported.usage) > 0 ? reported.usage : undefined
   if (!isSum && counted === undefined) return null
   return { ...(isSum && { usd }), ...(counted !== undefined && { usage: counted }) }
 }

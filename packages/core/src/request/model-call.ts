@@ -11,12 +11,12 @@ import { toldUsage } from '../model/told-usage.ts'
 import { wallTimeOf } from '../values/clock.ts'
 import type { Run } from '../run/run.ts'
 import type { Charge } from '../run/request-bill.ts'
-import { chargeFor, noCharge, unknownCharge, untoldCharge } from './charge.ts'
+import { chargeFor, noCharge, unknownCharge, unreportedCharge } from './charge.ts'
 import { untilCutOff } from './cut-off.ts'
 import type { Grant } from './grant.ts'
-import { OwnBlocks } from './own-blocks.ts'
-import { ownReply, type OwnReply } from './own-reply.ts'
-import type { Made, RequestPlan } from './request-plan.ts'
+import { FrozenBlocks } from './own-blocks.ts'
+import { storeReply, type StoredReply } from './own-reply.ts'
+import type { MadeAttempt, RequestPlan } from './request-plan.ts'
 import { mayWaitAfter } from './wait-for-service.ts'
 
 /** Listener for what the model reports while it replies. */
@@ -36,7 +36,7 @@ export class ModelCall {
   readonly #listener: ReplyListener
   readonly #admission: Admission | undefined
   readonly #partial: PartialReply
-  readonly #blocks: OwnBlocks
+  readonly #blocks: FrozenBlocks
 
   constructor(
     run: Run,
@@ -53,19 +53,19 @@ export class ModelCall {
     this.#listener = listener
     this.#admission = admission
     this.#partial = new PartialReply(plan.model)
-    this.#blocks = new OwnBlocks(run.transcript)
+    this.#blocks = new FrozenBlocks(run.transcript)
   }
 
   /** The model's answer, or any other value that it returned. */
   start(): PromiseLike<ModelReply> {
     return untilCutOff(this.#run, this.#plan.cutOff, (signal) =>
-      (this.#admission ?? this.#plan.model).call(this.#request, { signal, emit: (update) => this.#hear(update) }),
+      (this.#admission ?? this.#plan.model).call(this.#request, { signal, emit: (update) => this.#receive(update) }),
     )
   }
 
-  #hear(given: ModelUpdate): void {
+  #receive(received: ModelUpdate): void {
     // A model that ignores the abort may continue to report.
-    const update = this.#partial.isClosed ? undefined : this.#blocks.told(given)
+    const update = this.#partial.isClosed ? undefined : this.#blocks.checkUpdate(received)
     if (update === undefined) return
     this.#partial.add(update)
     const { onUpdate, emit, recordReply } = this.#listener
@@ -74,11 +74,11 @@ export class ModelCall {
   }
 
   /** The outcome of the call. Later updates of the model are ignored. */
-  end(settled: Settled<ModelReply>): Made {
+  end(settled: Settled<ModelReply>): MadeAttempt {
     const [run, plan, grant] = [this.#run, this.#plan, this.#grant]
     const { abort } = run.ports
     this.#partial.close()
-    const reply = settled.kind === 'value' ? ownReply(settled.value, this.#blocks, plan.model.id) : undefined
+    const reply = settled.kind === 'value' ? storeReply(settled.value, this.#blocks, plan.model.id) : undefined
     if (reply !== undefined) return answeredAttempt(run, plan, grant, reply)
     // An abort takes precedence over the error with which the model rejected because of it.
     if (abort.cause !== undefined) {
@@ -86,17 +86,17 @@ export class ModelCall {
       return { kind: 'aborted', cause: abort.cause, partial: this.#partial.message(this.#request), charge, grant }
     }
     const error = settled.kind === 'threw' ? recordOf(settled.error) : noReply
-    const told =
+    const reported =
       settled.kind === 'threw' && isInstance(settled.error, ModelError) ? settled.error.toRecord().usage : null
     const { retryAfterMs } = error
     // Waiting does not fix a wrong key, so the retry time is stored only for service limits.
-    const isSaid = isServiceLimit(error) && retryAfterMs !== null && retryAfterMs > 0
-    const saidMs = isSaid ? wallTimeOf(run.context.timers) + retryAfterMs : undefined
-    const failed = { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, told), grant } as const
+    const hasRetryTime = isServiceLimit(error) && retryAfterMs !== null && retryAfterMs > 0
+    const retryAtMs = hasRetryTime ? wallTimeOf(run.context.timers) + retryAfterMs : undefined
+    const failed = { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, reported), grant } as const
     const mayWait = mayWaitAfter(run, error)
     return {
       ...failed,
-      ...(saidMs !== undefined && { retryAtMs: saidMs }),
+      ...(retryAtMs !== undefined && { retryAtMs }),
       ...(mayWait !== undefined && { mayWait }),
     }
   }
@@ -117,7 +117,7 @@ const noReply = new ModelError({
   retryable: false,
 }).toRecord()
 
-function answeredAttempt(run: Run, plan: RequestPlan, grant: Grant, reply: OwnReply): Made {
+function answeredAttempt(run: Run, plan: RequestPlan, grant: Grant, reply: StoredReply): MadeAttempt {
   const { message, streamError, warnings } = reply
   return {
     kind: 'answered',
@@ -130,20 +130,20 @@ function answeredAttempt(run: Run, plan: RequestPlan, grant: Grant, reply: OwnRe
   }
 }
 
-function chargeOfReply(run: Run, plan: RequestPlan, grant: Grant, reply: OwnReply): Charge {
-  const { message, told, streamError, isBillingUnknown, mayBeFree } = reply
+function chargeOfReply(run: Run, plan: RequestPlan, grant: Grant, reply: StoredReply): Charge {
+  const { message, reportedUsage: reported, streamError, isBillingUnknown, mayBeFree } = reply
   // A broken stream reports no final usage, so the worst case is charged.
   if (streamError !== undefined) return unknownCharge(run, plan, grant)
-  if (told.isUsable) {
-    if (isBillingUnknown) return untoldCharge(run, plan, grant, 'no usage')
+  if (reported.isUsable) {
+    if (isBillingUnknown) return unreportedCharge(run, plan, grant, 'no usage')
     // Every request has a prompt, so zero means that it was not counted, unless no model wrote the reply.
-    if (!mayBeFree && promptTokensOf(told.usage) <= 0) return untoldCharge(run, plan, grant, 'a usage without a prompt')
+    if (!mayBeFree && promptTokensOf(reported.usage) <= 0) return unreportedCharge(run, plan, grant, 'a usage without a prompt')
   }
-  return chargeFor(run, plan, grant, told, message.model)
+  return chargeFor(run, plan, grant, reported, message.model)
 }
 
-function chargeOfFailure(run: Run, plan: RequestPlan, grant: Grant, error: ModelErrorJson, told: Usage | null): Charge {
-  if (told !== null) return chargeFor(run, plan, grant, toldUsage(told), grant.model)
+function chargeOfFailure(run: Run, plan: RequestPlan, grant: Grant, error: ModelErrorJson, reported: Usage | null): Charge {
+  if (reported !== null) return chargeFor(run, plan, grant, toldUsage(reported), grant.model)
   return error.billed === 'nothing' ? noCharge(plan.model) : unknownCharge(run, plan, grant)
 }
 

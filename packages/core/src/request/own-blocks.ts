@@ -5,16 +5,16 @@ import type { ModelUpdate } from '../model/model.ts'
 import type { Transcript } from '../conversation/transcript.ts'
 
 /** What was reported for one position of the message while it streamed. */
-interface ToldPlace {
+interface StreamedBlock {
   /** The block from the adapter, once it is complete. */
-  given: unknown
+  original: unknown
   /** Our copy of it. */
   block: ContentBlock | undefined
   /** For a call: its id from the service, and the one that it has here. */
-  givenId: unknown
+  originalId: unknown
   id: string | undefined
   /** Whether the message contains a block for it. */
-  isFound: boolean
+  isInMessage: boolean
 }
 
 // Spec R-TOOL-14.
@@ -25,26 +25,26 @@ interface ToldPlace {
  * that copy is used.
  * B2: In the message a call has the id under which it was reported.
  */
-export class OwnBlocks {
+export class FrozenBlocks {
   readonly #transcript: Transcript
   /** Ids assigned in this reply. */
-  #taken: Set<string> | undefined
-  #told: Map<number, ToldPlace> | undefined
+  #assignedIds: Set<string> | undefined
+  #streamed: Map<number, StreamedBlock> | undefined
 
   constructor(transcript: Transcript) {
     this.#transcript = transcript
   }
 
   /** A valid update of the model; undefined for an invalid one. */
-  told(update: ModelUpdate): ModelUpdate | undefined {
+  checkUpdate(update: ModelUpdate): ModelUpdate | undefined {
     switch (update.type) {
       case 'api_event': {
-        const event = this.#toldEvent(update.event)
+        const event = this.#eventWithOurId(update.event)
         return event === update.event ? update : { ...update, event }
       }
       case 'block': {
         const { index, messageId } = update
-        const block = this.#toldBlock(update.block, index)
+        const block = this.#freezeStreamed(update.block, index)
         // A message without an id gets one.
         const name = typeof messageId === 'string' ? messageId : ''
         return block === undefined ? undefined : { type: 'block', index, block, messageId: name }
@@ -53,7 +53,7 @@ export class OwnBlocks {
       case 'thinking_delta':
         return typeof update.text === 'string' ? update : undefined
       case 'tool_input_start':
-        return this.#toldInputStart(update)
+        return this.#inputStartWithOurId(update)
       case 'tool_input_delta':
         return typeof update.json === 'string' ? update : undefined
       default:
@@ -63,93 +63,93 @@ export class OwnBlocks {
   }
 
   /** The blocks of the message, frozen; undefined if one of them is invalid. */
-  inMessage(given: readonly unknown[]): readonly ContentBlock[] | undefined {
+  messageBlocks(blocks: readonly unknown[]): readonly ContentBlock[] | undefined {
     const content: ContentBlock[] = []
     let elsewhere: [index: number, call: ToolUseBlock][] | undefined
-    for (let index = 0; index < given.length; index++) {
-      const place = this.#told?.get(index)
-      const block = place === undefined ? ownBlock(given[index]) : inPlace(place, given[index])
+    for (let index = 0; index < blocks.length; index++) {
+      const place = this.#streamed?.get(index)
+      const block = place === undefined ? copyBlock(blocks[index]) : matchingBlock(place, blocks[index])
       if (block === undefined) return undefined
       content.push(block)
-      if (isToolUse(block) && place?.isFound !== true) (elsewhere ??= []).push([index, block])
+      if (isToolUse(block) && place?.isInMessage !== true) (elsewhere ??= []).push([index, block])
     }
-    for (const [index, call] of elsewhere ?? []) content[index] = this.#withOwnId(call)
+    for (const [index, call] of elsewhere ?? []) content[index] = this.#withStreamedId(call)
     return Object.freeze(content)
   }
 
   /** The service's own event for the start of a call contains its id. */
-  #toldEvent(event: JsonObject): JsonObject {
+  #eventWithOurId(event: JsonObject): JsonObject {
     if (event['type'] !== 'content_block_start') return event
     const { index, content_block: block } = event
     if (typeof index !== 'number' || !isJsonObject(block) || block['type'] !== 'tool_use') return event
-    const { id } = this.#begunCall(index, block['id'])
+    const { id } = this.#startedCall(index, block['id'])
     return id === block['id'] ? event : { ...event, content_block: { ...block, id } }
   }
 
-  #toldInputStart(
+  #inputStartWithOurId(
     update: Extract<ModelUpdate, { readonly type: 'tool_input_start' }>,
   ): Extract<ModelUpdate, { readonly type: 'tool_input_start' }> | undefined {
     const { index, callId, name } = update
     if (typeof index !== 'number' || typeof callId !== 'string' || typeof name !== 'string') return undefined
-    const { id = callId } = this.#begunCall(index, callId)
+    const { id = callId } = this.#startedCall(index, callId)
     return id === callId ? update : { ...update, callId: id }
   }
 
   /** The call that begins at this position. An adapter reports it twice: as the service's own event and as one of ours. */
-  #begunCall(index: number, givenId: unknown): ToldPlace {
-    const begun = this.#told?.get(index)
-    const isSame = begun !== undefined && begun.block === undefined && begun.givenId === givenId
-    return isSame ? begun : this.#begin(index, givenId)
+  #startedCall(index: number, originalId: unknown): StreamedBlock {
+    const started = this.#streamed?.get(index)
+    const isSame = started !== undefined && started.block === undefined && started.originalId === originalId
+    return isSame ? started : this.#startBlock(index, originalId)
   }
 
-  #toldBlock(given: unknown, index: number): ContentBlock | undefined {
-    const copy = ownBlock(given)
+  #freezeStreamed(original: unknown, index: number): ContentBlock | undefined {
+    const copy = copyBlock(original)
     if (copy === undefined) return undefined
-    const begun = this.#told?.get(index)
-    const isBegun = begun !== undefined && begun.block === undefined
-    const place = isBegun ? begun : this.#begin(index, isToolUse(copy) ? copy.id : undefined, isToolUse(copy))
-    place.given = given
+    const started = this.#streamed?.get(index)
+    const isStarted = started !== undefined && started.block === undefined
+    const place = isStarted ? started : this.#startBlock(index, isToolUse(copy) ? copy.id : undefined, isToolUse(copy))
+    place.original = original
     place.block = isToolUse(copy) ? withId(copy, place.id ?? copy.id) : copy
     return place.block
   }
 
-  #begin(index: number, givenId: unknown, isCall = true): ToldPlace {
-    const id = isCall ? this.#freeId(givenId) : undefined
-    const place: ToldPlace = { given: undefined, block: undefined, givenId, id, isFound: false }
-    ;(this.#told ??= new Map()).set(index, place)
+  #startBlock(index: number, originalId: unknown, isCall = true): StreamedBlock {
+    const id = isCall ? this.#freeId(originalId) : undefined
+    const place: StreamedBlock = { original: undefined, block: undefined, originalId, id, isInMessage: false }
+    ;(this.#streamed ??= new Map()).set(index, place)
     return place
   }
 
   /** If no call with this id was reported at this position, the first unmatched reported call with the id is used, otherwise a new one. */
-  #withOwnId(call: ToolUseBlock): ToolUseBlock {
-    for (const place of this.#told?.values() ?? []) {
-      if (place.id === undefined || place.isFound || place.givenId !== call.id) continue
-      place.isFound = true
+  #withStreamedId(call: ToolUseBlock): ToolUseBlock {
+    for (const place of this.#streamed?.values() ?? []) {
+      if (place.id === undefined || place.isInMessage || place.originalId !== call.id) continue
+      place.isInMessage = true
       return withId(call, place.id)
     }
     return withId(call, this.#freeId(call.id))
   }
 
   #freeId(id: unknown): string {
-    const free = this.#transcript.freeCallId(typeof id === 'string' && id !== '' ? id : 'call', this.#taken)
-    ;(this.#taken ??= new Set()).add(free)
+    const free = this.#transcript.freeCallId(typeof id === 'string' && id !== '' ? id : 'call', this.#assignedIds)
+    ;(this.#assignedIds ??= new Set()).add(free)
     return free
   }
 }
 
 /** The block at a reported position: the copy of the same object, or a call with the same id. */
-function inPlace(place: ToldPlace, given: unknown): ContentBlock | undefined {
-  if (place.block !== undefined && place.given === given) {
-    place.isFound = true
+function matchingBlock(place: StreamedBlock, original: unknown): ContentBlock | undefined {
+  if (place.block !== undefined && place.original === original) {
+    place.isInMessage = true
     return place.block
   }
-  const copy = ownBlock(given)
-  if (copy === undefined || !isToolUse(copy) || place.id === undefined || place.givenId !== copy.id) return copy
-  place.isFound = true
+  const copy = copyBlock(original)
+  if (copy === undefined || !isToolUse(copy) || place.id === undefined || place.originalId !== copy.id) return copy
+  place.isInMessage = true
   return withId(copy, place.id)
 }
 
-function ownBlock(given: unknown): ContentBlock | undefined {
+function copyBlock(given: unknown): ContentBlock | undefined {
   const copy = jsonOf(given)
   if (!isBlock(copy)) return undefined
   return isToolUse(copy) ? withObjectInput(copy) : copy

@@ -70,6 +70,6 @@ export function promptDigest({ context, spent }: Pick<Run, 'context' | 'spent'>,
 }
 
 function fixedDigest({ toolDefinitions, settings: { system, thinking } }: RunContext): number {
-  const told = hashText(JSON.stringify(toolDefinitions), hashText(system))
-  return thinking === null ? told : hashText(JSON.stringify(thinking), told)
+  const digest = hashText(JSON.stringify(toolDefinitions), hashText(system))
+  return thinking === null ? digest : hashText(JSON.stringify(thinking), digest)
 }

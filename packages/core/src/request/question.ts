@@ -47,11 +47,11 @@ export function questionPlan(run: Run, request: Question, model: Model, name: st
     contextAfter: () => estimateRequest(run),
     body: ({ maxTokens: maxOutputTokens }, idempotencyKey) => {
       const searching = webSearch !== undefined && { webSearch }
-      const plain = { system, messages, tools, maxOutputTokens, idempotencyKey, ...searching }
-      if (tools.length === 0) return plain
+      const fields = { system, messages, tools, maxOutputTokens, idempotencyKey, ...searching }
+      if (tools.length === 0) return fields
       // Code that runs at the service would take the question as a later input and continue.
-      if (toolChoice === 'none' || isCodeWaiting(messages)) return { ...plain, toolChoice: 'none' as const }
-      return thinking === null ? plain : { ...plain, thinking }
+      if (toolChoice === 'none' || isCodeWaiting(messages)) return { ...fields, toolChoice: 'none' as const }
+      return thinking === null ? fields : { ...fields, thinking }
     },
   }
 }
@@ -60,9 +60,9 @@ export function questionPlan(run: Run, request: Question, model: Model, name: st
 export function problemOfQuestion(run: Run, request: Question): string | undefined {
   try {
     const { system, messages, model, webSearch } = request
-    const misfit = misfitOf(messages, isModelMessages)
-    if (typeof system !== 'string' || misfit !== undefined)
-      return `A question is { system, messages }, and this is none: ${misfit ?? 'its system prompt is no text'}.`
+    const problem = misfitOf(messages, isModelMessages)
+    if (typeof system !== 'string' || problem !== undefined)
+      return `A question is { system, messages }, and this is none: ${problem ?? 'its system prompt is no text'}.`
     if (model !== undefined && !isNamed(run, model))
       return `${model.id} is no model of this run: name it in \`models\` of the context defence.`
     return webSearch === undefined ? undefined : problemOfWebSearch(model ?? currentModel(run), webSearch)

@@ -79,7 +79,7 @@ export class LiveBill extends OpenBill {
 type TimedQuestion = Question & Pick<HookQuestion, 'timeoutMs'>
 
 /** The caller of the questions, and how many it may ask. */
-export interface QuestionsOf {
+export interface QuestionsOptions {
   readonly run: Run
   /** The name of the composite step that stores the outcome. The names of the questions begin with it. */
   readonly name: string
@@ -104,14 +104,14 @@ export class Questions {
   readonly refusals: { model: string; error: ModelErrorJson }[] = []
   /** The cause of the abort that cut one of them. */
   aborted: AbortCause | undefined
-  readonly #of: QuestionsOf
+  readonly #of: QuestionsOptions
   readonly #asking: Promise<unknown>[] = []
   readonly #broken: Promise<never>
   #breakRun: (error: unknown) => void = () => {}
   #asked = 0
   #isOver = false
 
-  constructor(of: QuestionsOf) {
+  constructor(of: QuestionsOptions) {
     this.#of = of
     this.bill = of.bill
     this.#broken = new Promise<never>((_resolve, reject) => {
@@ -123,11 +123,11 @@ export class Questions {
 
   /**
    * A failing step engine breaks the run, even if the caller handles the rejection.
-   * @param own The name of the question below the composite; its number when absent.
+   * @param childName The name of the question below the composite; its number when absent.
    * @param time The timeout of the caller, paused while the question waits for its service.
    */
-  ask(request: TimedQuestion, own?: string, time?: RestingTime): Promise<CompactionReply> {
-    const reply = this.#ask(request, own, time)
+  ask(request: TimedQuestion, childName?: string, time?: RestingTime): Promise<CompactionReply> {
+    const reply = this.#ask(request, childName, time)
     this.#asking.push(reply)
     reply.catch(this.#breakRun)
     return reply
@@ -143,7 +143,7 @@ export class Questions {
 
   async #ask(
     request: TimedQuestion,
-    given: string | undefined,
+    requestedName: string | undefined,
     time: RestingTime | undefined,
   ): Promise<CompactionReply> {
     const { run, name, limit, who, bill, isBeside } = this.#of
@@ -152,14 +152,14 @@ export class Questions {
     const problem = number > limit ? `${who} may ask ${limit} times.` : problemOfQuestion(run, request)
     if (problem !== undefined) return refusedQuestion(problem)
     const model = request.model ?? currentModel(run)
-    const own = given ?? String(number)
-    const alone = questionPlan(run, request, model, `${name}/${own}`)
+    const childName = requestedName ?? String(number)
+    const alone = questionPlan(run, request, model, `${name}/${childName}`)
     const plan = isBeside ? { ...alone, isBeside } : alone
     const { timeoutMs } = request
     const cutOff = timeoutMs === undefined ? undefined : new CutOff(run.context.timers, timeoutMs)
     const times = [cutOff?.time, time].filter((each) => each !== undefined)
     const timed = { ...plan, times, ...(cutOff !== undefined && { cutOff: cutOff.signal }) }
-    const asker = askerFor(bill, `${name}/retry:${own}`, (error) => this.refusals.push({ model: model.id, error }))
+    const asker = askerFor(bill, `${name}/retry:${childName}`, (error) => this.refusals.push({ model: model.id, error }))
     const asked = await askModel(run, timed, asker).finally(() => cutOff?.end())
     if (asked.kind === 'aborted') this.aborted ??= asked.cause
     return replyTo(asked)

@@ -11,12 +11,12 @@ export function capInWindow(run: Run, model: Model, wanted: number, prompt: () =
   const window = sharedWindowOf(run, model)
   if (window === undefined) return { cap: wanted }
   // If less is left than a useful reply needs, the refusal will report the exact room.
-  const cap = Math.max(roomBeside(window, prompt()), usefulOf(run, wanted))
+  const cap = Math.max(roomNextTo(window, prompt()), usefulOf(run, wanted))
   return cap < wanted ? { cap, isOfWindow: true } : { cap: wanted }
 }
 
 /** Tokens that a window leaves next to a prompt. The uncounted part may be longer than estimated, but that reserves at most half of the room. */
-function roomBeside(window: number, { tokens, uncountedTokens }: PromptEstimate): number {
+function roomNextTo(window: number, { tokens, uncountedTokens }: PromptEstimate): number {
   const left = window - tokens - countMargin
   const doubt = Math.max(uncountedTokens * uncertainty, leastDoubt)
   return Math.floor(left - Math.min(doubt, Math.max(0, left) / 2))
@@ -51,17 +51,17 @@ export function withShorterReply(
 /** The cap if the service did not count the prompt: the estimated room, or half of the refused cap. 0 if the prompt alone is known to be too long. */
 function likelyCap(limit: number, plan: RequestPlan, refused: number): number {
   const prompt = plan.promptEstimate()
-  const room = roomBeside(limit, prompt)
-  if (room >= leastRoom && room < refused) return room
-  const mostRoom = limit - prompt.tokens + prompt.uncountedTokens * uncertainty
-  return Math.floor(Math.min(refused / 2, mostRoom))
+  const room = roomNextTo(limit, prompt)
+  if (room >= minRoom && room < refused) return room
+  const maxRoom = limit - prompt.tokens + prompt.uncountedTokens * uncertainty
+  return Math.floor(Math.min(refused / 2, maxRoom))
 }
 
 /** If the estimated room is smaller than this, the estimate is probably wrong. */
-const leastRoom = 2_048
+const minRoom = 2_048
 
 /** How often one request is retried with a lower cap. Once is enough if the refusal reports the prompt's tokens. */
-export const mostShorterReplies = 4
+export const maxShorterReplies = 4
 
 function usefulOf({ context }: Run, cap: number): number {
   return Math.min(cap, context.settings.minUsefulTokens)

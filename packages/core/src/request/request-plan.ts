@@ -81,4 +81,4 @@ export interface RequestPlan extends RequestBounds {
 }
 
 /** The outcome of an attempt that was made and is charged. */
-export type Made = Exclude<Attempt, { readonly kind: 'over_budget' }>
+export type MadeAttempt = Exclude<Attempt, { readonly kind: 'over_budget' }>

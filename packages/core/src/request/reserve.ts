@@ -23,7 +23,7 @@ import type { Grant, OverBudget, RequestBounds } from './grant.ts'
 import { inputBoundOf, requestOverhead, type Asking } from './input-bound.ts'
 
 /** The grant of an attempt, and its reservation. */
-export interface Reserved {
+export interface ReservedGrant {
   readonly kind: 'decided'
   readonly grant: Grant | OverBudget
   readonly reservation: Reservation | undefined
@@ -51,7 +51,7 @@ export interface LeaseShort extends LeaseWanted {
 }
 
 /** No longer waits for reservations to be returned: what is left now is too little. */
-export function refusedShortage({ needed, available }: Shortage): Reserved {
+export function refusedShortage({ needed, available }: Shortage): ReservedGrant {
   return { kind: 'decided', grant: overBudget(needed, available), reservation: undefined }
 }
 
@@ -66,44 +66,44 @@ export async function reserveGrowing(
   bounds: RequestBounds & { readonly cutOff?: AbortSignal },
   lease: BudgetLease,
   { signal, isWaitOver }: { readonly signal: AbortSignal; readonly isWaitOver: boolean },
-): Promise<Reserved | Shortage | LeaseShort> {
+): Promise<ReservedGrant | Shortage | LeaseShort> {
   const { cutOff } = bounds
   const isOver = (): boolean => signal.aborted || cutOff?.aborted === true
   let others: LeaseShortage | undefined
   let wanted: LeaseWanted | undefined
-  for (let asks = 0; asks < mostAsks && !isOver(); asks++) {
+  for (let asks = 0; asks < maxLeaseRequests && !isOver(); asks++) {
     wanted = wantedOfLease(run, bounds, lease)
     if (wanted === undefined) break
     const { usd, leastUsd } = wanted
     const how = { ...(bounds.isOptional !== true && { leastUsd }), ...(isWaitOver && asks === 0 && { isOver: true }) }
-    const answer = await beforeCutOff(cutOff, signal, (own) => lease.growTo(usd, { signal: own, ...how }))
+    const answer = await beforeCutOff(cutOff, signal, (leaseSignal) => lease.growTo(usd, { signal: leaseSignal, ...how }))
     others = isShortage(answer) ? answer : undefined
     if (lease.usd < usd) break
   }
   const reserved = reserveRequest(run, bounds)
   if (others === undefined || wanted === undefined || reserved.kind === 'short' || isOver()) return reserved
-  return withOthers(run, bounds, reserved, { wanted, others, canWait: lease.wait !== undefined })
+  return withOtherReservations(run, bounds, reserved, { wanted, others, canWait: lease.wait !== undefined })
 }
 
 /** JavaScript code may return anything. */
-function isShortage(given: unknown): given is LeaseShortage {
-  const { mayComeBack, reservedUsd, holders } = fieldsOf(given) ?? {}
+function isShortage(value: unknown): value is LeaseShortage {
+  const { mayComeBack, reservedUsd, holders } = fieldsOf(value) ?? {}
   return typeof mayComeBack === 'boolean' && Number.isFinite(reservedUsd) && Number.isFinite(holders)
 }
 
-interface LeaseAnswered {
+interface LeaseAnswer {
   readonly wanted: LeaseWanted
   readonly others: LeaseShortage
   readonly canWait: boolean
 }
 
 /** The result for a request that only the lease is too small for: it waits, or its answer reports what others use. */
-function withOthers(
+function withOtherReservations(
   run: Run,
   bounds: RequestBounds,
-  reserved: Reserved,
-  { wanted, others, canWait }: LeaseAnswered,
-): Reserved | LeaseShort {
+  reserved: ReservedGrant,
+  { wanted, others, canWait }: LeaseAnswer,
+): ReservedGrant | LeaseShort {
   const { grant, reservation } = reserved
   if (grant.isOfLease !== true) return reserved
   const ofLease = { reservedUsd: others.reservedUsd, holders: others.holders }
@@ -114,29 +114,29 @@ function withOthers(
 }
 
 /** Parallel agents may repeatedly find that another one took what was available. */
-const mostAsks = 20
+const maxLeaseRequests = 20
 
 /** The total that the request wants from the lease; undefined if the lease suffices for everything that the other limits allow. */
 function wantedOfLease(run: Run, bounds: RequestBounds, lease: BudgetLease): LeaseWanted | undefined {
   const worst = worstByReply(run, bounds)
-  const held = ledgersOf(run, bounds)
-  const most = mostTokens(
-    held.map((each) => roomOn(each, worst, besideLease)),
+  const reserves = ledgersOf(run, bounds)
+  const longest = longestReply(
+    reserves.map((each) => roomOn(each, worst, ignoringLease)),
     usefulOf(run, bounds),
     bounds.cap,
   )
-  if (most === undefined) return undefined
+  if (longest === undefined) return undefined
   const missing = (output: number): NanoUsd =>
     Math.max(
-      ...held.map((each) => {
+      ...reserves.map((each) => {
         const { needed, available } = roomOn(each, worst)
         return needed(output).nanos - available.nanos
       }),
     )
-  const missingNanos = missing(most)
+  const missingNanos = missing(longest)
   if (missingNanos <= 0) return undefined
   const hasNanos = nanosOf(lease.usd)
-  const leastNanos = hasNanos + missing(Math.min(most, usefulOf(run, bounds)))
+  const leastNanos = hasNanos + missing(Math.min(longest, usefulOf(run, bounds)))
   return { usd: usdOf(hasNanos + missingNanos), leastUsd: usdOf(Math.max(0, leastNanos)) }
 }
 
@@ -151,26 +151,26 @@ export function reserveRequest(
   run: Run,
   bounds: RequestBounds,
   ahead: ReadonlySet<Line> = run.ports.ledger.queue.claimed,
-): Reserved | Shortage {
+): ReservedGrant | Shortage {
   const { ledger } = run.ports
   const { cap } = bounds
   const useful = usefulOf(run, bounds)
   if (!ledger.limited) return unlimitedGrant(run, bounds, useful)
   const worst = worstByReply(run, bounds)
-  const held = ledgersOf(run, bounds)
-  const isBehind = ahead.size > 0 && held.some((each) => each.ledger.linesIn(ahead).length > 0)
+  const reserves = ledgersOf(run, bounds)
+  const isBehind = ahead.size > 0 && reserves.some((each) => each.ledger.linesIn(ahead).length > 0)
   const now = isBehind
     ? undefined
-    : mostTokens(
-        held.map((each) => roomOn(each, worst)),
+    : longestReply(
+        reserves.map((each) => roomOn(each, worst)),
         useful,
         cap,
       )
   if (now === cap) return granted(run, bounds, cap, worst)
-  const afterwards = held.map((each) => roomOn(each, worst, ifAllCameBack))
-  const best = mostTokens(afterwards, useful, cap)
+  const afterwards = reserves.map((each) => roomOn(each, worst, ifAllReturned))
+  const best = longestReply(afterwards, useful, cap)
   if (best === undefined) return refused(run, bounds, worst, afterwards)
-  const short = shortage(held, worst, best, ahead)
+  const short = shortage(reserves, worst, best, ahead)
   // If there is nothing to wait for, the difference comes from prices that are not stable.
   const canWait = bounds.isOptional !== true && (isBehind || short.reservedBy.holders > 0)
   if (canWait && now !== best) return short
@@ -179,11 +179,11 @@ export function reserveRequest(
     run,
     bounds,
     worst,
-    held.map((each) => roomOn(each, worst)),
+    reserves.map((each) => roomOn(each, worst)),
   )
 }
 
-function unlimitedGrant(run: Run, bounds: RequestBounds, useful: number): Reserved {
+function unlimitedGrant(run: Run, bounds: RequestBounds, useful: number): ReservedGrant {
   const { model, cap } = bounds
   const worst = unreservedWorst(run, bounds)
   const range = { least: worst(useful), most: worst(cap) }
@@ -194,12 +194,12 @@ function unlimitedGrant(run: Run, bounds: RequestBounds, useful: number): Reserv
   }
 }
 
-function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room): Reserved {
+function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room): ReservedGrant {
   const { ledger } = run.ports
   const { model, cap } = bounds
   const amount = worst(maxTokens)
   const isWhole = maxTokens === cap
-  const isShortOfUsd = (each: HeldBack): boolean => roomOn(each, worst).lacks(cap) === 'usd'
+  const isShortOfUsd = (each: HeldBack): boolean => roomOn(each, worst).shortIn(cap) === 'usd'
   const lowered = isWhole ? null : ledgersOf(run, bounds).some(isShortOfUsd) ? 'usd' : 'tokens'
   const ofLease = lowered === 'usd' ? isOfLease(run, bounds, worst, maxTokens) : undefined
   const reservation = ledger.reserve(amount)
@@ -245,27 +245,27 @@ function ofWindow({ isOfWindow }: RequestBounds): Pick<Grant, 'isOfWindow'> {
   return isOfWindow === true ? { isOfWindow } : {}
 }
 
-function refused(run: Run, bounds: RequestBounds, worst: Room, rooms: readonly RoomOn[]): Reserved {
+function refused(run: Run, bounds: RequestBounds, worst: Room, rooms: readonly RoomOn[]): ReservedGrant {
   const useful = usefulOf(run, bounds)
-  const missing = rooms.findLast(({ lacks }) => lacks(useful) !== undefined)
+  const missing = rooms.findLast(({ shortIn: lacks }) => lacks(useful) !== undefined)
   const amount = missing?.needed(useful) ?? nothing
-  const lacking = overBudget(amount, missing?.available ?? nothing)
-  const currency = lacking.currency === 'usd' ? 'nanos' : 'tokens'
+  const overBudgetGrant = overBudget(amount, missing?.available ?? nothing)
+  const currency = overBudgetGrant.currency === 'usd' ? 'nanos' : 'tokens'
   // Spending of others against the same limit is not in the figures of this run. The others are its parent, or agents that are still working.
   const isShared = run.identity.depth > 0 || (run.spent.openAgents ?? []).length > 0
   const of = !isShared ? undefined : { of: (missing?.ledger ?? run.ports.ledger).narrowest(currency) }
-  const ofShared = sharedShort(run, bounds, worst, { tokens: 0, currency: lacking.currency })
-  const grant = { ...lacking, ...of, ...isOfLease(run, bounds, worst, 0), ...ofShared }
+  const ofShared = sharedShort(run, bounds, worst, { tokens: 0, currency: overBudgetGrant.currency })
+  const grant = { ...overBudgetGrant, ...of, ...isOfLease(run, bounds, worst, 0), ...ofShared }
   return { kind: 'decided', grant, reservation: undefined }
 }
 
-function shortage(held: readonly HeldBack[], worst: Room, tokens: number, ahead: ReadonlySet<Line>): Shortage {
-  const short = new Set(held.flatMap(({ ledger, room }) => ledger.linesShortOf(plus(worst(tokens), room(tokens)))))
-  const waitedFor = [...short, ...held.flatMap(({ ledger }) => ledger.linesIn(ahead))]
-  const [most] = waitedFor.toSorted(
+function shortage(reserves: readonly HeldBack[], worst: Room, tokens: number, ahead: ReadonlySet<Line>): Shortage {
+  const short = new Set(reserves.flatMap(({ ledger, room }) => ledger.linesShortOf(plus(worst(tokens), room(tokens)))))
+  const waitedFor = [...short, ...reserves.flatMap(({ ledger }) => ledger.linesIn(ahead))]
+  const [longest] = waitedFor.toSorted(
     (a, b) => b.reserved.nanos - a.reserved.nanos || b.reserved.tokens - a.reserved.tokens,
   )
-  const { limits, settled, reserved, holders } = most ?? noLine
+  const { limits, settled, reserved, holders } = longest ?? noLine
   return {
     kind: 'short',
     needed: worst(tokens),
@@ -285,8 +285,8 @@ function isOfLease(
   tokens: number,
 ): { readonly isOfLease?: true } | undefined {
   if (run.context.settings.lease === null) return undefined
-  const rooms = ledgersOf(run, bounds).map((each) => roomOn(each, worst, besideLease))
-  return (mostTokens(rooms, usefulOf(run, bounds), bounds.cap) ?? 0) > tokens ? { isOfLease: true } : undefined
+  const rooms = ledgersOf(run, bounds).map((each) => roomOn(each, worst, ignoringLease))
+  return (longestReply(rooms, usefulOf(run, bounds), bounds.cap) ?? 0) > tokens ? { isOfLease: true } : undefined
 }
 
 /** The budget shared by several runs, if only that is too small for more than this many tokens. */
@@ -298,8 +298,8 @@ function sharedShort(
 ): { readonly shared: SharedLimit } | undefined {
   const { budget } = run.context.settings
   if (budget === null) return undefined
-  const rooms = ledgersOf(run, bounds).map((each) => roomOn(each, worst, besideShared))
-  const isShort = (mostTokens(rooms, usefulOf(run, bounds), bounds.cap) ?? 0) > tokens
+  const rooms = ledgersOf(run, bounds).map((each) => roomOn(each, worst, ignoringShared))
+  const isShort = (longestReply(rooms, usefulOf(run, bounds), bounds.cap) ?? 0) > tokens
   return isShort ? { shared: sharedLimitOf(budget, currency) } : undefined
 }
 
@@ -309,12 +309,12 @@ function usefulOf(run: Run, { cap }: RequestBounds): number {
 
 /** The ledgers on which a request must fit, and what must be left on each. */
 function ledgersOf({ ports }: Run, bounds: RequestBounds): readonly HeldBack[] {
-  return [{ ledger: ports.ledger, room: holdNothing }, ...bounds.heldBack()]
+  return [{ ledger: ports.ledger, room: reserveNothing }, ...bounds.heldBack()]
 }
 
 /** The longest reply that fits everywhere; undefined if not even a useful one fits. */
-function mostTokens(rooms: readonly RoomOn[], useful: number, cap: number): number | undefined {
-  const fits = (output: number): boolean => rooms.every(({ lacks }) => lacks(output) === undefined)
+function longestReply(rooms: readonly RoomOn[], useful: number, cap: number): number | undefined {
+  const fits = (output: number): boolean => rooms.every(({ shortIn: lacks }) => lacks(output) === undefined)
   if (!fits(useful)) return undefined
   return fits(cap) ? cap : largest(useful, cap, fits)
 }
@@ -326,18 +326,18 @@ function overBudget(needed: Amount, available: Amount): OverBudget {
     : { granted: false, currency: 'tokens', needed: needed.tokens, available: available.tokens }
 }
 
-const holdNothing: Room = () => nothing
+const reserveNothing: Room = () => nothing
 
 interface RoomOn {
   readonly ledger: Ledger
   readonly available: Amount
   readonly needed: Room
-  readonly lacks: (outputTokens: number) => 'usd' | 'tokens' | undefined
+  readonly shortIn: (outputTokens: number) => 'usd' | 'tokens' | undefined
 }
 
-const besideLease = (ledger: Ledger): Amount => ledger.availableBesideLease()
-const besideShared = (ledger: Ledger): Amount => ledger.availableBesideShared()
-const ifAllCameBack = (ledger: Ledger): Amount => ledger.unspent()
+const ignoringLease = (ledger: Ledger): Amount => ledger.availableBesideLease()
+const ignoringShared = (ledger: Ledger): Amount => ledger.availableIgnoringShared()
+const ifAllReturned = (ledger: Ledger): Amount => ledger.unspent()
 
 /** What a request needs on a ledger, including what must be left there, and what the ledger has. */
 function roomOn({ ledger, room }: HeldBack, worst: Room, has = (of: Ledger): Amount => of.available()): RoomOn {
@@ -348,7 +348,7 @@ function roomOn({ ledger, room }: HeldBack, worst: Room, has = (of: Ledger): Amo
     if (nanos > available.nanos) return 'usd'
     return tokens > available.tokens ? 'tokens' : undefined
   }
-  return { ledger, available, needed, lacks }
+  return { ledger, available, needed, shortIn: lacks }
 }
 
 /** Binary search for the largest number of tokens that fits; `low` fits, `high` does not. */
@@ -377,8 +377,8 @@ export function heldForNextRequest(run: Run): readonly HeldBack[] {
   if (!ledger.limited) return []
   const model = currentModel(run)
   const next = worstCase(run, model, inputBoundOf(run, model), outputCap(run, model))
-  const held = heldBackBy(run).map((each) => ({ ...each, room: (output: number) => plus(each.room(output), next) }))
-  return [{ ledger, room: () => next }, ...held]
+  const reserves = heldBackBy(run).map((each) => ({ ...each, room: (output: number) => plus(each.room(output), next) }))
+  return [{ ledger, room: () => next }, ...reserves]
 }
 
 /** Undefined if this run requests no last answer. */

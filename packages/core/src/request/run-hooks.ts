@@ -19,7 +19,7 @@ import type { ErrorPolicy, RunContext } from '../run/run-context.ts'
 import { hookFigures } from '../run/limits-left.ts'
 import type { Run } from '../run/run.ts'
 import type { RecordPosition } from '../run/tool-phase.ts'
-import { stepWithQuestions, type MayAsk } from './step-with-questions.ts'
+import { stepWithQuestions, type QuestionCaller } from './step-with-questions.ts'
 import { withheldByHook } from '../tools/result-texts.ts'
 
 /** The combined result of all hooks of one trigger. */
@@ -137,9 +137,9 @@ class HookCalls implements HookRun {
     this.aborted = outcome.aborted
     if (outcome.error === undefined || trigger === 'onError') return isLast
     const error = { source: 'hook', name: hook, message: outcome.error } as const
-    return after(runHooks(run, 'onError', { ...this.#subject, error, failedAt: trigger }, this.#position), (told) => {
-      this.messages.push(...told.messages)
-      this.raised.push(...told.raised)
+    return after(runHooks(run, 'onError', { ...this.#subject, error, failedAt: trigger }, this.#position), (errorHooks) => {
+      this.messages.push(...errorHooks.messages)
+      this.raised.push(...errorHooks.raised)
       return isLast
     })
   }
@@ -173,7 +173,7 @@ function callHook(
 }
 
 /** A hook that is called in a step and may ask a model. */
-class HookToCall implements MayAsk<HookOutcome> {
+class HookToCall implements QuestionCaller<HookOutcome> {
   readonly #run: Run
   readonly #hook: Hook
   readonly #trigger: HookTrigger
@@ -200,8 +200,8 @@ class HookToCall implements MayAsk<HookOutcome> {
     const { cause } = run.ports.abort
     // After an abort, only hooks that report an ending are called.
     if (cause !== undefined && !this.#isOfTheEnd) return { aborted: cause }
-    const who = this.#subject.isAfterAbort === true ? askNobody : ask
-    const context = new HookContext(new CallOfHook(run, trigger, this.#subject, who, this.#before))
+    const askFor = this.#subject.isAfterAbort === true ? askNobody : ask
+    const context = new HookContext(new CallOfHook(run, trigger, this.#subject, askFor, this.#before))
     return run.withGrace(
       () => hook.handle(context),
       (settled) => {
@@ -285,10 +285,10 @@ class CallOfHook implements HookContextInit {
   }
 }
 
-function hookOutcomeOf(settled: Settled<HookContext | void>, given: HookContext): HookOutcome {
+function hookOutcomeOf(settled: Settled<HookContext | void>, hookContext: HookContext): HookOutcome {
   switch (settled.kind) {
     case 'value':
-      return outcomeOfValue(settled.value ?? given)
+      return outcomeOfValue(settled.value ?? hookContext)
     case 'threw':
       return outcomeOfThrow(settled.error)
     case 'left':
@@ -297,10 +297,10 @@ function hookOutcomeOf(settled: Settled<HookContext | void>, given: HookContext)
 }
 
 /** JavaScript code may return anything, and put anything into a context. */
-function outcomeOfValue(given: unknown): HookOutcome {
-  if (!isInstance(given, HookContext)) return { error: 'A hook must return the context it was given, or nothing.' }
+function outcomeOfValue(returned: unknown): HookOutcome {
+  if (!isInstance(returned, HookContext)) return { error: 'A hook must return the context it was given, or nothing.' }
   try {
-    return given.outcome()
+    return returned.outcome()
   } catch (error) {
     return { error: messageOf(error) }
   }

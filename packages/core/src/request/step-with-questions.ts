@@ -18,7 +18,7 @@ import type { RestingTime } from './request-plan.ts'
 import type { Run, RunStepOptions } from '../run/run.ts'
 
 /** A callback that is called in a step and may ask a model. */
-export interface MayAsk<T> {
+export interface QuestionCaller<T> {
   /** Calls it. Never rejects. `askIn`: like `ask`, with a timeout of the caller that pauses while a question waits for its service. */
   call(ask: AskModel, askIn: AskIn): Eventually<T>
   /** The outcome when an abort cut one of its questions; it stores the cause. */
@@ -28,19 +28,19 @@ export interface MayAsk<T> {
 export type AskIn = (time: RestingTime) => AskModel
 
 /** Recorded in place of the result when the callback asks questions: these need steps of their own, and the result is recorded after them. */
-type Asks = { readonly asks: true }
-export type AskedRecord<T> = Bill & { readonly value: T }
+type QuestionsMark = { readonly asks: true }
+export type QuestionsRecord<T> = Bill & { readonly value: T }
 
 /**
  * For callbacks that may run in parallel with others: nothing is entered in the run, and the outcome of their questions
  * is stored in the bill for later.
  */
-export interface BesideOthers<T> {
+export interface ConcurrentStep<T> {
   readonly options: RunStepOptions<T>
   readonly bill: OpenBill
 }
 
-const asks: Asks = Object.freeze({ asks: true })
+const questionsMark: QuestionsMark = Object.freeze({ asks: true })
 /** Options of the step that stores the combined outcome. */
 export const composite: RunStepOptions<never> & { readonly composite: true } = Object.freeze({
   onUnfinished: 'rerun',
@@ -56,50 +56,50 @@ export const composite: RunStepOptions<never> & { readonly composite: true } = O
 export function stepWithQuestions<T>(
   run: Run,
   name: string,
-  who: MayAsk<T>,
-  beside?: BesideOthers<T>,
+  caller: QuestionCaller<T>,
+  concurrent?: ConcurrentStep<T>,
 ): Eventually<StepResult<T>> {
-  let asking: Asking<T> | undefined
-  const effect = (): Eventually<T | Asks> => {
-    asking = new Asking(run, `${name}/asked`, who, beside?.bill)
-    return asking.begin()
+  let inProgress: CallInProgress<T> | undefined
+  const effect = (): Eventually<T | QuestionsMark> => {
+    inProgress = new CallInProgress(run, `${name}/asked`, caller, concurrent?.bill)
+    return inProgress.begin()
   }
   const step =
-    beside === undefined
-      ? run.step<T | Asks>(name, effect)
+    concurrent === undefined
+      ? run.step<T | QuestionsMark>(name, effect)
       : // An unfinished step can only be the first one: it has a value, or the mark that it asks.
-        run.stepBeside<T | Asks>(name, effect, beside.options)
-  return after(step, (begun) => {
-    if (isAsks(begun.value)) return answered(run, name, who, begun, { live: asking, bill: beside?.bill })
-    // The value is not `Asks`, as checked above.
-    return begun as StepResult<T>
+        run.stepBeside<T | QuestionsMark>(name, effect, concurrent.options)
+  return after(step, (firstStep) => {
+    if (isQuestionsMark(firstStep.value)) return answered(run, name, caller, firstStep, { live: inProgress, bill: concurrent?.bill })
+    // The value is not `QuestionsMark`, as checked above.
+    return firstStep as StepResult<T>
   })
 }
 
-export function isAsks(value: unknown): value is Asks {
+export function isQuestionsMark(value: unknown): value is QuestionsMark {
   return typeof value === 'object' && value !== null && 'asks' in value && value.asks === true
 }
 
 function answered<T>(
   run: Run,
   name: string,
-  who: MayAsk<T>,
-  begun: StepResult<unknown>,
-  { live, bill }: { readonly live: Asking<T> | undefined; readonly bill: OpenBill | undefined },
+  caller: QuestionCaller<T>,
+  firstStep: StepResult<unknown>,
+  { live, bill }: { readonly live: CallInProgress<T> | undefined; readonly bill: OpenBill | undefined },
 ): Eventually<StepResult<T>> {
-  const whole = `${name}/asked`
+  const wholeName = `${name}/asked`
   const { steps, isResumed } = run.ports
   const step = bill === undefined ? run.step.bind(run) : run.stepBeside.bind(run)
-  const ended = (end: StepResult<AskedRecord<T>>): StepResult<T> => ({
+  const ended = (end: StepResult<QuestionsRecord<T>>): StepResult<T> => ({
     value: end.value.value,
     replayed: end.replayed,
-    at: begun.at,
-    durationMs: Math.max(0, end.at + end.durationMs - begun.at),
+    at: firstStep.at,
+    durationMs: Math.max(0, end.at + end.durationMs - firstStep.at),
   })
-  const called = (): Promise<AskedRecord<T>> => (live ?? Asking.again(run, whole, who, bill)).end()
+  const called = (): Promise<QuestionsRecord<T>> => (live ?? CallInProgress.again(run, wholeName, caller, bill)).end()
   // A recorded result is not computed again. In a replay that is not a resume, the step engine reports where the record ends.
-  if (steps.peek(run.key(whole)) === 'done' || (live === undefined && !isResumed))
-    return after(step<AskedRecord<T>>(whole, called, composite), (end) => {
+  if (steps.peek(run.key(wholeName)) === 'done' || (live === undefined && !isResumed))
+    return after(step<QuestionsRecord<T>>(wholeName, called, composite), (end) => {
       if (end.replayed) {
         restoreForAgent(run, end.value.charges)
         if (bill === undefined) enterBill(run, end.value)
@@ -109,7 +109,7 @@ function answered<T>(
     })
   return called().then((record) =>
     after(
-      step<AskedRecord<T>>(whole, () => record, composite),
+      step<QuestionsRecord<T>>(wholeName, () => record, composite),
       ended,
     ),
   )
@@ -119,12 +119,12 @@ function answered<T>(
  * A callback in progress. A1: Its questions are asked once its first step is on record. A2: A question after its end is
  * refused. Most callbacks ask nothing, so the state for questions is created with the first one.
  */
-class Asking<T> {
+class CallInProgress<T> {
   readonly #run: Run
   readonly #name: string
-  readonly #who: MayAsk<T>
+  readonly #caller: QuestionCaller<T>
   #bill: OpenBill | undefined
-  readonly #isBeside: boolean
+  readonly #isConcurrent: boolean
   #questions: Questions | undefined
   #names: Map<string, number> | undefined
   /** Whether questions may be asked, once that is decided. */
@@ -136,25 +136,25 @@ class Asking<T> {
   #hasAsked = false
   #isOver = false
 
-  constructor(run: Run, name: string, who: MayAsk<T>, bill: OpenBill | undefined) {
+  constructor(run: Run, name: string, caller: QuestionCaller<T>, bill: OpenBill | undefined) {
     this.#run = run
     this.#name = name
-    this.#who = who
+    this.#caller = caller
     this.#bill = bill
-    this.#isBeside = bill !== undefined
+    this.#isConcurrent = bill !== undefined
   }
 
   /** For a resume: its first step is on record. */
-  static again<T>(run: Run, name: string, who: MayAsk<T>, bill: OpenBill | undefined): Asking<T> {
-    const asking = new Asking(run, name, who, bill)
-    asking.#hasAsked = true
-    void asking.begin()
-    return asking
+  static again<T>(run: Run, name: string, caller: QuestionCaller<T>, bill: OpenBill | undefined): CallInProgress<T> {
+    const inProgress = new CallInProgress(run, name, caller, bill)
+    inProgress.#hasAsked = true
+    void inProgress.begin()
+    return inProgress
   }
 
   /** Calls it. Returns its result, or the mark that it asks. */
-  begin(): Eventually<T | Asks> {
-    const working = this.#who.call(
+  begin(): Eventually<T | QuestionsMark> {
+    const working = this.#caller.call(
       (request) => this.#ask(request),
       (time) => (request) => this.#ask(request, time),
     )
@@ -166,9 +166,9 @@ class Asking<T> {
       return working
     }
     this.#working = working
-    if (this.#hasAsked) return asks
+    if (this.#hasAsked) return questionsMark
     return new Promise((resolve, reject) => {
-      this.#onFirst = () => resolve(asks)
+      this.#onFirst = () => resolve(questionsMark)
       working.then((value) => {
         if (!this.#hasAsked) this.#isOver = true
         resolve(value)
@@ -199,14 +199,14 @@ class Asking<T> {
       run: this.#run,
       name: this.#name,
       limit: hookQuestions,
-      who: this.#isBeside ? 'A tool' : 'A hook',
+      who: this.#isConcurrent ? 'A tool' : 'A hook',
       bill: this.#openBill(),
-      isBeside: this.#isBeside,
+      isBeside: this.#isConcurrent,
     }))
   }
 
   /** From now on its questions are asked. Returns the result once all of them have ended. */
-  async end(): Promise<AskedRecord<T>> {
+  async end(): Promise<QuestionsRecord<T>> {
     this.#decide(true)
     const working = this.#working ?? Promise.reject(new Error('it was not called'))
     const questions = this.#asked()
@@ -220,16 +220,16 @@ class Asking<T> {
       restoreForAgent(this.#run, abandoned)
       for (const charge of abandoned) this.#openBill().charge(charge)
     }
-    return { value: aborted === undefined ? value : this.#who.cut(value, aborted), ...recordOf(bill) }
+    return { value: aborted === undefined ? value : this.#caller.cut(value, aborted), ...recordOf(bill) }
   }
 
   /** Reads the request once and first, because JavaScript code may change it later. */
-  async #ask(given: HookQuestion, time?: RestingTime): Promise<CompactionReply> {
+  async #ask(unchecked: HookQuestion, time?: RestingTime): Promise<CompactionReply> {
     if (this.#isOver) return tooLate
     let question: HookQuestion
     let name: string
     try {
-      question = questionOf(given)
+      question = questionOf(unchecked)
       name = this.#nameOf(question)
     } catch (error) {
       return refusedQuestion(messageOf(error))

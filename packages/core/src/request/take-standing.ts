@@ -15,7 +15,7 @@ import { isThenable } from '../values/settle.ts'
 import type { Run } from '../run/run.ts'
 import type { Grant, OverBudget } from './grant.ts'
 import type { RequestPlan } from './request-plan.ts'
-import { loweredGrant, type Reserved } from './reserve.ts'
+import { loweredGrant, type ReservedGrant } from './reserve.ts'
 import { worstByReply } from './charge.ts'
 
 // Reserves for a request in budgets that span runs (spec R-STAND-1). It is the last step before the request: while it
@@ -32,7 +32,7 @@ export type StandingWaited = FundsWanted & {
 export type StandingAnswer = StandingTaken | StandingRefused
 
 /** Whether requests of this plan reserve in standing budgets. */
-export function takesFromStanding({ context }: Run, { model }: Pick<RequestPlan, 'model'>): boolean {
+export function usesStandingBudgets({ context }: Run, { model }: Pick<RequestPlan, 'model'>): boolean {
   return context.settings.standing?.countsFor(model.id) === true
 }
 
@@ -64,7 +64,7 @@ export class StandingAsk {
         this.#onWait(wait)
       },
     })
-    const read = (given: unknown): StandingAnswer => answerOf(given, { usd, leastUsd })
+    const read = (value: unknown): StandingAnswer => answerOf(value, { usd, leastUsd })
     return isThenable(asked) ? Promise.resolve(asked).then(read) : read(asked)
   }
 
@@ -73,22 +73,22 @@ export class StandingAsk {
     asked: Promise<StandingAnswer>,
     emit: Emit,
   ): Promise<{ readonly record: StandingWaited; readonly answer?: StandingAnswer }> {
-    const tell = (isWaiting: boolean, wait: StandingWait): void => {
-      if (this.#run.ports.isHeard()) emit({ type: 'budget_wait', isWaiting, ...this.#wanted(wait) })
+    const reportWait = (isWaiting: boolean, wait: StandingWait): void => {
+      if (this.#run.ports.isHeard()) emit({ type: 'budget_wait', isWaiting, ...this.#figuresOf(wait) })
     }
-    if (this.#wait !== undefined) tell(true, this.#wait)
-    this.#onWait = (wait) => tell(true, wait)
+    if (this.#wait !== undefined) reportWait(true, this.#wait)
+    this.#onWait = (wait) => reportWait(true, wait)
     try {
       const answer = await this.#orEnded(asked)
       if (answer === undefined) {
         const cause = this.#run.ports.abort.causeNow()
-        return { record: { ...this.#wanted(), outcome: 'aborted', ...(cause !== undefined && { cause }) } }
+        return { record: { ...this.#figuresOf(), outcome: 'aborted', ...(cause !== undefined && { cause }) } }
       }
       const outcome = answer.kind === 'taken' ? 'granted' : 'refused'
-      return { record: { ...this.#wanted(), outcome }, answer }
+      return { record: { ...this.#figuresOf(), outcome }, answer }
     } finally {
       this.#onWait = () => {}
-      if (this.#wait !== undefined) tell(false, this.#wait)
+      if (this.#wait !== undefined) reportWait(false, this.#wait)
     }
   }
 
@@ -98,7 +98,7 @@ export class StandingAsk {
     waited.catch(() => {
       if (isHeard()) return
       this.#ended.abort()
-      asked.then(giveBack, () => undefined)
+      asked.then(returnReservation, () => undefined)
     })
   }
 
@@ -113,7 +113,7 @@ export class StandingAsk {
       }
       const end = (): void => {
         settled()
-        asked.then(giveBack, () => undefined)
+        asked.then(returnReservation, () => undefined)
         this.#ended.abort()
         resolve(undefined)
       }
@@ -134,25 +134,25 @@ export class StandingAsk {
     })
   }
 
-  #wanted(wait: StandingWait | undefined = this.#wait): FundsWanted & { readonly budget: string } {
+  #figuresOf(wait: StandingWait | undefined = this.#wait): FundsWanted & { readonly budget: string } {
     const { budget = '', reservedUsd = 0, holders = 0 } = wait ?? {}
     return { neededUsd: this.#request.usd, neededTokens: 0, reservedUsd, reservedTokens: 0, holders, budget }
   }
 }
 
 /** Returns a reservation that is no longer needed. */
-function giveBack(answer: StandingAnswer): void {
+function returnReservation(answer: StandingAnswer): void {
   if (answer.kind === 'taken') answer.settle(0, true)
 }
 
 /** JavaScript code may return anything. @throws HaltingError for an invalid answer, after returning its reservation: the request is not made. */
-function answerOf(given: unknown, { usd, leastUsd }: Pick<StandingRequest, 'usd' | 'leastUsd'>): StandingAnswer {
-  const { kind, usd: taken, settle, budget, short } = fieldsOf(given) ?? {}
+function answerOf(value: unknown, { usd, leastUsd }: Pick<StandingRequest, 'usd' | 'leastUsd'>): StandingAnswer {
+  const { kind, usd: reservedUsd, settle, budget, short } = fieldsOf(value) ?? {}
   if (kind === 'refused' && isStandingBudget(budget)) return { kind, budget }
   if (kind === 'taken' && typeof settle === 'function') {
-    const answer = { ...settledOnce(given as StandingTaken), ...(isStandingBudget(short) && { short }) }
-    if (typeof taken === 'number' && taken >= leastUsd && taken <= usd) return answer
-    giveBack(answer)
+    const answer = { ...settledOnce(value as StandingTaken), ...(isStandingBudget(short) && { short }) }
+    if (typeof reservedUsd === 'number' && reservedUsd >= leastUsd && reservedUsd <= usd) return answer
+    returnReservation(answer)
   }
   throw new HaltingError(
     'callback',
@@ -160,8 +160,8 @@ function answerOf(given: unknown, { usd, leastUsd }: Pick<StandingRequest, 'usd'
   )
 }
 
-function isStandingBudget(given: unknown): given is StandingBudget {
-  const { name, limitUsd, settledUsd, resetsAt } = fieldsOf(given) ?? {}
+function isStandingBudget(value: unknown): value is StandingBudget {
+  const { name, limitUsd, settledUsd, resetsAt } = fieldsOf(value) ?? {}
   const isNamed = typeof name === 'string' && typeof resetsAt === 'string'
   return isNamed && Number.isFinite(limitUsd) && Number.isFinite(settledUsd)
 }
@@ -177,23 +177,23 @@ function requestOf(run: Run, plan: RequestPlan, { nanos, maxTokens }: Grant): St
 }
 
 /** Makes `settle` idempotent: it may be called by the attempt, or by the cleanup after a failure. */
-function settledOnce(taken: StandingTaken): StandingTaken {
+function settledOnce(reservation: StandingTaken): StandingTaken {
   let isOpen = true
   return {
     kind: 'taken',
-    usd: taken.usd,
+    usd: reservation.usd,
     settle(usd, isKnown) {
-      if (isOpen) taken.settle(usd, isKnown)
+      if (isOpen) reservation.settle(usd, isKnown)
       isOpen = false
     },
   }
 }
 
 /** The run's reservation with the cap that the standing budgets allow. */
-export function withTaken(run: Run, plan: RequestPlan, reserved: Reserved, taken: StandingTaken): Reserved {
+export function withStandingReservation(run: Run, plan: RequestPlan, reserved: ReservedGrant, standing: StandingTaken): ReservedGrant {
   const { grant } = reserved
-  if (!grant.granted || nanosOf(taken.usd) >= grant.nanos) return reserved
-  return { ...reserved, grant: loweredGrant(run, plan, grant, taken) }
+  if (!grant.granted || nanosOf(standing.usd) >= grant.nanos) return reserved
+  return { ...reserved, grant: loweredGrant(run, plan, grant, standing) }
 }
 
 /** The request is not made. Names the budget that is too small. */

@@ -5,8 +5,8 @@ import type { Emit, FundsWanted } from '../state/events.ts'
 import type { Run } from '../run/run.ts'
 import { estimateRequest } from './estimate.ts'
 import type { RequestBounds } from './grant.ts'
-import { refusedShortage, reserveRequest, type Reserved, type Shortage } from './reserve.ts'
-import { tellFigures } from './tell-figures.ts'
+import { refusedShortage, reserveRequest, type ReservedGrant, type Shortage } from './reserve.ts'
+import { emitFigures } from './tell-figures.ts'
 
 /** The outcome of a wait, as recorded. */
 export type FundsWait = FundsWanted &
@@ -19,9 +19,9 @@ export type FundsWait = FundsWanted &
   )
 
 /** The outcome of a wait in this process, with its reservation. */
-export interface Waited {
+export interface FundsWaitResult {
   readonly record: FundsWait
-  readonly reserved?: Reserved
+  readonly reserved?: ReservedGrant
 }
 
 type Waiting = RequestBounds & { readonly cutOff?: AbortSignal }
@@ -32,25 +32,25 @@ type Waiting = RequestBounds & { readonly cutOff?: AbortSignal }
  * returned and it is still too little. The wait ends when reservations are settled, by an abort (which includes a time
  * limit), or by the cut-off of a question.
  */
-export async function waitForFunds(run: Run, bounds: Waiting, first: Shortage, emit: Emit): Promise<Waited> {
+export async function waitForFunds(run: Run, bounds: Waiting, first: Shortage, emit: Emit): Promise<FundsWaitResult> {
   const wanted = wantedBy(first)
   const report = (isWaiting: boolean): void => {
     if (!run.ports.isHeard()) return
     emit({ type: 'budget_wait', isWaiting, ...wanted })
-    tellFigures(run, emit, estimateRequest(run))
+    emitFigures(run, emit, estimateRequest(run))
   }
   const waited = queued(run, bounds, first)
   report(true)
-  const came = await waited
+  const result = await waited
   report(false)
-  if (came.kind === 'aborted') return { record: { outcome: 'aborted', cause: came.cause, ...wanted } }
-  return { record: { outcome: came.grant.granted ? 'granted' : 'refused', ...wanted }, reserved: came }
+  if (result.kind === 'aborted') return { record: { outcome: 'aborted', cause: result.cause, ...wanted } }
+  return { record: { outcome: result.grant.granted ? 'granted' : 'refused', ...wanted }, reserved: result }
 }
 
-type Came = Reserved | { readonly kind: 'aborted'; readonly cause: AbortCause }
+type WaitEnd = ReservedGrant | { readonly kind: 'aborted'; readonly cause: AbortCause }
 
 /** Joins the queue and waits for the answer there. */
-function queued(run: Run, bounds: Waiting, first: Shortage): Promise<Came> {
+function queued(run: Run, bounds: Waiting, first: Shortage): Promise<WaitEnd> {
   const { abort, ledger, wholeLedger } = run.ports
   const { cutOff } = bounds
   return new Promise((resolve, reject) => {
@@ -61,10 +61,10 @@ function queued(run: Run, bounds: Waiting, first: Shortage): Promise<Came> {
       cutOff?.removeEventListener('abort', onCut)
     }
     /** Leaves the queue. */
-    const end = (came: Came): void => {
+    const end = (result: WaitEnd): void => {
       settled()
       leave()
-      resolve(came)
+      resolve(result)
     }
     const listener = { onAbort: (cause: AbortCause) => end({ kind: 'aborted', cause }) }
     const onCut = (): void => end(refusedShortage(short))
@@ -73,12 +73,12 @@ function queued(run: Run, bounds: Waiting, first: Shortage): Promise<Came> {
     if (cutOff?.aborted === true) return onCut()
     const retry: Parameters<Ledger['queue']['join']>[1] = (ahead) => {
       try {
-        const came = reserveRequest(run, bounds, ahead)
-        if (came.kind === 'short') {
-          short = came
-          return { kind: 'waits', shortOn: came.shortOn }
+        const result = reserveRequest(run, bounds, ahead)
+        if (result.kind === 'short') {
+          short = result
+          return { kind: 'waits', shortOn: result.shortOn }
         }
-        resolve(came)
+        resolve(result)
       } catch (error) {
         // Failing prices end this run, not the one whose request was settled.
         reject(error)

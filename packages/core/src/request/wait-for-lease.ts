@@ -3,7 +3,7 @@ import type { FundsWanted } from '../state/events.ts'
 import type { Run } from '../run/run.ts'
 import { estimateRequest } from './estimate.ts'
 import type { LeaseShort } from './reserve.ts'
-import { tellFigures } from './tell-figures.ts'
+import { emitFigures } from './tell-figures.ts'
 
 // Spec R-FUND-3.
 /** How long a request waits for money of a lease while nothing is returned to the budget: 10 minutes. */
@@ -132,5 +132,5 @@ function join(run: Run, { usd, leastUsd }: LeaseWaited, place: LeasePlace, wake:
 function report(run: Run, wanted: LeaseWaited, isWaiting: boolean): void {
   if (!run.ports.isHeard()) return
   run.emit({ type: 'budget_wait', isWaiting, ...figuresOfWait(wanted) })
-  tellFigures(run, run.emit, estimateRequest(run))
+  emitFigures(run, run.emit, estimateRequest(run))
 }

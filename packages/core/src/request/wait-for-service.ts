@@ -51,7 +51,7 @@ export class RequestWaits {
   }
 
   /** Whether it has already waited for its service, which is still unavailable: there are no quick retries between two waits. */
-  goesOnWaiting(error: ModelErrorJson): boolean {
+  continuesWaiting(error: ModelErrorJson): boolean {
     return this.#number > 0 && isServiceLimit(error)
   }
 
@@ -61,8 +61,8 @@ export class RequestWaits {
     const key = keyOf(failed)
     if (steps.peek(key) !== 'absent') return 0
     const { error, plan, isFinal, mayFallBack, mayWait } = failed
-    const goesOnAnyway = isRecordOnly || steps.peek(failed.retryKey) !== 'absent'
-    if (goesOnAnyway || plan.isOptional === true || mayWait === undefined) return undefined
+    const isRecordedAnyway = isRecordOnly || steps.peek(failed.retryKey) !== 'absent'
+    if (isRecordedAnyway || plan.isOptional === true || mayWait === undefined) return undefined
     const isLong = !mayFallBack && (error.retryAfterMs ?? 0) > longestQuietWaitMs
     if (!isFinal && !isLong) return undefined
     const wantedMs = serviceWaitMs({ error, number: this.#number + 1, leftMs: mayWait.leftMs, key })
@@ -93,10 +93,10 @@ export class RequestWaits {
             const isOther = isRenewable && this.#idOf(chosen) !== plan.model.id
             if (why !== 'model' || isOther) wake(why)
           }),
-        onBegin: (begun) => {
-          moments = begun
-          end = waitTime.begin(begun, isLive)
-          this.#run.emit({ type: 'service_wait', isWaiting: true, ...about, ...begun })
+        onBegin: (newWait) => {
+          moments = newWait
+          end = waitTime.begin(newWait, isLive)
+          this.#run.emit({ type: 'service_wait', isWaiting: true, ...about, ...newWait })
         },
       })
     } finally {
@@ -125,10 +125,10 @@ function keyOf({ retryKey }: WaitAfter): string {
   return `${retryKey}.service`
 }
 
-const endsByWord: ReadonlySet<unknown> = new Set<ServiceWaitEnd>(['retried', 'model', 'stopped'])
+const recordedEnds: ReadonlySet<unknown> = new Set<ServiceWaitEnd>(['retried', 'model', 'stopped'])
 
 function endOf({ outcome, why }: Waited<unknown>): ServiceWaitEnd {
   if (outcome === 'aborted' || outcome === 'over') return outcome
   // It is a member of the set.
-  return endsByWord.has(why) ? (why as ServiceWaitEnd) : 'retried'
+  return recordedEnds.has(why) ? (why as ServiceWaitEnd) : 'retried'
 }

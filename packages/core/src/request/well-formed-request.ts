@@ -24,10 +24,10 @@ const intactLengths = new WeakMap<readonly ModelMessage[], { readonly length: nu
 const repairs = new WeakMap<ModelMessage, ModelMessage | null>()
 
 function wellFormedMessages(messages: readonly ModelMessage[]): readonly ModelMessage[] {
-  const known = intactLengths.get(messages)
+  const cached = intactLengths.get(messages)
   // A list that is not a transcript's may have been changed in place: then its messages are checked individually.
-  const isKnown = known !== undefined && known.length > 0 && messages[known.length - 1] === known.last
-  let index = isKnown ? known.length : 0
+  const isKnown = cached !== undefined && cached.length > 0 && messages[cached.length - 1] === cached.last
+  let index = isKnown ? cached.length : 0
   while (index < messages.length && isIntact(messages[index])) index++
   if (index === messages.length) {
     intactLengths.set(messages, { length: index, last: messages[index - 1] })
@@ -41,8 +41,8 @@ function isIntact(message: ModelMessage | undefined): boolean {
 }
 
 function wellFormedMessage(message: ModelMessage): ModelMessage | null {
-  const known = repairs.get(message)
-  if (known !== undefined) return known
+  const cached = repairs.get(message)
+  if (cached !== undefined) return cached
   const repair = repairMessage(message)
   repairs.set(message, repair)
   return repair
@@ -60,8 +60,8 @@ function repairMessage(message: ModelMessage): ModelMessage | null {
   if (content.every(isWellFormedBlock) && isWellFormedJson(container)) return message
   // The thoughts of a message form a chain: a service refuses a part of one.
   const losesThoughts = content.some((block) => isSigned(block) && !isWellFormedBlock(block))
-  const kept = losesThoughts ? content.filter((block) => !isSigned(block)) : content
-  const blocks = kept.map((block) => (isWellFormedBlock(block) ? block : repairBlock(block)))
+  const remaining = losesThoughts ? content.filter((block) => !isSigned(block)) : content
+  const blocks = remaining.map((block) => (isWellFormedBlock(block) ? block : repairBlock(block)))
   // A service refuses a message without content.
   if (blocks.length === 0) return null
   return container === undefined
@@ -121,8 +121,8 @@ function repairOrigin(origin: JsonObject): BlockOrigin {
 const repairedTools = new WeakMap<readonly ToolDefinition[], readonly ToolDefinition[]>()
 
 function wellFormedTools(tools: readonly ToolDefinition[]): readonly ToolDefinition[] {
-  const known = repairedTools.get(tools)
-  if (known !== undefined) return known
+  const cached = repairedTools.get(tools)
+  if (cached !== undefined) return cached
   const repaired = isWellFormedJson(tools)
     ? tools
     : // Definitions are JSON and keep their fields.

@@ -7,19 +7,19 @@ import { estimateMessages } from '../model/tokens.ts'
 // Spec R-CTX-10.
 /** Input tokens that fit, according to the options or the model, and at most what a refusal reported. */
 export function windowOf({ context, spent }: Pick<Run, 'context' | 'spent'>, model: Model): number {
-  const told = context.settings.contextWindow ?? model.contextWindow
-  return Math.min(told, learnedFor(spent.windows, model.id) ?? Infinity)
+  const configured = context.settings.contextWindow ?? model.contextWindow
+  return Math.min(configured, learnedWindow(spent.windows, model.id) ?? Infinity)
 }
 
 // Spec R-CTX-10b.
 /** Tokens of prompt and reply that fit together, if a refusal counted both; undefined otherwise. */
 export function sharedWindowOf({ spent }: Pick<Run, 'spent'>, model: Model): number | undefined {
-  return learnedFor(spent.sharedWindows, model.id)
+  return learnedWindow(spent.sharedWindows, model.id)
 }
 
-type Learned = { readonly [model: string]: number } | null | undefined
+type LearnedWindows = { readonly [model: string]: number } | null | undefined
 
-function learnedFor(windows: Learned, model: string): number | undefined {
+function learnedWindow(windows: LearnedWindows, model: string): number | undefined {
   return windows !== null && windows !== undefined && Object.hasOwn(windows, model) ? windows[model] : undefined
 }
 
@@ -33,13 +33,13 @@ export function learnWindow(run: Run, model: string, { kind, contextLimit }: Mod
   learnLimit(run, model, limit)
   if (includesOutput !== true || limit < smallestWindow) return
   const { sharedWindows } = run.spent
-  if (limit < (learnedFor(sharedWindows, model) ?? Infinity))
+  if (limit < (learnedWindow(sharedWindows, model) ?? Infinity))
     run.update({ sharedWindows: { ...sharedWindows, [model]: limit } })
 }
 
 function learnLimit(run: Run, model: string, limit: number): void {
   const { windows } = run.spent
-  if (limit >= smallestWindow && limit < (learnedFor(windows, model) ?? Infinity))
+  if (limit >= smallestWindow && limit < (learnedWindow(windows, model) ?? Infinity))
     run.update({ windows: { ...windows, [model]: limit } })
 }
 

@@ -125,8 +125,8 @@ export function decidePermission(
   const { call, index } = inspected
   const name = permissionStepName(run, { id: call.id, index })
   if (position === 'passed' && !run.isRecorded(name)) return allowed
-  const given = answerGiven(run, call.id)
-  const wasAsked = given !== undefined
+  const earlier = earlierAnswer(run, call.id)
+  const wasAsked = earlier !== undefined
   const { precheck, ...unchecked } = request
   // The person has answered, or is asked again. The tool itself finds out whether the call can succeed.
   const asked: PermissionRequest = wasAsked ? { ...unchecked, wasAsked } : request
@@ -135,7 +135,7 @@ export function decidePermission(
   const { signal } = run.ports.abort
   const step = stepWithQuestions<PermissionDecision>(run, name, {
     call: (ask) =>
-      after(decideInTime(run, { ...asked, ask, figures: () => figures, signal }, inspected, given), (decision) =>
+      after(decideInTime(run, { ...asked, ask, figures: () => figures, signal }, inspected, earlier), (decision) =>
         decision.behavior === 'ask' && precheck !== undefined && !wasAsked
           ? failInstead(run, decision, precheck)
           : decision,
@@ -155,12 +155,12 @@ function decideInTime(
   run: Run,
   request: PermissionRequest,
   inspected: ValidCall,
-  given: PermissionDecision | undefined,
+  earlier: PermissionDecision | undefined,
 ): Eventually<PermissionDecision> {
   return run.withGrace<unknown, PermissionDecision>(
     () =>
       mayNeedApproval(inspected.tool)
-        ? askWithApproval(run, request, inspected, given)
+        ? askWithApproval(run, request, inspected, earlier)
         : (inspected.said ?? askRules(run, request)),
     (settled) => {
       switch (settled.kind) {
@@ -180,12 +180,12 @@ function askWithApproval(
   run: Run,
   request: PermissionRequest,
   inspected: ValidCall,
-  given: PermissionDecision | undefined,
+  earlier: PermissionDecision | undefined,
 ): Eventually<unknown> {
-  const reason = given === undefined ? approvalReason(inspected) : reasonAgain(inspected, given)
+  const reason = earlier === undefined ? approvalReason(inspected) : reasonAgain(inspected, earlier)
   return after(reason, (why) => {
     if (why === undefined) return withApprovalOfChange(askRules(run, request), inspected)
-    const isAnswered = given !== undefined && given.behavior !== 'ask'
+    const isAnswered = earlier !== undefined && earlier.behavior !== 'ask'
     return withApproval(askRules(run, { ...request, needsApproval: true }), why, isAnswered)
   })
 }
@@ -221,17 +221,17 @@ function askPerson(
   position: RecordPosition,
 ): Eventually<PermissionDecision> {
   const { call } = request
-  const given = answerGiven(run, call.id)
-  if (given !== undefined && given.behavior !== 'ask')
-    return keepGiven(run, `approval:${run.spent.request}:${index}:${call.id}:kept`, given, position)
+  const earlier = earlierAnswer(run, call.id)
+  if (earlier !== undefined && earlier.behavior !== 'ask')
+    return recordEarlierAnswer(run, `approval:${run.spent.request}:${index}:${call.id}:kept`, earlier, position)
   const name = `approval:${run.spent.request}:${index}:${call.id}`
   const { canUseTool } = run.context
   // A decision that a hook deferred is made later, not by the person who is present now.
   const asks = canUseTool !== null && request.hookDecision !== 'defer'
-  const endsIt = !asks && run.context.settings.onAsk === 'end'
+  const endsRun = !asks && run.context.settings.onAsk === 'end'
   if (!run.isRecorded(name)) {
-    if (run.identity.depth > 0 && (endsIt || run.turnEnd === 'passed')) return deniedInAgent(message)
-    if (endsIt) return { behavior: 'ask', message }
+    if (run.identity.depth > 0 && (endsRun || run.turnEnd === 'passed')) return deniedInAgent(message)
+    if (endsRun) return { behavior: 'ask', message }
   }
   const key = run.key(name)
   run.emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message, key })
@@ -242,7 +242,7 @@ function askPerson(
 }
 
 /** The answer to a call from before this run began; `ask` if its permission request has no answer yet. */
-function answerGiven(run: Run, callId: string): PermissionDecision | undefined {
+function earlierAnswer(run: Run, callId: string): PermissionDecision | undefined {
   const { approvals } = run.spent
   return approvals !== null && Object.hasOwn(approvals, callId) ? approvals[callId] : undefined
 }
@@ -254,16 +254,16 @@ function deniedInAgent(message: string): PermissionDecision {
 }
 
 /** Records an answer that a person gave before this run began. */
-function keepGiven(
+function recordEarlierAnswer(
   run: Run,
   name: string,
-  given: PermissionDecision,
+  earlier: PermissionDecision,
   position: RecordPosition,
 ): Eventually<PermissionDecision> {
-  if (!changesPermissions(given) || (position === 'passed' && !run.isRecorded(name))) return given
+  if (!changesPermissions(earlier) || (position === 'passed' && !run.isRecorded(name))) return earlier
   const { permissions } = run.context
-  const step = run.step<PermissionAnswer>(name, () => keptAnswer(permissions, answerOf(given, permissions)))
-  return after(step, ({ value }) => takenAnswer(value))
+  const step = run.step<PermissionAnswer>(name, () => keptAnswer(permissions, answerOf(earlier, permissions)))
+  return after(step, ({ value }) => validAnswer(value))
 }
 
 /** Passes the answer of the callback to `waitForPerson`. Its permission changes are stored first, so an answer takes effect only once they are stored. */
@@ -295,7 +295,7 @@ async function askCallback(
     const about = ofCaller(run, mayNeedApproval(request.tool) ? { ...request, needsApproval: true } : request)
     const suggestions = permissions.suggest?.(about) ?? []
     const cause = permissions.cause?.(about)
-    const told = {
+    const options = {
       signal: over.signal,
       toolUseID: call.id,
       suggestions,
@@ -305,7 +305,7 @@ async function askCallback(
     }
     // The input has passed the tool's check as a JSON object.
     const input = call.input as JsonObject
-    const said = await canUseTool(call.name, input, agentPath === '' ? told : { ...told, agentID })
+    const said = await canUseTool(call.name, input, agentPath === '' ? options : { ...options, agentID })
     return withImpliedUpdates(answerOf(said, permissions), permissions.updatesOnAllow?.(about))
   }
   const answer = await Promise.race([asked().catch(failedAnswer), late])
@@ -318,13 +318,13 @@ async function askCallback(
 /** The implied changes come first, unless the answer sets a mode itself. */
 function withImpliedUpdates(answer: PermissionAnswer, implied: readonly PermissionUpdate[] = []): PermissionAnswer {
   if (answer.behavior !== 'allow' || implied.length === 0) return answer
-  const { updatedPermissions: given = [] } = answer
-  if (given.some(({ type }) => type === 'setMode')) return answer
-  return { ...answer, updatedPermissions: [...given, ...implied] }
+  const { updatedPermissions: earlier = [] } = answer
+  if (earlier.some(({ type }) => type === 'setMode')) return answer
+  return { ...answer, updatedPermissions: [...earlier, ...implied] }
 }
 
 /** @throws HaltingError for an invalid answer: the run breaks, and no call of the message runs. */
-function takenAnswer(answer: unknown): PermissionDecision {
+function validAnswer(answer: unknown): PermissionDecision {
   const problem = InvalidAnswer.messageOf(answer)
   if (problem !== undefined) throw new HaltingError('callback', problem)
   return recordedAnswer(answer)
@@ -336,7 +336,7 @@ async function waitForPerson(run: Run, key: StepKey): Promise<PermissionDecision
   deadline.pause()
   try {
     const { outcome, answer } = await steps.wait<PermissionDecision>(key, { signal: abort.signal })
-    return outcome === 'answered' ? takenAnswer(answer) : interruptedDecision
+    return outcome === 'answered' ? validAnswer(answer) : interruptedDecision
   } finally {
     run.ports.onWaiting(key, undefined)
     deadline.goOn()
@@ -372,16 +372,16 @@ function approvalReason(inspected: ValidCall): Eventually<string | undefined> {
 }
 
 /** The reason given in the earlier permission request. */
-function reasonAgain({ tool }: ValidCall, given: PermissionDecision): string {
-  return given.behavior === 'ask' && given.message !== '' ? given.message : toolAsks(tool.name)
+function reasonAgain({ tool }: ValidCall, earlier: PermissionDecision): string {
+  return earlier.behavior === 'ask' && earlier.message !== '' ? earlier.message : toolAsks(tool.name)
 }
 
 /**
  * Applies the rules to a call that its tool requires approval for. Only an explicit allow by a rule or person allows it.
  * `isAnswered`: a person has answered, and the answer applies.
  */
-function withApproval(given: unknown, reason: string, isAnswered: boolean): Eventually<PermissionDecision> {
-  const said: Eventually<unknown> = isThenable(given) ? Promise.resolve(given) : given
+function withApproval(earlier: unknown, reason: string, isAnswered: boolean): Eventually<PermissionDecision> {
+  const said: Eventually<unknown> = isThenable(earlier) ? Promise.resolve(earlier) : earlier
   return after(said, (unchecked) => {
     const decision = decisionOf(unchecked)
     const isExplicit = fieldsOf(unchecked)?.['explicit'] === true
@@ -394,8 +394,8 @@ function withApproval(given: unknown, reason: string, isAnswered: boolean): Even
  * Applies the rules to a call that its tool requires no approval for. If the rules change the input, the tool is asked
  * about the new input. If that needs approval, a person is asked about the original call.
  */
-function withApprovalOfChange(given: unknown, inspected: ValidCall): Eventually<unknown> {
-  const said: Eventually<unknown> = isThenable(given) ? Promise.resolve(given) : given
+function withApprovalOfChange(earlier: unknown, inspected: ValidCall): Eventually<unknown> {
+  const said: Eventually<unknown> = isThenable(earlier) ? Promise.resolve(earlier) : earlier
   return after(said, (unchecked) => {
     const decision = decisionOf(unchecked)
     const isExplicit = fieldsOf(unchecked)?.['explicit'] === true

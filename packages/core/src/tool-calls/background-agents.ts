@@ -24,9 +24,9 @@ import type { AgentShare, CallRun, PreparedCall } from '../run/tool-phase.ts'
  * B2: The end of an agent is returned until it is reported.
  * B3: No agent is running after the run has ended.
  */
-class BackgroundAgents implements AgentsBeside {
+class AgentsOfRun implements AgentsBeside {
   readonly #run: Run
-  readonly #agents = new Map<string, AgentBeside>()
+  readonly #agents = new Map<string, BackgroundAgent>()
   readonly #listeners = new Set<() => void>()
 
   constructor(run: Run) {
@@ -43,30 +43,30 @@ class BackgroundAgents implements AgentsBeside {
 
   begin(open: OpenAgent): void {
     if (this.#agents.has(open.id)) return
-    const agent: AgentBeside = new AgentBeside(open, () => {
+    const agent: BackgroundAgent = new BackgroundAgent(open, () => {
       // An agent entered before a kill is answered from its record. Nobody waits for that one.
-      if (this.#untold().includes(agent)) for (const listener of this.#listeners) listener()
+      if (this.#unreported().includes(agent)) for (const listener of this.#listeners) listener()
     })
     this.#agents.set(open.id, agent)
     agent.begin(this.#run)
   }
 
   get isAnyWorking(): boolean {
-    return this.#untold().some(({ isWorking }) => isWorking)
+    return this.#unreported().some(({ isWorking }) => isWorking)
   }
 
   get hasEnded(): boolean {
-    return this.#untold().some(({ isWorking }) => !isWorking)
+    return this.#unreported().some(({ isWorking }) => !isWorking)
   }
 
-  #untold(): readonly AgentBeside[] {
+  #unreported(): readonly BackgroundAgent[] {
     const { openAgents = [] } = this.#run.spent
     return openAgents.flatMap(({ id }) => this.#agents.get(id) ?? [])
   }
 
   /** Agents that ended and are not entered yet. @throws the error that broke one of them, which breaks the run. */
   ended(): readonly CameToEnd[] {
-    return this.#untold().flatMap((agent) => agent.end() ?? [])
+    return this.#unreported().flatMap((agent) => agent.end() ?? [])
   }
 
   onEnd(listener: () => void): () => void {
@@ -85,13 +85,13 @@ class BackgroundAgents implements AgentsBeside {
   left(): readonly { readonly left: TaskLeft; readonly end: AgentEnd }[] {
     const { openAgents = [] } = this.#run.spent
     return openAgents.map(({ id, description }) => {
-      const came = this.#agents.get(id)?.came
-      const how = came === undefined || came.task.status === 'stopped' ? 'stopped' : 'ended'
-      const result = came?.task.result
-      const hasFailed = how === 'ended' && came?.task.status === 'failed'
-      const told = { type: 'left', id, how, description, ...(hasFailed && { status: 'failed' as const }) } as const
-      const left = { ...told, ...(result !== undefined && { result }) } as const
-      return { left, end: came?.end ?? { id, spent: null } }
+      const outcome = this.#agents.get(id)?.result
+      const how = outcome === undefined || outcome.task.status === 'stopped' ? 'stopped' : 'ended'
+      const result = outcome?.task.result
+      const hasFailed = how === 'ended' && outcome?.task.status === 'failed'
+      const fields = { type: 'left', id, how, description, ...(hasFailed && { status: 'failed' as const }) } as const
+      const left = { ...fields, ...(result !== undefined && { result }) } as const
+      return { left, end: outcome?.end ?? { id, spent: null } }
     })
   }
 }
@@ -100,7 +100,7 @@ class BackgroundAgents implements AgentsBeside {
 export function beginAgents(run: Run): void {
   const { openAgents = [] } = run.spent
   if (openAgents.length === 0) return
-  const agents = run.agents ?? new BackgroundAgents(run)
+  const agents = run.agents ?? new AgentsOfRun(run)
   if (run.agents === undefined) run.ports.onAgents(agents)
   run.agents = agents
   for (const open of openAgents) agents.begin(open)
@@ -117,18 +117,18 @@ function childOfOpen(run: Run, { tool: name, input, agents, toolCalls = Infinity
 }
 
 /** Maximum number of recent characters of its output that are kept for inspection. */
-const mostOfWords = 8_000
+const maxTextLength = 8_000
 
-class AgentBeside implements AgentInBackground {
+class BackgroundAgent implements AgentInBackground {
   readonly id: string
   readonly description: string
   readonly #open: OpenAgent
   readonly #onEnd: () => void
   readonly #listeners = new Set<() => void>()
-  #words = ''
+  #newestText = ''
   #stop: () => void = () => {}
   #settled: Promise<void> = Promise.resolve()
-  came: CameToEnd | undefined
+  result: CameToEnd | undefined
   #broken: { readonly error: unknown } | undefined
 
   constructor(open: OpenAgent, onEnd: () => void) {
@@ -151,21 +151,21 @@ class AgentBeside implements AgentInBackground {
       const { spent } = lostAgent(run, name)
       const summary = lostAgentEnd(description)
       const task = { type: 'ended', id, status: 'unknown', summary } as const
-      this.came = recorded ?? { task, end: { id, spent: spent && agentFigures(spent) } }
+      this.result = recorded ?? { task, end: { id, spent: spent && agentFigures(spent) } }
       return
     }
     const place = { name, callId, tool, at, inBackground: true, ...(isOver !== undefined && { isOver }) } as const
     const { abort, ended } = startChild(run, child, place, (event) => {
       if (event.type !== 'message' || event.entry.kind !== 'assistant') return
-      const words = textOf(event.entry.message.content).trim()
-      if (words !== '') this.#words = words.slice(-mostOfWords)
+      const text = textOf(event.entry.message.content).trim()
+      if (text !== '') this.#newestText = text.slice(-maxTextLength)
     })
     this.#stop = () => abort.abort('parent')
     this.#settled = ended.then(
-      (came) => {
+      (outcome) => {
         if (recorded !== undefined) return this.#settle(recorded)
-        const task = { type: 'ended', id, ...endOfAgent(came, child, description) } as const
-        const { transcript, startLength, spent } = came.state
+        const task = { type: 'ended', id, ...endOfAgent(outcome, child, description) } as const
+        const { transcript, startLength, spent } = outcome.state
         const tasks = tasksIn(transcript.since(startLength))
         this.#settle({ task, end: { id, spent: agentFigures(spent), ...(tasks.length > 0 && { tasks }) } })
       },
@@ -177,25 +177,25 @@ class AgentBeside implements AgentInBackground {
     )
   }
 
-  #settle(came: CameToEnd | undefined): void {
-    this.came = came
+  #settle(outcome: CameToEnd | undefined): void {
+    this.result = outcome
     for (const listener of this.#listeners) listener()
     this.#listeners.clear()
     this.#onEnd()
   }
 
   get isWorking(): boolean {
-    return this.came === undefined && this.#broken === undefined
+    return this.result === undefined && this.#broken === undefined
   }
 
   get said(): string {
-    return this.came === undefined ? this.#words : (this.came.task.result ?? this.came.task.summary)
+    return this.result === undefined ? this.#newestText : (this.result.task.result ?? this.result.task.summary)
   }
 
   /** @throws the error that broke it. */
   end(): CameToEnd | undefined {
     if (this.#broken !== undefined) throw this.#broken.error
-    return this.came
+    return this.result
   }
 
   onEnd(listener: () => void): () => void {
@@ -249,11 +249,11 @@ function startedAgent(
 ): ToolResult {
   const name = agentName(run, { id: call.id, index })
   const { agentType = tool.name, description = '', note = '' } = child
-  const words = description === '' ? '' : ` (${headOf(description.replaceAll(/\s+/g, ' '), longestDescription)})`
+  const text = description === '' ? '' : ` (${headOf(description.replaceAll(/\s+/g, ' '), longestDescription)})`
   const id = `agent_${digestOf(run.key(name)).slice(0, 8)}`
   const agent = {
     id,
-    description: `The agent ${agentType}${words}`,
+    description: `The agent ${agentType}${text}`,
     callId: call.id,
     name,
     tool: tool.name,

@@ -51,7 +51,7 @@ class Batches {
   readonly #phase: ToolPhase
   #index = 0
   /** The call after the last batch, if it had to be inspected to see that it belongs to the next. */
-  #ahead: InspectedCall | undefined
+  #lookahead: InspectedCall | undefined
 
   constructor(run: Run, phase: ToolPhase) {
     this.#run = run
@@ -65,7 +65,7 @@ class Batches {
 
   /** Whether no call is left. */
   get isOver(): boolean {
-    return this.#ahead === undefined && this.#index >= this.#phase.calls.length
+    return this.#lookahead === undefined && this.#index >= this.#phase.calls.length
   }
 
   /** Empty when there are no more calls. */
@@ -88,7 +88,7 @@ class Batches {
       const call = this.#take()
       if (call === undefined) break
       if (!mayShare(call)) {
-        this.#ahead = call
+        this.#lookahead = call
         this.#index--
         break
       }
@@ -98,8 +98,8 @@ class Batches {
   }
 
   #take(): InspectedCall | undefined {
-    const call = this.#ahead ?? inspectAt(this.#run, this.#phase, this.#index)
-    this.#ahead = undefined
+    const call = this.#lookahead ?? inspectAt(this.#run, this.#phase, this.#index)
+    this.#lookahead = undefined
     if (call !== undefined) this.#index++
     return call
   }
@@ -212,8 +212,8 @@ export function limitCalls(run: Run, phase: ToolPhase): Eventually<void> {
 
 /** The limit that allowed this many calls, even if another one was set since. */
 function limitOf({ context, spent }: Run, allowed: number): number {
-  const taken = toolCallsTaken(spent)
-  return allowed > 0 ? taken + allowed : Math.min(taken, context.settings.maxToolCalls)
+  const takenCalls = toolCallsTaken(spent)
+  return allowed > 0 ? takenCalls + allowed : Math.min(takenCalls, context.settings.maxToolCalls)
 }
 
 /** Whether a call beyond the limit is on record, or the turn is. */

@@ -40,20 +40,20 @@ export function childOf(
 ): Child {
   const { permissionMode } = context.settings
   // The input passed this tool's own check, so it is what `spawn` is written for.
-  const given = tool.spawn(input as never, {
+  const candidate = tool.spawn(input as never, {
     depth: identity.depth,
     tools: context.toolDefinitions.map(({ name }) => name),
     permissionMode,
   })
-  const child = childRunOf(given)
+  const child = childRunOf(candidate)
   return { run: child, context: contextOf(context, tool, child, share) }
 }
 
 /** JavaScript code may return anything. @throws TypeError for an invalid child run. */
-function childRunOf(given: unknown): ChildRun {
-  disregard(given)
+function childRunOf(candidate: unknown): ChildRun {
+  disregard(candidate)
   // Each field is read once, because it may be a getter. A value that is not an object has no fields.
-  const fields: { readonly [field: string]: unknown } = Object(given)
+  const fields: { readonly [field: string]: unknown } = Object(candidate)
   const { prompt, system, tools, model, permissionMode, permissionUpdates, agentType, description, note } = fields
   if (typeof prompt !== 'string' || prompt === '') throw new TypeError('A subagent needs a prompt: { prompt, … }.')
   const updates = permissionUpdates === undefined ? [] : permissionUpdatesOf(permissionUpdates)
@@ -76,15 +76,15 @@ function childRunOf(given: unknown): ChildRun {
 }
 
 /** Whether the model is available is checked later against those of the run. */
-function isModelOrId(given: unknown): given is string | Model {
-  return typeof given === 'string' || (typeof given === 'object' && given !== null)
+function isModelOrId(candidate: unknown): candidate is string | Model {
+  return typeof candidate === 'string' || (typeof candidate === 'object' && candidate !== null)
 }
 
 /** @throws ConfigurationError for an invalid list of goals: the agent would run without them. */
-function goalsOf(given: unknown): readonly Goal[] {
-  isGoals('until of a subagent', given)
+function goalsOf(candidate: unknown): readonly Goal[] {
+  isGoals('until of a subagent', candidate)
   // Checked above.
-  return given as readonly Goal[]
+  return candidate as readonly Goal[]
 }
 
 /** The child's own limits. @throws TypeError for an invalid limit: the agent would run without it. */
@@ -164,8 +164,8 @@ function settingsOf({ settings }: RunContext, tool: AnyAgentTool, child: ChildRu
   }
 }
 
-function within(own: number | undefined, limit: number): number {
-  return Math.min(own ?? limit, limit)
+function within(agentTools: number | undefined, limit: number): number {
+  return Math.min(agentTools ?? limit, limit)
 }
 
 /** @throws ConfigurationError for a model that neither the tool nor the options name: the certificate would not cover it. */
@@ -174,12 +174,12 @@ function modelOf({ model, fallbackModel, models }: RunContext, tool: AnyAgentToo
   const all = [model, ...(tool.models ?? []), ...models, ...(fallbackModel === null ? [] : [fallbackModel])]
   const found = all.find((each) => each === child.model || each.id === child.model)
   if (found !== undefined) return found
-  const known = [...new Set(all.map(({ id }) => id))].join(', ')
+  const knownModels = [...new Set(all.map(({ id }) => id))].join(', ')
   if (typeof child.model === 'object')
     throw new ConfigurationError(
       `The model ${child.model.id} of a subagent is not one of the models of ${tool.name}. Add it there: models: [model].`,
     )
-  throw new ConfigurationError(`There is no model ${child.model} for a subagent; there is ${known}.`)
+  throw new ConfigurationError(`There is no model ${child.model} for a subagent; there is ${knownModels}.`)
 }
 
 /**
@@ -193,13 +193,13 @@ function toolsOf(
   { maxSubagents, maxSubagentDepth }: RunSettings,
 ): Pick<RunContext, 'tools' | 'toolDefinitions' | 'toolAliases'> {
   const allowed = child.tools === undefined ? undefined : new Set(child.tools)
-  const own = toolsByName(ofAgent)
-  const tools = new Map([...context.tools, ...own].filter(([name]) => allowed?.has(name) ?? true))
+  const agentTools = toolsByName(ofAgent)
+  const tools = new Map([...context.tools, ...agentTools].filter(([name]) => allowed?.has(name) ?? true))
   const isShown = (tool: AnyTool): boolean => !isAgentTool(tool) || (maxSubagents > 0 && maxSubagentDepth > 0)
   return {
     tools,
     toolDefinitions: toolDefinitionsOf([...tools.values()].filter(isShown), context.model),
-    toolAliases: new Map([...context.toolAliases].filter(([name]) => !own.has(name))),
+    toolAliases: new Map([...context.toolAliases].filter(([name]) => !agentTools.has(name))),
   }
 }
 
@@ -219,7 +219,7 @@ export function agentShare(run: Run, phase: ToolPhase): AgentShare {
 }
 
 /** The share of a background agent: part of what is left is reserved for later messages. */
-export function shareBeside({ agents, toolCalls }: AgentShare): AgentShare {
+export function backgroundShare({ agents, toolCalls }: AgentShare): AgentShare {
   return { agents: Math.floor(agents / 2), toolCalls: toolCalls === Infinity ? Infinity : Math.floor(toolCalls / 2) }
 }
 

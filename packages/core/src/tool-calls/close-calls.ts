@@ -72,11 +72,11 @@ export function closeAbortedCalls(
   const step = run.step<readonly ToolResult[]>(`close:${run.spent.request}`, async () => {
     const results: ToolResult[] = []
     for (const [index, call] of calls.entries()) {
-      const known = early.find(call, index)
-      const started = known?.kind === 'valid' ? known.started : undefined
+      const earlyStart = early.find(call, index)
+      const started = earlyStart?.kind === 'valid' ? earlyStart.started : undefined
       const result = (await started) ?? abortedResult(cause, 'settled')
       // No hook is called after an abort.
-      const { name } = known?.call ?? call
+      const { name } = earlyStart?.call ?? call
       const left = hasHooksAfter(run, name, result) ? withheld(result, 'aborted') : result
       results.push(unsavedResult(run, left, lostReasons.aborted))
     }

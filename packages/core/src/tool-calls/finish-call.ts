@@ -30,10 +30,10 @@ export function finishCall(run: Run, phase: ToolPhase, ran: CallRun): Eventually
   phase.noteAbort(result.abort)
   if (result.stop !== undefined) addStop(phase, ran, StopSignal.fromJSON(result.stop), 'tool', null)
   const subject = { toolCall: toolCallOf(ran.call, call), callIndex: index }
-  return after(runPostHooks(run, phase, ran, subject), (left) =>
-    after(enterResult(run, phase, { call, index }, left, positionOf(run, phase)), () => {
+  return after(runPostHooks(run, phase, ran, subject), (finalResult) =>
+    after(enterResult(run, phase, { call, index }, finalResult, positionOf(run, phase)), () => {
       emitEnd(run, phase, ran)
-      return result.status === 'failed' ? afterFailure(run, phase, ran, subject, left) : undefined
+      return result.status === 'failed' ? afterFailure(run, phase, ran, subject, finalResult) : undefined
     }),
   )
 }
@@ -136,13 +136,13 @@ function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSub
   if (!hasHooksAfter(run, call.name, result)) return shownResult(run, phase, ran, result)
   const toolOutput = { text: textOf(result.content), isError: result.isError, durationMs: ran.durationMs }
   return after(runToolHooks(run, 'afterToolUse', { ...subject, toolOutput }, positionOf(run, phase)), (hooks) => {
-    const left = resultAfter(hooks, result)
+    const finalResult = resultAfter(hooks, result)
     enterHooks(phase, ran, hooks, 'post_tool_hook')
     for (const { hook, outcome } of hooks.outcomes) {
       if (outcome.prevented === undefined) continue
       addStop(phase, ran, stopRequestedSignal(hook, outcome.prevented), 'post_tool_hook', hook)
     }
-    return left === result ? shownResult(run, phase, ran, left) : left
+    return finalResult === result ? shownResult(run, phase, ran, finalResult) : finalResult
   })
 }
 
@@ -175,10 +175,10 @@ function afterFailure(
   phase: ToolPhase,
   ran: CallRun,
   subject: HookSubject,
-  left: ToolResult,
+  finalResult: ToolResult,
 ): Eventually<undefined> {
   const { name } = callOf(ran.call).call
-  const message = left.error ?? textOf(left.content)
+  const message = finalResult.error ?? textOf(finalResult.content)
   const error = { source: 'tool', name, message } as const
   return after(runToolHooks(run, 'onError', { ...subject, error }, positionOf(run, phase)), (hooks) => {
     enterHooks(phase, ran, hooks, 'hook')
@@ -323,8 +323,8 @@ const longestName = 4_096
 const longestReason = 300
 
 /** JavaScript code may return anything. */
-function isName(given: unknown): given is string {
-  return typeof given === 'string' && given !== '' && given.length <= longestName
+function isName(candidate: unknown): candidate is string {
+  return typeof candidate === 'string' && candidate !== '' && candidate.length <= longestName
 }
 
 /** Recorded, so that the result is shown the same way later. A tool that the model does not have is not named. */

@@ -49,51 +49,51 @@ export function inspectCall(run: Run, call: ToolUseBlock, index: number): Inspec
  */
 export function inspectInput(
   tool: AnyTool,
-  made: ToolUseBlock,
+  unchecked: ToolUseBlock,
   { index, written }: Pick<ValidCall, 'index' | 'written'>,
 ): InspectedCall {
   // Inputs are JSON: replies, hooks and rules are converted where they enter.
-  const { input: given, problems } = fittingInput(tool, made.input as Json)
-  const call = given === made.input ? made : { ...made, input: given }
+  const { input: canonical, problems } = fittingInput(tool, unchecked.input as Json)
+  const call = canonical === unchecked.input ? unchecked : { ...unchecked, input: canonical }
   const checked =
-    problems.length > 0 ? { valid: false as const, message: problems.join('; ') } : checkInput(tool, given)
+    problems.length > 0 ? { valid: false as const, message: problems.join('; ') } : checkInput(tool, canonical)
   if (!checked.valid) {
     const fields = problems.length > 0 ? fieldsOf(tool) : ''
-    return { kind: 'invalid', call: made, index, message: invalidMessage(tool, checked.message + fields) }
+    return { kind: 'invalid', call: unchecked, index, message: invalidMessage(tool, checked.message + fields) }
   }
   const { input } = checked
   const readOnly = isReadOnly(tool, input)
   const parallelSafe = (readOnly || isAgentTool(tool)) && tool.concurrencySafe !== false
   // Copied before the tool gets it, because the tool may change it.
-  const taken = tool.validate === undefined ? call.input : jsonOf(input)
-  const known = { readOnly, parallelSafe, said: undefined, started: undefined }
-  return { kind: 'valid', call, index, written, tool, taken, input, ...known }
+  const copy = tool.validate === undefined ? call.input : jsonOf(input)
+  const common = { readOnly, parallelSafe, said: undefined, started: undefined }
+  return { kind: 'valid', call, index, written, tool, taken: copy, input, ...common }
 }
 
 /** An input that fits is returned unchanged. */
-function fittingInput(tool: AnyTool, made: Json): { readonly input: Json; readonly problems: readonly string[] } {
-  const given = canonicalInput(tool, made)
-  const problems = schemaProblems(tool.inputSchema, given)
-  if (problems.length === 0) return { input: given, problems }
-  const input = canonicalInput(tool, coercedInput(tool.inputSchema, given))
-  if (input === given) return { input, problems }
+function fittingInput(tool: AnyTool, unchecked: Json): { readonly input: Json; readonly problems: readonly string[] } {
+  const canonical = canonicalInput(tool, unchecked)
+  const problems = schemaProblems(tool.inputSchema, canonical)
+  if (problems.length === 0) return { input: canonical, problems }
+  const input = canonicalInput(tool, coercedInput(tool.inputSchema, canonical))
+  if (input === canonical) return { input, problems }
   return { input: deepFreeze(input), problems: schemaProblems(tool.inputSchema, input) }
 }
 
 /** JavaScript code may return anything, or change its argument. Only a new object counts. */
-function canonicalInput(tool: AnyTool, made: Json): Json {
-  if (tool.canonicalInput === undefined || !isJsonObject(made)) return made
+function canonicalInput(tool: AnyTool, unchecked: Json): Json {
+  if (tool.canonicalInput === undefined || !isJsonObject(unchecked)) return unchecked
   try {
-    const input: unknown = tool.canonicalInput(made)
+    const input: unknown = tool.canonicalInput(unchecked)
     disregard(input)
-    return input === made || !isJsonObject(input) ? made : deepFreeze(jsonOf(input))
+    return input === unchecked || !isJsonObject(input) ? unchecked : deepFreeze(jsonOf(input))
   } catch {
-    return made
+    return unchecked
   }
 }
 
-function checkInput(tool: AnyTool, given: Json): InputCheck<unknown> {
-  const input = mutableCopyOf(given)
+function checkInput(tool: AnyTool, canonical: Json): InputCheck<unknown> {
+  const input = mutableCopyOf(canonical)
   if (tool.validate === undefined) return { valid: true, input }
   try {
     return checkOf(tool.validate(input), input)
@@ -113,24 +113,24 @@ function checkOf(checked: unknown, input: unknown): InputCheck<unknown> {
 }
 
 /** Maximum length of an input problem: the model corrects the first errors first. */
-const mostCharacters = 4_000
+const maxProblemLength = 4_000
 
 /** A single line, whatever the problem quotes. The model already has the schema. */
 function invalidMessage(tool: AnyTool, problem: string): string {
-  const line = headOf(problem, mostCharacters)
+  const line = headOf(problem, maxProblemLength)
     .replaceAll(/\s*[\n\r\u2028\u2029]\s*/g, ' ')
     .replace(/\.$/, '')
   return invalidInput(tool.name, line)
 }
 
 /** Maximum number of characters of malformed arguments that the model is shown, and of those before the error. */
-const mostReceived = 1_000
-const mostBefore = 30
+const maxReceivedLength = 1_000
+const maxBeforeLength = 30
 
 // Spec R-TOOL-2b.
 /** What is wrong with arguments that are not a JSON object, where, and what was received. */
 function invalidJsonMessage(name: string, received: string): string {
-  const shown = shortenText(received, mostReceived)
+  const shown = shortenText(received, maxReceivedLength)
   return invalidArguments(name, jsonErrorOf(received), shown, received.length)
 }
 
@@ -140,7 +140,7 @@ function jsonErrorOf(received: string): JsonError {
   const { kind, at, expected } = problem
   if (kind === 'not_an_object') return kind
   const character = String.fromCodePoint(received.codePointAt(at) ?? 0)
-  return { kind, at, character, before: received.slice(Math.max(0, at - mostBefore), at), expected }
+  return { kind, at, character, before: received.slice(Math.max(0, at - maxBeforeLength), at), expected }
 }
 
 /** The names of the fields, if there are few enough to list. */

@@ -34,7 +34,7 @@ import type { RunResult } from '../endings/terminal.ts'
 import { after, type Eventually } from '../values/eventually.ts'
 import { chargeOf, chargeOfStep, restoreForAgent } from '../request/charge.ts'
 import type { OpenBill } from '../run/request-bill.ts'
-import { composite, type AskedRecord } from '../request/step-with-questions.ts'
+import { composite, type QuestionsRecord } from '../request/step-with-questions.ts'
 import type { StepEngine } from '../steps/steps.ts'
 
 export interface AgentCall extends ValidCall {
@@ -47,10 +47,10 @@ export function runAgent(run: Run, { call, index, tool }: AgentCall, child: Chil
   const { now } = run.spent
   const name = agentName(run, { id: call.id, index })
   const { ended } = startChild(run, child, { name, callId: call.id, tool: tool.name, at: now })
-  return ended.then((came) => ({
-    result: resultOfChild(came, { ...child, run: waitedFor(child.run) }),
-    endedAt: now + came.terminal.durationMs,
-    spent: came.state.spent,
+  return ended.then((finished) => ({
+    result: resultOfChild(finished, { ...child, run: waitedFor(child.run) }),
+    endedAt: now + finished.terminal.durationMs,
+    spent: finished.state.spent,
   }))
 }
 
@@ -121,15 +121,15 @@ export function startChild(
       abort.abort(cause === 'time' || cause === 'budget' ? cause : 'parent'),
   }
   run.ports.abort.listen(listener)
-  const own = inBackground === true ? portsBeside(run, name, child, abort) : portsOfChild(run, name, child, abort)
-  abort.checkBy(() => own.deadline.check())
-  const ports = isOver === undefined ? own : { ...own, steps: recordedOnly(own.steps, isOver), isRecordOnly: true }
-  const ended = context.runLoop(context, ports, start, emit).then((came) => {
+  const childPorts = inBackground === true ? portsOfBackgroundAgent(run, name, child, abort) : portsOfChild(run, name, child, abort)
+  abort.checkBy(() => childPorts.deadline.check())
+  const ports = isOver === undefined ? childPorts : { ...childPorts, steps: recordedOnly(childPorts.steps, isOver), isRecordOnly: true }
+  const ended = context.runLoop(context, ports, start, emit).then((finished) => {
     run.ports.abort.unlisten(listener)
     if (ports.deadline !== run.ports.deadline) ports.deadline.cancel()
-    const { error } = came.terminal
+    const { error } = finished.terminal
     if (error?.code === 'step_mismatch') throw error
-    return came
+    return finished
   })
   return { abort, ended }
 }
@@ -171,7 +171,7 @@ function portsOfChild(run: Run, name: string, child: ChildRun, abort: AbortScope
 }
 
 /** The parent continues, and must not end because its agent reserved money. Computed anew each time, because the parent's conversation grows. */
-function portsBeside(run: Run, name: string, child: ChildRun, abort: AbortScope): RunPorts {
+function portsOfBackgroundAgent(run: Run, name: string, child: ChildRun, abort: AbortScope): RunPorts {
   const steps = run.ports.steps.beside(name, run.key(name))
   return { ...portsOfChild(run, name, child, abort), steps, heldBack: () => heldForNextRequest(run) }
 }
@@ -193,19 +193,19 @@ function deadlineOf({ ports, context }: Run, { maxDurationMs }: ChildRun, abort:
 function resultOfChild(ended: FinishedRun, { run: child, context }: Child): ToolResult {
   const { transcript, startLength } = ended.state
   const tasks = tasksIn(transcript.since(startLength))
-  const result = toldOfChild(ended, child, context.settings.output)
+  const result = resultOfEnding(ended, child, context.settings.output)
   return tasks.length === 0 ? result : { ...result, tasks }
 }
 
-function toldOfChild(ended: FinishedRun, child: ChildRun, output: OutputSchema | null): ToolResult {
+function resultOfEnding(ended: FinishedRun, child: ChildRun, output: OutputSchema | null): ToolResult {
   const { terminal, state } = ended
   const { note = '' } = child
   if (isCutByParent(ended, child)) {
     // The cause of the parent's abort is on the parent's own record; its next cancellation point reports it.
     const { abort: _cause, ...result } = abortedResult('parent', 'settled')
     const why = whyStopped(terminal)
-    const words = wordsOf(state)
-    if (words !== '') return { ...result, content: `${why} ${lastTextOfAgent(words, mostOfTexts)}` }
+    const agentTexts = textsOfAgent(state)
+    if (agentTexts !== '') return { ...result, content: `${why} ${lastTextOfAgent(agentTexts, maxTextsLength)}` }
     return terminal.signal.reason === 'user_requested' ? result : { ...result, content: why }
   }
   const details = {
@@ -214,22 +214,22 @@ function toldOfChild(ended: FinishedRun, child: ChildRun, output: OutputSchema |
     costUsd: terminal.costUsd,
     turns: terminal.summary.turns,
   }
-  const noted = (text: string): string => (note === '' ? text : `${note}\n\n${text}`)
+  const withNote = (text: string): string => (note === '' ? text : `${note}\n\n${text}`)
   if (endings[terminal.reason].parentResult === 'done') {
     const structured = output === null ? undefined : structuredAnswer(state, output)
     if (structured !== undefined) {
-      const content = noted(JSON.stringify(structured.value))
+      const content = withNote(JSON.stringify(structured.value))
       return { status: 'done', content, isError: false, details: { ...details, output: structured.value } }
     }
     const answer = lastAnswer(state)
-    const content = noted(answer === '' ? noAnswerOfAgent : answer)
+    const content = withNote(answer === '' ? noAnswerOfAgent : answer)
     return { status: 'done', content, isError: false, details }
   }
   const why = whyStopped(terminal)
-  const found = foundSoFar(state)
+  const found = outputSoFar(state)
   return {
     status: 'failed',
-    content: noted(found === '' ? why : `${why} ${found}`),
+    content: withNote(found === '' ? why : `${why} ${found}`),
     isError: true,
     details,
     error: why,
@@ -250,7 +250,7 @@ function structuredAnswer(state: RunState, output: OutputSchema): { readonly val
 export function endOfAgent(ended: FinishedRun, child: Child, description: string): Omit<TaskEnded, 'type' | 'id'> {
   const { state } = ended
   if (isCutByParent(ended, child.run)) {
-    const result = foundSoFar(state)
+    const result = outputSoFar(state)
     return { status: 'stopped', summary: agentEnd(description, 'stopped'), ...(result !== '' && { result }) }
   }
   const { status, content } = resultOfChild(ended, { ...child, run: { ...child.run, note: '' } })
@@ -270,26 +270,26 @@ function isCutByParent({ terminal }: FinishedRun, { maxDurationMs = Infinity }: 
 }
 
 /** Maximum output of a stopped agent that its parent sees: the newest texts, or the end of its last result. */
-const mostOfTexts = 8_000
-const mostOfResult = 2_000
+const maxTextsLength = 8_000
+const maxResultLength = 2_000
 
 function whyStopped({ signal }: RunResult): string {
   return agentStoppedEarly(signal.toString())
 }
 
 /** All texts of the agent. */
-function wordsOf({ transcript, startLength }: RunState): string {
-  const said = transcript
+function textsOfAgent({ transcript, startLength }: RunState): string {
+  const assistantTexts = transcript
     .since(startLength)
     .flatMap((entry) =>
       entry.kind === 'assistant' && entry.error === undefined ? textOf(entry.message.content).trim() || [] : [],
     )
-  return said.join('\n\n')
+  return assistantTexts.join('\n\n')
 }
 
-function foundSoFar(state: RunState): string {
-  const texts = wordsOf(state)
-  if (texts !== '') return lastTextOfAgent(texts, mostOfTexts)
+function outputSoFar(state: RunState): string {
+  const texts = textsOfAgent(state)
+  if (texts !== '') return lastTextOfAgent(texts, maxTextsLength)
   const seen = state.transcript
     .since(state.startLength)
     .flatMap((entry) =>
@@ -303,7 +303,7 @@ function foundSoFar(state: RunState): string {
           .filter(isText)
           .map(({ text }) => text)
           .join('\n')
-  return shown === '' ? '' : lastResultOfAgent(shown, mostOfResult)
+  return shown === '' ? '' : lastResultOfAgent(shown, maxResultLength)
 }
 
 // Spec R-RES-10b.
@@ -327,18 +327,18 @@ export function lostAgent(run: Run, name: string): AgentOutcome {
  * A call that had asked a model, of a tool that is gone in the resumed program or no longer asks. A recorded result
  * applies. Otherwise its outcome is unknown, and its requests are charged.
  */
-export function lostAsking(run: Run, name: string, bill: OpenBill): Eventually<ToolResult> {
+export function lostCallWithQuestions(run: Run, name: string, bill: OpenBill): Eventually<ToolResult> {
   const { steps } = run.ports
-  const whole = `${name}/asked`
-  if (steps.peek(run.key(whole)) === 'done') {
-    const none = (): AskedRecord<ToolResult> => ({ value: unknownOutcome, charges: [], told: [] })
-    return after(run.stepBeside<AskedRecord<ToolResult>>(whole, none, composite), ({ value }) => {
+  const wholeName = `${name}/asked`
+  if (steps.peek(run.key(wholeName)) === 'done') {
+    const lost = (): QuestionsRecord<ToolResult> => ({ value: unknownOutcome, charges: [], told: [] })
+    return after(run.stepBeside<QuestionsRecord<ToolResult>>(wholeName, lost, composite), ({ value }) => {
       restoreForAgent(run, value.charges)
       bill.addAll(value)
       return value.value
     })
   }
-  const charges = steps.abandon(run.key(`${whole}/`)).flatMap(chargeOfStep)
+  const charges = steps.abandon(run.key(`${wholeName}/`)).flatMap(chargeOfStep)
   restoreForAgent(run, charges)
   bill.addAll({ charges, told: [] })
   return unknownOutcome

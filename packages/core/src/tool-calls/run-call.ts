@@ -18,10 +18,10 @@ import {
   type ToolContext,
 } from '../tools/tool.ts'
 import { type Run, type RunStepOptions, agentStateOf, agentName, toolStepName } from '../run/run.ts'
-import { isAsks, stepWithQuestions, type MayAsk } from '../request/step-with-questions.ts'
-import { agentShare, shareBeside, childOf, type Child } from './child-run.ts'
+import { isQuestionsMark, stepWithQuestions, type QuestionCaller } from '../request/step-with-questions.ts'
+import { agentShare, backgroundShare, childOf, type Child } from './child-run.ts'
 import type { AgentOutcome, CallRun, PreparedCall, ValidCall, ToolPhase } from '../run/tool-phase.ts'
-import { lostAgent, lostAsking, runAgent, unstartedAgent, type AgentCall } from './run-agent.ts'
+import { lostAgent, lostCallWithQuestions, runAgent, unstartedAgent, type AgentCall } from './run-agent.ts'
 import { isForBackground, startAgent } from './background-agents.ts'
 import { isInstance } from '../values/errors.ts'
 import type { AskModel } from '../model/questions.ts'
@@ -65,17 +65,17 @@ function runAgentCall(run: Run, phase: ToolPhase, call: RunningCall, agent: Agen
     child = childOf(run, tool, input, share)
   } catch (error) {
     if (recorded === 'leaf') return answerFromRecord(run, phase, { kind: 'recorded', call: agent.call, index })
-    return ranAs(call, unstartedAgent(run, agent, error, recorded !== undefined), beganAt)
+    return callRunOfAgent(call, unstartedAgent(run, agent, error, recorded !== undefined), beganAt)
   }
   // Whether it runs in the background is recorded, because the program may have changed its choice.
   if (recorded === 'leaf' || (recorded === undefined && isForBackground(run, child))) {
-    return startAgent(run, call, agent, child, { share: shareBeside(share), digest: () => digestOfCall(phase, index) })
+    return startAgent(run, call, agent, child, { share: backgroundShare(share), digest: () => digestOfCall(phase, index) })
   }
-  return after(runAgent(run, agent, child), (outcome) => ({ ...ranAs(call, outcome, beganAt), changedAtStart }))
+  return after(runAgent(run, agent, child), (outcome) => ({ ...callRunOfAgent(call, outcome, beganAt), changedAtStart }))
 }
 
 /** A call takes as long as its agent. */
-function ranAs(call: PreparedCall, agent: AgentOutcome, beganAt: number): CallRun {
+function callRunOfAgent(call: PreparedCall, agent: AgentOutcome, beganAt: number): CallRun {
   return { call, result: agent.result, at: beganAt, durationMs: agent.endedAt - beganAt, agent }
 }
 
@@ -87,7 +87,7 @@ function answerFromRecord(
 ): Eventually<CallRun> {
   const place = { id: call.call.id, index: call.index }
   if (phase.recorded(call.index) === 'agent')
-    return phase.addRan(ranAs(call, lostAgent(run, agentName(run, place)), run.spent.now))
+    return phase.addRan(callRunOfAgent(call, lostAgent(run, agentName(run, place)), run.spent.now))
   const unknown = (): ToolResult => unknownOutcome
   const name = toolStepName(run, place)
   const step = run.stepBeside<ToolResult>(name, unknown, {
@@ -124,21 +124,21 @@ function runStep(
     sync: readOnly ? 'none' : 'intent',
     ...(tool.waits === true && stepOfWait(run)),
   }
-  const closed = new ClosedCall(run, call.name)
+  const closedCall = new ClosedCall(run, call.name)
   const execute = (scope: CallScope): Eventually<ToolResult> =>
-    closed.recorded(executeCall(run, inspected, tool, { ...scope, memos: phase.memos }))
+    closedCall.recorded(executeCall(run, inspected, tool, { ...scope, memos: phase.memos }))
   // A call that reruns after a crash may ask a model: its earlier questions are answered from the record.
   if (tool.asksModel === true && reruns) {
     const scope = { idempotencyKey: `${run.identity.sessionId}/${run.key(name)}`, emit: run.emit }
-    const who: MayAsk<ToolResult> = {
+    const caller: QuestionCaller<ToolResult> = {
       call: (ask) => execute({ ...scope, ask }),
       cut: (_result, cause) => abortedResult(cause, 'settled'),
     }
-    return closed.shown(stepWithQuestions(run, name, who, { options, bill: phase.billOf(index) }))
+    return closedCall.shown(stepWithQuestions(run, name, caller, { options, bill: phase.billOf(index) }))
   }
   const effect = (scope: CallScope): Eventually<ToolResult> =>
-    started === undefined ? execute(scope) : closed.recorded(started)
-  return closed.shown(withoutAsking(run, phase, index, name, run.stepBeside<ToolResult>(name, effect, options)))
+    started === undefined ? execute(scope) : closedCall.recorded(started)
+  return closedCall.shown(withoutAsking(run, phase, index, name, run.stepBeside<ToolResult>(name, effect, options)))
 }
 
 // Spec R-HOOK-17a.
@@ -181,8 +181,8 @@ function withoutAsking(
   step: Eventually<StepResult<ToolResult>>,
 ): Eventually<StepResult<ToolResult>> {
   if (!run.ports.isResumed) return step
-  return after(step, (begun) =>
-    isAsks(begun.value) ? after(lostAsking(run, name, phase.billOf(index)), (value) => ({ ...begun, value })) : begun,
+  return after(step, (firstStep) =>
+    isQuestionsMark(firstStep.value) ? after(lostCallWithQuestions(run, name, phase.billOf(index)), (value) => ({ ...firstStep, value })) : firstStep,
   )
 }
 
@@ -351,14 +351,14 @@ class WaitOfCall implements CallWait {
 
   get leftMs(): number {
     const { deadline, wholeDeadline } = this.#run.ports
-    return Math.min(leftOf(deadline), leftOf(wholeDeadline)) * shareForWaiting
+    return Math.min(timeLeft(deadline), timeLeft(wholeDeadline)) * shareForWaiting
   }
 
   onEnd(longestMs: number, listener: (why: 'over' | 'limit' | 'arrived') => void): () => void {
     const { inbox } = this.#run.ports
-    const mostMs = this.waitedMs + this.leftMs
-    const isLimited = mostMs < longestMs
-    const time = this.#waitUntil(Math.max(0, isLimited ? mostMs : longestMs))
+    const maxMs = this.waitedMs + this.leftMs
+    const isLimited = maxMs < longestMs
+    const time = this.#waitUntil(Math.max(0, isLimited ? maxMs : longestMs))
     let stop = (): void => {}
     const end = (why: 'over' | 'limit' | 'arrived'): void => {
       stop()
@@ -378,6 +378,6 @@ class WaitOfCall implements CallWait {
   }
 }
 
-function leftOf({ limitMs, usedMs }: Deadline): number {
+function timeLeft({ limitMs, usedMs }: Deadline): number {
   return limitMs === Infinity ? Infinity : Math.max(0, limitMs - usedMs)
 }

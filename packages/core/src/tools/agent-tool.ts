@@ -77,13 +77,13 @@ export function agentTool<const Schema extends InputSchema = NoFields>(
     }
   }
   const { model, tools = [], inputSchema } = options
-  const own = tools.filter((tool) => typeof tool !== 'string')
+  const ownTools = tools.filter((tool) => typeof tool !== 'string')
   // The schema of `{ prompt }` accepts the input type that `InputOf` has without a schema: any object.
   const shown = inputSchema === undefined ? { ...options, inputSchema: promptAlone as unknown as Schema } : options
   return {
     ...described<Schema>(shown),
     ...(typeof model === 'object' && { models: [model] }),
-    ...(own.length > 0 && { tools: own }),
+    ...(ownTools.length > 0 && { tools: ownTools }),
     ...parts,
     spawn: spawnOf(options),
   }
@@ -168,15 +168,15 @@ const ofDescribed: readonly (readonly [field: string, check: Given])[] = [
 ]
 
 function checkAgent(options: object): void {
-  const given = options as Fields
-  const name = String(given['name'])
-  for (const [theirs, ours] of otherNames)
-    if (theirs in given)
-      throw new ConfigurationError(`An agent has no ${theirs}: give it as ${ours}. (The agent is ${name}.)`)
-  const { tools = [], model, spawn } = given
+  const optionFields = options as Fields
+  const name = String(optionFields['name'])
+  for (const [otherName, ourName] of otherNames)
+    if (otherName in optionFields)
+      throw new ConfigurationError(`An agent has no ${otherName}: give it as ${ourName}. (The agent is ${name}.)`)
+  const { tools = [], model, spawn } = optionFields
   if (!Array.isArray(tools)) refuse(`The tools of ${name}`, 'a list', tools)
   if (spawn !== undefined) {
-    const misplaced = [...ofDescribed.map(([field]) => field), 'model'].find((field) => given[field] !== undefined)
+    const misplaced = [...ofDescribed.map(([field]) => field), 'model'].find((field) => optionFields[field] !== undefined)
     if (misplaced !== undefined)
       throw new ConfigurationError(
         `The agent ${name} has spawn, so ${misplaced} has no effect: return it from spawn${misplaced === 'model' ? ', and name the model in models' : ''}.`,
@@ -187,6 +187,6 @@ function checkAgent(options: object): void {
     `The tools of ${name}`,
     tools.filter((tool) => typeof tool !== 'string'),
   )
-  for (const [field, check] of ofDescribed) optional(check)(`The ${field} of ${name}`, given[field])
+  for (const [field, check] of ofDescribed) optional(check)(`The ${field} of ${name}`, optionFields[field])
   if (model !== undefined && typeof model !== 'string') isModel(`The model of ${name}`, model)
 }

@@ -146,15 +146,15 @@ const otherNames: ReadonlyMap<string, string> = new Map([
 
 /** Validates every option. @throws ConfigurationError for a value of the wrong type, and for an unknown name, so that no limit is silently ignored. */
 export function checkOptions(options: unknown, checks: OptionChecks): void {
-  const given = fieldsOf(options)
-  if (given === undefined)
+  const fields = fieldsOf(options)
+  if (fields === undefined)
     throw new ConfigurationError(`The options must be an object with a model; received ${shown(options)}.`)
-  if (given['model'] === undefined)
+  if (fields['model'] === undefined)
     throw new ConfigurationError(
       'The option model is missing. Pass { model }; @halting/models provides models of many services.',
     )
-  for (const name in given) {
-    const value = given[name]
+  for (const name in fields) {
+    const value = fields[name]
     if (value === undefined) continue
     const check = Object.hasOwn(checks, name) ? checks[name] : undefined
     if (check === undefined) throw new ConfigurationError(`Unknown option ${name}. ${insteadOf(name, checks)}`)
@@ -164,8 +164,8 @@ export function checkOptions(options: unknown, checks: OptionChecks): void {
 
 function insteadOf(name: string, checks: OptionChecks): string {
   const small = name.toLowerCase()
-  const meant =
+  const suggestion =
     otherNames.get(small) ??
-    Object.keys(checks).find((known) => known.toLowerCase().startsWith(small) || small.startsWith(known.toLowerCase()))
-  return meant === undefined ? 'Remove it.' : `Use ${meant}.`
+    Object.keys(checks).find((knownOption) => knownOption.toLowerCase().startsWith(small) || small.startsWith(knownOption.toLowerCase()))
+  return suggestion === undefined ? 'Remove it.' : `Use ${suggestion}.`
 }

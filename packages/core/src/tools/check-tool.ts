@@ -45,7 +45,7 @@ const isYesOrFunction: Given = (name, value) => {
 }
 
 /** Optional fields of tools besides name, description, schema and the function itself. */
-const others: readonly (readonly [field: string, check: Given])[] = [
+const optionalFields: readonly (readonly [field: string, check: Given])[] = [
   ['readOnly', optional(isYesOrFunction)],
   ['concurrencySafe', optional(isYesOrNo)],
   ['onUnknownOutcome', optional(isEither('rerun', 'tell'))],
@@ -67,28 +67,28 @@ const passed = new WeakSet<object>()
 
 /** A tool of any kind. */
 export const isAnyTool: Given = (name, value) => {
-  const given = fieldsOf(value) ?? refuse(name, 'a tool, as tool() makes it', value)
-  if (passed.has(given)) return
-  checkField(`${name}.name`, given, 'name', isToolName)
-  checkField(`${name}.description`, given, 'description', isText)
-  checkField(`${name}.inputSchema`, given, 'inputSchema', isSchema)
-  const work = 'spawn' in given ? 'spawn' : 'execute'
-  checkField(`${name}.${work}`, given, work, isFunction)
-  for (const [field, check] of others) checkField(`${name}.${field}`, given, field, check)
-  checkWaits(name, given)
+  const fields = fieldsOf(value) ?? refuse(name, 'a tool, as tool() makes it', value)
+  if (passed.has(fields)) return
+  checkField(`${name}.name`, fields, 'name', isToolName)
+  checkField(`${name}.description`, fields, 'description', isText)
+  checkField(`${name}.inputSchema`, fields, 'inputSchema', isSchema)
+  const work = 'spawn' in fields ? 'spawn' : 'execute'
+  checkField(`${name}.${work}`, fields, work, isFunction)
+  for (const [field, check] of optionalFields) checkField(`${name}.${field}`, fields, field, check)
+  checkWaits(name, fields)
   // Marked as valid before the loop, because tools of agents may refer back to it.
-  passed.add(given)
+  passed.add(fields)
   try {
-    if (work === 'spawn') checkPartsOfAgent(name, given)
+    if (work === 'spawn') checkPartsOfAgent(name, fields)
   } catch (error) {
-    passed.delete(given)
+    passed.delete(fields)
     throw error
   }
 }
 
-function checkPartsOfAgent(name: string, given: Fields): void {
-  checkField(`${name}.output`, given, 'output', optional(isOutput))
-  checkField(`${name}.tools`, given, 'tools', optional(isTools))
+function checkPartsOfAgent(name: string, fields: Fields): void {
+  checkField(`${name}.output`, fields, 'output', optional(isOutput))
+  checkField(`${name}.tools`, fields, 'tools', optional(isTools))
 }
 
 /** A list of tools with unique names. */
@@ -110,18 +110,18 @@ const otherNames: readonly (readonly [theirs: string, ours: string])[] = [
 
 /** Validates the options of `tool` and `agentTool` except the schema. `work`: undefined for an agent without `spawn`. @throws ConfigurationError */
 export function checkToolOptions(maker: string, work: 'execute' | 'spawn' | undefined, value: unknown): void {
-  const given = fieldsOf(value)
-  if (given === undefined)
+  const fields = fieldsOf(value)
+  if (fields === undefined)
     return refuse(`${maker}()`, `given an object with name, description and ${work ?? 'system'}`, value)
-  isName('The name of a tool', given['name'])
-  const name = String(given['name'])
-  const misnamed = otherNames.find(([theirs]) => theirs in given)
+  isName('The name of a tool', fields['name'])
+  const name = String(fields['name'])
+  const misnamed = otherNames.find(([otherName]) => otherName in fields)
   if (misnamed !== undefined)
     throw new ConfigurationError(`A tool has no ${misnamed[0]}: give it as ${misnamed[1]}. (The tool is ${name}.)`)
-  isText(`The description of ${name}`, given['description'])
-  if (work !== undefined) isFunction(`The ${work} of ${name}`, given[work])
-  for (const [field, check] of others) check(`The ${field} of ${name}`, given[field])
-  checkWaits(name, given)
+  isText(`The description of ${name}`, fields['description'])
+  if (work !== undefined) isFunction(`The ${work} of ${name}`, fields[work])
+  for (const [field, check] of optionalFields) check(`The ${field} of ${name}`, fields[field])
+  checkWaits(name, fields)
 }
 
 /** The questions of a call are recorded in their own steps, but the start of a wait in the step of the call. */
@@ -140,10 +140,10 @@ const types: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'numbe
 
 /** Validates a schema written for this tool; `what` names it. @throws ConfigurationError for a schema without keywords, or with an invalid type. */
 export function checkWrittenSchema(what: string, schema: object): void {
-  const said = Object.keys(schema)
-  if (said.length > 0 && !said.some((keyword) => keywords.has(keyword)))
+  const schemaKeywords = Object.keys(schema)
+  if (schemaKeywords.length > 0 && !schemaKeywords.some((keyword) => keywords.has(keyword)))
     throw new ConfigurationError(
-      `${what} is no JSON Schema: it says only ${said.join(', ')}. Give { type: 'object', properties: { … } }.`,
+      `${what} is no JSON Schema: it says only ${schemaKeywords.join(', ')}. Give { type: 'object', properties: { … } }.`,
     )
   checkTypes(what, schema)
 }
@@ -152,9 +152,9 @@ function checkTypes(what: string, schema: unknown): void {
   const { type, properties, items } = fieldsOf(schema) ?? {}
   for (const each of Array.isArray(type) ? type : [type]) {
     if (each === undefined || types.has(each)) continue
-    const known = [...types].join(', ')
+    const knownTypes = [...types].join(', ')
     throw new ConfigurationError(
-      `${what} has a type that JSON Schema does not know: ${shown(each)}. There are ${known}.`,
+      `${what} has a type that JSON Schema does not know: ${shown(each)}. There are ${knownTypes}.`,
     )
   }
   for (const part of Object.values(fieldsOf(properties) ?? {})) checkTypes(what, part)

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../values/json.ts'
 
 /** Maximum nesting that is converted; a tool input has two or three levels. */
-const mostLevels = 20
+const maxLevels = 20
 
 // Spec R-TOOL-2a.
 /**
@@ -18,22 +18,22 @@ export function coercedInput(schema: JsonObject, input: Json): Json {
 }
 
 function coerced(schema: unknown, value: Json, level: number): Json {
-  if (!isJsonObject(schema) || level > mostLevels) return value
+  if (!isJsonObject(schema) || level > maxLevels) return value
   const wanted = typesOf(schema)
   if (wanted.length === 0) return value
   const fitting = wanted.includes(typeOf(value)) || (wanted.includes('number') && typeof value === 'number')
-  const taken = fitting ? value : asOneOf(wanted, schema, value)
-  if (typeof taken === 'string') return choiceOf(schema, taken)
-  if (Array.isArray(taken)) return eachCoerced(schema['items'], taken, level)
-  return isJsonObject(taken) ? fieldsCoerced(schema, taken, level) : taken
+  const converted = fitting ? value : asOneOf(wanted, schema, value)
+  if (typeof converted === 'string') return choiceOf(schema, converted)
+  if (Array.isArray(converted)) return eachCoerced(schema['items'], converted, level)
+  return isJsonObject(converted) ? fieldsCoerced(schema, converted, level) : converted
 }
 
 /** There are seven types. A longer list would be searched for each value. */
-const mostTypes = 20
+const maxTypes = 20
 
 function typesOf({ type }: JsonObject): readonly unknown[] {
   if (typeof type === 'string') return [type]
-  return Array.isArray(type) && type.length <= mostTypes ? type : []
+  return Array.isArray(type) && type.length <= maxTypes ? type : []
 }
 
 function typeOf(value: Json): string {
@@ -45,8 +45,8 @@ function typeOf(value: Json): string {
 /** Converts the value to the first of the types that it clearly represents. */
 function asOneOf(wanted: readonly unknown[], schema: JsonObject, value: Json): Json {
   for (const type of wanted) {
-    const taken = asType(type, schema, value)
-    if (taken !== undefined) return taken
+    const converted = asType(type, schema, value)
+    if (converted !== undefined) return converted
   }
   return value
 }
@@ -71,10 +71,10 @@ function asType(type: unknown, schema: JsonObject, value: Json): Json | undefine
   }
 }
 
-const plainNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
+const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
 
 function numberOf(value: Json, isWhole: boolean): number | undefined {
-  if (typeof value !== 'string' || value.length > 40 || !plainNumber.test(value.trim())) return undefined
+  if (typeof value !== 'string' || value.length > 40 || !numberPattern.test(value.trim())) return undefined
   const number = Number(value)
   // A number that cannot be represented exactly is not converted.
   return Math.abs(number) <= Number.MAX_SAFE_INTEGER && (!isWhole || Number.isInteger(number)) ? number : undefined
@@ -109,7 +109,7 @@ function parsedFrom(value: Json, first: '[' | '{'): Json | undefined {
 function choiceOf({ enum: choices }: JsonObject, value: string): string {
   if (!Array.isArray(choices)) return value
   const { all, byPlain } = choicesIn(choices)
-  return all.has(value) ? value : (byPlain.get(plainOf(value)) ?? value)
+  return all.has(value) ? value : (byPlain.get(normalizedChoice(value)) ?? value)
 }
 
 interface Choices {
@@ -119,51 +119,51 @@ interface Choices {
 }
 
 /** Cache, because each element of a list of texts is compared with the choices. */
-const knownChoices = new WeakMap<readonly Json[], Choices>()
+const choicesCache = new WeakMap<readonly Json[], Choices>()
 
 function choicesIn(choices: readonly Json[]): Choices {
-  const known = knownChoices.get(choices)
+  const known = choicesCache.get(choices)
   if (known !== undefined) return known
   const byPlain = new Map<string, string | undefined>()
   for (const choice of choices) {
     if (typeof choice !== 'string') continue
-    const plain = choice.toLowerCase()
-    byPlain.set(plain, byPlain.has(plain) ? undefined : choice)
+    const normalized = choice.toLowerCase()
+    byPlain.set(normalized, byPlain.has(normalized) ? undefined : choice)
   }
   const found = { all: new Set<unknown>(choices), byPlain }
-  knownChoices.set(choices, found)
+  choicesCache.set(choices, found)
   return found
 }
 
-function plainOf(value: string): string {
+function normalizedChoice(value: string): string {
   return value.trim().toLowerCase()
 }
 
 function eachCoerced(items: unknown, list: readonly Json[], level: number): readonly Json[] {
-  const taken = list.map((each) => coerced(items, each, level + 1))
-  return taken.every((each, index) => each === list[index]) ? list : taken
+  const converted = list.map((each) => coerced(items, each, level + 1))
+  return converted.every((each, index) => each === list[index]) ? list : converted
 }
 
-function fieldsCoerced(schema: JsonObject, given: JsonObject, level: number): JsonObject {
+function fieldsCoerced(schema: JsonObject, object: JsonObject, level: number): JsonObject {
   const { properties, required } = schema
-  if (!isJsonObject(properties)) return given
+  if (!isJsonObject(properties)) return object
   const needed = new Set<unknown>(Array.isArray(required) ? required : [])
   let isChanged = false
-  const fields = Object.entries(given).flatMap(([name, value]): readonly (readonly [string, Json])[] => {
+  const fields = Object.entries(object).flatMap(([name, value]): readonly (readonly [string, Json])[] => {
     const field = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (value === undefined) return []
-    if (!needed.has(name) && isNoAnswer(field, value)) {
+    if (!needed.has(name) && isEmptyValue(field, value)) {
       isChanged = true
       return []
     }
-    const taken = coerced(field, value, level + 1)
-    isChanged ||= taken !== value
-    return [[name, taken]]
+    const converted = coerced(field, value, level + 1)
+    isChanged ||= converted !== value
+    return [[name, converted]]
   })
-  return isChanged ? Object.fromEntries(fields) : given
+  return isChanged ? Object.fromEntries(fields) : object
 }
 
-function isNoAnswer(field: Json | undefined, value: Json): boolean {
+function isEmptyValue(field: Json | undefined, value: Json): boolean {
   if (!isJsonObject(field)) return false
   if (value === null) return typesOf(field).length > 0 && !typesOf(field).includes('null')
   return value === '' && typesOf(field).includes('string') && Number(field['minLength'] ?? 0) > 0

@@ -111,11 +111,11 @@ export function described<Schema extends InputSchema>(
     onUnknownOutcome,
     needsApproval,
   } = options
-  const given = 'modelSchema' in options ? options.modelSchema : undefined
+  const modelSchema = 'modelSchema' in options ? options.modelSchema : undefined
   return {
     name,
     description,
-    inputSchema: shownSchema(name, input, given),
+    inputSchema: schemaForModel(name, input, modelSchema),
     readOnly,
     ...(concurrencySafe === undefined ? {} : { concurrencySafe }),
     ...(onUnknownOutcome === undefined ? {} : { onUnknownOutcome }),
@@ -126,17 +126,17 @@ export function described<Schema extends InputSchema>(
 
 const noFields: JsonObject = deepFreeze({ type: 'object' })
 
-function inputWords(name: string): Parameters<typeof jsonSchemaOf>[1] {
-  return { what: `The input schema of ${name}`, given: 'as `modelSchema`' }
+function inputSchemaNames(name: string): Parameters<typeof jsonSchemaOf>[1] {
+  return { what: `The input schema of ${name}`, givenBy: 'as `modelSchema`' }
 }
 
-function shownSchema(name: string, input: InputSchema, given: unknown): JsonObject {
-  const isWritten = given === undefined && !isStandardSchema(input)
-  const schema = given ?? (isStandardSchema(input) ? jsonSchemaOf(input, inputWords(name)) : input)
+function schemaForModel(name: string, input: InputSchema, modelSchema: unknown): JsonObject {
+  const isOwnSchema = modelSchema === undefined && !isStandardSchema(input)
+  const schema = modelSchema ?? (isStandardSchema(input) ? jsonSchemaOf(input, inputSchemaNames(name)) : input)
   if (!isJsonObject(schema))
     throw new ConfigurationError(`The input of ${name} must be a Standard Schema or a JSON Schema, and it is neither.`)
   refuseObjectOfSchemas(`The input of ${name}`, schema)
-  if (isWritten) checkWrittenSchema(`The input of ${name}`, schema)
+  if (isOwnSchema) checkWrittenSchema(`The input of ${name}`, schema)
   const { type } = schema
   if (type !== undefined && type !== 'object')
     throw new ConfigurationError(

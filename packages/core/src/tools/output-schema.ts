@@ -44,18 +44,18 @@ export function outputSchema<Schema extends StandardSchema>(
   ...[options]: ShownSchema<Schema>
 ): OutputSchema<StandardOutput<Schema>> {
   // JavaScript code may pass anything.
-  const given: unknown = schema
-  if (!isStandardSchema(given)) {
-    if (isJsonObject(given)) refuseObjectOfSchemas('The output schema', given)
+  const unchecked: unknown = schema
+  if (!isStandardSchema(unchecked)) {
+    if (isJsonObject(unchecked)) refuseObjectOfSchemas('The output schema', unchecked)
     throw new ConfigurationError(
-      isJsonObject(given)
+      isJsonObject(unchecked)
         ? 'The output schema is no Standard Schema. Make a JSON Schema one with jsonSchemaOutput of @halting/agent/json-schema.'
         : 'The output schema must be a Standard Schema, such as z.object({ … }), and it is none.',
     )
   }
   const shown =
     options?.jsonSchema ??
-    jsonSchemaOf(schema, { what: 'The output schema', given: 'beside it: outputSchema(schema, { jsonSchema })' })
+    jsonSchemaOf(schema, { what: 'The output schema', givenBy: 'beside it: outputSchema(schema, { jsonSchema })' })
   return outputThatFits(shown, (value) => {
     const checked = checkedBy<StandardOutput<Schema>>(schema, value)
     if (checked.valid) return { fits: true, value: checked.input }

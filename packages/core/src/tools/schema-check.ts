@@ -3,11 +3,11 @@ import { tooLarge, wholeInput } from './schema-texts.ts'
 /** What is wrong, and where: a path from the checked value. */
 export interface Problem {
   readonly path: string
-  readonly says: string
+  readonly message: string
 }
 
 /** One validation of a value, shared by its parts. */
-export interface Walk {
+export interface Validation {
   /** Current nesting depth of the schema parts. */
   level: number
   /** Comparisons so far; smaller work counts as a fraction. */
@@ -17,14 +17,14 @@ export interface Walk {
 }
 
 /** Maximum number of comparisons of a part of a value with a part of a schema. */
-const mostSteps = 1_000_000
+const maxSteps = 1_000_000
 
 /** Counts work of a validation; false when there was too much of it. */
-export function spend(walk: Walk, steps: number): boolean {
-  if (walk.exceeded !== undefined) return false
-  walk.steps += steps
-  if (walk.steps > mostSteps) walk.exceeded = tooLarge
-  return walk.exceeded === undefined
+export function spend(validation: Validation, steps: number): boolean {
+  if (validation.exceeded !== undefined) return false
+  validation.steps += steps
+  if (validation.steps > maxSteps) validation.exceeded = tooLarge
+  return validation.exceeded === undefined
 }
 
 /** Fractions of a step: for a property name or a comparison of values, for a list item, and for a character. */
@@ -33,30 +33,30 @@ export const aboutItem: number = 1 / 4
 export const aboutCharacter: number = 1 / 16
 
 /** Compares a value with a part of a schema. Returns `none`, the same object, if it fits. */
-export type Check = (value: unknown, walk: Walk) => readonly Problem[]
+export type Check = (value: unknown, validation: Validation) => readonly Problem[]
 
 /** Returns the check of a part of the schema, which may be a boolean. */
 export type PartOf = (schema: unknown) => Check
 
 /** No problems. */
-export const none: readonly Problem[] = Object.freeze([])
+export const noProblems: readonly Problem[] = Object.freeze([])
 
 /** Accepts any value. */
-export const accept: Check = () => none
+export const accept: Check = () => noProblems
 
 /** A problem of the value as a whole. */
-export function wrong(says: string): readonly Problem[] {
-  return [{ path: '', says }]
+export function problemOfValue(message: string): readonly Problem[] {
+  return [{ path: '', message }]
 }
 
 /** Maximum number of reported problems; a model corrects these first. One more is collected to detect that there are more. */
-export const mostProblems = 20
+export const maxProblems = 20
 
 /** Appends the problems of a field or an element to the others. */
 export function joined(problems: readonly Problem[], inside: readonly Problem[], place = ''): readonly Problem[] {
-  if (inside === none) return problems
-  const placed = place === '' ? inside : inside.map(({ path, says }) => ({ path: place + path, says }))
-  return problems === none ? placed : [...problems, ...placed]
+  if (inside === noProblems) return problems
+  const placed = place === '' ? inside : inside.map(({ path, message }) => ({ path: place + path, message }))
+  return problems === noProblems ? placed : [...problems, ...placed]
 }
 
 /** Maximum length of a reported path: its names come from the model. */

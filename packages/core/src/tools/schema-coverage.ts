@@ -46,7 +46,7 @@ const exactKeywords: ReadonlyMap<string, IsExact> = new Map<string, IsExact>([
 ])
 
 /** Maximum number of schema parts that are inspected: a larger schema excludes nothing. Each link of a chain of `not` is inspected again. */
-const mostParts = 1_000
+const maxParts = 1_000
 
 /**
  * Whether the check of a schema is exact: every value that it accepts is certain to fit. A keyword that is not checked,
@@ -56,10 +56,10 @@ export function isFullyChecked(schema: unknown, targetOf: TargetOf): boolean {
   const parts = new Set<JsonObject>()
   /** Adds a part to inspect: all of them must be exact. A recursive part is as exact as the rest of it. */
   const covered = (part: unknown): boolean =>
-    typeof part === 'boolean' || (isJsonObject(part) && parts.size <= mostParts && parts.add(part).has(part))
+    typeof part === 'boolean' || (isJsonObject(part) && parts.size <= maxParts && parts.add(part).has(part))
   if (!covered(schema)) return false
   for (const part of parts) {
-    if (parts.size > mostParts) return false
+    if (parts.size > maxParts) return false
     for (const [keyword, value] of Object.entries(part)) {
       if (value === undefined) continue
       const isExact =

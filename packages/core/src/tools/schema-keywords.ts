@@ -1,5 +1,5 @@
 import { isJsonObject, isSameJson, type Json, type JsonObject } from '../values/json.ts'
-import { aboutPart, accept, joined, mostProblems, none, spend, wrong, type Check, type PartOf } from './schema-check.ts'
+import { aboutPart, accept, joined, maxProblems, noProblems, spend, problemOfValue, type Check, type PartOf } from './schema-check.ts'
 import { isFullyChecked, type TargetOf } from './schema-coverage.ts'
 import { listCheck, numberCheck, objectCheck, stringCheck } from './schema-kinds.ts'
 import { forbiddenForm, notOneOf, notTheValue, wrongForm, wrongType } from './schema-texts.ts'
@@ -63,40 +63,40 @@ export function keywordsOf(schema: JsonObject, { root, isLegacy, targets }: Sche
     listCheck(schema, partOf),
     objectCheck(schema, partOf),
   ])
-  return inTurn(first(gates), every(others))
+  return inSequence(firstProblems(gates), allProblems(others))
 }
 
 /** Reports the problems of the first check that has any. */
-function first(checks: readonly Check[]): Check | undefined {
+function firstProblems(checks: readonly Check[]): Check | undefined {
   if (checks.length <= 1) return checks[0]
-  return (value, walk) => {
+  return (value, validation) => {
     for (const check of checks) {
-      const problems = check(value, walk)
-      if (problems !== none) return problems
+      const problems = check(value, validation)
+      if (problems !== noProblems) return problems
     }
-    return none
+    return noProblems
   }
 }
 
 /** Reports the problems of all checks. */
-function every(checks: readonly Check[]): Check | undefined {
+function allProblems(checks: readonly Check[]): Check | undefined {
   if (checks.length <= 1) return checks[0]
-  return (value, walk) => {
-    let found = none
+  return (value, validation) => {
+    let found = noProblems
     for (const check of checks) {
-      found = joined(found, check(value, walk))
-      if (found.length > mostProblems) break
+      found = joined(found, check(value, validation))
+      if (found.length > maxProblems) break
     }
     return found
   }
 }
 
-function inTurn(gate: Check | undefined, others: Check | undefined): Check {
+function inSequence(gate: Check | undefined, others: Check | undefined): Check {
   if (gate === undefined) return others ?? accept
   if (others === undefined) return gate
-  return (value, walk) => {
-    const problems = gate(value, walk)
-    return problems === none ? others(value, walk) : problems
+  return (value, validation) => {
+    const problems = gate(value, validation)
+    return problems === noProblems ? others(value, validation) : problems
   }
 }
 
@@ -108,8 +108,8 @@ function present(checks: readonly (Check | undefined)[]): readonly Check[] {
 function formsCheck(forms: Json | undefined, partOf: PartOf): Check | undefined {
   if (!Array.isArray(forms)) return undefined
   const checks = forms.map(partOf)
-  const problem = wrong(wrongForm)
-  return (value, walk) => (checks.some((check) => check(value, walk) === none) ? none : problem)
+  const problem = problemOfValue(wrongForm)
+  return (value, validation) => (checks.some((check) => check(value, validation) === noProblems) ? noProblems : problem)
 }
 
 function typeCheck(type: Json | undefined): Check | undefined {
@@ -117,7 +117,7 @@ function typeCheck(type: Json | undefined): Check | undefined {
   const [only, ...more] = [...new Set(names)].map(typeTest)
   if (only === undefined) return undefined
   const fits = more.length === 0 ? only : (value: unknown) => only(value) || more.some((test) => test(value))
-  return (value) => (fits(value) ? none : wrong(wrongType(names, nameOf(value))))
+  return (value) => (fits(value) ? noProblems : problemOfValue(wrongType(names, nameOf(value))))
 }
 
 function typeTest(type: string): (value: unknown) => boolean {
@@ -147,26 +147,26 @@ function nameOf(value: unknown): string {
 function enumCheck(allowed: Json | undefined): Check | undefined {
   if (!Array.isArray(allowed)) return undefined
   const values: readonly unknown[] = allowed
-  const problem = wrong(notOneOf(values.map((option) => JSON.stringify(option))))
+  const problem = problemOfValue(notOneOf(values.map((option) => JSON.stringify(option))))
   const simple = new Set(values.filter((option) => typeof option !== 'object' || option === null))
   const others = values.filter((option) => typeof option === 'object' && option !== null)
-  return (value, walk) => {
-    const spendParts = (parts: number): boolean => spend(walk, parts * aboutPart)
-    return simple.has(value) || others.some((option) => isSameJson(option, value, spendParts)) ? none : problem
+  return (value, validation) => {
+    const spendParts = (parts: number): boolean => spend(validation, parts * aboutPart)
+    return simple.has(value) || others.some((option) => isSameJson(option, value, spendParts)) ? noProblems : problem
   }
 }
 
 function constCheck(constant: Json | undefined): Check {
-  const problem = wrong(notTheValue(JSON.stringify(constant)))
-  return (value, walk) => (isSameJson(constant, value, (parts) => spend(walk, parts * aboutPart)) ? none : problem)
+  const problem = problemOfValue(notTheValue(JSON.stringify(constant)))
+  return (value, validation) => (isSameJson(constant, value, (parts) => spend(validation, parts * aboutPart)) ? noProblems : problem)
 }
 
 /** A partial check may accept a value that does not fit, so only an exact check can exclude a value. */
 function notCheck(excluded: Json | undefined, targetOf: TargetOf, partOf: PartOf): Check | undefined {
   if (excluded === undefined || !isFullyChecked(excluded, targetOf)) return undefined
   const check = partOf(excluded)
-  const problem = wrong(forbiddenForm)
-  return (value, walk) => (check(value, walk) === none ? problem : none)
+  const problem = problemOfValue(forbiddenForm)
+  return (value, validation) => (check(value, validation) === noProblems ? problem : noProblems)
 }
 
 /** Follows a reference within the same schema. One that leads nowhere or outside is ignored. */

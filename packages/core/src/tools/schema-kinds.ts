@@ -3,10 +3,10 @@ import {
   aboutCharacter,
   aboutPart,
   joined,
-  mostProblems,
-  none,
+  maxProblems,
+  noProblems,
   spend,
-  wrong,
+  problemOfValue,
   type Check,
   type PartOf,
   type Problem,
@@ -25,19 +25,19 @@ export function numberCheck(schema: JsonObject): Check | undefined {
   ].filter((one) => one !== undefined)
   if (tests.length === 0) return undefined
   return (value) => {
-    if (typeof value !== 'number') return none
-    for (const { holds, problem } of tests) if (!holds(value)) return problem
-    return none
+    if (typeof value !== 'number') return noProblems
+    for (const { holds: isWithin, problem } of tests) if (!isWithin(value)) return problem
+    return noProblems
   }
 }
 
 function test(
   limit: Json | undefined,
   bound: Parameters<typeof outOfRange>[1],
-  holds: (value: number, limit: number) => boolean,
+  isWithin: (value: number, limit: number) => boolean,
 ) {
   if (typeof limit !== 'number') return undefined
-  return { holds: (value: number) => holds(value, limit), problem: wrong(outOfRange(limit, bound)) }
+  return { holds: (value: number) => isWithin(value, limit), problem: problemOfValue(outOfRange(limit, bound)) }
 }
 
 /** Compares fractions with a tolerance, so that 0.3 is a multiple of 0.1. In doubt the value is a multiple. */
@@ -52,19 +52,19 @@ function isMultiple(value: number, divisor: number): boolean {
 export function stringCheck(schema: JsonObject): Check | undefined {
   const { minLength, maxLength } = schema
   if (typeof minLength !== 'number' && typeof maxLength !== 'number') return undefined
-  const [least, most] = [atLeast(minLength), atMost(maxLength)]
-  const short = wrong(wrongLength(least, 'least', 'character'))
-  const long = wrong(wrongLength(most, 'most', 'character'))
-  return (value, walk) => {
-    if (typeof value !== 'string') return none
-    const isShorter = value.length < least
-    const mayBeShorter = value.length < 2 * least
-    const mayBeLonger = value.length > most
-    if (isShorter || (!mayBeShorter && !mayBeLonger)) return isShorter ? short : none
+  const [minimum, maximum] = [atLeast(minLength), atMost(maxLength)]
+  const short = problemOfValue(wrongLength(minimum, 'least', 'character'))
+  const long = problemOfValue(wrongLength(maximum, 'most', 'character'))
+  return (value, validation) => {
+    if (typeof value !== 'string') return noProblems
+    const isShorter = value.length < minimum
+    const mayBeShorter = value.length < 2 * minimum
+    const mayBeLonger = value.length > maximum
+    if (isShorter || (!mayBeShorter && !mayBeLonger)) return isShorter ? short : noProblems
     // Counted in code points if it matters: one may have two UTF-16 units.
-    if (!spend(walk, Math.min(value.length, mayBeShorter ? Infinity : most) * aboutCharacter)) return none
-    if (mayBeShorter && !hasMoreThan(value, Math.ceil(least) - 1)) return short
-    return mayBeLonger && hasMoreThan(value, most) ? long : none
+    if (!spend(validation, Math.min(value.length, mayBeShorter ? Infinity : maximum) * aboutCharacter)) return noProblems
+    if (mayBeShorter && !hasMoreThan(value, Math.ceil(minimum) - 1)) return short
+    return mayBeLonger && hasMoreThan(value, maximum) ? long : noProblems
   }
 }
 
@@ -82,17 +82,17 @@ export function listCheck(schema: JsonObject, partOf: PartOf): Check | undefined
   const first = (Array.isArray(items) ? items : Array.isArray(prefixItems) ? prefixItems : []).map(partOf)
   const others = partSchema(Array.isArray(items) ? schema['additionalItems'] : items, partOf)
   if (sizes === undefined && !mustDiffer && first.length === 0 && others === undefined) return undefined
-  return (value, walk) => {
-    if (!Array.isArray(value)) return none
-    let problems = sizes === undefined ? none : sizes(value.length)
-    if (mustDiffer && spend(walk, value.length * aboutPart)) problems = joined(problems, repetition(value))
+  return (value, validation) => {
+    if (!Array.isArray(value)) return noProblems
+    let problems = sizes === undefined ? noProblems : sizes(value.length)
+    if (mustDiffer && spend(validation, value.length * aboutPart)) problems = joined(problems, repetition(value))
     for (let index = 0; index < value.length; index++) {
       const check = first[index] ?? others
       if (check === undefined) break
-      const inside = check(value[index], walk)
-      if (inside === none) continue
+      const inside = check(value[index], validation)
+      if (inside === noProblems) continue
       problems = joined(problems, inside, `[${index}]`)
-      if (problems.length > mostProblems) break
+      if (problems.length > maxProblems) break
     }
     return problems
   }
@@ -100,10 +100,10 @@ export function listCheck(schema: JsonObject, partOf: PartOf): Check | undefined
 
 function sizeCheck(minItems: Json | undefined, maxItems: Json | undefined) {
   if (typeof minItems !== 'number' && typeof maxItems !== 'number') return undefined
-  const [least, most] = [atLeast(minItems), atMost(maxItems)]
-  const short = wrong(wrongLength(least, 'least', 'item'))
-  const long = wrong(wrongLength(most, 'most', 'item'))
-  return (length: number) => (length < least ? short : length > most ? long : none)
+  const [minimum, maximum] = [atLeast(minItems), atMost(maxItems)]
+  const short = problemOfValue(wrongLength(minimum, 'least', 'item'))
+  const long = problemOfValue(wrongLength(maximum, 'most', 'item'))
+  return (length: number) => (length < minimum ? short : length > maximum ? long : noProblems)
 }
 
 /** Only compares values of simple types: strings, numbers, booleans and null. */
@@ -111,10 +111,10 @@ function repetition(items: readonly unknown[]): readonly Problem[] {
   const seen = new Set<unknown>()
   for (const [index, item] of items.entries()) {
     if (typeof item === 'object' && item !== null) continue
-    if (seen.has(item)) return [{ path: `[${index}]`, says: isDuplicate }]
+    if (seen.has(item)) return [{ path: `[${index}]`, message: isDuplicate }]
     seen.add(item)
   }
-  return none
+  return noProblems
 }
 
 export function objectCheck(schema: JsonObject, partOf: PartOf): Check | undefined {
@@ -126,36 +126,36 @@ export function objectCheck(schema: JsonObject, partOf: PartOf): Check | undefin
   for (const [name, part] of Object.entries(properties)) if (part !== undefined) fields.set(name, partOf(part))
   const others = otherFields(schema, [...fields.keys()], partOf)
   if (required.length === 0 && fields.size === 0 && others === undefined) return undefined
-  return (value, walk) => {
-    if (!isJsonObject(value)) return none
+  return (value, validation) => {
+    if (!isJsonObject(value)) return noProblems
     const names = Object.keys(value)
-    if (!spend(walk, (names.length + required.length) * aboutPart)) return none
-    let problems = none
+    if (!spend(validation, (names.length + required.length) * aboutPart)) return noProblems
+    let problems = noProblems
     for (const name of required) {
-      if (problems.length > mostProblems) return problems
+      if (problems.length > maxProblems) return problems
       if (value[name] === undefined || !Object.hasOwn(value, name)) problems = joined(problems, missing, `.${name}`)
     }
     for (const name of names) {
       const part = value[name]
       const check = fields.get(name) ?? others
       if (part === undefined || check === undefined) continue
-      const inside = check(part, walk)
-      if (inside === none) continue
+      const inside = check(part, validation)
+      if (inside === noProblems) continue
       problems = joined(problems, inside, `.${name}`)
-      if (problems.length > mostProblems) break
+      if (problems.length > maxProblems) break
     }
     return problems
   }
 }
 
-const missing = wrong(isMissing)
+const missing = problemOfValue(isMissing)
 
 /** Checks `additionalProperties`. Names that a pattern may allow are accepted: patterns are not evaluated. */
 function otherFields(schema: JsonObject, names: readonly string[], partOf: PartOf): Check | undefined {
   if (isJsonObject(schema['patternProperties'])) return undefined
   const { additionalProperties } = schema
   if (additionalProperties !== false) return partSchema(additionalProperties, partOf)
-  const problem = wrong(unknownField(names))
+  const problem = problemOfValue(unknownField(names))
   return () => problem
 }
 

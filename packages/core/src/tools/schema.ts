@@ -10,14 +10,14 @@ import {
 import {
   aboutItem,
   accept,
-  mostProblems,
-  none,
+  maxProblems,
+  noProblems,
   placeOf,
   spend,
-  wrong,
+  problemOfValue,
   type Check,
   type PartOf,
-  type Walk,
+  type Validation,
 } from './schema-check.ts'
 import { forbidden, moreProblems, tooDeep } from './schema-texts.ts'
 
@@ -25,7 +25,7 @@ import { forbidden, moreProblems, tooDeep } from './schema-texts.ts'
 export type SchemaCheck = (value: unknown) => readonly string[]
 
 /** Maximum nesting of schema parts in a check: each field, element, alternative and `$ref` is one level. The stack allows far more. */
-const mostLevels = 500
+const maxLevels = 500
 
 const compiled = new WeakMap<JsonObject, SchemaCheck>()
 
@@ -57,16 +57,16 @@ export function schemaProblems(schema: JsonObject, value: unknown): readonly str
 function checkOf(schema: JsonObject): SchemaCheck {
   const check = hasKnownKeywords(schema) ? partsOf(resourceOf(schema))(schema) : accept
   return (value) => {
-    const walk: Walk = { level: 0, steps: 0, exceeded: undefined }
-    const problems = check(value, walk)
-    if (walk.exceeded !== undefined) return [walk.exceeded]
-    if (problems === none) return noProblems
-    const told = problems.slice(0, mostProblems).map(({ path, says }) => `${placeOf(path)} ${says}`)
-    return problems.length > mostProblems ? [...told, moreProblems] : told
+    const validation: Validation = { level: 0, steps: 0, exceeded: undefined }
+    const problems = check(value, validation)
+    if (validation.exceeded !== undefined) return [validation.exceeded]
+    if (problems === noProblems) return noMessages
+    const messages = problems.slice(0, maxProblems).map(({ path, message }) => `${placeOf(path)} ${message}`)
+    return problems.length > maxProblems ? [...messages, moreProblems] : messages
   }
 }
 
-const noProblems: readonly string[] = Object.freeze([])
+const noMessages: readonly string[] = Object.freeze([])
 
 /** Compiles each part of a schema when it is first used, so that a schema may refer to itself. */
 function partsOf(resource: SchemaResource): PartOf {
@@ -91,22 +91,22 @@ function partFor(schema: JsonObject, resource: SchemaResource, partOf: PartOf): 
     hasParts = true
     return partOf(inner)
   }
-  return (value, walk) => {
+  return (value, validation) => {
     check ??= keywordsOf(schema, resource, noting)
     // A check without parts cannot recurse.
-    if (!hasParts) return spend(walk, aboutItem) ? check(value, walk) : none
-    if (!mayGoOn(walk)) return none
-    walk.level++
-    const problems = check(value, walk)
-    walk.level--
+    if (!hasParts) return spend(validation, aboutItem) ? check(value, validation) : noProblems
+    if (!isWithinBounds(validation)) return noProblems
+    validation.level++
+    const problems = check(value, validation)
+    validation.level--
     return problems
   }
 }
 
-function mayGoOn(walk: Walk): boolean {
-  if (walk.exceeded !== undefined) return false
-  if (walk.level >= mostLevels) walk.exceeded = tooDeep
-  return spend(walk, 1)
+function isWithinBounds(validation: Validation): boolean {
+  if (validation.exceeded !== undefined) return false
+  if (validation.level >= maxLevels) validation.exceeded = tooDeep
+  return spend(validation, 1)
 }
 
-const refuse: Check = () => wrong(forbidden)
+const refuse: Check = () => problemOfValue(forbidden)

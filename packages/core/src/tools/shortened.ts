@@ -97,7 +97,7 @@ function lineEndsIn(text: string, start: number, end: number): number {
 function shortenedBlocks(content: readonly ContentBlock[], { head, note, tailStart }: Cut): readonly ContentBlock[] {
   const blocks: ContentBlock[] = []
   let start = 0
-  let isNoted = false
+  let hasNote = false
   for (const block of content) {
     if (!isText(block)) {
       blocks.push(block)
@@ -106,11 +106,11 @@ function shortenedBlocks(content: readonly ContentBlock[], { head, note, tailSta
     const { text } = block
     const end = start + text.length
     const isWhole = end <= head.length || start >= tailStart
-    const kept = [text.slice(0, Math.max(0, head.length - start)), text.slice(Math.max(0, tailStart - start))] as const
+    const remaining = [text.slice(0, Math.max(0, head.length - start)), text.slice(Math.max(0, tailStart - start))] as const
     if (isWhole) blocks.push(block)
-    else if (isNoted) pushText(blocks, kept[1])
-    else pushText(blocks, kept.join(kept[0] === '' ? note.trimStart() : note))
-    isNoted ||= !isWhole
+    else if (hasNote) pushText(blocks, remaining[1])
+    else pushText(blocks, remaining.join(remaining[0] === '' ? note.trimStart() : note))
+    hasNote ||= !isWhole
     start = end + 1
   }
   return blocks

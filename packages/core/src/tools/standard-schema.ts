@@ -61,8 +61,8 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
 }
 
 /** Rejects an object of schemas without `z.object` around it: `{ city: z.string() }`. @throws ConfigurationError */
-export function refuseObjectOfSchemas(what: string, given: object): void {
-  if (Object.values(given).some(isStandardSchema))
+export function refuseObjectOfSchemas(what: string, candidate: object): void {
+  if (Object.values(candidate).some(isStandardSchema))
     throw new ConfigurationError(
       `${what} is an object of schemas. Give the schema of an object, such as z.object({ … }).`,
     )
@@ -81,22 +81,22 @@ function hasFunction(value: unknown, name: string): boolean {
 const targets = ['draft-2020-12', 'draft-07'] as const
 
 /** Texts for an unusable schema: its name, and how to provide a JSON Schema instead. */
-interface SchemaWords {
+interface SchemaNames {
   readonly what: string
-  readonly given: string
+  readonly givenBy: string
 }
 
 /** The JSON Schema of the input of a Standard Schema. @throws ConfigurationError when it provides none. */
-export function jsonSchemaOf(schema: StandardSchema, words: SchemaWords): JsonObject {
-  const what = `${words.what} (${schema['~standard'].vendor})`
-  const instead = `Give the JSON Schema that the model is shown ${words.given}.`
+export function jsonSchemaOf(schema: StandardSchema, names: SchemaNames): JsonObject {
+  const what = `${names.what} (${schema['~standard'].vendor})`
+  const instead = `Give the JSON Schema that the model is shown ${names.givenBy}.`
   if (!offersJsonSchema(schema)) throw new ConfigurationError(`${what} cannot say its JSON Schema. ${instead}`)
   let problem = ''
   for (const target of targets) {
     try {
-      const { $schema: _, ...said } = schema['~standard'].jsonSchema.input({ target })
+      const { $schema: _, ...jsonSchema } = schema['~standard'].jsonSchema.input({ target })
       // A pure JSON copy that nobody changes later.
-      const copy: unknown = JSON.parse(JSON.stringify(said))
+      const copy: unknown = JSON.parse(JSON.stringify(jsonSchema))
       if (isJsonObject(copy)) return deepFreeze(copy)
     } catch (error) {
       problem ||= messageOf(error)
@@ -106,7 +106,7 @@ export function jsonSchemaOf(schema: StandardSchema, words: SchemaWords): JsonOb
 }
 
 /** Maximum number of issues reported to the model; it corrects these first. */
-const mostIssues = 20
+const maxIssues = 20
 
 /** The result of checking an input with a Standard Schema. */
 type StandardCheck<Output> = InputCheck<Output> & {
@@ -136,25 +136,25 @@ export function checkStandard<Output>(schema: StandardSchema<unknown, Output>, i
   // Without issues, `value` has the output type of the schema.
   if (issues === undefined) return { valid: true, input: (result as { readonly value: Output }).value }
   const all: readonly unknown[] = Array.isArray(issues) ? issues : [issues]
-  const told = all.slice(0, mostIssues).map(wordsOf)
-  const left = all.length - told.length
+  const messages = all.slice(0, maxIssues).map(issueText)
+  const left = all.length - messages.length
   return {
     valid: false,
     message:
-      [...told, ...(left > 0 ? [moreCount(left)] : [])].filter((words) => words !== '').join('; ') || doesNotMatch,
+      [...messages, ...(left > 0 ? [moreCount(left)] : [])].filter((names) => names !== '').join('; ') || doesNotMatch,
   }
 }
 
-function wordsOf(issue: unknown): string {
+function issueText(issue: unknown): string {
   const { message, path } = fieldsOf(issue) ?? {}
-  const words = plainTextOf(message)
+  const names = plainTextOf(message)
   const parts: readonly unknown[] = Array.isArray(path) ? path : []
   const place = parts
     .map((part) => placeIn(fieldsOf(part)?.['key'] ?? part))
     .join('')
     .replace(/^\./, '')
   // Some libraries include the position in the message.
-  return place === '' || words.startsWith(place) ? words : `${place}: ${words}`
+  return place === '' || names.startsWith(place) ? names : `${place}: ${names}`
 }
 
 function placeIn(key: unknown): string {

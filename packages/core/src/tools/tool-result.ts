@@ -52,10 +52,10 @@ export type ToolResult = {
 export function resultBlock(callId: string, result: ToolResult): ToolResultBlock {
   const { content, isError } = result
   // The API refuses an empty result that is marked as an error.
-  const said = content.length === 0 && isError ? silentFailure : content
+  const shownContent = content.length === 0 && isError ? silentFailure : content
   return isError
-    ? { type: 'tool_result', tool_use_id: callId, content: said, is_error: true }
-    : { type: 'tool_result', tool_use_id: callId, content: said }
+    ? { type: 'tool_result', tool_use_id: callId, content: shownContent, is_error: true }
+    : { type: 'tool_result', tool_use_id: callId, content: shownContent }
 }
 
 /** The event of a call that has its result. */
@@ -154,11 +154,11 @@ function resultOfObject(output: unknown): ToolResult {
   return text === '' ? noOutput : { status: 'done', content: text, isError: false }
 }
 
-function resultOfContent(given: string | readonly unknown[], isError: boolean, details: unknown): ToolResult {
-  const shown = resultContentOf(given)
-  const isSilent = !isError && shown.length === 0 && typeof given !== 'string'
+function resultOfContent(value: string | readonly unknown[], isError: boolean, details: unknown): ToolResult {
+  const modelContent = resultContentOf(value)
+  const isSilent = !isError && modelContent.length === 0 && typeof value !== 'string'
   const status = isError ? 'failed' : 'done'
-  const result: ToolResult = { status, content: isSilent ? noOutput.content : shown, isError }
+  const result: ToolResult = { status, content: isSilent ? noOutput.content : modelContent, isError }
   return details === undefined ? result : { ...result, details: jsonOf(details) }
 }
 
@@ -173,13 +173,13 @@ function withSpooled(result: ToolResult, spooled: unknown): ToolResult {
   return isName ? { ...result, spooled } : result
 }
 
-function withTasks(result: ToolResult, given: unknown): ToolResult {
-  const tasks = taskNewsOf(given)
+function withTasks(result: ToolResult, value: unknown): ToolResult {
+  const tasks = taskNewsOf(value)
   return tasks.length === 0 ? result : { ...result, tasks }
 }
 
-function withFileWork(result: ToolResult, given: unknown): ToolResult {
-  const fileWork = fileWorkOf(given)
+function withFileWork(result: ToolResult, value: unknown): ToolResult {
+  const fileWork = fileWorkOf(value)
   return fileWork === undefined ? result : { ...result, fileWork }
 }
 

@@ -49,12 +49,12 @@ function sizeFrom(width: number | undefined, height: number | undefined): ImageS
 }
 
 /** Each is at most 64 kB: no profile or comment is longer than this many. */
-const mostSegments = 2_000
+const maxSegments = 2_000
 
 /** Walks the segments up to the frame header, which contains the size. Other segments are skipped. */
 function jpegSize(bytes: Bytes): ImageSize | undefined {
   let at = 2
-  for (let segment = 0; segment < mostSegments; segment++) {
+  for (let segment = 0; segment < maxSegments; segment++) {
     if (bytes.at(at) !== 0xff) return undefined
     const marker = bytes.at(at + 1)
     if (marker === undefined) return undefined

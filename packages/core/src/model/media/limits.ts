@@ -45,9 +45,9 @@ export function mediaLimitsWith(chosen?: Partial<MediaLimits>): MediaLimits {
 }
 
 /** @throws ConfigurationError for invalid limits. */
-export function isMediaLimits(name: string, given: unknown): void {
-  const fields = fieldsOf(given)
-  if (fields === undefined) refuse(name, 'an object such as { pdfPages: 600 }', given)
+export function isMediaLimits(name: string, candidate: unknown): void {
+  const fields = fieldsOf(candidate)
+  if (fields === undefined) refuse(name, 'an object such as { pdfPages: 600 }', candidate)
   for (const [limit, value] of Object.entries(fields)) {
     const standard: unknown = Object.hasOwn(defaultMediaLimits, limit)
       ? defaultMediaLimits[limit as keyof MediaLimits]

@@ -38,11 +38,11 @@ export function isMedia(block: ContentBlock): block is MediaBlock {
 }
 
 /** Blocks never change, and are inspected in every run of a session. */
-const known = new WeakMap<MediaBlock, MediaFacts>()
+const factsCache = new WeakMap<MediaBlock, MediaFacts>()
 
 export function mediaFactsOf(block: MediaBlock): MediaFacts {
-  let facts = known.get(block)
-  if (facts === undefined) known.set(block, (facts = readFacts(block)))
+  let facts = factsCache.get(block)
+  if (facts === undefined) factsCache.set(block, (facts = readFacts(block)))
   return facts
 }
 
@@ -93,11 +93,11 @@ function imageProblem({ declaredType, encodedBytes, image }: MediaFacts, limits:
 
 const readable: ReadonlySet<string> = new Set(defaultMediaLimits.imageTypes)
 
-function documentProblem(facts: MediaFacts, { pdfPages, encodedBytes: mostBytes }: MediaLimits): string | undefined {
+function documentProblem(facts: MediaFacts, { pdfPages, encodedBytes: maxBytes }: MediaLimits): string | undefined {
   const { declaredType, encodedBytes, pages } = facts
   if (declaredType === 'application/pdf' && !facts.isPdf) return notPdf
   if (pages !== undefined && pages > pdfPages) return pdfTooLong(pages, pdfPages)
-  if (encodedBytes > mostBytes) return documentTooLarge(megabytes(encodedBytes), megabytes(mostBytes))
+  if (encodedBytes > maxBytes) return documentTooLarge(megabytes(encodedBytes), megabytes(maxBytes))
   return undefined
 }
 
@@ -112,7 +112,7 @@ export function withOwnType<B extends { readonly [field: string]: unknown }>(blo
   if (typeof source !== 'object' || source === null || !('data' in source)) return block
   const { type, media_type, data } = source as { type?: unknown; media_type?: unknown; data?: unknown }
   if (type !== 'base64' || typeof data !== 'string') return block
-  const own = imageFactsOf(bytesOfBase64(data))?.type
-  if (own === undefined || own === media_type) return block
-  return Object.freeze({ ...block, source: Object.freeze({ ...source, media_type: own }) })
+  const detectedType = imageFactsOf(bytesOfBase64(data))?.type
+  if (detectedType === undefined || detectedType === media_type) return block
+  return Object.freeze({ ...block, source: Object.freeze({ ...source, media_type: detectedType }) })
 }

@@ -1,10 +1,10 @@
 import { textAt, type Bytes } from './bytes.ts'
 
 /** Number of bytes read at the start and at the end of a document: the page tree is at one of them. */
-const lookedAt = 1024 * 1024
+const scannedBytes = 1024 * 1024
 /** Maximum length of a page tree dictionary on either side of its type. */
 const aroundType = 400
-const mostTrees = 1_000
+const maxTrees = 1_000
 
 /** Whether it is a PDF. Other bytes may precede its signature. */
 export function isPdf(bytes: Bytes): boolean {
@@ -16,22 +16,22 @@ export function isPdf(bytes: Bytes): boolean {
  * or the visible page objects. Undefined if everything is compressed. The work is bounded for any document.
  */
 export function pdfPagesOf(bytes: Bytes): number | undefined {
-  const tailFrom = Math.max(lookedAt, bytes.length - lookedAt)
+  const tailFrom = Math.max(scannedBytes, bytes.length - scannedBytes)
   // If the two parts overlap they are read as one, because an object may span both.
   const parts =
-    tailFrom === lookedAt
-      ? [textAt(bytes, 0, 2 * lookedAt)]
-      : [textAt(bytes, 0, lookedAt), textAt(bytes, tailFrom, lookedAt)]
+    tailFrom === scannedBytes
+      ? [textAt(bytes, 0, 2 * scannedBytes)]
+      : [textAt(bytes, 0, scannedBytes), textAt(bytes, tailFrom, scannedBytes)]
   let objects = 0
-  let told = linearizedPages(parts[0] ?? '')
+  let pageCount = linearizedPages(parts[0] ?? '')
   for (const part of parts) {
     let trees = 0
     for (const match of part.matchAll(pageTypes)) {
       if (match[1] === undefined) objects++
-      else if (trees++ < mostTrees) told = Math.max(told, countNear(part, match.index))
+      else if (trees++ < maxTrees) pageCount = Math.max(pageCount, countNear(part, match.index))
     }
   }
-  const pages = Math.max(told, objects)
+  const pages = Math.max(pageCount, objects)
   return pages === 0 ? undefined : pages
 }
 

@@ -125,10 +125,10 @@ function sentBlocksOf(messages: readonly ModelMessage[], turn: number): readonly
     before = message.role
     if (number === turn) sent.push(...blocksAt(message, index))
   }
-  return [...sent.filter(({ block }) => block.type === 'tool_result'), ...sent.filter(isNoResult)]
+  return [...sent.filter(({ block }) => block.type === 'tool_result'), ...sent.filter(isNotResult)]
 }
 
-function isNoResult({ block }: SentBlock): boolean {
+function isNotResult({ block }: SentBlock): boolean {
   return block.type !== 'tool_result'
 }
 

@@ -59,20 +59,20 @@ export interface MediaDropped {
  */
 export function mediaDropped(media: readonly PlacedMedia[], limits: MediaLimits): readonly MediaDropped[] {
   const dropped: MediaDropped[] = []
-  let kept = media
-  const keep = (those: readonly PlacedMedia[], why: string): void => {
-    const staying = new Set(those)
-    const at = kept.filter((placed) => !staying.has(placed)).map((placed) => placed.at)
+  let remaining = media
+  const keepOnly = (nextMedia: readonly PlacedMedia[], why: string): void => {
+    const keptSet = new Set(nextMedia)
+    const at = remaining.filter((placed) => !keptSet.has(placed)).map((placed) => placed.at)
     if (at.length > 0) dropped.push({ why, at })
-    kept = those
+    remaining = nextMedia
   }
   for (const measure of measures) {
-    if (totalsOf(kept, limits)[measure] > limits[measure])
-      keep(newestWithin(kept, weights[measure], halfOf(limits[measure])), reasons[measure](limits))
+    if (totalsOf(remaining, limits)[measure] > limits[measure])
+      keepOnly(newestWithin(remaining, weights[measure], halfOf(limits[measure])), reasons[measure](limits))
   }
-  if (hasLargeAmongMany(totalsOf(kept, limits), limits)) keep(withoutOldLarge(kept, limits), largeReason(limits))
-  if (hasLargeAmongMany(totalsOf(kept, limits), limits))
-    keep(newestWithin(kept, weights.images, halfOf(limits.manyImages)), largeReason(limits))
+  if (hasLargeAmongMany(totalsOf(remaining, limits), limits)) keepOnly(withoutOldLarge(remaining, limits), largeReason(limits))
+  if (hasLargeAmongMany(totalsOf(remaining, limits), limits))
+    keepOnly(newestWithin(remaining, weights.images, halfOf(limits.manyImages)), largeReason(limits))
   return dropped
 }
 
@@ -100,14 +100,14 @@ function halfOf(limit: number): number {
 function newestWithin(
   media: readonly PlacedMedia[],
   weightOf: (block: MediaBlock) => number,
-  most: number,
+  maxWeight: number,
 ): readonly PlacedMedia[] {
   const newest = media.findLast(({ block }) => weightOf(block) > 0)
   let weight = media.reduce((sum, { block }) => sum + weightOf(block), 0)
   return media.filter((placed) => {
-    const own = weightOf(placed.block)
-    if (own === 0 || weight <= most || placed === newest) return true
-    weight -= own
+    const itemWeight = weightOf(placed.block)
+    if (itemWeight === 0 || weight <= maxWeight || placed === newest) return true
+    weight -= itemWeight
     return false
   })
 }
