@@ -85,8 +85,8 @@ export const explored = [
     [scenario],
     [
       'limits/allowance.ts',
-      new RegExp(`${name}: \\{ paidFrom: 'own', iterations: (\\d+)`),
-      (_all, iterations) => `${name}: { paidFrom: 'own', iterations: ${Number(iterations) + 1}`,
+      new RegExp(`${name}: \\{ paidFrom: 'own', laps: (\\d+)`),
+      (_all, laps) => `${name}: { paidFrom: 'own', laps: ${Number(laps) + 1}`,
     ],
   ]),
   [
@@ -274,7 +274,7 @@ export const explored = [
   [
     'limits: a taking that stays open',
     ['standing budgets, and aborts at every await'],
-    ['request/attempt.ts', '  standing?.settle(usdOf(charge.nanos), charge.lookedUp)\n', ''],
+    ['request/attempt.ts', '  standing?.settle(usdOf(charge.nanos), charge.known)\n', ''],
   ],
   [
     'limits: a taking of a replay',

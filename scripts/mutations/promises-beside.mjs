@@ -81,8 +81,8 @@ export const promisesOfWorkBeside = [
     ['tools/background-agents'],
     [
       'tool-calls/background-agents.ts',
-      "how === 'ended' && result?.task.status === 'failed'",
-      "how === 'stopped' && result?.task.status === 'failed'",
+      "how === 'ended' && outcome?.task.status === 'failed'",
+      "how === 'stopped' && outcome?.task.status === 'failed'",
     ],
   ],
   [
@@ -90,8 +90,8 @@ export const promisesOfWorkBeside = [
     ['tools/background-agents'],
     [
       'tool-calls/background-agents.ts',
-      "result === undefined || result.task.status === 'stopped' ? 'stopped' : 'ended'",
-      "result === undefined ? 'stopped' : 'ended'",
+      "outcome === undefined || outcome.task.status === 'stopped' ? 'stopped' : 'ended'",
+      "outcome === undefined ? 'stopped' : 'ended'",
     ],
   ],
   [
@@ -106,7 +106,7 @@ export const promisesOfWorkBeside = [
   [
     'background: what an agent spent that the run does not wait for is lost',
     ['tools/background-agents'],
-    ['tool-calls/background-agents.ts', 'end: result?.end ?? { id, spent: null }', 'end: { id, spent: null }'],
+    ['tool-calls/background-agents.ts', 'end: outcome?.end ?? { id, spent: null }', 'end: { id, spent: null }'],
   ],
   [
     'background: what a lost agent asked is free',
@@ -114,7 +114,7 @@ export const promisesOfWorkBeside = [
     ['tool-calls/background-agents.ts', 'spent: spent && agentFigures(spent)', 'spent: spent && null'],
   ],
   [
-    'background: what the agents of an agent started is not fields',
+    'background: what the agents of an agent started is not told',
     ['live/background'],
     ['tool-calls/background-agents.ts', '(tasks.length > 0 && { tasks })', '(tasks.length < 0 && { tasks })'],
   ],
@@ -139,7 +139,7 @@ export const promisesOfWorkBeside = [
     ['tool-calls/background-agents.ts', 'identity.depth === 0 && child', 'identity.depth >= 0 && child'],
   ],
   [
-    'background: what an agent says ends its own newestText',
+    'background: what an agent says ends its own words',
     ['tools/background-agents'],
     ['run/turn-texts.ts', ".replaceAll(/<(?=\\s*\\/?\\s*agent_result)/gi, '&lt;')", ''],
   ],

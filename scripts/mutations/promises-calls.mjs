@@ -103,7 +103,7 @@ export const promisesOfCalls = [
     ],
   ],
   [
-    "subagent: told its parent's childPorts cause",
+    "subagent: told its parent's own cause",
     ['tools/subagents'],
     [
       'tool-calls/run-agent.ts',
@@ -238,7 +238,7 @@ export const promisesOfCalls = [
     ],
   ],
   [
-    "values: blocks that are checkUpdate while they come stay the model's",
+    "values: blocks that are told while they come stay the model's",
     ['tools/shared-values'],
     [
       'request/model-call.ts',
@@ -247,7 +247,7 @@ export const promisesOfCalls = [
     ],
   ],
   [
-    'ids: while a call streams it is checkUpdate by the id of the service',
+    'ids: while a call streams it is told by the id of the service',
     ['tools/call-ids'],
     [
       'request/model-call.ts',
@@ -339,7 +339,7 @@ export const promisesOfCalls = [
     ['tool-calls/child-run.ts', 'Math.floor(left / Math.max(1, asked))', 'Math.ceil(left / Math.max(1, asked))'],
   ],
   [
-    'subagent: as many of its agentTools as its parent',
+    'subagent: as many of its own as its parent',
     ['tools/agents-of-agents'],
     ['tool-calls/child-run.ts', '    maxSubagents: share.agents,\n', ''],
   ],
@@ -372,7 +372,7 @@ export const promisesOfCalls = [
     ],
   ],
   [
-    'subagent: its agentTools limits forget over a kill what it spent',
+    'subagent: its own limits forget over a kill what it spent',
     ['tools/agent-limits'],
     [
       'request/attempt.ts',
@@ -381,7 +381,7 @@ export const promisesOfCalls = [
     ],
   ],
   [
-    "subagent: the guard on its parent's turns counts its signalOfQueue",
+    "subagent: the guard on its parent's turns counts its own",
     ['tools/subagents'],
     [
       'tool-calls/child-run.ts',

@@ -83,26 +83,26 @@ export const promisesOfLimits = [
     ['request/take-standing.ts', 'countsFor(model.id) === true', 'countsFor(model.id) === undefined'],
   ],
   [
-    'standing budgets: a reply may be as long as if all had been value',
+    'standing budgets: a reply may be as long as if all had been given',
     ['limits/standing', 'limits/any-tree'],
     [
       'request/take-standing.ts',
-      'if (!grant.granted || nanosOf(reservedUsd.usd) >= grant.nanos)',
-      'if (!grant.granted || reservedUsd.usd > 0)',
+      'if (!grant.granted || nanosOf(standing.usd) >= grant.nanos)',
+      'if (!grant.granted || standing.usd > 0)',
     ],
   ],
   [
-    'standing budgets: what is not needed stays reservedUsd',
+    'standing budgets: what is not needed stays taken',
     ['limits/standing', 'limits/any-tree'],
-    ['request/attempt.ts', '  standing?.settle(usdOf(charge.nanos), charge.lookedUp)\n', ''],
+    ['request/attempt.ts', '  standing?.settle(usdOf(charge.nanos), charge.known)\n', ''],
   ],
   [
-    'standing budgets: what was standing is settled twice',
+    'standing budgets: what was taken is settled twice',
     ['limits/standing-ports'],
     ['request/take-standing.ts', '      isOpen = false\n', ''],
   ],
   [
-    'standing budgets: what a broken attempt has reservedUsd stays reservedUsd',
+    'standing budgets: what a broken attempt has taken stays taken',
     ['limits/standing', 'limits/standing-ports'],
     ['request/attempt.ts', '    standing?.settle(hasBegun ? standing.usd : 0, !hasBegun)\n', ''],
   ],
@@ -112,7 +112,7 @@ export const promisesOfLimits = [
     ['request/attempt.ts', 'granted === undefined || run.ports.isRecordOnly ||', 'granted === undefined ||'],
   ],
   [
-    'standing budgets: what comes when its wait has failed stays standing',
+    'standing budgets: what comes when its wait has failed stays taken',
     ['limits/standing-ports'],
     [
       'request/attempt.ts',
@@ -121,12 +121,12 @@ export const promisesOfLimits = [
     ],
   ],
   [
-    'standing budgets: less than the least lets a request be attemptContext',
+    'standing budgets: less than the least lets a request be made',
     ['limits/standing-ports'],
     ['request/take-standing.ts', 'reservedUsd >= leastUsd && reservedUsd <= usd', 'reservedUsd <= usd'],
   ],
   [
-    'standing budgets: what is no answer stays reservedUsd',
+    'standing budgets: what is no answer stays taken',
     ['limits/standing-ports'],
     ['request/take-standing.ts', '    returnReservation(answer)\n  }\n', '  }\n'],
   ],
@@ -145,7 +145,7 @@ export const promisesOfLimits = [
     ],
   ],
   [
-    'pause: a limit that is used up is standing as an answer',
+    'pause: a limit that is used up is taken as an answer',
     ['limits/pause'],
     ['state/limit-question.ts', 'if (!(value > least))', 'if (!(value > 0))'],
   ],

@@ -53,9 +53,9 @@ export const promisesOfLiveRuns = [
     ],
   ],
   [
-    'event figures: attemptContext for nobody',
+    'event figures: made for nobody',
     ['live/figures'],
-    ['request/attempt.ts', '        if (!run.ports.isHeard()) return attemptContext\n', ''],
+    ['request/attempt.ts', '        if (!run.ports.isHeard()) return attempted\n', ''],
   ],
   [
     'event figures: what is left is below zero',
@@ -93,7 +93,11 @@ export const promisesOfLiveRuns = [
   [
     'money waits: what a failed driver had reserved never comes back',
     ['budget/money-that-waits'],
-    ['request/attempt.ts', '  if (attemptContext instanceof Promise && mayHoldReservation(reserved, standing)) attemptContext.catch(settleAfterFailure)\n', ''],
+    [
+      'request/attempt.ts',
+      '  if (sent instanceof Promise && mayHoldReservation(reserved, standing)) sent.catch(settleAfterFailure)\n',
+      '',
+    ],
   ],
   [
     'money waits: a settlement lets nobody look again',
@@ -257,8 +261,8 @@ export const promisesOfLiveRuns = [
     ['transition/allowances'],
     [
       'limits/allowance.ts',
-      'allowances.stop_hook_blocking.iterations - (sinceRefill.stop_hook_blocking ?? 0)',
-      'allowances.stop_hook_blocking.iterations - (inRun.stop_hook_blocking ?? 0)',
+      'allowances.stop_hook_blocking.laps - (sinceRefill.stop_hook_blocking ?? 0)',
+      'allowances.stop_hook_blocking.laps - (inRun.stop_hook_blocking ?? 0)',
     ],
   ],
   [

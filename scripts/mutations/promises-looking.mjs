@@ -43,7 +43,11 @@ export const promisesOfLooking = [
   [
     'cycles: one turn fewer is remembered',
     ['guards/guards'],
-    ['limits/recent-turns.ts', 'length + consecutiveMatches(all, length)', 'length + consecutiveMatches(all, length) - 1'],
+    [
+      'limits/recent-turns.ts',
+      'length + consecutiveMatches(all, length)',
+      'length + consecutiveMatches(all, length) - 1',
+    ],
   ],
   [
     'cycles: one that waits may come more often than is remembered',

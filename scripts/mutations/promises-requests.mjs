@@ -26,7 +26,7 @@ export const promisesOfRequests = [
     ['steps/ended-agents'],
     [
       'tool-calls/run-agent.ts',
-      'isOver === undefined ? childPorts : { ...childPorts, steps: recordedOnly(childPorts.steps, isOver), isRecordOnly: true }',
+      'isOver === undefined\n      ? childPorts\n      : { ...childPorts, steps: recordedOnly(childPorts.steps, isOver), isRecordOnly: true }',
       'childPorts',
     ],
   ],
@@ -59,16 +59,16 @@ export const promisesOfRequests = [
     ],
   ],
   [
-    'ledger: unknown cost is digest as known',
+    'ledger: unknown cost is told as known',
     ['budget/hard-budget'],
     [
       'request/attempt.ts',
-      'ledger.settle(reservation, charge, charge.lookedUp)',
+      'ledger.settle(reservation, charge, charge.known)',
       'ledger.settle(reservation, charge, true)',
     ],
   ],
   [
-    "ledger: a service's signalOfQueue tools are free",
+    "ledger: a service's own tools are free",
     ['budget/hard-budget'],
     [
       'request/input-bound.ts',
@@ -77,7 +77,7 @@ export const promisesOfRequests = [
     ],
   ],
   [
-    'ledger: a subagent has one of its fixedBound',
+    'ledger: a subagent has one of its own',
     ['tools/subagents'],
     [
       'tool-calls/run-agent.ts',
@@ -151,14 +151,18 @@ export const promisesOfRequests = [
       'streamError: streamError === undefined ? recordOf(streamError) && null : null',
     ],
   ],
-  ['allowance: network retries', ['retry'], ['request/ask-model.ts', 'retryNow > retries ||', 'retryNow > 2 * retries ||']],
+  [
+    'allowance: network retries',
+    ['retry'],
+    ['request/ask-model.ts', 'attemptsSinceWait > retries ||', 'attemptsSinceWait > 2 * retries ||'],
+  ],
   [
     'allowance: what was lost with its process uses up retries',
     ['steps/lost-attempts'],
     ['request/ask-model.ts', 'return attempt - this.#lost', 'return attempt'],
   ],
   [
-    'allowance: what is lost retryNow and retryNow is asked for ever',
+    'allowance: what is lost again and again is asked for ever',
     ['steps/lost-attempts'],
     ['request/ask-model.ts', 'this.#lost > maxLostAttempts', 'this.#lost > 9 * maxLostAttempts'],
   ],
@@ -177,8 +181,8 @@ export const promisesOfRequests = [
     ['steps/clocks'],
     [
       'request/attempt.ts',
-      'aborted there.\n        if (cause !== undefined)',
-      'aborted there.\n        if (cause !== undefined && grant.isOfLease === true)',
+      'for the next attempt.\n        if (cause !== undefined)',
+      'for the next attempt.\n        if (cause !== undefined && grant.isOfLease === true)',
     ],
   ],
   [
@@ -187,7 +191,7 @@ export const promisesOfRequests = [
     ['request/model-call.ts', 'if (streamError !== undefined) return unknownCharge(run, plan, grant)\n', ''],
   ],
   [
-    'broken stream: a compaction is not checkUpdate that its answer broke off',
+    'broken stream: a compaction is not told that its answer broke off',
     ['budget/compaction-requests'],
     [
       'request/question.ts',
@@ -225,12 +229,12 @@ export const promisesOfRequests = [
     ['request/step-with-questions.ts', '        else bill.addAll(end.value)\n', ''],
   ],
   [
-    'hooks: one that is over questionsMark on',
+    'hooks: one that is over asks on',
     ['hooks/asking'],
     ['request/step-with-questions.ts', '    if (this.#isOver) return tooLate\n', ''],
   ],
   [
-    'compaction: one that is over questionsMark on',
+    'compaction: one that is over asks on',
     ['budget/compaction-requests'],
     ['request/questions.ts', "    if (this.#isOver) return { kind: 'aborted' }\n", ''],
   ],
@@ -307,7 +311,7 @@ export const promisesOfRequests = [
   [
     'budget: what was spent before a limit was set is forgotten',
     ['live/settings'],
-    ['request/attempt.ts', '  else ports.ledger.restore(charge, charge.lookedUp ? nothing : charge)\n', ''],
+    ['request/attempt.ts', '  else ports.ledger.restore(charge, charge.known ? nothing : charge)\n', ''],
   ],
   [
     'budget: money is rounded down',

@@ -252,8 +252,8 @@ export const promisesOfTurns = [
     ['transition/allowances'],
     [
       'limits/allowance.ts',
-      "stop_hook_blocking: { paidFrom: 'own', iterations: 8",
-      "stop_hook_blocking: { paidFrom: 'own', iterations: 9",
+      "stop_hook_blocking: { paidFrom: 'own', laps: 8",
+      "stop_hook_blocking: { paidFrom: 'own', laps: 9",
     ],
   ],
   [

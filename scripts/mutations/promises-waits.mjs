@@ -112,7 +112,7 @@ export const promisesOfWaits = [
     ['request/ask-model.ts', "if (end !== 'aborted') this.#asking = ", "if (end === 'model') this.#asking = "],
   ],
   [
-    'waits: another model ends that of a question, retryNow and retryNow',
+    'waits: another model ends that of a question, again and again',
     ['limits/service-waits'],
     [
       'request/wait-for-service.ts',
@@ -141,9 +141,9 @@ export const promisesOfWaits = [
     ['request/ask-model.ts', "    if (end === 'stopped') return { ...failure, wasStopped: true }\n", ''],
   ],
   [
-    'waits: nobody says when the service takes requests retryNow',
+    'waits: nobody says when the service takes requests again',
     ['limits/service-waits'],
-    ['request/model-call.ts', '      ...(retryAtMs !== undefined && { retryAtMs: retryAtMs }),\n', ''],
+    ['request/model-call.ts', '      ...(retryAtMs !== undefined && { retryAtMs }),\n', ''],
   ],
   [
     'waits: a summary beside the turn waits for its service',

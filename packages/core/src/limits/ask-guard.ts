@@ -13,7 +13,7 @@ export function signalOf(guard: Guard, view: GuardView): StopSignal | undefined 
   disregard(result)
   throw new HaltingError(
     'callback',
-    `The guard ${guard.name} gave something that is no StopSignal. A guard answers at once, with a StopSignal or nothing.`,
+    `The guard ${guard.name} returned a value that is not a StopSignal. A guard must return a StopSignal or nothing, synchronously.`,
   )
 }
 
@@ -26,8 +26,11 @@ export function remindersOf(guard: Guard, view: GuardView): readonly Reminder[] 
   // A list may have holes, which `every` skips.
   if (Array.isArray(result) && !result.includes(undefined) && result.every(isReminder)) return result
   disregard(result)
-  const must = 'A guard answers at once, with a list of what to remind the model of.'
-  throw new HaltingError('callback', `The guard ${guard.name} gave something that is no list of reminders. ${must}`)
+  const must = 'A guard must return its reminders as a list, synchronously.'
+  throw new HaltingError(
+    'callback',
+    `The guard ${guard.name} returned a value that is not a list of reminders. ${must}`,
+  )
 }
 
 const knownReminders: { readonly [reminder in Reminder]: true } = {

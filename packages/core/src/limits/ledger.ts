@@ -346,7 +346,7 @@ function isAmount({ nanos, tokens }: Amount): boolean {
 
 function assertAmount(amount: Amount): void {
   if (isAmount(amount)) return
-  throw new HaltingError('internal', `The ledger was given ${amount.nanos} nano-dollars and ${amount.tokens} tokens.`)
+  throw new HaltingError('internal', `Invalid ledger amount: ${amount.nanos} nano-dollars and ${amount.tokens} tokens.`)
 }
 
 export function plus(a: Amount, b: Amount): Amount {

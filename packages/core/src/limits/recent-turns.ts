@@ -67,7 +67,8 @@ function textHash(text: string, link: number): number {
 export function withNewest(turns: readonly number[], newest: number): readonly number[] {
   const all = [...turns, newest]
   let needed = longestCycle
-  for (let length = 1; length <= longestCycle; length++) needed = Math.max(needed, length + consecutiveMatches(all, length))
+  for (let length = 1; length <= longestCycle; length++)
+    needed = Math.max(needed, length + consecutiveMatches(all, length))
   return all.slice(-Math.min(needed, rememberedTurns))
 }
 

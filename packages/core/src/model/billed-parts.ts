@@ -77,7 +77,10 @@ function withCacheWrites(counts: Usage, cacheWrites: number, hours: number): Usa
   const hour = Math.min(cacheWrites, hours)
   const usage = { ...counts, cache_creation_input_tokens: cacheWrites }
   if (hour === 0) return usage
-  return { ...usage, cache_creation: { ephemeral_5m_input_tokens: cacheWrites - hour, ephemeral_1h_input_tokens: hour } }
+  return {
+    ...usage,
+    cache_creation: { ephemeral_5m_input_tokens: cacheWrites - hour, ephemeral_1h_input_tokens: hour },
+  }
 }
 
 function plainSum(a: Usage, b: Usage, sign: 1 | -1): Usage {

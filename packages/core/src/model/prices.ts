@@ -83,7 +83,7 @@ export function askPrices(ask: () => number | undefined): PriceAnswer {
     if (usd === undefined) return { kind: 'none' }
     if (Number.isFinite(usd) && usd >= 0) return { kind: 'usd', usd }
     disregard(usd)
-    return { kind: 'broken', problem: `they gave ${String(usd)}` }
+    return { kind: 'broken', problem: `they returned ${String(usd)}` }
   } catch (error) {
     return { kind: 'broken', problem: `they threw: ${messageOf(error)}` }
   }

@@ -22,7 +22,7 @@ export function checkedTokens(tokens: Tokens): Tokens {
       const estimate: unknown = tokens.estimate(text)
       if (typeof estimate === 'number' && estimate >= 0 && Number.isFinite(estimate)) return estimate
       disregard(estimate)
-      throw new HaltingError('callback', 'The estimate of tokens is no finite number of at least 0.')
+      throw new HaltingError('callback', 'The token estimate is not a finite number of at least 0.')
     },
   }
 }

@@ -17,9 +17,9 @@ const maxIterations = 1_000
 
 // Spec R-BUD-11.
 /** Validates a reported usage. Every count must be a plausible integer. Otherwise a sum would be NaN, or less than what was spent. */
-export function toldUsage(told: object): ReportedUsage {
+export function toldUsage(reported: object): ReportedUsage {
   // A reported value may not have this type: it is checked here.
-  const usage = told as Usage
+  const usage = reported as Usage
   for (const name of counts) {
     if (!isCount(usage[name])) return invalidUsage(name, usage[name])
   }
@@ -44,10 +44,10 @@ export function toldUsage(told: object): ReportedUsage {
 }
 
 /** The problem of the passes; the list may be missing. */
-function problemOfIterations(told: unknown): string | undefined {
-  if (told === null) return undefined
-  if (!Array.isArray(told) || told.length > maxIterations) return describeProblem('iterations', told)
-  for (const [index, entry] of told.entries()) {
+function problemOfIterations(passes: unknown): string | undefined {
+  if (passes === null) return undefined
+  if (!Array.isArray(passes) || passes.length > maxIterations) return describeProblem('iterations', passes)
+  for (const [index, entry] of passes.entries()) {
     const problem = problemOfIteration(entry)
     if (problem !== undefined) return `iterations[${index}]${problem}`
   }

@@ -92,7 +92,8 @@ function admitAttempt(attemptContext: AttemptContext, waits: Waits): Eventually<
   const { admits, ofLease } = waits
   const name = numbered('admit', attemptContext, admits)
   // A program without a lease and without service limits may have recorded it. A recorded attempt is not made again, so nothing is reserved for it.
-  if (!isOnRecord(run, name) && isOnRecord(run, attemptName(attemptContext))) return fundAttempt(attemptContext, {}, waits)
+  if (!isOnRecord(run, name) && isOnRecord(run, attemptName(attemptContext)))
+    return fundAttempt(attemptContext, {}, waits)
   let resources: AttemptResources = {}
   // The intent of the attempt contains its reservation: no other part of this step is read again.
   const admitted = stepOf(run, plan)<AdmitRecord>(name, async ({ signal }) => {
@@ -124,7 +125,11 @@ function mustAskAgain(attemptContext: AttemptContext, { admits, funds }: Waits, 
   const { run } = attemptContext
   if (run.context.settings.lease === null) return false
   if (isOnRecord(run, numbered('admit', attemptContext, admits + 1))) return true
-  return replayed && !isOnRecord(run, attemptName(attemptContext)) && !isOnRecord(run, numbered('funds', attemptContext, funds))
+  return (
+    replayed &&
+    !isOnRecord(run, attemptName(attemptContext)) &&
+    !isOnRecord(run, numbered('funds', attemptContext, funds))
+  )
 }
 
 /**
@@ -150,7 +155,11 @@ async function askToAdmit(
 
 // Spec R-FUND-1.
 /** Waits for the lease, then asks it again. */
-function awaitLease(attemptContext: AttemptContext, wanted: LeaseWaited, waits: Waits): Eventually<StepResult<Attempt>> {
+function awaitLease(
+  attemptContext: AttemptContext,
+  wanted: LeaseWaited,
+  waits: Waits,
+): Eventually<StepResult<Attempt>> {
   const { run, plan, asker, place = new LeasePlace() } = attemptContext
   const { admits, ofLease } = waits
   const { cutOff } = plan
@@ -188,7 +197,8 @@ interface Admitting {
 
 /** If the place in the queue arrives after the question timed out, it is released. */
 async function admitted(model: Model, { tokens, signal, cutOff }: Admitting): Promise<Admission | undefined> {
-  const admit = async (signalOfQueue: AbortSignal): Promise<Admission | undefined> => model.admit?.({ tokens, signal: signalOfQueue })
+  const admit = async (signalOfQueue: AbortSignal): Promise<Admission | undefined> =>
+    model.admit?.({ tokens, signal: signalOfQueue })
   try {
     return await beforeCutOff(cutOff, signal, admit, (late) => late?.leave())
   } catch {
@@ -221,7 +231,11 @@ interface AttemptResources {
 
 // Spec R-BUD-18.
 /** Reserves for an attempt that is not on record, and waits if reservations of others are all that is missing. */
-function fundAttempt(attemptContext: AttemptContext, resources: AttemptResources, waits: Waits): Eventually<StepResult<Attempt>> {
+function fundAttempt(
+  attemptContext: AttemptContext,
+  resources: AttemptResources,
+  waits: Waits,
+): Eventually<StepResult<Attempt>> {
   const { run, plan, asker } = attemptContext
   if (!run.ports.ledger.limited) return lookUpAttempt(attemptContext, resources)
   const name = numbered('funds', attemptContext, waits.funds)
@@ -257,13 +271,19 @@ function fundAttempt(attemptContext: AttemptContext, resources: AttemptResources
       return admitAttempt(attemptContext, { ...further, admits: waits.admits + 1 })
     }
     // If another process waited, this process has no reservation.
-    return reserved === undefined ? fundAttempt(attemptContext, resources, further) : reserveStanding(attemptContext, { ...resources, funds: reserved })
+    return reserved === undefined
+      ? fundAttempt(attemptContext, resources, further)
+      : reserveStanding(attemptContext, { ...resources, funds: reserved })
   })
 }
 
 // Spec R-STAND-2.
 /** Reserves the amount in the standing budgets, and waits for reservations of others to be returned. */
-function reserveStanding(attemptContext: AttemptContext, resources: AttemptResources, wait = 1): Eventually<StepResult<Attempt>> {
+function reserveStanding(
+  attemptContext: AttemptContext,
+  resources: AttemptResources,
+  wait = 1,
+): Eventually<StepResult<Attempt>> {
   const { run, plan, attempt, asker } = attemptContext
   const { funds } = resources
   const name = `standing:${plan.name}.${attempt}${wait === 1 ? '' : `.${wait}`}`
@@ -308,13 +328,21 @@ function grantOf(funds: AttemptResources['funds']): Grant | undefined {
 }
 
 /** Continues with the answer of the standing budgets: a reservation or a refusal. */
-function applyStandingAnswer(attemptContext: AttemptContext, resources: AttemptResources, answer: StandingAnswer): Eventually<StepResult<Attempt>> {
+function applyStandingAnswer(
+  attemptContext: AttemptContext,
+  resources: AttemptResources,
+  answer: StandingAnswer,
+): Eventually<StepResult<Attempt>> {
   const { run, plan } = attemptContext
   const { funds } = resources
   const granted = grantOf(funds)
   if (funds?.kind !== 'decided' || granted === undefined) return lookUpAttempt(attemptContext, resources)
   if (answer.kind === 'taken')
-    return lookUpAttempt(attemptContext, { ...resources, funds: withStandingReservation(run, plan, funds, answer), standing: answer })
+    return lookUpAttempt(attemptContext, {
+      ...resources,
+      funds: withStandingReservation(run, plan, funds, answer),
+      standing: answer,
+    })
   if (funds.reservation !== undefined) run.ports.ledger.settle(funds.reservation, nothing)
   const grant = refusedBy(run, plan, granted, answer.budget)
   return lookUpAttempt(attemptContext, { ...resources, funds: { kind: 'decided', grant, reservation: undefined } })

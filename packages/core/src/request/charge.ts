@@ -45,13 +45,19 @@ function worstOf(context: Run['context'], model: string, bound: RequestBound): A
   if (answer.kind === 'usd') return { nanos: nanosOf(answer.usd), tokens }
   if (!needsPrice(context.settings, model)) return { nanos: 0, tokens }
   const problem = answer.kind === 'broken' ? answer.problem : 'they know none'
-  throw new HaltingError('callback', `The prices gave no worst case for ${model}: ${problem}. Nothing was asked.`)
+  throw new HaltingError('callback', `The prices returned no worst case for ${model}: ${problem}. No request was made.`)
 }
 
 /** The charge of an attempt with reported usage. `named` is the service's name of the model that answered. */
-export function chargeFor(run: Run, bounds: RequestBounds, grant: Grant, reported: ReportedUsage, named: string): Charge {
+export function chargeFor(
+  run: Run,
+  bounds: RequestBounds,
+  grant: Grant,
+  reported: ReportedUsage,
+  named: string,
+): Charge {
   if (!reported.isUsable) {
-    const note = `${grant.model} told a usage that cannot be counted (${reported.problem}): it is charged at its worst case.`
+    const note = `${grant.model} reported a usage that cannot be counted (${reported.problem}): it is charged at its worst case.`
     return { ...unknownCharge(run, bounds, grant), note }
   }
   const { usage } = reported
@@ -105,7 +111,7 @@ function costOf({ context }: Run, grant: Grant, model: string, usage: Usage): Co
 }
 
 function noCostNote(model: string, problem: string): string {
-  return `The prices gave no cost for ${model} (${problem}): it is charged at its worst case.`
+  return `The prices returned no cost for ${model} (${problem}): it is charged at its worst case.`
 }
 
 // Spec R-BUD-15.
@@ -121,7 +127,7 @@ function withOverchargeNotice(charge: Charge, grant: Grant): Charge {
 
 /** The charge of a complete reply without reported usage. */
 export function unreportedCharge(run: Run, bounds: RequestBounds, grant: Grant, problem: string): Charge {
-  const note = `${grant.model} told ${problem}: its reply is charged at its worst case.`
+  const note = `${grant.model} reported ${problem}: its reply is charged at its worst case.`
   return { ...unknownCharge(run, bounds, grant), note }
 }
 
@@ -136,7 +142,9 @@ export function unknownCharge(run: Run, bounds: RequestBounds, grant: Grant): Ch
 export function lookedUpCharge(run: Run, bounds: RequestBounds, grant: Grant, { usd, usage }: LookedUpUsage): Charge {
   const reported = usage === undefined ? undefined : toldUsage(usage)
   if (usd === undefined)
-    return reported === undefined ? unknownCharge(run, bounds, grant) : chargeFor(run, bounds, grant, reported, grant.model)
+    return reported === undefined
+      ? unknownCharge(run, bounds, grant)
+      : chargeFor(run, bounds, grant, reported, grant.model)
   const tokens = reported?.isUsable === true ? totalTokensOf(reported.usage) : unknownCharge(run, bounds, grant).tokens
   const counted = reported?.isUsable === true ? reported.usage : null
   return withOverchargeNotice({ model: grant.model, nanos: nanosOf(usd), tokens, known: true, usage: counted }, grant)

@@ -137,12 +137,19 @@ function chargeOfReply(run: Run, plan: RequestPlan, grant: Grant, reply: StoredR
   if (reported.isUsable) {
     if (isBillingUnknown) return unreportedCharge(run, plan, grant, 'no usage')
     // Every request has a prompt, so zero means that it was not counted, unless no model wrote the reply.
-    if (!mayBeFree && promptTokensOf(reported.usage) <= 0) return unreportedCharge(run, plan, grant, 'a usage without a prompt')
+    if (!mayBeFree && promptTokensOf(reported.usage) <= 0)
+      return unreportedCharge(run, plan, grant, 'a usage without a prompt')
   }
   return chargeFor(run, plan, grant, reported, message.model)
 }
 
-function chargeOfFailure(run: Run, plan: RequestPlan, grant: Grant, error: ModelErrorJson, reported: Usage | null): Charge {
+function chargeOfFailure(
+  run: Run,
+  plan: RequestPlan,
+  grant: Grant,
+  error: ModelErrorJson,
+  reported: Usage | null,
+): Charge {
   if (reported !== null) return chargeFor(run, plan, grant, toldUsage(reported), grant.model)
   return error.billed === 'nothing' ? noCharge(plan.model) : unknownCharge(run, plan, grant)
 }

@@ -55,7 +55,11 @@ function warningsIn(value: unknown): readonly string[] | undefined {
 /** Fields that are checked individually; all others are copied. */
 const checkedFields: ReadonlySet<string> = new Set(['role', 'id', 'model', 'content', 'stop_reason', 'usage', 'by'])
 
-function copyMessage(value: unknown, blocks: FrozenBlocks, by: string): Pick<StoredReply, 'message' | 'reportedUsage'> | undefined {
+function copyMessage(
+  value: unknown,
+  blocks: FrozenBlocks,
+  by: string,
+): Pick<StoredReply, 'message' | 'reportedUsage'> | undefined {
   const source = typeof value === 'object' && value !== null && 'toJSON' in value ? jsonOf(value) : value
   if (typeof source !== 'object' || source === null) return undefined
   const { id, model, content, stop_reason: stopReason, usage } = source as { readonly [field: string]: unknown }

@@ -62,9 +62,9 @@ export function problemOfQuestion(run: Run, request: Question): string | undefin
     const { system, messages, model, webSearch } = request
     const problem = misfitOf(messages, isModelMessages)
     if (typeof system !== 'string' || problem !== undefined)
-      return `A question is { system, messages }, and this is none: ${problem ?? 'its system prompt is no text'}.`
+      return `A question must be { system, messages }: ${problem ?? 'its system prompt is not a text'}.`
     if (model !== undefined && !isNamed(run, model))
-      return `${model.id} is no model of this run: name it in \`models\` of the context defence.`
+      return `${model.id} is not a model of this run: name it in \`models\` of the context defence.`
     return webSearch === undefined ? undefined : problemOfWebSearch(model ?? currentModel(run), webSearch)
   } catch (error) {
     return messageOf(error)

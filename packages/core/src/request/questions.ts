@@ -159,7 +159,9 @@ export class Questions {
     const cutOff = timeoutMs === undefined ? undefined : new CutOff(run.context.timers, timeoutMs)
     const times = [cutOff?.time, time].filter((each) => each !== undefined)
     const timed = { ...plan, times, ...(cutOff !== undefined && { cutOff: cutOff.signal }) }
-    const asker = askerFor(bill, `${name}/retry:${childName}`, (error) => this.refusals.push({ model: model.id, error }))
+    const asker = askerFor(bill, `${name}/retry:${childName}`, (error) =>
+      this.refusals.push({ model: model.id, error }),
+    )
     const asked = await askModel(run, timed, asker).finally(() => cutOff?.end())
     if (asked.kind === 'aborted') this.aborted ??= asked.cause
     return replyTo(asked)

@@ -76,7 +76,9 @@ export async function reserveGrowing(
     if (wanted === undefined) break
     const { usd, leastUsd } = wanted
     const how = { ...(bounds.isOptional !== true && { leastUsd }), ...(isWaitOver && asks === 0 && { isOver: true }) }
-    const answer = await beforeCutOff(cutOff, signal, (leaseSignal) => lease.growTo(usd, { signal: leaseSignal, ...how }))
+    const answer = await beforeCutOff(cutOff, signal, (leaseSignal) =>
+      lease.growTo(usd, { signal: leaseSignal, ...how }),
+    )
     others = isShortage(answer) ? answer : undefined
     if (lease.usd < usd) break
   }

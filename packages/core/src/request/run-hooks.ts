@@ -137,11 +137,14 @@ class HookCalls implements HookRun {
     this.aborted = outcome.aborted
     if (outcome.error === undefined || trigger === 'onError') return isLast
     const error = { source: 'hook', name: hook, message: outcome.error } as const
-    return after(runHooks(run, 'onError', { ...this.#subject, error, failedAt: trigger }, this.#position), (errorHooks) => {
-      this.messages.push(...errorHooks.messages)
-      this.raised.push(...errorHooks.raised)
-      return isLast
-    })
+    return after(
+      runHooks(run, 'onError', { ...this.#subject, error, failedAt: trigger }, this.#position),
+      (errorHooks) => {
+        this.messages.push(...errorHooks.messages)
+        this.raised.push(...errorHooks.raised)
+        return isLast
+      },
+    )
   }
 }
 
@@ -229,7 +232,7 @@ function closedOutcome(outcome: HookOutcome, { kind }: Settled<unknown>): HookOu
   return kind === 'threw' ? { ...outcome, output: withheldByHook } : outcome
 }
 
-const errorOfClosed = 'it redacts results, and failed. What went wrong is not told: it may quote the result.'
+const errorOfClosed = 'it redacts results, and it failed. The error is withheld because it may quote the result.'
 
 const askNobody: AskModel = () => Promise.resolve({ kind: 'aborted' })
 

@@ -70,7 +70,8 @@ export function stepWithQuestions<T>(
       : // An unfinished step can only be the first one: it has a value, or the mark that it asks.
         run.stepBeside<T | QuestionsMark>(name, effect, concurrent.options)
   return after(step, (firstStep) => {
-    if (isQuestionsMark(firstStep.value)) return answered(run, name, caller, firstStep, { live: inProgress, bill: concurrent?.bill })
+    if (isQuestionsMark(firstStep.value))
+      return answered(run, name, caller, firstStep, { live: inProgress, bill: concurrent?.bill })
     // The value is not `QuestionsMark`, as checked above.
     return firstStep as StepResult<T>
   })
@@ -251,4 +252,4 @@ class CallInProgress<T> {
   }
 }
 
-const tooLate = refusedQuestion('What asks has ended: its questions are not asked any more.')
+const tooLate = refusedQuestion('The caller has ended, so its question was not asked.')

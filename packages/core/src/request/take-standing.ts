@@ -156,7 +156,7 @@ function answerOf(value: unknown, { usd, leastUsd }: Pick<StandingRequest, 'usd'
   }
   throw new HaltingError(
     'callback',
-    `The standing budgets gave no answer: neither { kind: 'taken', usd, settle } with $${leastUsd} to $${usd}, nor { kind: 'refused', budget }.`,
+    `The standing budgets returned an invalid answer: expected { kind: 'taken', usd, settle } with $${leastUsd} to $${usd}, or { kind: 'refused', budget }.`,
   )
 }
 
@@ -190,7 +190,12 @@ function settledOnce(reservation: StandingTaken): StandingTaken {
 }
 
 /** The run's reservation with the cap that the standing budgets allow. */
-export function withStandingReservation(run: Run, plan: RequestPlan, reserved: ReservedGrant, standing: StandingTaken): ReservedGrant {
+export function withStandingReservation(
+  run: Run,
+  plan: RequestPlan,
+  reserved: ReservedGrant,
+  standing: StandingTaken,
+): ReservedGrant {
   const { grant } = reserved
   if (!grant.granted || nanosOf(standing.usd) >= grant.nanos) return reserved
   return { ...reserved, grant: loweredGrant(run, plan, grant, standing) }

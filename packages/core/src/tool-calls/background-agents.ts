@@ -143,7 +143,7 @@ class BackgroundAgent implements AgentInBackground {
     // Its recorded end is final: it is answered from the record and does not run further (spec R-BACK-15b).
     const recorded = run.ports.endedAgents.get(id)
     const isOver =
-      recorded && new HaltingError('step_mismatch', `The end of ${description} is on record: it does not go on.`)
+      recorded && new HaltingError('step_mismatch', `The end of ${description} is on record: it cannot continue.`)
     let child: Child
     try {
       child = childOfOpen(run, this.#open)

@@ -121,9 +121,13 @@ export function startChild(
       abort.abort(cause === 'time' || cause === 'budget' ? cause : 'parent'),
   }
   run.ports.abort.listen(listener)
-  const childPorts = inBackground === true ? portsOfBackgroundAgent(run, name, child, abort) : portsOfChild(run, name, child, abort)
+  const childPorts =
+    inBackground === true ? portsOfBackgroundAgent(run, name, child, abort) : portsOfChild(run, name, child, abort)
   abort.checkBy(() => childPorts.deadline.check())
-  const ports = isOver === undefined ? childPorts : { ...childPorts, steps: recordedOnly(childPorts.steps, isOver), isRecordOnly: true }
+  const ports =
+    isOver === undefined
+      ? childPorts
+      : { ...childPorts, steps: recordedOnly(childPorts.steps, isOver), isRecordOnly: true }
   const ended = context.runLoop(context, ports, start, emit).then((finished) => {
     run.ports.abort.unlisten(listener)
     if (ports.deadline !== run.ports.deadline) ports.deadline.cancel()

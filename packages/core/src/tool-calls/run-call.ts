@@ -69,9 +69,15 @@ function runAgentCall(run: Run, phase: ToolPhase, call: RunningCall, agent: Agen
   }
   // Whether it runs in the background is recorded, because the program may have changed its choice.
   if (recorded === 'leaf' || (recorded === undefined && isForBackground(run, child))) {
-    return startAgent(run, call, agent, child, { share: backgroundShare(share), digest: () => digestOfCall(phase, index) })
+    return startAgent(run, call, agent, child, {
+      share: backgroundShare(share),
+      digest: () => digestOfCall(phase, index),
+    })
   }
-  return after(runAgent(run, agent, child), (outcome) => ({ ...callRunOfAgent(call, outcome, beganAt), changedAtStart }))
+  return after(runAgent(run, agent, child), (outcome) => ({
+    ...callRunOfAgent(call, outcome, beganAt),
+    changedAtStart,
+  }))
 }
 
 /** A call takes as long as its agent. */
@@ -182,7 +188,9 @@ function withoutAsking(
 ): Eventually<StepResult<ToolResult>> {
   if (!run.ports.isResumed) return step
   return after(step, (firstStep) =>
-    isQuestionsMark(firstStep.value) ? after(lostCallWithQuestions(run, name, phase.billOf(index)), (value) => ({ ...firstStep, value })) : firstStep,
+    isQuestionsMark(firstStep.value)
+      ? after(lostCallWithQuestions(run, name, phase.billOf(index)), (value) => ({ ...firstStep, value }))
+      : firstStep,
   )
 }
 

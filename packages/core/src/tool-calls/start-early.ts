@@ -44,7 +44,9 @@ function inspectEarly(run: Run, call: ToolUseBlock, index: number): InspectedCal
   if (asksModel(permissions, inspected)) return inspected
   const { rulesAnswer: answer, decision } = rulesOn(run, inspected)
   const isAllowed = decision?.behavior === 'allow' && decision.updatedInput === undefined
-  return isAllowed ? { ...inspected, said: answer, started: start(run, inspected, tool) } : { ...inspected, said: answer }
+  return isAllowed
+    ? { ...inspected, said: answer, started: start(run, inspected, tool) }
+    : { ...inspected, said: answer }
 }
 
 /** Judging a call must not cost a model request while its message is still incomplete. */

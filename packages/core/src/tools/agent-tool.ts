@@ -176,7 +176,9 @@ function checkAgent(options: object): void {
   const { tools = [], model, spawn } = optionFields
   if (!Array.isArray(tools)) refuse(`The tools of ${name}`, 'a list', tools)
   if (spawn !== undefined) {
-    const misplaced = [...ofDescribed.map(([field]) => field), 'model'].find((field) => optionFields[field] !== undefined)
+    const misplaced = [...ofDescribed.map(([field]) => field), 'model'].find(
+      (field) => optionFields[field] !== undefined,
+    )
     if (misplaced !== undefined)
       throw new ConfigurationError(
         `The agent ${name} has spawn, so ${misplaced} has no effect: return it from spawn${misplaced === 'model' ? ', and name the model in models' : ''}.`,

@@ -166,6 +166,8 @@ function insteadOf(name: string, checks: OptionChecks): string {
   const small = name.toLowerCase()
   const suggestion =
     otherNames.get(small) ??
-    Object.keys(checks).find((knownOption) => knownOption.toLowerCase().startsWith(small) || small.startsWith(knownOption.toLowerCase()))
+    Object.keys(checks).find(
+      (knownOption) => knownOption.toLowerCase().startsWith(small) || small.startsWith(knownOption.toLowerCase()),
+    )
   return suggestion === undefined ? 'Remove it.' : `Use ${suggestion}.`
 }

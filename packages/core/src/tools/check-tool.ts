@@ -143,7 +143,7 @@ export function checkWrittenSchema(what: string, schema: object): void {
   const schemaKeywords = Object.keys(schema)
   if (schemaKeywords.length > 0 && !schemaKeywords.some((keyword) => keywords.has(keyword)))
     throw new ConfigurationError(
-      `${what} is no JSON Schema: it says only ${schemaKeywords.join(', ')}. Give { type: 'object', properties: { … } }.`,
+      `${what} is not a JSON Schema: it only contains ${schemaKeywords.join(', ')}. Use { type: 'object', properties: { … } }.`,
     )
   checkTypes(what, schema)
 }
@@ -153,9 +153,7 @@ function checkTypes(what: string, schema: unknown): void {
   for (const each of Array.isArray(type) ? type : [type]) {
     if (each === undefined || types.has(each)) continue
     const knownTypes = [...types].join(', ')
-    throw new ConfigurationError(
-      `${what} has a type that JSON Schema does not know: ${shown(each)}. There are ${knownTypes}.`,
-    )
+    throw new ConfigurationError(`${what} has an unknown JSON Schema type: ${shown(each)}. Known types: ${knownTypes}.`)
   }
   for (const part of Object.values(fieldsOf(properties) ?? {})) checkTypes(what, part)
   if (items !== undefined) checkTypes(what, items)

@@ -49,8 +49,8 @@ export function outputSchema<Schema extends StandardSchema>(
     if (isJsonObject(unchecked)) refuseObjectOfSchemas('The output schema', unchecked)
     throw new ConfigurationError(
       isJsonObject(unchecked)
-        ? 'The output schema is no Standard Schema. Make a JSON Schema one with jsonSchemaOutput of @halting/agent/json-schema.'
-        : 'The output schema must be a Standard Schema, such as z.object({ … }), and it is none.',
+        ? 'The output schema is not a Standard Schema. Convert a JSON Schema with jsonSchemaOutput of @halting/agent/json-schema.'
+        : 'The output schema must be a Standard Schema, such as z.object({ … }).',
     )
   }
   const shown =

@@ -1,5 +1,15 @@
 import { isJsonObject, isSameJson, type Json, type JsonObject } from '../values/json.ts'
-import { aboutPart, accept, joined, maxProblems, noProblems, spend, problemOfValue, type Check, type PartOf } from './schema-check.ts'
+import {
+  aboutPart,
+  accept,
+  joined,
+  maxProblems,
+  noProblems,
+  spend,
+  problemOfValue,
+  type Check,
+  type PartOf,
+} from './schema-check.ts'
 import { isFullyChecked, type TargetOf } from './schema-coverage.ts'
 import { listCheck, numberCheck, objectCheck, stringCheck } from './schema-kinds.ts'
 import { forbiddenForm, notOneOf, notTheValue, wrongForm, wrongType } from './schema-texts.ts'
@@ -158,7 +168,8 @@ function enumCheck(allowed: Json | undefined): Check | undefined {
 
 function constCheck(constant: Json | undefined): Check {
   const problem = problemOfValue(notTheValue(JSON.stringify(constant)))
-  return (value, validation) => (isSameJson(constant, value, (parts) => spend(validation, parts * aboutPart)) ? noProblems : problem)
+  return (value, validation) =>
+    isSameJson(constant, value, (parts) => spend(validation, parts * aboutPart)) ? noProblems : problem
 }
 
 /** A partial check may accept a value that does not fit, so only an exact check can exclude a value. */

@@ -62,7 +62,8 @@ export function stringCheck(schema: JsonObject): Check | undefined {
     const mayBeLonger = value.length > maximum
     if (isShorter || (!mayBeShorter && !mayBeLonger)) return isShorter ? short : noProblems
     // Counted in code points if it matters: one may have two UTF-16 units.
-    if (!spend(validation, Math.min(value.length, mayBeShorter ? Infinity : maximum) * aboutCharacter)) return noProblems
+    if (!spend(validation, Math.min(value.length, mayBeShorter ? Infinity : maximum) * aboutCharacter))
+      return noProblems
     if (mayBeShorter && !hasMoreThan(value, Math.ceil(minimum) - 1)) return short
     return mayBeLonger && hasMoreThan(value, maximum) ? long : noProblems
   }

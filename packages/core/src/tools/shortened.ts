@@ -106,7 +106,10 @@ function shortenedBlocks(content: readonly ContentBlock[], { head, note, tailSta
     const { text } = block
     const end = start + text.length
     const isWhole = end <= head.length || start >= tailStart
-    const remaining = [text.slice(0, Math.max(0, head.length - start)), text.slice(Math.max(0, tailStart - start))] as const
+    const remaining = [
+      text.slice(0, Math.max(0, head.length - start)),
+      text.slice(Math.max(0, tailStart - start)),
+    ] as const
     if (isWhole) blocks.push(block)
     else if (hasNote) pushText(blocks, remaining[1])
     else pushText(blocks, remaining.join(remaining[0] === '' ? note.trimStart() : note))

@@ -90,7 +90,7 @@ interface SchemaNames {
 export function jsonSchemaOf(schema: StandardSchema, names: SchemaNames): JsonObject {
   const what = `${names.what} (${schema['~standard'].vendor})`
   const instead = `Give the JSON Schema that the model is shown ${names.givenBy}.`
-  if (!offersJsonSchema(schema)) throw new ConfigurationError(`${what} cannot say its JSON Schema. ${instead}`)
+  if (!offersJsonSchema(schema)) throw new ConfigurationError(`${what} does not provide its JSON Schema. ${instead}`)
   let problem = ''
   for (const target of targets) {
     try {
@@ -102,7 +102,7 @@ export function jsonSchemaOf(schema: StandardSchema, names: SchemaNames): JsonOb
       problem ||= messageOf(error)
     }
   }
-  throw new ConfigurationError(`${what} cannot be said as JSON Schema: ${problem}. ${instead}`)
+  throw new ConfigurationError(`${what} cannot be converted to JSON Schema: ${problem}. ${instead}`)
 }
 
 /** Maximum number of issues reported to the model; it corrects these first. */
@@ -123,7 +123,7 @@ export function checkStandard<Output>(schema: StandardSchema<unknown, Output>, i
   const result: unknown = schema['~standard'].validate(input)
   const { vendor } = schema['~standard']
   if (typeof result !== 'object' || result === null)
-    throw new TypeError(`The schema (${vendor}) gave no result: { value } or { issues } is needed.`)
+    throw new TypeError(`The schema (${vendor}) returned no result: expected { value } or { issues }.`)
   if ('then' in result) {
     disregard(result)
     return {

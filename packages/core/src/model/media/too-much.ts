@@ -70,7 +70,8 @@ export function mediaDropped(media: readonly PlacedMedia[], limits: MediaLimits)
     if (totalsOf(remaining, limits)[measure] > limits[measure])
       keepOnly(newestWithin(remaining, weights[measure], halfOf(limits[measure])), reasons[measure](limits))
   }
-  if (hasLargeAmongMany(totalsOf(remaining, limits), limits)) keepOnly(withoutOldLarge(remaining, limits), largeReason(limits))
+  if (hasLargeAmongMany(totalsOf(remaining, limits), limits))
+    keepOnly(withoutOldLarge(remaining, limits), largeReason(limits))
   if (hasLargeAmongMany(totalsOf(remaining, limits), limits))
     keepOnly(newestWithin(remaining, weights.images, halfOf(limits.manyImages)), largeReason(limits))
   return dropped
