@@ -250,7 +250,7 @@ export const explored = [
   [
     'limits: a call beyond the limit',
     ['tool calls at their limit'],
-    ['tool-calls/batch.ts', '  if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))\n', ''],
+    ['tool-calls/batch.ts', '  if (batches.isAtLimit) return batches.skipRest(resultBeyondLimit(phase))\n', ''],
   ],
   [
     'limits: what agents called',

@@ -260,8 +260,8 @@ export const promisesOfCalls = [
     ['tools/subagents'],
     [
       'tool-calls/child-run.ts',
-      '(ofTheRun.has(trigger) ? [] : hooks.for',
-      "(ofTheRun.has(trigger) && toolName === '' ? [] : hooks.for",
+      '(runLevelTriggers.has(trigger) ? [] : hooks.for',
+      "(runLevelTriggers.has(trigger) && toolName === '' ? [] : hooks.for",
     ],
   ],
   [
@@ -321,7 +321,7 @@ export const promisesOfCalls = [
     [
       'tool-calls/prepare-call.ts',
       "      if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)\n",
-      "      if (changed.kind === 'invalid') return ready(run, phase, { ...inspected, input: decision.updatedInput })\n",
+      "      if (changed.kind === 'invalid') return readyCall(run, phase, { ...inspected, input: decision.updatedInput })\n",
     ],
   ],
   [
@@ -367,7 +367,7 @@ export const promisesOfCalls = [
     ['tools/subagents'],
     [
       'tool-calls/child-run.ts',
-      'maxTurns: within(child.maxTurns, settings.maxTurns)',
+      'maxTurns: withinLimit(child.maxTurns, settings.maxTurns)',
       'maxTurns: child.maxTurns ?? settings.maxTurns',
     ],
   ],

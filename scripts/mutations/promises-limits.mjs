@@ -4,7 +4,7 @@ export const promisesOfLimits = [
   [
     'limits: a call beyond the limit runs',
     ['limits/tool-calls'],
-    ['tool-calls/batch.ts', '  if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))\n', ''],
+    ['tool-calls/batch.ts', '  if (batches.isAtLimit) return batches.skipRest(resultBeyondLimit(phase))\n', ''],
   ],
   [
     'limits: a batch takes calls beyond the limit with it',
@@ -116,7 +116,7 @@ export const promisesOfLimits = [
     ['limits/standing-ports'],
     [
       'request/attempt.ts',
-      '  if (asked !== undefined) ask?.leaveIfBroken(waited, asked, () => answer !== undefined)\n',
+      '  if (asked !== undefined) ask?.leaveOnFailure(waited, asked, () => answer !== undefined)\n',
       '  if (asked instanceof Promise) asked.catch(() => undefined)\n',
     ],
   ],

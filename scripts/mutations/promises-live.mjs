@@ -104,7 +104,7 @@ export const promisesOfLiveRuns = [
     ['budget/money-that-waits'],
     [
       'limits/ledger.ts',
-      'if (!isKnown) line.unknown = plus(line.unknown, settled)\n    }\n    this.queue.serve()',
+      'if (!isKnown) line.unknown = plus(line.unknown, settled)\n    }\n    this.queue.retryWaiting()',
       'if (!isKnown) line.unknown = plus(line.unknown, settled)\n    }',
     ],
   ],

@@ -350,8 +350,8 @@ export const promisesOfRequests = [
     ['budget/compaction-requests'],
     [
       'request/question.ts',
-      'if (model !== undefined && !isNamed(run, model))',
-      'if (model !== undefined && !isNamed(run, model) && system.length === 0)',
+      'if (model !== undefined && !isNamedModel(run, model))',
+      'if (model !== undefined && !isNamedModel(run, model) && system.length === 0)',
     ],
   ],
   [

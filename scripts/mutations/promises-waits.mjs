@@ -73,7 +73,7 @@ export const promisesOfWaits = [
     ['limits/service-waits'],
     [
       'model/service-waits.ts',
-      'this.#past = before ?? nothing',
+      'this.#past = before ?? noWaits',
       'this.#past = { ms: 0, untilMs: 0, ...(before && {}) }',
     ],
   ],
@@ -116,8 +116,8 @@ export const promisesOfWaits = [
     ['limits/service-waits'],
     [
       'request/wait-for-service.ts',
-      'const isOther = isRenewable && this.#idOf(chosen) !== plan.model.id',
-      'const isOther = this.#idOf(chosen) !== plan.model.id',
+      'const isOther = isRenewable && this.#chosenModelId(chosen) !== plan.model.id',
+      'const isOther = this.#chosenModelId(chosen) !== plan.model.id',
     ],
   ],
   [

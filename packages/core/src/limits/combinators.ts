@@ -16,7 +16,7 @@ import {
 export function any(...guards: readonly Guard[]): Guard {
   checkParts('any', guards)
   return {
-    name: `any(${names(guards)})`,
+    name: `any(${namesOf(guards)})`,
     checkpoints: checkpointsOf(guards),
     looksAtTurns: guards.some((guard) => guard.looksAtTurns === true),
     bounds: lowest(guards),
@@ -26,14 +26,14 @@ export function any(...guards: readonly Guard[]): Guard {
     },
     reminds: (view) => guards.flatMap((guard) => remindersOf(guard, view)),
     // The guard nearest to its limit fires first.
-    remaining: (view) => byShare(reportedFigures(guards, view)).at(-1),
+    remaining: (view) => sortedByShare(reportedFigures(guards, view)).at(-1),
   }
 }
 
 /** Stops when all of the guards would stop. The signal has the most urgent reason and all messages. Without guards it never stops. */
 export function all(...guards: readonly Guard[]): Guard {
   checkParts('all', guards)
-  const name = `all(${names(guards)})`
+  const name = `all(${namesOf(guards)})`
   return {
     name,
     checkpoints: checkpointsOf(guards),
@@ -48,7 +48,7 @@ export function all(...guards: readonly Guard[]): Guard {
     remaining(view) {
       // The guard farthest from its limit fires last. One that reports no figures might be farther still.
       const figures = reportedFigures(guards, view)
-      return figures.length === guards.length ? byShare(figures)[0] : undefined
+      return figures.length === guards.length ? sortedByShare(figures)[0] : undefined
     },
   }
 }
@@ -78,11 +78,11 @@ function reportedFigures(guards: readonly Guard[], view: GuardView): readonly Gu
 }
 
 /** Sorts by the used share of the limit, smallest first. */
-function byShare(figures: readonly GuardRemaining[]): readonly GuardRemaining[] {
+function sortedByShare(figures: readonly GuardRemaining[]): readonly GuardRemaining[] {
   return figures.toSorted((a, b) => a.used / a.limit - b.used / b.limit)
 }
 
-function names(guards: readonly Guard[]): string {
+function namesOf(guards: readonly Guard[]): string {
   return guards.map((guard) => guard.name).join(', ')
 }
 

@@ -52,12 +52,12 @@ export class FundsQueue<Line extends object> {
       if (!this.#waiters.includes(waiter)) return
       this.#waiters = this.#waiters.filter((each) => each !== waiter)
       // Requests behind it may be able to continue.
-      this.serve()
+      this.retryWaiting()
     }
   }
 
   /** Call this after the ledger changed: retries each request, in order of arrival. */
-  serve(): void {
+  retryWaiting(): void {
     if (this.#waiters.length === 0) return
     const ahead = new Set<Line>()
     for (const waiter of this.#waiters) {

@@ -129,11 +129,11 @@ export interface RegisteredGuard {
   readonly guard: Guard
 }
 
-const none: readonly never[] = Object.freeze([])
+const noGuards: readonly never[] = Object.freeze([])
 
 /** The guards of a run in their order. Their ids never equal a name of the run's own limits (`run/pending-endings.ts`). */
 export function registerGuards(guards: readonly Guard[]): readonly RegisteredGuard[] {
-  if (guards.length === 0) return none
+  if (guards.length === 0) return noGuards
   const ids = uniqueNames(guards.map(({ name }) => `guard:${name}`))
   return guards.map((guard, index) => ({ id: ids[index] ?? guard.name, guard }))
 }

@@ -19,9 +19,9 @@ export function lastCallsIn(
 ): readonly GuardCall[] {
   const at = messages.findLastIndex(({ role }) => role === 'assistant')
   const message = messages[at]
-  if (message?.role !== 'assistant') return none
+  if (message?.role !== 'assistant') return noCalls
   const calls = toolCallsOf(message)
-  if (calls.length === 0) return none
+  if (calls.length === 0) return noCalls
   const outcomes = new Map(
     messages
       .slice(at + 1)
@@ -31,4 +31,4 @@ export function lastCallsIn(
   return calls.map(({ id, name, input }) => ({ id, name: toolOf(name), input, status: outcomes.get(id) ?? 'pending' }))
 }
 
-const none: readonly GuardCall[] = Object.freeze([])
+const noCalls: readonly GuardCall[] = Object.freeze([])

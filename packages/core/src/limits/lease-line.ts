@@ -13,7 +13,7 @@ interface SpentLine {
   readonly unknown: Nanos
 }
 
-interface Reserved {
+interface LeaseReservation {
   readonly amount: Nanos
 }
 
@@ -27,7 +27,7 @@ export class LeaseLine implements LeaseUse {
   readonly #lease: BudgetLease
   readonly #line: SpentLine
   /** Requests that have begun and whose result is not on record yet, with the amount that settling them freed. */
-  readonly #begun = new Map<Reserved, NanoUsd>()
+  readonly #begun = new Map<LeaseReservation, NanoUsd>()
   #spenders = 0
 
   constructor(lease: BudgetLease, line: SpentLine) {
@@ -50,16 +50,16 @@ export class LeaseLine implements LeaseUse {
   }
 
   /** From now on the intent of the request may be on record. */
-  begin(reservation: Reserved): void {
+  begin(reservation: LeaseReservation): void {
     this.#begun.set(reservation, 0)
   }
 
-  settle(reservation: Reserved, spentNanos: NanoUsd): void {
+  settle(reservation: LeaseReservation, spentNanos: NanoUsd): void {
     if (this.#begun.has(reservation)) this.#begun.set(reservation, Math.max(0, reservation.amount.nanos - spentNanos))
   }
 
   /** The result of the request is on record, or the request never began. */
-  end(reservation: Reserved | undefined): void {
+  end(reservation: LeaseReservation | undefined): void {
     if (reservation !== undefined) this.#begun.delete(reservation)
     this.#notify()
   }

@@ -158,7 +158,7 @@ export class Ledger {
   setLimits({ nanos = Infinity, tokens = Infinity }: Partial<LedgerLimits>): void {
     const own = this.#lines[0]
     if (own !== undefined) own.limits = limitsWith({ nanos, tokens })
-    this.queue.serve()
+    this.queue.retryWaiting()
   }
 
   /** True when some limit is finite, or a budget outside the ledger needs it. Otherwise the worst case is not computed. */
@@ -174,17 +174,17 @@ export class Ledger {
 
   /** What could still be reserved. */
   available(): Amount {
-    return availableOn(this.#lines)
+    return availableOnLine(this.#lines)
   }
 
   /** What could be reserved if its lease were unlimited. */
   availableBesideLease(): Amount {
-    return availableOn(this.#lines.filter(({ isLease }) => !isLease))
+    return availableOnLine(this.#lines.filter(({ isLease }) => !isLease))
   }
 
   /** What could be reserved if the budget shared with other runs were unlimited. */
   availableIgnoringShared(): Amount {
-    return availableOn(this.#lines.filter(({ isShared }) => !isShared))
+    return availableOnLine(this.#lines.filter(({ isShared }) => !isShared))
   }
 
   /** What could be reserved if all reservations were returned. */
@@ -198,7 +198,7 @@ export class Ledger {
   /** The lines that are currently too short for the amount. */
   linesShortOf({ nanos, tokens }: Amount): readonly Line[] {
     return this.#lines.filter((line) => {
-      const available = availableOn([line])
+      const available = availableOnLine([line])
       return nanos > available.nanos || tokens > available.tokens
     })
   }
@@ -247,13 +247,13 @@ export class Ledger {
     const isKnown = known && isAmount(spent)
     const settled = isAmount(spent) ? spent : reservation.amount
     for (const line of reservation.lines) {
-      line.reserved = minus(line.reserved, reservation.amount)
+      line.reserved = subtractAmounts(line.reserved, reservation.amount)
       line.holders -= 1
       line.settled = plus(line.settled, settled)
       line.lease?.settle(reservation, settled.nanos)
       if (!isKnown) line.unknown = plus(line.unknown, settled)
     }
-    this.queue.serve()
+    this.queue.retryWaiting()
   }
 
   /** What the session uses of its lease; undefined without one. */
@@ -269,16 +269,16 @@ export class Ledger {
       line.settled = plus(line.settled, spent)
       line.unknown = plus(line.unknown, unknown)
     }
-    this.queue.serve()
+    this.queue.retryWaiting()
   }
 
   /** Subtracts the spending of a run that another run continues from. The other run counts it again. */
   takeBack(spent: Amount, unknown: Amount = nothing): void {
     for (const line of this.#ownLines) {
-      line.settled = minus(line.settled, spent)
-      line.unknown = minus(line.unknown, unknown)
+      line.settled = subtractAmounts(line.settled, spent)
+      line.unknown = subtractAmounts(line.unknown, unknown)
     }
-    this.queue.serve()
+    this.queue.retryWaiting()
   }
 
   /** Replaces the restored worst case of a request with its real amount. `restoreAgent` updates the ledger of its subagent. */
@@ -286,17 +286,17 @@ export class Ledger {
     assertAmount(spent)
     for (const line of this.#ownLines) {
       if (line.isOfAgent) continue
-      line.settled = plus(minus(line.settled, worst), spent)
-      line.unknown = known ? minus(line.unknown, worst) : plus(minus(line.unknown, worst), spent)
+      line.settled = plus(subtractAmounts(line.settled, worst), spent)
+      line.unknown = known ? subtractAmounts(line.unknown, worst) : plus(subtractAmounts(line.unknown, worst), spent)
     }
-    this.queue.serve()
+    this.queue.retryWaiting()
   }
 
   /** Adds the recorded spending of a subagent. Since the resume it is on the ledger of the run, but not on that of the subagent. */
   restoreAgent(spent: Amount): void {
     if (!isAmount(spent)) return
     for (const line of this.#lines) if (line.isOfAgent) line.settled = plus(line.settled, spent)
-    this.queue.serve()
+    this.queue.retryWaiting()
   }
 
   get #ownLines(): readonly Line[] {
@@ -311,7 +311,7 @@ export class Ledger {
   }
 }
 
-function availableOn(lines: readonly Line[]): Amount {
+function availableOnLine(lines: readonly Line[]): Amount {
   let nanos = Infinity
   let tokens = Infinity
   for (const { limits, settled, reserved } of lines) {
@@ -354,6 +354,6 @@ export function plus(a: Amount, b: Amount): Amount {
   return { nanos: a.nanos + b.nanos, tokens: a.tokens + b.tokens }
 }
 
-export function minus(a: Amount, b: Amount): Amount {
+export function subtractAmounts(a: Amount, b: Amount): Amount {
   return { nanos: a.nanos - b.nanos, tokens: a.tokens - b.tokens }
 }

@@ -78,7 +78,7 @@ export function nearestCycle(turns: readonly number[], repeats: number): Cycle |
   for (let length = 1; length <= Math.min(longestCycle, turns.length); length++) {
     const rounds = 1 + Math.floor(consecutiveMatches(turns, length) / length)
     // A single occurrence is not a cycle. The newest turn alone already covers it.
-    if (length > 1 && (rounds === 1 || isMadeOfShorter(turns, length))) continue
+    if (length > 1 && (rounds === 1 || consistsOfShorterRounds(turns, length))) continue
     // Polling with waits does little harm, and often gets what it waits for.
     const limit = waitsInRound(turns, length) ? Math.max(repeats, Math.floor(turnsWithWaits / length)) : repeats
     const cycle = { length, repeats: rounds, limit }
@@ -94,7 +94,7 @@ function waitsInRound(turns: readonly number[], length: number): boolean {
 }
 
 /** Whether the turns have the same calls and results, regardless of waiting. */
-function isSame(turn: number | undefined, other: number | undefined): boolean {
+function isSameTurn(turn: number | undefined, other: number | undefined): boolean {
   return hashWithoutWait(turn) === hashWithoutWait(other)
 }
 
@@ -103,7 +103,7 @@ function hashWithoutWait(turn: number | undefined): number | undefined {
 }
 
 /** Whether a round consists of shorter rounds: a round of four may be two rounds of two. */
-function isMadeOfShorter(turns: readonly number[], round: number): boolean {
+function consistsOfShorterRounds(turns: readonly number[], round: number): boolean {
   for (let length = 1; length <= round / 2; length++)
     if (round % length === 0 && consecutiveMatches(turns, length) >= round - length) return true
   return false
@@ -112,7 +112,7 @@ function isMadeOfShorter(turns: readonly number[], round: number): boolean {
 /** The number of consecutive newest turns that equal the turn `length` before them. */
 function consecutiveMatches(turns: readonly number[], length: number): number {
   let same = 0
-  for (let index = turns.length - 1; index >= length && isSame(turns[index], turns[index - length]); index--) same++
+  for (let index = turns.length - 1; index >= length && isSameTurn(turns[index], turns[index - length]); index--) same++
   return same
 }
 
@@ -289,12 +289,12 @@ const unitsOfTime: ReadonlySet<number> = new Set(
     .map((unit) => Array.from(unit).reduce((code, character) => code * 32 + (character.charCodeAt(0) & 31), 0)),
 )
 
-const beginsUnit: Uint8Array = new Uint8Array(256)
-for (const character of 'numshdNUMSHD') beginsUnit[character.charCodeAt(0)] = 1
+const startsTimeUnit: Uint8Array = new Uint8Array(256)
+for (const character of 'numshdNUMSHD') startsTimeUnit[character.charCodeAt(0)] = 1
 
 /** Whether the word that begins here is a time unit, in upper or lower case. Compared as a number in base 32. */
 function isUnitOfTime(from: number): boolean {
-  if (beginsUnit[bytes[from] ?? 0] !== 1) return false
+  if (startsTimeUnit[bytes[from] ?? 0] !== 1) return false
   let code = 0
   for (let at = from; at - from <= 7; at++) {
     const kind = kinds[bytes[at] ?? 0] ?? 0

@@ -5,7 +5,7 @@ type Recorded = { readonly [field: string]: unknown }
 
 /** The amount of a recorded charge. An invalid amount counts as nothing. */
 export function amountOf({ nanos, tokens }: Recorded): Amount {
-  return { nanos: atLeastNothing(nanos), tokens: atLeastNothing(tokens) }
+  return { nanos: nonNegative(nanos), tokens: nonNegative(tokens) }
 }
 
 /**
@@ -35,12 +35,12 @@ export function boundsOfGrant(grant: Recorded): GrantBounds | undefined {
   const { least, most, maxTokens } = grant
   if (!isJsonObject(least) || !isJsonObject(most)) return undefined
   const bounds = { least: amountOf(least), most: amountOf(most) }
-  const input = (mostOfGrant(grant)?.tokens ?? 0) - atLeastNothing(maxTokens)
+  const input = (mostOfGrant(grant)?.tokens ?? 0) - nonNegative(maxTokens)
   const usefulTokens = bounds.least.tokens - input
   const capTokens = bounds.most.tokens - input
   return usefulTokens > 0 && usefulTokens <= capTokens ? { ...bounds, usefulTokens, capTokens } : undefined
 }
 
-function atLeastNothing(value: unknown): number {
+function nonNegative(value: unknown): number {
   return typeof value === 'number' && value > 0 ? value : 0
 }

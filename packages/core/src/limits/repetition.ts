@@ -78,7 +78,7 @@ export function afterSentBack(before: RepetitionProgress | undefined, hash: numb
 
 /** The repetition figures for guards. */
 export function repeatedIn(progress: RepetitionProgress | undefined): NonNullable<GuardView['repeated']> {
-  if (progress === undefined) return nothing
+  if (progress === undefined) return noRepetition
   const { newest, answer } = progress
   return {
     failedEdits: newest?.failedEdits ?? 0,
@@ -87,4 +87,8 @@ export function repeatedIn(progress: RepetitionProgress | undefined): NonNullabl
   }
 }
 
-const nothing: NonNullable<GuardView['repeated']> = Object.freeze({ failedEdits: 0, equalErrors: 0, equalAnswers: 0 })
+const noRepetition: NonNullable<GuardView['repeated']> = Object.freeze({
+  failedEdits: 0,
+  equalErrors: 0,
+  equalAnswers: 0,
+})

@@ -75,13 +75,13 @@ const ledgers = new WeakMap<object, Ledger>()
 
 /** The ledger behind a budget. @throws ConfigurationError for an object that `sharedBudget` did not create. */
 export function ledgerOfBudget(budget: SharedRunBudget): Ledger {
-  return ledgers.get(budget) ?? refuse('budget', expected, budget)
+  return ledgers.get(budget) ?? refuse('budget', expectedBudget, budget)
 }
 
-const expected = 'one that sharedBudget({ usd }) made, the same object for each run'
+const expectedBudget = 'one that sharedBudget({ usd }) made, the same object for each run'
 
 export const isSharedBudget: Given = (name, value) => {
-  if (typeof value !== 'object' || value === null || !ledgers.has(value)) refuse(name, expected, value)
+  if (typeof value !== 'object' || value === null || !ledgers.has(value)) refuse(name, expectedBudget, value)
 }
 
 const limitValidators: { readonly [name in keyof SharedBudgetLimits]-?: Given } = {

@@ -75,14 +75,14 @@ export function setBudgetLimit(budget: SharedBudget, limitNanos: number | null):
  * B4: A holder that was closed gets nothing.
  */
 export function raiseLease({ budget, lease }: Leased, turn: number, wantedNanos: number): Leased {
-  if (isLate(lease, turn)) return { budget, lease }
+  if (isOutdated(lease, turn)) return { budget, lease }
   const nanos = lease.nanos + Math.max(0, Math.min(wantedNanos - lease.nanos, leftOfBudget(budget)))
   return withLease({ budget, lease }, { ...lease, nanos, turn, isHeld: true })
 }
 
 /** Ends a work turn of the holder and records its total spending. */
 export function releaseLease({ budget, lease }: Leased, turn: number, { nanos, unknownNanos }: Spent): Leased {
-  if (isLate(lease, turn)) return { budget, lease }
+  if (isOutdated(lease, turn)) return { budget, lease }
   return withLease({ budget, lease }, { nanos, spentNanos: nanos, unknownNanos, turn, isHeld: false })
 }
 
@@ -97,7 +97,7 @@ export function leftOfBudget({ limitNanos, leasedNanos }: SharedBudget): number 
   return Math.max(0, Math.min(limitNanos ?? mostNanos, mostNanos) - leasedNanos)
 }
 
-function isLate(lease: Lease, turn: number): boolean {
+function isOutdated(lease: Lease, turn: number): boolean {
   return turn < lease.turn || (turn === lease.turn && !lease.isHeld)
 }
 

@@ -23,7 +23,7 @@ export function billedParts(usage: Usage, asked: string, named: string): readonl
   let inReply = noUsage
   let inAll = noUsage
   for (const entry of iterations) {
-    const isReply = isOfReply(entry)
+    const isReply = isReplyPass(entry)
     // A separate pass may not report the lifetime of its cache writes: then the more expensive one is assumed.
     const counts = countsOf(entry, isReply ? hoursLeft : hours > 0 ? Infinity : 0)
     if (isReply) {
@@ -35,7 +35,7 @@ export function billedParts(usage: Usage, asked: string, named: string): readonl
     parts.push({ model, usage: counts })
   }
   // Some routers include every pass in the totals.
-  const rest = restOf(usage, isSame(usage, inAll) ? inAll : inReply, hoursLeft)
+  const rest = differenceToTotals(usage, hasSameCounts(usage, inAll) ? inAll : inReply, hoursLeft)
   if (rest !== undefined) parts.push({ model: fallback === '' ? asked : fallback, usage: rest })
   return parts
 }
@@ -43,7 +43,7 @@ export function billedParts(usage: Usage, asked: string, named: string): readonl
 /** All prompt tokens of a request, including those of passes outside the reply. */
 export function promptTokensOf(usage: Usage): number {
   let tokens = inputTokensOf(usage)
-  for (const entry of usage.iterations ?? []) if (!isOfReply(entry)) tokens += inputTokensOf(countsOf(entry, 0))
+  for (const entry of usage.iterations ?? []) if (!isReplyPass(entry)) tokens += inputTokensOf(countsOf(entry, 0))
   return tokens
 }
 
@@ -55,13 +55,13 @@ export interface LastPass {
 
 /** Undefined if the requested model did not make the last pass, or the reply has none. */
 export function lastPassOf(usage: Usage): LastPass | undefined {
-  const last = usage.iterations?.findLast((entry) => isOfReply(entry) || entry.type === 'compaction')
+  const last = usage.iterations?.findLast((entry) => isReplyPass(entry) || entry.type === 'compaction')
   if (last === undefined) return { inputTokens: inputTokensOf(usage), outputTokens: usage.output_tokens }
   if (last.type !== 'message') return undefined
   return { inputTokens: inputTokensOf(countsOf(last, 0)), outputTokens: last.output_tokens }
 }
 
-function isOfReply({ type }: UsageIteration): boolean {
+function isReplyPass({ type }: UsageIteration): boolean {
   return type === 'message' || type === 'fallback_message'
 }
 
@@ -92,7 +92,7 @@ function plainSum(a: Usage, b: Usage, sign: 1 | -1): Usage {
   }
 }
 
-function isSame(a: Usage, b: Usage): boolean {
+function hasSameCounts(a: Usage, b: Usage): boolean {
   return (
     a.input_tokens === b.input_tokens &&
     a.output_tokens === b.output_tokens &&
@@ -102,7 +102,7 @@ function isSame(a: Usage, b: Usage): boolean {
 }
 
 /** The difference between the totals and the sum of the passes, plus the fees, which only the totals contain. */
-function restOf(usage: Usage, inReply: Usage, hoursLeft: number): Usage | undefined {
+function differenceToTotals(usage: Usage, inReply: Usage, hoursLeft: number): Usage | undefined {
   const more = plainSum(usage, inReply, -1)
   const { server_tool_use: served } = usage
   if (inputTokensOf(more) + more.output_tokens === 0 && served === undefined) return undefined

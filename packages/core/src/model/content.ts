@@ -1,18 +1,18 @@
 import { isJsonObject, jsonOf, type Json, type JsonObject } from '../values/json.ts'
-import { withOwnType } from './media/media-problem.ts'
+import { withDetectedType } from './media/media-problem.ts'
 import type { ContentBlock, MessageContent } from './messages.ts'
 
 // Normalizes untrusted content. A block that the service refuses would be refused in every later request too, so it is converted to text.
 
 /** The content of a message from a person or a hook. */
 export function messageContentOf(value: unknown): MessageContent {
-  const content = contentOf(value, isMessageBlock)
+  const content = normalizedContent(value, isMessageBlock)
   return content.length === 0 ? '(empty message)' : content
 }
 
 /** The content of a tool result for the model; empty if there is none. */
 export function resultContentOf(value: unknown): string | readonly ContentBlock[] {
-  return contentOf(value, isResultBlock)
+  return normalizedContent(value, isResultBlock)
 }
 
 /** Converts any value to text: a text itself, an empty text for nothing, otherwise its JSON. */
@@ -21,18 +21,21 @@ export function plainTextOf(value: unknown): string {
   return value === undefined || value === null ? '' : asText(jsonOf(value))
 }
 
-function contentOf(value: unknown, isAllowed: (block: JsonObject) => boolean): string | readonly ContentBlock[] {
+function normalizedContent(
+  value: unknown,
+  isAllowed: (block: JsonObject) => boolean,
+): string | readonly ContentBlock[] {
   if (typeof value === 'string') return value
   const copy = jsonOf(value)
-  return Array.isArray(copy) ? copy.flatMap((part: Json) => blockOf(part, isAllowed)) : plainTextOf(copy)
+  return Array.isArray(copy) ? copy.flatMap((part: Json) => normalizedBlocks(part, isAllowed)) : plainTextOf(copy)
 }
 
-function blockOf(part: Json, isAllowed: (block: JsonObject) => boolean): readonly ContentBlock[] {
+function normalizedBlocks(part: Json, isAllowed: (block: JsonObject) => boolean): readonly ContentBlock[] {
   // The API refuses an empty text.
   if (part === '' || (isJsonObject(part) && part['type'] === 'text' && part['text'] === '')) return []
   if (isJsonObject(part) && isAllowed(part)) {
     // `isAllowed` has checked the fields that distinguish the blocks.
-    return [withOwnType(part) as unknown as ContentBlock]
+    return [withDetectedType(part) as unknown as ContentBlock]
   }
   return [{ type: 'text', text: asText(part) }]
 }

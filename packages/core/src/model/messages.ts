@@ -274,9 +274,9 @@ export function toolCallsOf(message: {
 }): readonly ToolUseBlock[] {
   let calls: ToolUseBlock[] | undefined
   for (const block of message.content) if (isToolUse(block)) (calls ??= []).push(block)
-  return calls ?? none
+  return calls ?? noToolCalls
 }
-const none: readonly ToolUseBlock[] = []
+const noToolCalls: readonly ToolUseBlock[] = []
 
 /** The content as blocks: a text becomes one block. */
 export function blocksOf(content: MessageContent): readonly ContentBlock[] {

@@ -158,14 +158,14 @@ function fieldsOfError(init: ModelErrorInit): ModelErrorJson {
   const kind = Object.hasOwn(isRetryable, init.kind) ? init.kind : 'unknown'
   const status = Number.isFinite(init.status) ? (init.status ?? null) : null
   const { requestId, usage, billed, neverConnected, fingerprint, excessTokens } = init
-  const contextLimit = limitOf(init.contextLimit)
+  const contextLimit = validContextLimit(init.contextLimit)
   const retryable: unknown = init.retryable ?? isRetryable[kind]
   return {
     kind,
     message: plainTextOf(init.message),
     status,
     retryable: retryable === true,
-    retryAfterMs: waitOf(init.retryAfterMs),
+    retryAfterMs: validWaitMs(init.retryAfterMs),
     requestId: typeof requestId === 'string' ? requestId : null,
     // An invalid usage is detected where it is counted.
     usage: typeof usage === 'object' && usage !== null ? (jsonOf(usage) as Usage) : null,
@@ -174,26 +174,26 @@ function fieldsOfError(init: ModelErrorInit): ModelErrorJson {
     ...(neverConnected === true && { neverConnected }),
     ...(typeof fingerprint === 'string' && { fingerprint }),
     ...(contextLimit !== undefined && { contextLimit }),
-    ...(isCount(excessTokens) && { excessTokens }),
+    ...(isPositiveInteger(excessTokens) && { excessTokens }),
   }
 }
 
 /** Any finite number: JSON has no other. */
-function waitOf(ms: unknown): number | null {
+function validWaitMs(ms: unknown): number | null {
   if (typeof ms !== 'number' || Number.isNaN(ms)) return null
   return Math.min(Math.max(0, ms), Number.MAX_SAFE_INTEGER)
 }
 
 /** An invalid limit is ignored; an invalid count becomes null. */
-function limitOf(reported: unknown): ModelErrorJson['contextLimit'] {
+function validContextLimit(reported: unknown): ModelErrorJson['contextLimit'] {
   if (typeof reported !== 'object' || reported === null) return undefined
   // Reading a field of any object is safe and returns a value or undefined.
   const { used, limit, includesOutput } = reported as { readonly [field: string]: unknown }
-  if (!isCount(limit)) return undefined
-  return { used: isCount(used) ? used : null, limit, ...(includesOutput === true && { includesOutput }) }
+  if (!isPositiveInteger(limit)) return undefined
+  return { used: isPositiveInteger(used) ? used : null, limit, ...(includesOutput === true && { includesOutput }) }
 }
 
-function isCount(value: unknown): value is number {
+function isPositiveInteger(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0
 }
 

@@ -4,7 +4,7 @@ import type { Model } from './model.ts'
 export type ModelFacts = Omit<Model, 'call' | 'admit'>
 
 /** Lists all properties: a missing one is a compile error. */
-const rows: Readonly<Record<keyof ModelFacts, true>> = {
+const factNames: Readonly<Record<keyof ModelFacts, true>> = {
   id: true,
   contextWindow: true,
   maxOutputTokens: true,
@@ -19,7 +19,7 @@ const rows: Readonly<Record<keyof ModelFacts, true>> = {
 }
 
 // The keys of a record are those of its type.
-const names = Object.keys(rows) as (keyof ModelFacts)[]
+const names = Object.keys(factNames) as (keyof ModelFacts)[]
 
 /** The properties of a model, for another model that wraps it. A class may define them as getters, which a spread would lose. */
 export function modelFacts(model: Model): ModelFacts {

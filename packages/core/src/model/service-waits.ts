@@ -25,7 +25,7 @@ interface Span {
 const maxSpans = 1_000
 
 const noSpans: readonly Span[] = Object.freeze([])
-const nothing: ServiceWaits = Object.freeze({ ms: 0, untilMs: 0 })
+const noWaits: ServiceWaits = Object.freeze({ ms: 0, untilMs: 0 })
 
 // Spec R-SERV-5a.
 /** How long a run, its agents and its questions have waited for services. Overlapping waits count once. */
@@ -37,7 +37,7 @@ export class WaitTime {
   #open: Set<Span> | undefined
 
   constructor(before: ServiceWaits | undefined) {
-    this.#past = before ?? nothing
+    this.#past = before ?? noWaits
   }
 
   /** The end of the latest finished wait. */
@@ -66,7 +66,7 @@ export class WaitTime {
   restore(waited: ServiceWaits): void {
     if (waited.untilMs <= this.#past.untilMs) return
     this.#past = { ms: Math.max(waited.ms, this.#sum(waited.untilMs)), untilMs: waited.untilMs }
-    this.#spans = mergedSpans(this.#spans.map((span) => this.#afterPast(span)))
+    this.#spans = mergedSpans(this.#spans.map((span) => this.#spansAfterPast(span)))
   }
 
   /** The maximum length of a wait that begins now. While others wait anyway, it costs nothing. */
@@ -77,7 +77,7 @@ export class WaitTime {
   }
 
   #enter(span: Span): void {
-    const merged = mergedSpans([...this.#spans, this.#afterPast(span)])
+    const merged = mergedSpans([...this.#spans, this.#spansAfterPast(span)])
     const old = merged.slice(0, Math.max(0, merged.length - maxSpans))
     this.#past = old.reduce(({ ms }, { sinceMs, untilMs }) => ({ ms: ms + untilMs - sinceMs, untilMs }), this.#past)
     this.#spans = merged.slice(old.length)
@@ -89,11 +89,11 @@ export class WaitTime {
       sinceMs,
       untilMs: Math.min(untilMs, momentMs),
     }))
-    const spans = mergedSpans([...this.#spans, ...open.map((span) => this.#afterPast(span))])
+    const spans = mergedSpans([...this.#spans, ...open.map((span) => this.#spansAfterPast(span))])
     return spans.reduce((ms, { sinceMs, untilMs }) => ms + untilMs - sinceMs, this.#past.ms)
   }
 
-  #afterPast({ sinceMs, untilMs }: Span): Span {
+  #spansAfterPast({ sinceMs, untilMs }: Span): Span {
     return { sinceMs: Math.max(sinceMs, this.#past.untilMs), untilMs }
   }
 }

@@ -2,13 +2,13 @@
 // one (measured texts: packages/core/test/context/token-counts.test.ts).
 
 /** Hundredths of a token per ASCII character that is not a digit: code, JSON and prose of Latin languages. */
-const plain = 25
+const plainWeight = 25
 /** Digits form groups of at most three, and separators between numbers are tokens of their own. */
-const digit = 50
+const digitWeight = 50
 /** Per character of a random-looking run: base64, hexadecimal digits, ids. */
-const random = 62
+const randomWeight = 62
 /** Minimum length of a run of letters and digits that is checked. */
-const leastRun = 20
+const minRunLength = 20
 /** Share of adjacent characters of different classes (small, capital, digit): words have less, random characters more. */
 const mixedShare = 0.35
 
@@ -32,14 +32,14 @@ for (const entry of units.split(' ')) {
 const kinds = new Uint8Array(128).fill(1, 97, 123).fill(2, 65, 91).fill(3, 48, 58)
 for (const character of '+/=_-') kinds[character.charCodeAt(0)] = 4
 
-const weights = new Uint8Array(128).fill(plain).fill(digit, 48, 58)
+const weights = new Uint8Array(128).fill(plainWeight).fill(digitWeight, 48, 58)
 
 /**
  * Estimated tokens of a text: for thresholds, not an upper bound. The first long texts of a process use regular
  * expressions: V8 would optimize the loop for them, which costs ten times what it saves.
  */
 export function estimateTokens(text: string): number {
-  if (textsByPatterns === 0 || text.length < longText || text.length > longestByPatterns || !isAscii.test(text))
+  if (textsByPatterns === 0 || text.length < longTextLength || text.length > longestByPatterns || !isAscii.test(text))
     return estimateByLoop(text)
   textsByPatterns--
   return estimateByPatterns(text)
@@ -47,7 +47,7 @@ export function estimateTokens(text: string): number {
 
 /** How many more long texts of this process use regular expressions, and the minimum length of a long text. */
 let textsByPatterns = 4
-const longText = 2_000
+const longTextLength = 2_000
 /** A run of millions of characters would overflow the stack of an expression. */
 const longestByPatterns = 200_000
 
@@ -58,37 +58,38 @@ export function estimateByLoop(text: string): number {
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
     if (unit < 128) {
-      hundredths += weights[unit] ?? plain
+      hundredths += weights[unit] ?? plainWeight
       if (kinds[unit] !== 0) continue
-    } else hundredths += unitWeights[unit >> 7] ?? plain
-    if (index - start >= leastRun) hundredths += excessOf(text, start, index)
+    } else hundredths += unitWeights[unit >> 7] ?? plainWeight
+    if (index - start >= minRunLength) hundredths += extraOfRun(text, start, index)
     start = index + 1
   }
-  if (text.length - start >= leastRun) hundredths += excessOf(text, start, text.length)
+  if (text.length - start >= minRunLength) hundredths += extraOfRun(text, start, text.length)
   return Math.ceil(hundredths / 100)
 }
 
 const isAscii = /^[\0-\x7f]*$/
 const digits = /\d+/g
-/** Runs of at least `leastRun` characters that have a class. */
-const longRuns = new RegExp(`(?<![\\w+/=-])[\\w+/=-]{${leastRun},}`, 'g')
+/** Runs of at least `minRunLength` characters that have a class. */
+const longRuns = new RegExp(`(?<![\\w+/=-])[\\w+/=-]{${minRunLength},}`, 'g')
 
 /** The same for ASCII text. */
 export function estimateByPatterns(text: string): number {
-  let hundredths = text.length * plain + (text.length - text.replaceAll(digits, '').length) * (digit - plain)
-  for (const { index, 0: run } of text.matchAll(longRuns)) hundredths += excessOf(text, index, index + run.length)
+  let hundredths =
+    text.length * plainWeight + (text.length - text.replaceAll(digits, '').length) * (digitWeight - plainWeight)
+  for (const { index, 0: run } of text.matchAll(longRuns)) hundredths += extraOfRun(text, index, index + run.length)
   return Math.ceil(hundredths / 100)
 }
 
 /** The additional tokens of a run beyond its plain characters: zero unless it looks random. */
-function excessOf(text: string, from: number, to: number): number {
+function extraOfRun(text: string, from: number, to: number): number {
   let changes = 0
   let before = 0
   let excess = 0
   for (let index = from; index < to; index++) {
     const unit = text.charCodeAt(index)
     const kind = kinds[unit] ?? 0
-    excess += random - (weights[unit] ?? plain)
+    excess += randomWeight - (weights[unit] ?? plainWeight)
     if (kind === 4) continue
     if (before !== 0 && kind !== before) changes++
     before = kind

@@ -8,10 +8,10 @@ export type ReportedUsage =
 
 const counts = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'] as const
 /** Parts that a service may omit or set to null. */
-const parts = ['cache_creation', 'server_tool_use'] as const
+const optionalParts = ['cache_creation', 'server_tool_use'] as const
 
 /** No request comes near this many tokens: a count above it is invalid. */
-const largestCount = 100_000_000
+const maxCount = 100_000_000
 /** Maximum number of passes of a valid usage. */
 const maxIterations = 1_000
 
@@ -24,9 +24,9 @@ export function toldUsage(reported: object): ReportedUsage {
     if (!isCount(usage[name])) return invalidUsage(name, usage[name])
   }
   // Some adapters compute counts as differences of reported totals.
-  if (inputTokensOf(usage) > largestCount) return invalidUsage('the prompt', inputTokensOf(usage))
+  if (inputTokensOf(usage) > maxCount) return invalidUsage('the prompt', inputTokensOf(usage))
   let isPlain = true
-  for (const part of parts) {
+  for (const part of optionalParts) {
     const inner: unknown = usage[part]
     if (inner === undefined) continue
     isPlain = isPlain && inner !== null
@@ -71,7 +71,7 @@ function problemOfIteration(entry: unknown): string | undefined {
 }
 
 function isCount(value: unknown): boolean {
-  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= largestCount
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= maxCount
 }
 
 function invalidUsage(name: string, value: unknown): ReportedUsage {

@@ -264,11 +264,11 @@ const lostError: ModelErrorJson = {
 }
 
 /** Stop reasons that mark a complete answer. */
-const ended: ReadonlySet<string | null> = new Set([null, 'end_turn', 'stop_sequence'])
+const completeStopReasons: ReadonlySet<string | null> = new Set([null, 'end_turn', 'stop_sequence'])
 
 /** Whether a complete reply is empty: no text, no call, no block of the service's own. */
 function isEmptyReply({ content, stop_reason: stopReason }: AssistantMessage): boolean {
-  return ended.has(stopReason) && content.every(isEmptyBlock)
+  return completeStopReasons.has(stopReason) && content.every(isEmptyBlock)
 }
 
 function isEmptyBlock(block: ContentBlock): boolean {
@@ -286,7 +286,7 @@ const emptyReplyError: ModelErrorJson = new ModelError({
 
 // Spec R-REQ-2.
 /** The retry delays: 200, 400, 800 ms, then 2 s each time, or longer if the service asks for it. */
-const firstDelaysMs = [200, 400, 800] as const
+const initialDelaysMs = [200, 400, 800] as const
 const laterDelayMs = 2_000
 
 // Spec R-REQ-2a.
@@ -327,7 +327,7 @@ function retriesAfter(error: ModelErrorJson, maxRetries: number, { isReached, fi
  * retry at once. The jitter is derived from `key`, because core draws no random numbers.
  */
 export function retryDelayMs(attempt: number, error: ModelErrorJson, key: string): number {
-  const base = firstDelaysMs[attempt - 1] ?? laterDelayMs
+  const base = initialDelaysMs[attempt - 1] ?? laterDelayMs
   const backoffMs = base + (hashText(key, attempt) % (base / 4))
   // The value of an adapter may not be a number at all.
   return error.retryAfterMs !== null && error.retryAfterMs > backoffMs ? error.retryAfterMs : backoffMs

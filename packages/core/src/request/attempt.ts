@@ -10,7 +10,7 @@ import type { Admission, LookedUpUsage, Model, ModelUpdate } from '../model/mode
 import type { StepResult } from '../steps/steps.ts'
 import type { Run } from '../run/run.ts'
 import type { Charge } from '../run/request-bill.ts'
-import { beforeCutOff, lateForFunds } from './cut-off.ts'
+import { waitUntilCutOff, timeoutWhileWaitingForFunds } from './cut-off.ts'
 import { lookedUpCharge, noCharge, restoreForAgent, unknownCharge } from './charge.ts'
 import { estimateRequest } from './estimate.ts'
 import type { Grant, OverBudget } from './grant.ts'
@@ -19,8 +19,8 @@ import { ModelCall } from './model-call.ts'
 import type { Attempt, MadeAttempt, RequestPlan } from './request-plan.ts'
 import { refusedShortage, reserveGrowing, reserveRequest, type ReservedGrant, type Shortage } from './reserve.ts'
 import {
-  refusedBy,
-  StandingAsk,
+  refusalBy,
+  StandingBudgetRequest,
   usesStandingBudgets,
   withStandingReservation,
   type StandingAnswer,
@@ -60,7 +60,7 @@ export function makeAttempt(
 }
 
 /** How often an attempt has asked its lease and the admission queue of its model, and how often it waited for reservations of its session. */
-interface Waits {
+interface WaitCounts {
   readonly admits: number
   readonly funds: number
   /** What it waits for at the lease, and how long it has been waiting, in milliseconds. */
@@ -73,7 +73,7 @@ interface Waits {
   }
 }
 
-const firstWaits: Waits = { admits: 1, funds: 1 }
+const firstWaits: WaitCounts = { admits: 1, funds: 1 }
 
 /**
  * The outcome of asking, as recorded. The attempt itself does not depend on it. From the second time on it says whether
@@ -82,21 +82,21 @@ const firstWaits: Waits = { admits: 1, funds: 1 }
 type AdmitRecord = { readonly waits: LeaseWaited } | { readonly outcome: 'granted' | 'refused' } | null
 
 /** The step name of an attempt; the first has no number. */
-function numbered(name: string, { plan, attempt }: AttemptContext, number: number): string {
+function numberedStepName(name: string, { plan, attempt }: AttemptContext, number: number): string {
   return `${name}:${plan.name}.${attempt}${number === 1 ? '' : `.${number}`}`
 }
 
 /** Asks the model's admission queue and the lease, and waits for money reserved by other sessions. */
-function admitAttempt(attemptContext: AttemptContext, waits: Waits): Eventually<StepResult<Attempt>> {
+function admitAttempt(attemptContext: AttemptContext, waits: WaitCounts): Eventually<StepResult<Attempt>> {
   const { run, plan } = attemptContext
   const { admits, ofLease } = waits
-  const name = numbered('admit', attemptContext, admits)
+  const name = numberedStepName('admit', attemptContext, admits)
   // A program without a lease and without service limits may have recorded it. A recorded attempt is not made again, so nothing is reserved for it.
   if (!isOnRecord(run, name) && isOnRecord(run, attemptName(attemptContext)))
     return fundAttempt(attemptContext, {}, waits)
   let resources: AttemptResources = {}
   // The intent of the attempt contains its reservation: no other part of this step is read again.
-  const admitted = stepOf(run, plan)<AdmitRecord>(name, async ({ signal }) => {
+  const admitted = stepFunctionOf(run, plan)<AdmitRecord>(name, async ({ signal }) => {
     const asked = await askToAdmit(attemptContext, waits, signal)
     if ('waits' in asked) return asked
     resources = asked
@@ -121,14 +121,14 @@ function admitAttempt(attemptContext: AttemptContext, waits: Waits): Eventually<
 }
 
 /** Reservations made in a process that has ended are gone, so the lease is asked again. If the record continues, it shows whether that happened. */
-function mustAskAgain(attemptContext: AttemptContext, { admits, funds }: Waits, replayed: boolean): boolean {
+function mustAskAgain(attemptContext: AttemptContext, { admits, funds }: WaitCounts, replayed: boolean): boolean {
   const { run } = attemptContext
   if (run.context.settings.lease === null) return false
-  if (isOnRecord(run, numbered('admit', attemptContext, admits + 1))) return true
+  if (isOnRecord(run, numberedStepName('admit', attemptContext, admits + 1))) return true
   return (
     replayed &&
     !isOnRecord(run, attemptName(attemptContext)) &&
-    !isOnRecord(run, numbered('funds', attemptContext, funds))
+    !isOnRecord(run, numberedStepName('funds', attemptContext, funds))
   )
 }
 
@@ -138,14 +138,14 @@ function mustAskAgain(attemptContext: AttemptContext, { admits, funds }: Waits, 
  */
 async function askToAdmit(
   { run, plan }: AttemptContext,
-  { ofLease }: Waits,
+  { ofLease }: WaitCounts,
   signal: AbortSignal,
 ): Promise<AttemptResources | { readonly waits: LeaseWaited }> {
   const { lease } = run.context.settings
   const { model, cutOff } = plan
   const tokens = plan.contextAfter(null) + plan.cap
   // The attempt reports an abort. Any other problem is reported by the call.
-  const admission = await admitted(model, { tokens, signal, cutOff })
+  const admission = await waitForAdmission(model, { tokens, signal, cutOff })
   if (lease === null) return { admission }
   const funds = await reserveGrowing(run, plan, lease, { signal, isWaitOver: ofLease?.isOver === true })
   if (funds.kind !== 'lease_short') return { admission, funds }
@@ -158,17 +158,17 @@ async function askToAdmit(
 function awaitLease(
   attemptContext: AttemptContext,
   wanted: LeaseWaited,
-  waits: Waits,
+  waits: WaitCounts,
 ): Eventually<StepResult<Attempt>> {
   const { run, plan, asker, place = new LeasePlace() } = attemptContext
   const { admits, ofLease } = waits
   const { cutOff } = plan
-  const name = numbered('lease', attemptContext, admits)
+  const name = numberedStepName('lease', attemptContext, admits)
   const waiting =
     cutOff === undefined
       ? waitForLease(run, { key: run.key(name), wanted, place })
       : after(
-          stepOf(run, plan)(name, () => waitInProcess(run, { wanted, place, cutOff })),
+          stepFunctionOf(run, plan)(name, () => waitInProcess(run, { wanted, place, cutOff })),
           ({ value }) => value,
         )
   return after(waiting, ({ outcome, waitedMs }) => {
@@ -189,18 +189,21 @@ function attemptName({ plan, attempt }: AttemptContext): string {
   return `${plan.name}.${attempt}`
 }
 
-interface Admitting {
+interface AdmissionRequest {
   readonly tokens: number
   readonly signal: AbortSignal
   readonly cutOff: AbortSignal | undefined
 }
 
 /** If the place in the queue arrives after the question timed out, it is released. */
-async function admitted(model: Model, { tokens, signal, cutOff }: Admitting): Promise<Admission | undefined> {
+async function waitForAdmission(
+  model: Model,
+  { tokens, signal, cutOff }: AdmissionRequest,
+): Promise<Admission | undefined> {
   const admit = async (signalOfQueue: AbortSignal): Promise<Admission | undefined> =>
     model.admit?.({ tokens, signal: signalOfQueue })
   try {
-    return await beforeCutOff(cutOff, signal, admit, (late) => late?.leave())
+    return await waitUntilCutOff(cutOff, signal, admit, (late) => late?.leave())
   } catch {
     return undefined
   }
@@ -234,11 +237,11 @@ interface AttemptResources {
 function fundAttempt(
   attemptContext: AttemptContext,
   resources: AttemptResources,
-  waits: Waits,
+  waits: WaitCounts,
 ): Eventually<StepResult<Attempt>> {
   const { run, plan, asker } = attemptContext
   if (!run.ports.ledger.limited) return lookUpAttempt(attemptContext, resources)
-  const name = numbered('funds', attemptContext, waits.funds)
+  const name = numberedStepName('funds', attemptContext, waits.funds)
   let { funds } = resources
   if (!isOnRecord(run, name)) {
     if (isOnRecord(run, attemptName(attemptContext))) return reserveStanding(attemptContext, resources)
@@ -247,7 +250,7 @@ function fundAttempt(
   }
   const shortage = funds?.kind === 'short' ? funds : undefined
   let reserved: ReservedGrant | undefined
-  const waited = stepOf(run, plan)<FundsWait>(name, async ({ emit }) => {
+  const waited = stepFunctionOf(run, plan)<FundsWait>(name, async ({ emit }) => {
     // Either the step is on record, or the shortage was just found.
     if (shortage === undefined) throw new Error('a wait needs what it waits for')
     const result = await waitForFunds(run, plan, shortage, emit)
@@ -292,7 +295,7 @@ function reserveStanding(
   // When only the record may answer, the attempt is on record or is refused: nothing is reserved for it.
   const isAnswered = granted === undefined || run.ports.isRecordOnly || !usesStandingBudgets(run, plan)
   if (!isWaitOnRecord && isAnswered) return lookUpAttempt(attemptContext, resources)
-  const ask = granted && new StandingAsk(run, plan, granted)
+  const ask = granted && new StandingBudgetRequest(run, plan, granted)
   let asked: Eventually<StandingAnswer> | undefined
   if (!isWaitOnRecord && ask !== undefined) {
     try {
@@ -304,14 +307,14 @@ function reserveStanding(
     if (!(asked instanceof Promise)) return applyStandingAnswer(attemptContext, resources, asked)
   }
   let answer: StandingAnswer | undefined
-  const waited = stepOf(run, plan)<StandingWaited>(name, async ({ emit }) => {
+  const waited = stepFunctionOf(run, plan)<StandingWaited>(name, async ({ emit }) => {
     // Either the step is on record, or there is a grant to ask with.
     if (ask === undefined) throw new Error('a wait for standing budgets needs its grant')
     const result = await ask.wait(Promise.resolve(asked ?? ask.ask()), emit)
     answer = result.answer
     return result.record
   })
-  if (asked !== undefined) ask?.leaveIfBroken(waited, asked, () => answer !== undefined)
+  if (asked !== undefined) ask?.leaveOnFailure(waited, asked, () => answer !== undefined)
   releaseOnFailure(run, waited, () => ({ ...resources, ...(answer?.kind === 'taken' && { standing: answer }) }))
   return after(waited, ({ value: { outcome, cause, ...wanted }, at, durationMs, replayed }) => {
     asker.tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...wanted })
@@ -344,7 +347,7 @@ function applyStandingAnswer(
       standing: answer,
     })
   if (funds.reservation !== undefined) run.ports.ledger.settle(funds.reservation, nothing)
-  const grant = refusedBy(run, plan, granted, answer.budget)
+  const grant = refusalBy(run, plan, granted, answer.budget)
   return lookUpAttempt(attemptContext, { ...resources, funds: { kind: 'decided', grant, reservation: undefined } })
 }
 
@@ -353,7 +356,7 @@ function withoutRequest({ model }: RequestPlan, cause: AbortCause | undefined, g
   const charge = noCharge(model)
   if (cause !== undefined || grant === undefined)
     return { kind: 'aborted', cause: cause ?? 'user', partial: null, charge }
-  return { kind: 'failed', error: lateForFunds(), charge, grant }
+  return { kind: 'failed', error: timeoutWhileWaitingForFunds(), charge, grant }
 }
 
 /** Returns the reservations of an attempt that is not made. */
@@ -376,13 +379,13 @@ function isOnRecord(run: Run, name: string): boolean {
   return run.ports.steps.peek(run.key(name)) !== 'absent'
 }
 
-function stepOf(run: Run, plan: RequestPlan): Run['step'] {
+function stepFunctionOf(run: Run, plan: RequestPlan): Run['step'] {
   return plan.isBeside === true ? run.stepBeside.bind(run) : run.step.bind(run)
 }
 
 function lookUpAttempt(attemptContext: AttemptContext, resources: AttemptResources): Eventually<StepResult<Attempt>> {
   const { run, plan } = attemptContext
-  const lookedUp = lookUpLostUsage({ run, plan, name: attemptName(attemptContext) }, stepOf(run, plan))
+  const lookedUp = lookUpLostUsage({ run, plan, name: attemptName(attemptContext) }, stepFunctionOf(run, plan))
   return after(lookedUp, (result) => sendAttempt(attemptContext, resources, result))
 }
 

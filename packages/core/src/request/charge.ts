@@ -31,15 +31,15 @@ export function worstCase(
 ): Amount {
   const { context } = run
   const serverToolUses = model.maxServerToolUses ?? 0
-  const reply = worstOf(context, model.id, { inputTokens, outputTokens, serverToolUses })
+  const reply = worstAmount(context, model.id, { inputTokens, outputTokens, serverToolUses })
   if (model.extraPasses === undefined) return reply
   return extraBounds(model, inputTokens, outputTokens, inputTokens + byteBoundOf(run, model)).reduce(
-    (sum, bound) => plus(sum, worstOf(context, bound.model, bound)),
+    (sum, bound) => plus(sum, worstAmount(context, bound.model, bound)),
     reply,
   )
 }
 
-function worstOf(context: Run['context'], model: string, bound: RequestBound): Amount {
+function worstAmount(context: Run['context'], model: string, bound: RequestBound): Amount {
   const answer = askPrices(() => context.prices.worstCase(model, bound))
   const tokens = bound.inputTokens + bound.outputTokens
   if (answer.kind === 'usd') return { nanos: nanosOf(answer.usd), tokens }
@@ -74,7 +74,7 @@ function chargeForOne(run: Run, bounds: RequestBounds, grant: Grant, usage: Usag
   const cost = costOf(run, grant, model, usage)
   const tokens = totalTokensOf(usage)
   if (cost.isKnown) return { model, nanos: cost.nanos, tokens, known: true, usage }
-  return { ...unknownCharge(run, bounds, grant), tokens, usage, note: noCostNote(model, cost.problem) }
+  return { ...unknownCharge(run, bounds, grant), tokens, usage, note: missingCostNote(model, cost.problem) }
 }
 
 function chargeForPasses(run: Run, bounds: RequestBounds, grant: Grant, parts: readonly BilledPart[]): Charge {
@@ -84,7 +84,7 @@ function chargeForPasses(run: Run, bounds: RequestBounds, grant: Grant, parts: r
   let tokens = 0
   for (const { model, usage } of parts) {
     const cost = costOf(run, grant, model, usage)
-    if (!cost.isKnown) notes.push(noCostNote(model, cost.problem))
+    if (!cost.isKnown) notes.push(missingCostNote(model, cost.problem))
     const nanosOfModel = cost.isKnown ? cost.nanos : 0
     nanos += nanosOfModel
     tokens += totalTokensOf(usage)
@@ -110,7 +110,7 @@ function costOf({ context }: Run, grant: Grant, model: string, usage: Usage): Co
   return isFree ? { isKnown: true, nanos: 0 } : { isKnown: false, problem: 'they know none' }
 }
 
-function noCostNote(model: string, problem: string): string {
+function missingCostNote(model: string, problem: string): string {
   return `The prices returned no cost for ${model} (${problem}): it is charged at its worst case.`
 }
 
@@ -133,7 +133,7 @@ export function unreportedCharge(run: Run, bounds: RequestBounds, grant: Grant, 
 
 /** The charge of an attempt that was aborted, dropped or lost: its reservation, or the worst case if nothing was reserved. */
 export function unknownCharge(run: Run, bounds: RequestBounds, grant: Grant): Charge {
-  const worst = grant.tokens > 0 ? grant : (grant.most ?? unreservedWorst(run, bounds)(grant.maxTokens))
+  const worst = grant.tokens > 0 ? grant : (grant.most ?? unreservedWorstCase(run, bounds)(grant.maxTokens))
   return { model: grant.model, nanos: worst.nanos, tokens: worst.tokens, known: false, usage: null }
 }
 
@@ -151,22 +151,22 @@ export function lookedUpCharge(run: Run, bounds: RequestBounds, grant: Grant, { 
 }
 
 /** The maximum cost of a request, as a function of the reply tokens. The bound of the input is computed once. */
-export function worstByReply(run: Run, bounds: RequestBounds, model: Model = bounds.model): Room {
+export function worstCaseByReply(run: Run, bounds: RequestBounds, model: Model = bounds.model): Room {
   const searching = withWebSearches(model, bounds.webSearch)
   const input = bounds.inputBound(searching)
   return (output) => worstCase(run, searching, input, output)
 }
 
 /** The same in a run without a limit. Only there may the number of passes be unbounded, and the figures must stay finite. */
-export function unreservedWorst(run: Run, bounds: RequestBounds): Room {
+export function unreservedWorstCase(run: Run, bounds: RequestBounds): Room {
   const { model } = bounds
   const { maxServerToolUses = 0, extraPasses = [] } = model
   const isEndless = maxServerToolUses === Infinity || extraPasses.some(({ uses }) => uses === Infinity)
-  return worstByReply(run, bounds, isEndless ? withoutUses(model) : model)
+  return worstCaseByReply(run, bounds, isEndless ? withoutServerTools(model) : model)
 }
 
 /** For computing bounds only. */
-function withoutUses(model: Model): Model {
+function withoutServerTools(model: Model): Model {
   return { ...modelFacts(model), maxServerToolUses: 0, extraPasses: [], call: (...asked) => model.call(...asked) }
 }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../values/clock.ts'
 import type { Run } from '../run/run.ts'
 
 /** The timeout of a question, over all of its attempts. */
-export class CutOff {
+export class QuestionTimeout {
   readonly #controller = new AbortController()
   /** Pauses while the question waits for its service. */
   readonly time: Deadline
@@ -24,7 +24,7 @@ export class CutOff {
 }
 
 /** Calls a model, and waits until the cut-off at most. Then the call is aborted and fails for good. */
-export function untilCutOff<T>(
+export function callUntilCutOff<T>(
   run: Run,
   cutOff: AbortSignal | undefined,
   call: (signal: AbortSignal) => PromiseLike<T>,
@@ -32,14 +32,14 @@ export function untilCutOff<T>(
   const { signal } = run.ports.abort
   if (cutOff === undefined) return call(signal)
   // No request was made.
-  if (cutOff.aborted) return Promise.reject(late('nothing'))
+  if (cutOff.aborted) return Promise.reject(timeoutError('nothing'))
   const controller = new AbortController()
   const stop = (): void => controller.abort()
   let onCut = stop
   const cut = new Promise<never>((_resolve, reject) => {
     onCut = () => {
       controller.abort()
-      reject(late('unknown'))
+      reject(timeoutError('unknown'))
     }
   })
   signal.addEventListener('abort', stop, { once: true })
@@ -51,7 +51,7 @@ export function untilCutOff<T>(
 }
 
 /** Waits for something before a call, such as a lease, until the cut-off at most. `onLate` gets a value that arrives later. */
-export function beforeCutOff<T>(
+export function waitUntilCutOff<T>(
   cutOff: AbortSignal | undefined,
   signal: AbortSignal,
   ask: (signal: AbortSignal) => PromiseLike<T>,
@@ -85,12 +85,12 @@ export function beforeCutOff<T>(
 }
 
 /** The question timed out while it waited for money: no request was made. */
-export function lateForFunds(): ModelErrorJson {
-  return late('nothing').toRecord()
+export function timeoutWhileWaitingForFunds(): ModelErrorJson {
+  return timeoutError('nothing').toRecord()
 }
 
 /** `billed`: `unknown` if the service may have started on the request. It is then charged like a lost request. */
-function late(billed: 'nothing' | 'unknown'): ModelError {
+function timeoutError(billed: 'nothing' | 'unknown'): ModelError {
   return new ModelError({
     kind: 'timeout',
     message: 'The question was not answered in time.',

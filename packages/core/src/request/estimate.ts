@@ -17,7 +17,7 @@ export function estimateRequest(run: Run): number {
   const { estimate } = run
   const isSame = estimate?.length === length && estimate.counted === counted
   if (isSame && estimate.model === model && estimate.ratio === ratio) return estimate.tokens
-  const tokens = estimateAnew(run, model)
+  const tokens = recomputeEstimate(run, model)
   run.estimate = { tokens, length, counted, model, ratio }
   return tokens
 }
@@ -45,7 +45,7 @@ export function estimateQuestion(run: Run, { system, messages, tools = [] }: Com
 /** Uncertain share of a question's tokens even if the ratio is known: parts of a conversation differ. */
 const calibratedDoubt = 0.25
 
-function estimateAnew(run: Run, model: Model): number {
+function recomputeEstimate(run: Run, model: Model): number {
   const { context, spent } = run
   const counted = promptCountFor(run, model)
   const messages = run.transcript.messages()

@@ -7,7 +7,7 @@ import type { Run } from '../run/run.ts'
 import type { RequestPlan } from './request-plan.ts'
 
 /** Maximum milliseconds to wait for the service's answer. */
-const lookUpMs = 5_000
+const lookUpTimeoutMs = 5_000
 /** Maximum characters of a recorded id. */
 const longestReplyId = 256
 /** Maximum replies of one attempt: an adapter that retries after a refusal begins another reply. */
@@ -79,7 +79,9 @@ export function lookUpLostUsage(attempt: NamedAttempt, step: Run['step']): Event
       if (!isAnswered && (id === undefined || !canAsk)) return undefined
       return after(
         step<LookedUpUsage | null>(lookUpName, async () =>
-          id === undefined ? null : usageInAnswer(await answerInTime(run, (signal) => ask(plan.model, id, { signal }))),
+          id === undefined
+            ? null
+            : usageInAnswer(await answerInTime(run, (signal) => requestUsage(plan.model, id, { signal }))),
         ),
         // A record may contain anything.
         ({ value }) => usageInAnswer(value) ?? undefined,
@@ -88,7 +90,7 @@ export function lookUpLostUsage(attempt: NamedAttempt, step: Run['step']): Event
   )
 }
 
-async function ask(model: Model, ...asked: Parameters<LookUpUsage>): Promise<unknown> {
+async function requestUsage(model: Model, ...asked: Parameters<LookUpUsage>): Promise<unknown> {
   return model.lookUpUsage?.(...asked)
 }
 
@@ -107,7 +109,7 @@ function answerInTime({ ports, context }: Run, asked: (signal: AbortSignal) => P
       controller.abort(signal.reason)
       end(undefined)
     }
-    const cancel = context.timers.after(lookUpMs, stopWaiting)
+    const cancel = context.timers.after(lookUpTimeoutMs, stopWaiting)
     signal.addEventListener('abort', stopWaiting, { once: true })
     asked(controller.signal).then(end, () => end(undefined))
   })

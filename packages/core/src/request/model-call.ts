@@ -12,7 +12,7 @@ import { wallTimeOf } from '../values/clock.ts'
 import type { Run } from '../run/run.ts'
 import type { Charge } from '../run/request-bill.ts'
 import { chargeFor, noCharge, unknownCharge, unreportedCharge } from './charge.ts'
-import { untilCutOff } from './cut-off.ts'
+import { callUntilCutOff } from './cut-off.ts'
 import type { Grant } from './grant.ts'
 import { FrozenBlocks } from './own-blocks.ts'
 import { storeReply, type StoredReply } from './own-reply.ts'
@@ -58,7 +58,7 @@ export class ModelCall {
 
   /** The model's answer, or any other value that it returned. */
   start(): PromiseLike<ModelReply> {
-    return untilCutOff(this.#run, this.#plan.cutOff, (signal) =>
+    return callUntilCutOff(this.#run, this.#plan.cutOff, (signal) =>
       (this.#admission ?? this.#plan.model).call(this.#request, { signal, emit: (update) => this.#receive(update) }),
     )
   }

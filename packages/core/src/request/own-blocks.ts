@@ -114,7 +114,7 @@ export class FrozenBlocks {
   }
 
   #startBlock(index: number, originalId: unknown, isCall = true): StreamedBlock {
-    const id = isCall ? this.#freeId(originalId) : undefined
+    const id = isCall ? this.#uniqueId(originalId) : undefined
     const place: StreamedBlock = { original: undefined, block: undefined, originalId, id, isInMessage: false }
     ;(this.#streamed ??= new Map()).set(index, place)
     return place
@@ -127,10 +127,10 @@ export class FrozenBlocks {
       place.isInMessage = true
       return withId(call, place.id)
     }
-    return withId(call, this.#freeId(call.id))
+    return withId(call, this.#uniqueId(call.id))
   }
 
-  #freeId(id: unknown): string {
+  #uniqueId(id: unknown): string {
     const free = this.#transcript.freeCallId(typeof id === 'string' && id !== '' ? id : 'call', this.#assignedIds)
     ;(this.#assignedIds ??= new Set()).add(free)
     return free

@@ -44,7 +44,7 @@ interface PromptParts {
   digest: string
 }
 
-const promptParts = new WeakMap<RunContext, PromptParts>()
+const partsCache = new WeakMap<RunContext, PromptParts>()
 
 // Spec R-BUD-13.
 /**
@@ -53,11 +53,11 @@ const promptParts = new WeakMap<RunContext, PromptParts>()
  * enabled.
  */
 export function promptDigest({ context, spent }: Pick<Run, 'context' | 'spent'>, model: Model): string {
-  let parts = promptParts.get(context)
+  let parts = partsCache.get(context)
   if (parts === undefined) {
     const fixed = fixedDigest(context)
     parts = { fixed, model: model.id, digest: digestOf(model.id, fixed) }
-    promptParts.set(context, parts)
+    partsCache.set(context, parts)
   }
   if (parts.model !== model.id) {
     parts.model = model.id

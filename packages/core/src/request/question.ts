@@ -63,7 +63,7 @@ export function problemOfQuestion(run: Run, request: Question): string | undefin
     const problem = misfitOf(messages, isModelMessages)
     if (typeof system !== 'string' || problem !== undefined)
       return `A question must be { system, messages }: ${problem ?? 'its system prompt is not a text'}.`
-    if (model !== undefined && !isNamed(run, model))
+    if (model !== undefined && !isNamedModel(run, model))
       return `${model.id} is not a model of this run: name it in \`models\` of the context defence.`
     return webSearch === undefined ? undefined : problemOfWebSearch(model ?? currentModel(run), webSearch)
   } catch (error) {
@@ -71,7 +71,7 @@ export function problemOfQuestion(run: Run, request: Question): string | undefin
   }
 }
 
-function isNamed({ context }: Run, { id }: Model): boolean {
+function isNamedModel({ context }: Run, { id }: Model): boolean {
   const { models, contextDefence } = context
   return [...models, ...(contextDefence.models ?? [])].some((named) => named.id === id)
 }

@@ -7,7 +7,7 @@ import type { Run } from '../run/run.ts'
 import { askModel, type Asker } from './ask-model.ts'
 import { OpenBill, type Bill, type Charge } from '../run/request-bill.ts'
 import { chargeOf } from './charge.ts'
-import { CutOff } from './cut-off.ts'
+import { QuestionTimeout } from './cut-off.ts'
 import { currentModel } from './current-model.ts'
 import { warningsOf, type RestingTime } from './request-plan.ts'
 import { problemOfQuestion, questionPlan, refusedQuestion, replyTo, type Question } from './question.ts'
@@ -156,7 +156,7 @@ export class Questions {
     const alone = questionPlan(run, request, model, `${name}/${childName}`)
     const plan = isBeside ? { ...alone, isBeside } : alone
     const { timeoutMs } = request
-    const cutOff = timeoutMs === undefined ? undefined : new CutOff(run.context.timers, timeoutMs)
+    const cutOff = timeoutMs === undefined ? undefined : new QuestionTimeout(run.context.timers, timeoutMs)
     const times = [cutOff?.time, time].filter((each) => each !== undefined)
     const timed = { ...plan, times, ...(cutOff !== undefined && { cutOff: cutOff.signal }) }
     const asker = askerFor(bill, `${name}/retry:${childName}`, (error) =>

@@ -11,7 +11,7 @@ export function capInWindow(run: Run, model: Model, wanted: number, prompt: () =
   const window = sharedWindowOf(run, model)
   if (window === undefined) return { cap: wanted }
   // If less is left than a useful reply needs, the refusal will report the exact room.
-  const cap = Math.max(roomNextTo(window, prompt()), usefulOf(run, wanted))
+  const cap = Math.max(roomNextTo(window, prompt()), minUsefulTokens(run, wanted))
   return cap < wanted ? { cap, isOfWindow: true } : { cap: wanted }
 }
 
@@ -44,7 +44,7 @@ export function withShorterReply(
   const { used, limit } = contextLimit
   const cap = used === null ? likelyCap(limit, plan, maxTokens) : limit - used - countMargin
   // Room that was refused is not available.
-  const isShorter = cap < maxTokens && cap >= usefulOf(run, plan.cap)
+  const isShorter = cap < maxTokens && cap >= minUsefulTokens(run, plan.cap)
   return isShorter ? plan.withCap({ cap, isOfWindow: true }) : undefined
 }
 
@@ -63,6 +63,6 @@ const minRoom = 2_048
 /** How often one request is retried with a lower cap. Once is enough if the refusal reports the prompt's tokens. */
 export const maxShorterReplies = 4
 
-function usefulOf({ context }: Run, cap: number): number {
+function minUsefulTokens({ context }: Run, cap: number): number {
   return Math.min(cap, context.settings.minUsefulTokens)
 }

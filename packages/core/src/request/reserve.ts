@@ -1,7 +1,7 @@
 import { lapsLeft } from '../limits/allowance.ts'
 import type { BudgetLease, LeaseShortage, LeaseWanted } from '../limits/lease.ts'
 import {
-  minus,
+  subtractAmounts,
   nothing,
   plus,
   type Amount,
@@ -15,9 +15,9 @@ import { fieldsOf } from '../values/given.ts'
 import { sharedLimitOf, type SharedLimit } from '../limits/run-budget.ts'
 import type { StandingTaken } from '../limits/standing.ts'
 import { nanosOf, usdOf, type NanoUsd } from '../model/prices.ts'
-import { beforeCutOff } from './cut-off.ts'
+import { waitUntilCutOff } from './cut-off.ts'
 import type { Run } from '../run/run.ts'
-import { unreservedWorst, worstByReply, worstCase } from './charge.ts'
+import { unreservedWorstCase, worstCaseByReply, worstCase } from './charge.ts'
 import { currentModel, outputCap } from './current-model.ts'
 import type { Grant, OverBudget, RequestBounds } from './grant.ts'
 import { inputBoundOf, requestOverhead, type Asking } from './input-bound.ts'
@@ -76,7 +76,7 @@ export async function reserveGrowing(
     if (wanted === undefined) break
     const { usd, leastUsd } = wanted
     const how = { ...(bounds.isOptional !== true && { leastUsd }), ...(isWaitOver && asks === 0 && { isOver: true }) }
-    const answer = await beforeCutOff(cutOff, signal, (leaseSignal) =>
+    const answer = await waitUntilCutOff(cutOff, signal, (leaseSignal) =>
       lease.growTo(usd, { signal: leaseSignal, ...how }),
     )
     others = isShortage(answer) ? answer : undefined
@@ -112,7 +112,7 @@ function withOtherReservations(
   if (!others.mayComeBack || !canWait || bounds.isOptional === true)
     return { ...reserved, grant: { ...grant, leaseOthers: ofLease } }
   if (reservation !== undefined) run.ports.ledger.settle(reservation, nothing)
-  return { kind: 'lease_short', needed: worstByReply(run, bounds)(bounds.cap), ...wanted, others }
+  return { kind: 'lease_short', needed: worstCaseByReply(run, bounds)(bounds.cap), ...wanted, others }
 }
 
 /** Parallel agents may repeatedly find that another one took what was available. */
@@ -120,11 +120,11 @@ const maxLeaseRequests = 20
 
 /** The total that the request wants from the lease; undefined if the lease suffices for everything that the other limits allow. */
 function wantedOfLease(run: Run, bounds: RequestBounds, lease: BudgetLease): LeaseWanted | undefined {
-  const worst = worstByReply(run, bounds)
+  const worst = worstCaseByReply(run, bounds)
   const reserves = ledgersOf(run, bounds)
   const longest = longestReply(
     reserves.map((each) => roomOn(each, worst, ignoringLease)),
-    usefulOf(run, bounds),
+    usefulReplyTokens(run, bounds),
     bounds.cap,
   )
   if (longest === undefined) return undefined
@@ -138,7 +138,7 @@ function wantedOfLease(run: Run, bounds: RequestBounds, lease: BudgetLease): Lea
   const missingNanos = missing(longest)
   if (missingNanos <= 0) return undefined
   const hasNanos = nanosOf(lease.usd)
-  const leastNanos = hasNanos + missing(Math.min(longest, usefulOf(run, bounds)))
+  const leastNanos = hasNanos + missing(Math.min(longest, usefulReplyTokens(run, bounds)))
   return { usd: usdOf(hasNanos + missingNanos), leastUsd: usdOf(Math.max(0, leastNanos)) }
 }
 
@@ -156,9 +156,9 @@ export function reserveRequest(
 ): ReservedGrant | Shortage {
   const { ledger } = run.ports
   const { cap } = bounds
-  const useful = usefulOf(run, bounds)
+  const useful = usefulReplyTokens(run, bounds)
   if (!ledger.limited) return unlimitedGrant(run, bounds, useful)
-  const worst = worstByReply(run, bounds)
+  const worst = worstCaseByReply(run, bounds)
   const reserves = ledgersOf(run, bounds)
   const isBehind = ahead.size > 0 && reserves.some((each) => each.ledger.linesIn(ahead).length > 0)
   const now = isBehind
@@ -187,7 +187,7 @@ export function reserveRequest(
 
 function unlimitedGrant(run: Run, bounds: RequestBounds, useful: number): ReservedGrant {
   const { model, cap } = bounds
-  const worst = unreservedWorst(run, bounds)
+  const worst = unreservedWorstCase(run, bounds)
   const range = { least: worst(useful), most: worst(cap) }
   return {
     kind: 'decided',
@@ -209,8 +209,8 @@ function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room
   if (reservation === undefined)
     return { kind: 'decided', grant: overBudget(amount, ledger.available()), reservation: undefined }
   const ofShared =
-    lowered === null ? undefined : sharedShort(run, bounds, worst, { tokens: maxTokens, currency: lowered })
-  const range = { least: worst(usefulOf(run, bounds)), most: worst(cap) }
+    lowered === null ? undefined : sharedBudgetShortage(run, bounds, worst, { tokens: maxTokens, currency: lowered })
+  const range = { least: worst(usefulReplyTokens(run, bounds)), most: worst(cap) }
   const grant: Grant = {
     granted: true,
     model: model.id,
@@ -228,9 +228,9 @@ function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room
 /** The same reservation with the longest reply that the amount pays for; at least a useful one. */
 export function loweredGrant(run: Run, bounds: RequestBounds, grant: Grant, { usd, short }: StandingTaken): Grant {
   const nanos = nanosOf(usd)
-  const worst = worstByReply(run, bounds)
-  const useful = Math.min(grant.maxTokens, usefulOf(run, bounds))
-  const maxTokens = largest(useful, grant.maxTokens, (output) => worst(output).nanos <= nanos)
+  const worst = worstCaseByReply(run, bounds)
+  const useful = Math.min(grant.maxTokens, usefulReplyTokens(run, bounds))
+  const maxTokens = largestFitting(useful, grant.maxTokens, (output) => worst(output).nanos <= nanos)
   const { isOfWindow: _, isOfLease: __, leaseOthers: ___, shared: ____, ...others } = grant
   const standing = short && { name: short.name, resetsAt: short.resetsAt }
   return {
@@ -248,7 +248,7 @@ function ofWindow({ isOfWindow }: RequestBounds): Pick<Grant, 'isOfWindow'> {
 }
 
 function refused(run: Run, bounds: RequestBounds, worst: Room, rooms: readonly RoomOn[]): ReservedGrant {
-  const useful = usefulOf(run, bounds)
+  const useful = usefulReplyTokens(run, bounds)
   const missing = rooms.findLast(({ shortIn: lacks }) => lacks(useful) !== undefined)
   const amount = missing?.needed(useful) ?? nothing
   const overBudgetGrant = overBudget(amount, missing?.available ?? nothing)
@@ -256,7 +256,7 @@ function refused(run: Run, bounds: RequestBounds, worst: Room, rooms: readonly R
   // Spending of others against the same limit is not in the figures of this run. The others are its parent, or agents that are still working.
   const isShared = run.identity.depth > 0 || (run.spent.openAgents ?? []).length > 0
   const of = !isShared ? undefined : { of: (missing?.ledger ?? run.ports.ledger).narrowest(currency) }
-  const ofShared = sharedShort(run, bounds, worst, { tokens: 0, currency: overBudgetGrant.currency })
+  const ofShared = sharedBudgetShortage(run, bounds, worst, { tokens: 0, currency: overBudgetGrant.currency })
   const grant = { ...overBudgetGrant, ...of, ...isOfLease(run, bounds, worst, 0), ...ofShared }
   return { kind: 'decided', grant, reservation: undefined }
 }
@@ -272,7 +272,7 @@ function shortage(reserves: readonly HeldBack[], worst: Room, tokens: number, ah
     kind: 'short',
     needed: worst(tokens),
     shortOn: [...short],
-    available: minus(limits, plus(settled, reserved)),
+    available: subtractAmounts(limits, plus(settled, reserved)),
     reservedBy: { ...reserved, holders },
   }
 }
@@ -288,11 +288,13 @@ function isOfLease(
 ): { readonly isOfLease?: true } | undefined {
   if (run.context.settings.lease === null) return undefined
   const rooms = ledgersOf(run, bounds).map((each) => roomOn(each, worst, ignoringLease))
-  return (longestReply(rooms, usefulOf(run, bounds), bounds.cap) ?? 0) > tokens ? { isOfLease: true } : undefined
+  return (longestReply(rooms, usefulReplyTokens(run, bounds), bounds.cap) ?? 0) > tokens
+    ? { isOfLease: true }
+    : undefined
 }
 
 /** The budget shared by several runs, if only that is too small for more than this many tokens. */
-function sharedShort(
+function sharedBudgetShortage(
   run: Run,
   bounds: RequestBounds,
   worst: Room,
@@ -301,11 +303,11 @@ function sharedShort(
   const { budget } = run.context.settings
   if (budget === null) return undefined
   const rooms = ledgersOf(run, bounds).map((each) => roomOn(each, worst, ignoringShared))
-  const isShort = (longestReply(rooms, usefulOf(run, bounds), bounds.cap) ?? 0) > tokens
+  const isShort = (longestReply(rooms, usefulReplyTokens(run, bounds), bounds.cap) ?? 0) > tokens
   return isShort ? { shared: sharedLimitOf(budget, currency) } : undefined
 }
 
-function usefulOf(run: Run, { cap }: RequestBounds): number {
+function usefulReplyTokens(run: Run, { cap }: RequestBounds): number {
   return Math.min(cap, run.context.settings.minUsefulTokens)
 }
 
@@ -318,7 +320,7 @@ function ledgersOf({ ports }: Run, bounds: RequestBounds): readonly HeldBack[] {
 function longestReply(rooms: readonly RoomOn[], useful: number, cap: number): number | undefined {
   const fits = (output: number): boolean => rooms.every(({ shortIn: lacks }) => lacks(output) === undefined)
   if (!fits(useful)) return undefined
-  return fits(cap) ? cap : largest(useful, cap, fits)
+  return fits(cap) ? cap : largestFitting(useful, cap, fits)
 }
 
 /** @param needed Includes what must be left for a last answer. */
@@ -354,7 +356,7 @@ function roomOn({ ledger, room }: HeldBack, worst: Room, has = (of: Ledger): Amo
 }
 
 /** Binary search for the largest number of tokens that fits; `low` fits, `high` does not. */
-function largest(low: number, high: number, fits: (tokens: number) => boolean): number {
+function largestFitting(low: number, high: number, fits: (tokens: number) => boolean): number {
   let fitting = low
   let failing = high
   while (failing - fitting > 1) {

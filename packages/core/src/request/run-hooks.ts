@@ -172,11 +172,11 @@ function callHook(
   trigger: HookTrigger,
   subject: HookSubject,
 ): Eventually<StepResult<HookOutcome>> {
-  return stepWithQuestions<HookOutcome>(run, name, new HookToCall(run, hook, trigger, subject))
+  return stepWithQuestions<HookOutcome>(run, name, new HookCaller(run, hook, trigger, subject))
 }
 
 /** A hook that is called in a step and may ask a model. */
-class HookToCall implements QuestionCaller<HookOutcome> {
+class HookCaller implements QuestionCaller<HookOutcome> {
   readonly #run: Run
   readonly #hook: Hook
   readonly #trigger: HookTrigger
@@ -203,13 +203,13 @@ class HookToCall implements QuestionCaller<HookOutcome> {
     const { cause } = run.ports.abort
     // After an abort, only hooks that report an ending are called.
     if (cause !== undefined && !this.#isOfTheEnd) return { aborted: cause }
-    const askFor = this.#subject.isAfterAbort === true ? askNobody : ask
-    const context = new HookContext(new CallOfHook(run, trigger, this.#subject, askFor, this.#before))
+    const askFor = this.#subject.isAfterAbort === true ? refuseQuestions : ask
+    const context = new HookContext(new LazyHookContext(run, trigger, this.#subject, askFor, this.#before))
     return run.withGrace(
       () => hook.handle(context),
       (settled) => {
         const outcome = hookOutcomeOf(settled, context)
-        return isClosedOnError(hook, trigger) ? closedOutcome(outcome, settled) : outcome
+        return withholdsOnError(hook, trigger) ? withheldOutcome(outcome, settled) : outcome
       },
     )
   }
@@ -220,24 +220,24 @@ class HookToCall implements QuestionCaller<HookOutcome> {
   }
 }
 
-function isClosedOnError(hook: Hook, trigger: HookTrigger): boolean {
+function withholdsOnError(hook: Hook, trigger: HookTrigger): boolean {
   return trigger === 'afterToolUse' && hook.onError === 'withhold'
 }
 
 // Spec R-HOOK-17.
 /** If the hook failed, its result is withheld: the error may quote any part of it. */
-function closedOutcome(outcome: HookOutcome, { kind }: Settled<unknown>): HookOutcome {
-  if (outcome.error !== undefined) return { ...outcome, error: errorOfClosed, output: withheldByHook }
+function withheldOutcome(outcome: HookOutcome, { kind }: Settled<unknown>): HookOutcome {
+  if (outcome.error !== undefined) return { ...outcome, error: withheldError, output: withheldByHook }
   // It threw a stop before it could return the result.
   return kind === 'threw' ? { ...outcome, output: withheldByHook } : outcome
 }
 
-const errorOfClosed = 'it redacts results, and it failed. The error is withheld because it may quote the result.'
+const withheldError = 'it redacts results, and it failed. The error is withheld because it may quote the result.'
 
-const askNobody: AskModel = () => Promise.resolve({ kind: 'aborted' })
+const refuseQuestions: AskModel = () => Promise.resolve({ kind: 'aborted' })
 
 /** The context of a hook. Most hooks read little of it, so expensive parts are computed when they are read, from the run as it was at the call. */
-class CallOfHook implements HookContextInit {
+class LazyHookContext implements HookContextInit {
   readonly trigger: HookTrigger
   readonly signal: AbortSignal
   readonly agentType: string | null

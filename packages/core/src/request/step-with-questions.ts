@@ -71,7 +71,7 @@ export function stepWithQuestions<T>(
         run.stepBeside<T | QuestionsMark>(name, effect, concurrent.options)
   return after(step, (firstStep) => {
     if (isQuestionsMark(firstStep.value))
-      return answered(run, name, caller, firstStep, { live: inProgress, bill: concurrent?.bill })
+      return runQuestions(run, name, caller, firstStep, { live: inProgress, bill: concurrent?.bill })
     // The value is not `QuestionsMark`, as checked above.
     return firstStep as StepResult<T>
   })
@@ -81,7 +81,7 @@ export function isQuestionsMark(value: unknown): value is QuestionsMark {
   return typeof value === 'object' && value !== null && 'asks' in value && value.asks === true
 }
 
-function answered<T>(
+function runQuestions<T>(
   run: Run,
   name: string,
   caller: QuestionCaller<T>,
@@ -97,7 +97,7 @@ function answered<T>(
     at: firstStep.at,
     durationMs: Math.max(0, end.at + end.durationMs - firstStep.at),
   })
-  const called = (): Promise<QuestionsRecord<T>> => (live ?? CallInProgress.again(run, wholeName, caller, bill)).end()
+  const called = (): Promise<QuestionsRecord<T>> => (live ?? CallInProgress.resume(run, wholeName, caller, bill)).end()
   // A recorded result is not computed again. In a replay that is not a resume, the step engine reports where the record ends.
   if (steps.peek(run.key(wholeName)) === 'done' || (live === undefined && !isResumed))
     return after(step<QuestionsRecord<T>>(wholeName, called, composite), (end) => {
@@ -146,7 +146,7 @@ class CallInProgress<T> {
   }
 
   /** For a resume: its first step is on record. */
-  static again<T>(run: Run, name: string, caller: QuestionCaller<T>, bill: OpenBill | undefined): CallInProgress<T> {
+  static resume<T>(run: Run, name: string, caller: QuestionCaller<T>, bill: OpenBill | undefined): CallInProgress<T> {
     const inProgress = new CallInProgress(run, name, caller, bill)
     inProgress.#hasAsked = true
     void inProgress.begin()

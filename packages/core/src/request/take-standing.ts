@@ -16,7 +16,7 @@ import type { Run } from '../run/run.ts'
 import type { Grant, OverBudget } from './grant.ts'
 import type { RequestPlan } from './request-plan.ts'
 import { loweredGrant, type ReservedGrant } from './reserve.ts'
-import { worstByReply } from './charge.ts'
+import { worstCaseByReply } from './charge.ts'
 
 // Reserves for a request in budgets that span runs (spec R-STAND-1). It is the last step before the request: while it
 // waits, it keeps its reservations in the limits of the run. No request that has reserved in a standing budget waits for
@@ -37,7 +37,7 @@ export function usesStandingBudgets({ context }: Run, { model }: Pick<RequestPla
 }
 
 /** One request to the standing budgets of a run. */
-export class StandingAsk {
+export class StandingBudgetRequest {
   readonly #run: Run
   readonly #plan: RequestPlan
   readonly #request: StandingRequest
@@ -49,7 +49,7 @@ export class StandingAsk {
   constructor(run: Run, plan: RequestPlan, grant: Grant) {
     this.#run = run
     this.#plan = plan
-    this.#request = requestOf(run, plan, grant)
+    this.#request = standingRequestOf(run, plan, grant)
   }
 
   /** Returns an answer, or a promise of one. @throws what the budgets throw, and HaltingError for an invalid answer. */
@@ -64,7 +64,7 @@ export class StandingAsk {
         this.#onWait(wait)
       },
     })
-    const read = (value: unknown): StandingAnswer => answerOf(value, { usd, leastUsd })
+    const read = (value: unknown): StandingAnswer => validAnswer(value, { usd, leastUsd })
     return isThenable(asked) ? Promise.resolve(asked).then(read) : read(asked)
   }
 
@@ -79,7 +79,7 @@ export class StandingAsk {
     if (this.#wait !== undefined) reportWait(true, this.#wait)
     this.#onWait = (wait) => reportWait(true, wait)
     try {
-      const answer = await this.#orEnded(asked)
+      const answer = await this.#orUndefinedAtEnd(asked)
       if (answer === undefined) {
         const cause = this.#run.ports.abort.causeNow()
         return { record: { ...this.#figuresOf(), outcome: 'aborted', ...(cause !== undefined && { cause }) } }
@@ -93,7 +93,7 @@ export class StandingAsk {
   }
 
   /** The step of a wait may fail before the answer is read. Then the wait ends, and a reservation that arrives is returned. */
-  leaveIfBroken(waited: Eventually<unknown>, asked: Eventually<StandingAnswer>, isHeard: () => boolean): void {
+  leaveOnFailure(waited: Eventually<unknown>, asked: Eventually<StandingAnswer>, isHeard: () => boolean): void {
     if (!(waited instanceof Promise && asked instanceof Promise)) return
     waited.catch(() => {
       if (isHeard()) return
@@ -103,7 +103,7 @@ export class StandingAsk {
   }
 
   /** The answer, or undefined if the wait for it has ended. */
-  #orEnded(asked: Promise<StandingAnswer>): Promise<StandingAnswer | undefined> {
+  #orUndefinedAtEnd(asked: Promise<StandingAnswer>): Promise<StandingAnswer | undefined> {
     const { abort } = this.#run.ports
     const { cutOff } = this.#plan
     return new Promise((resolve, reject) => {
@@ -146,11 +146,11 @@ function returnReservation(answer: StandingAnswer): void {
 }
 
 /** JavaScript code may return anything. @throws HaltingError for an invalid answer, after returning its reservation: the request is not made. */
-function answerOf(value: unknown, { usd, leastUsd }: Pick<StandingRequest, 'usd' | 'leastUsd'>): StandingAnswer {
+function validAnswer(value: unknown, { usd, leastUsd }: Pick<StandingRequest, 'usd' | 'leastUsd'>): StandingAnswer {
   const { kind, usd: reservedUsd, settle, budget, short } = fieldsOf(value) ?? {}
   if (kind === 'refused' && isStandingBudget(budget)) return { kind, budget }
   if (kind === 'taken' && typeof settle === 'function') {
-    const answer = { ...settledOnce(value as StandingTaken), ...(isStandingBudget(short) && { short }) }
+    const answer = { ...withSingleSettle(value as StandingTaken), ...(isStandingBudget(short) && { short }) }
     if (typeof reservedUsd === 'number' && reservedUsd >= leastUsd && reservedUsd <= usd) return answer
     returnReservation(answer)
   }
@@ -166,18 +166,18 @@ function isStandingBudget(value: unknown): value is StandingBudget {
   return isNamed && Number.isFinite(limitUsd) && Number.isFinite(settledUsd)
 }
 
-function requestOf(run: Run, plan: RequestPlan, { nanos, maxTokens }: Grant): StandingRequest {
+function standingRequestOf(run: Run, plan: RequestPlan, { nanos, maxTokens }: Grant): StandingRequest {
   const useful = Math.min(maxTokens, run.context.settings.minUsefulTokens)
   return {
     model: plan.model.id,
     usd: usdOf(nanos),
-    leastUsd: usdOf(worstByReply(run, plan)(useful).nanos),
+    leastUsd: usdOf(worstCaseByReply(run, plan)(useful).nanos),
     mayWait: plan.isOptional !== true,
   }
 }
 
 /** Makes `settle` idempotent: it may be called by the attempt, or by the cleanup after a failure. */
-function settledOnce(reservation: StandingTaken): StandingTaken {
+function withSingleSettle(reservation: StandingTaken): StandingTaken {
   let isOpen = true
   return {
     kind: 'taken',
@@ -202,12 +202,12 @@ export function withStandingReservation(
 }
 
 /** The request is not made. Names the budget that is too small. */
-export function refusedBy(run: Run, plan: RequestPlan, grant: Grant, budget: StandingBudget): OverBudget {
+export function refusalBy(run: Run, plan: RequestPlan, grant: Grant, budget: StandingBudget): OverBudget {
   const { settledUsd, limitUsd } = budget
   return {
     granted: false,
     currency: 'usd',
-    needed: nanosOf(requestOf(run, plan, grant).leastUsd),
+    needed: nanosOf(standingRequestOf(run, plan, grant).leastUsd),
     available: Math.max(0, nanosOf(limitUsd) - nanosOf(settledUsd)),
     standing: budget,
   }

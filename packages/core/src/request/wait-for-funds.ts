@@ -33,13 +33,13 @@ type Waiting = RequestBounds & { readonly cutOff?: AbortSignal }
  * limit), or by the cut-off of a question.
  */
 export async function waitForFunds(run: Run, bounds: Waiting, first: Shortage, emit: Emit): Promise<FundsWaitResult> {
-  const wanted = wantedBy(first)
+  const wanted = figuresOfShortage(first)
   const report = (isWaiting: boolean): void => {
     if (!run.ports.isHeard()) return
     emit({ type: 'budget_wait', isWaiting, ...wanted })
     emitFigures(run, emit, estimateRequest(run))
   }
-  const waited = queued(run, bounds, first)
+  const waited = waitInQueue(run, bounds, first)
   report(true)
   const result = await waited
   report(false)
@@ -50,7 +50,7 @@ export async function waitForFunds(run: Run, bounds: Waiting, first: Shortage, e
 type WaitEnd = ReservedGrant | { readonly kind: 'aborted'; readonly cause: AbortCause }
 
 /** Joins the queue and waits for the answer there. */
-function queued(run: Run, bounds: Waiting, first: Shortage): Promise<WaitEnd> {
+function waitInQueue(run: Run, bounds: Waiting, first: Shortage): Promise<WaitEnd> {
   const { abort, ledger, wholeLedger } = run.ports
   const { cutOff } = bounds
   return new Promise((resolve, reject) => {
@@ -92,7 +92,7 @@ function queued(run: Run, bounds: Waiting, first: Shortage): Promise<WaitEnd> {
   })
 }
 
-function wantedBy({ needed, reservedBy }: Shortage): FundsWanted {
+function figuresOfShortage({ needed, reservedBy }: Shortage): FundsWanted {
   return {
     neededUsd: usdOf(needed.nanos),
     neededTokens: needed.tokens,

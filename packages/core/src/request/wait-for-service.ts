@@ -58,7 +58,7 @@ export class RequestWaits {
   /** How long to wait after this failure, in milliseconds; undefined for no wait. A recorded wait is repeated regardless of the current options. */
   dueMs(failed: WaitAfter): number | undefined {
     const { steps, isRecordOnly } = this.#run.ports
-    const key = keyOf(failed)
+    const key = waitKeyOf(failed)
     if (steps.peek(key) !== 'absent') return 0
     const { error, plan, isFinal, mayFallBack, mayWait } = failed
     const isRecordedAnyway = isRecordOnly || steps.peek(failed.retryKey) !== 'absent'
@@ -74,7 +74,7 @@ export class RequestWaits {
   async wait(failed: WaitAfter, dueMs: number, waiter: ServiceWaiter): Promise<ServiceWaitEnd> {
     const { steps, abort, deadline, inbox, waitTime } = this.#run.ports
     const { error, plan, isRenewable } = failed
-    const key = keyOf(failed)
+    const key = waitKeyOf(failed)
     const about = { model: plan.model.id, error }
     let moments: { readonly sinceMs: number; readonly untilMs: number } | undefined
     let end: ReturnType<WaitTime['begin']> | undefined
@@ -90,7 +90,7 @@ export class RequestWaits {
         // A question keeps its model. Setting the current model again does not end the wait; a worker may receive the same setting twice.
         wakeOn: (wake) =>
           inbox.onWake((why, chosen) => {
-            const isOther = isRenewable && this.#idOf(chosen) !== plan.model.id
+            const isOther = isRenewable && this.#chosenModelId(chosen) !== plan.model.id
             if (why !== 'model' || isOther) wake(why)
           }),
         onBegin: (newWait) => {
@@ -103,7 +103,7 @@ export class RequestWaits {
       for (const time of times) time.goOn()
       if (moments !== undefined) this.#run.emit({ type: 'service_wait', isWaiting: false, ...about, ...moments })
     }
-    const outcome = endOf(waited)
+    const outcome = waitEndOf(waited)
     const { waitedMs, endedMs } = waited
     // A wait that is replayed from the record did not begin here.
     end ??= waitTime.begin({ sinceMs: endedMs - waitedMs, untilMs: endedMs }, false)
@@ -113,7 +113,7 @@ export class RequestWaits {
   }
 
   /** The id of a chosen model: null means the model of the options. */
-  #idOf(chosen: string | null | undefined): string {
+  #chosenModelId(chosen: string | null | undefined): string {
     if (typeof chosen === 'string') return chosen
     const { spent } = this.#run
     return this.#run.contextUnder(inForceAfter(spent.settings, { model: null }, false)).model.id
@@ -121,13 +121,13 @@ export class RequestWaits {
 }
 
 /** The key next to that of the retry which the wait replaces. */
-function keyOf({ retryKey }: WaitAfter): string {
+function waitKeyOf({ retryKey }: WaitAfter): string {
   return `${retryKey}.service`
 }
 
 const recordedEnds: ReadonlySet<unknown> = new Set<ServiceWaitEnd>(['retried', 'model', 'stopped'])
 
-function endOf({ outcome, why }: Waited<unknown>): ServiceWaitEnd {
+function waitEndOf({ outcome, why }: Waited<unknown>): ServiceWaitEnd {
   if (outcome === 'aborted' || outcome === 'over') return outcome
   // It is a member of the set.
   return recordedEnds.has(why) ? (why as ServiceWaitEnd) : 'retried'

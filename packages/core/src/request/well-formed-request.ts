@@ -19,18 +19,18 @@ export function wellFormedRequest(request: ModelRequest): ModelRequest {
 }
 
 /** For lists that only grow: up to which length they need no repair. */
-const intactLengths = new WeakMap<readonly ModelMessage[], { readonly length: number; readonly last: unknown }>()
+const repairFreeLengths = new WeakMap<readonly ModelMessage[], { readonly length: number; readonly last: unknown }>()
 /** The replacement of a message; null if nothing is left of it. */
 const repairs = new WeakMap<ModelMessage, ModelMessage | null>()
 
 function wellFormedMessages(messages: readonly ModelMessage[]): readonly ModelMessage[] {
-  const cached = intactLengths.get(messages)
+  const cached = repairFreeLengths.get(messages)
   // A list that is not a transcript's may have been changed in place: then its messages are checked individually.
   const isKnown = cached !== undefined && cached.length > 0 && messages[cached.length - 1] === cached.last
   let index = isKnown ? cached.length : 0
   while (index < messages.length && isIntact(messages[index])) index++
   if (index === messages.length) {
-    intactLengths.set(messages, { length: index, last: messages[index - 1] })
+    repairFreeLengths.set(messages, { length: index, last: messages[index - 1] })
     return messages
   }
   return messages.flatMap((message) => wellFormedMessage(message) ?? [])

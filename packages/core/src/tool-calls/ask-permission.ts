@@ -42,17 +42,17 @@ import { inspectInput } from './inspect-call.ts'
  */
 export function denyByRules(run: Run, inspected: ValidCall, position: RecordPosition): Eventually<string | undefined> {
   const { call, index } = inspected
-  return denyIn(run, `rules:${run.spent.request}:${index}:${call.id}`, inspected, position)
+  return denialStep(run, `rules:${run.spent.request}:${index}:${call.id}`, inspected, position)
 }
 
 // Spec R-PERM-2.
 /** The same for an input that a rule or a person substituted for the checked one: nothing overrides a deny rule. */
 export function denyUpdated(run: Run, inspected: ValidCall, position: RecordPosition): Eventually<string | undefined> {
   const { call, index } = inspected
-  return denyIn(run, `rules:${run.spent.request}:${index}:${call.id}:updated`, inspected, position)
+  return denialStep(run, `rules:${run.spent.request}:${index}:${call.id}:updated`, inspected, position)
 }
 
-function denyIn(
+function denialStep(
   run: Run,
   name: string,
   inspected: ValidCall,
@@ -74,7 +74,7 @@ export function requestOf({ call, tool, readOnly, written }: ValidCall): Permiss
 
 function askDenials(run: Run, request: PermissionRequest): string | undefined {
   try {
-    return denialOf(run.context.permissions.denies(ofCaller(run, request)))
+    return denialOf(run.context.permissions.denies(withCallerOf(run, request)))
   } catch (error) {
     return failedRules(error).message
   }
@@ -86,13 +86,13 @@ export function askRules(run: Run, request: PermissionRequest): unknown {
   if (message !== undefined) return { behavior: 'deny', message }
   // The decision is deferred, so no other rule is called.
   if (request.hookDecision === 'defer') return deferred
-  return run.context.permissions.decide({ figures: () => hookFigures(run), ...ofCaller(run, request) })
+  return run.context.permissions.decide({ figures: () => hookFigures(run), ...withCallerOf(run, request) })
 }
 
 const deferred: PermissionDecision = Object.freeze({ behavior: 'ask', message: hookDefers })
 
 /** Adds to the request the caller, the mode that was set and the learned rules, if there are any. */
-function ofCaller({ context, identity }: Run, request: PermissionRequest): PermissionRequest {
+function withCallerOf({ context, identity }: Run, request: PermissionRequest): PermissionRequest {
   const { permissionMode: mode, permissionUpdates: learned } = context.settings
   const { depth, agentId } = identity
   if (depth === 0 && mode === null && learned.length === 0) return request
@@ -182,7 +182,7 @@ function askWithApproval(
   inspected: ValidCall,
   earlier: PermissionDecision | undefined,
 ): Eventually<unknown> {
-  const reason = earlier === undefined ? approvalReason(inspected) : reasonAgain(inspected, earlier)
+  const reason = earlier === undefined ? approvalReason(inspected) : earlierReason(inspected, earlier)
   return after(reason, (why) => {
     if (why === undefined) return withApprovalOfChange(askRules(run, request), inspected)
     const isAnswered = earlier !== undefined && earlier.behavior !== 'ask'
@@ -292,7 +292,7 @@ async function askCallback(
       })
   })
   const asked = async (): Promise<PermissionAnswer> => {
-    const about = ofCaller(run, mayNeedApproval(request.tool) ? { ...request, needsApproval: true } : request)
+    const about = withCallerOf(run, mayNeedApproval(request.tool) ? { ...request, needsApproval: true } : request)
     const suggestions = permissions.suggest?.(about) ?? []
     const cause = permissions.cause?.(about)
     const options = {
@@ -372,7 +372,7 @@ function approvalReason(inspected: ValidCall): Eventually<string | undefined> {
 }
 
 /** The reason given in the earlier permission request. */
-function reasonAgain({ tool }: ValidCall, earlier: PermissionDecision): string {
+function earlierReason({ tool }: ValidCall, earlier: PermissionDecision): string {
   return earlier.behavior === 'ask' && earlier.message !== '' ? earlier.message : toolAsks(tool.name)
 }
 

@@ -36,7 +36,7 @@ function runNext(run: Run, phase: ToolPhase, batches: Batches): Eventually<boole
   if (phase.pending.length > 0) return false
   const skipped = skippedResult(phase)
   if (skipped !== undefined) return batches.skipRest(skipped)
-  if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))
+  if (batches.isAtLimit) return batches.skipRest(resultBeyondLimit(phase))
   const batch = batches.next()
   return batch.length === 0 ? false : runBatch(run, phase, batch)
 }
@@ -76,18 +76,18 @@ class Batches {
   }
 
   #gather(): readonly InspectedCall[] {
-    const first = this.#take()
+    const first = this.#takeNext()
     if (first === undefined) return []
     const batch = [first]
-    if (!mayShare(first)) return batch
+    if (!canShareBatch(first)) return batch
     const limit = this.#run.context.settings.toolConcurrency
     // Recorded calls may have run in parallel under another concurrency limit. Their hooks must not run before all of them have ended.
     const hasRoom = (): boolean =>
       !this.isAtLimit && (batch.length < limit || this.#phase.recorded(this.#index) !== undefined)
-    while (hasRoom() && mayJoin(this.#run, this.#phase, this.#index)) {
-      const call = this.#take()
+    while (hasRoom() && canJoinBatch(this.#run, this.#phase, this.#index)) {
+      const call = this.#takeNext()
       if (call === undefined) break
-      if (!mayShare(call)) {
+      if (!canShareBatch(call)) {
         this.#lookahead = call
         this.#index--
         break
@@ -97,7 +97,7 @@ class Batches {
     return batch
   }
 
-  #take(): InspectedCall | undefined {
+  #takeNext(): InspectedCall | undefined {
     const call = this.#lookahead ?? inspectAt(this.#run, this.#phase, this.#index)
     this.#lookahead = undefined
     if (call !== undefined) this.#index++
@@ -117,12 +117,12 @@ function inspectAt(run: Run, { calls, early }: ToolPhase, index: number): Inspec
 }
 
 /** A call of an unknown tool or with an invalid input runs nothing, so it may be in any batch. */
-function mayShare(inspected: InspectedCall): boolean {
+function canShareBatch(inspected: InspectedCall): boolean {
   return inspected.kind === 'valid' ? inspected.parallelSafe : true
 }
 
 /** Whether the next call may belong to this batch. A call of a tool that always runs alone is inspected later, in its own batch. */
-function mayJoin({ context }: Run, { calls }: ToolPhase, index: number): boolean {
+function canJoinBatch({ context }: Run, { calls }: ToolPhase, index: number): boolean {
   const call = calls[index]
   if (call === undefined) return false
   const tool = calledTool(call.name, context)
@@ -222,7 +222,7 @@ function isPassed(run: Run, phase: ToolPhase, left: number): boolean {
 }
 
 /** The result of a call beyond the limit. */
-function beyondLimit({ callLimit }: ToolPhase): ToolResult {
+function resultBeyondLimit({ callLimit }: ToolPhase): ToolResult {
   return notRun(callLimitReached(callLimit))
 }
 
@@ -261,7 +261,7 @@ export function enterResults(run: Run, phase: ToolPhase): void {
     if (result.details !== undefined) (details ??= {})[id] = result.details
     if (result.memo !== undefined) (memos ??= {})[id] = result.memo
     // Background work that a subagent started already has the id of its call.
-    for (const news of result.tasks ?? []) if (!isEndIn(tasks, news)) tasks.push({ callId: id, ...news })
+    for (const news of result.tasks ?? []) if (!hasEnd(tasks, news)) tasks.push({ callId: id, ...news })
     if (result.stillRunning === true) stillRunning = [...stillRunning, id]
   }
   if (blocks.length > 0) {
@@ -292,6 +292,6 @@ export function enterResults(run: Run, phase: ToolPhase): void {
 }
 
 /** If two calls of a message report the same end, the first one counts. */
-function isEndIn(tasks: readonly TaskNote[], { type, id }: TaskNote): boolean {
+function hasEnd(tasks: readonly TaskNote[], { type, id }: TaskNote): boolean {
   return type === 'ended' && tasks.some((each) => each.type === 'ended' && each.id === id)
 }

@@ -146,10 +146,10 @@ function settingsOf({ settings }: RunContext, tool: AnyAgentTool, child: ChildRu
   return {
     ...settings,
     system: systemWithOutput(system, output),
-    maxTurns: within(child.maxTurns, settings.maxTurns),
-    maxRunUsd: within(child.maxBudgetUsd, settings.maxRunUsd),
-    maxTotalTokens: within(child.maxTotalTokens, settings.maxTotalTokens),
-    maxDurationMs: within(child.maxDurationMs, settings.maxDurationMs),
+    maxTurns: withinLimit(child.maxTurns, settings.maxTurns),
+    maxRunUsd: withinLimit(child.maxBudgetUsd, settings.maxRunUsd),
+    maxTotalTokens: withinLimit(child.maxTotalTokens, settings.maxTotalTokens),
+    maxDurationMs: withinLimit(child.maxDurationMs, settings.maxDurationMs),
     permissionMode,
     permissionUpdates: [...settings.permissionUpdates, ...permissionUpdates],
     toolChoice: null,
@@ -157,14 +157,14 @@ function settingsOf({ settings }: RunContext, tool: AnyAgentTool, child: ChildRu
     tokenBudget: null,
     wrapUp: false,
     output,
-    maxToolCalls: within(child.maxToolCalls, share.toolCalls),
+    maxToolCalls: withinLimit(child.maxToolCalls, share.toolCalls),
     maxSubagents: share.agents,
     maxSubagentDepth: Math.max(0, settings.maxSubagentDepth - 1),
     querySource: child.agentType ?? 'agent',
   }
 }
 
-function within(agentTools: number | undefined, limit: number): number {
+function withinLimit(agentTools: number | undefined, limit: number): number {
   return Math.min(agentTools ?? limit, limit)
 }
 
@@ -203,10 +203,13 @@ function toolsOf(
   }
 }
 
-const ofTheRun: ReadonlySet<HookTrigger> = new Set(['beforeExecution', 'afterExecution', 'onStop'])
+const runLevelTriggers: ReadonlySet<HookTrigger> = new Set(['beforeExecution', 'afterExecution', 'onStop'])
 
 function hooksOf(hooks: HookRegistry): HookRegistry {
-  return { all: hooks.all, for: (trigger, toolName) => (ofTheRun.has(trigger) ? [] : hooks.for(trigger, toolName)) }
+  return {
+    all: hooks.all,
+    for: (trigger, toolName) => (runLevelTriggers.has(trigger) ? [] : hooks.for(trigger, toolName)),
+  }
 }
 
 // Spec R-SUB-3, R-CALLS-3.
@@ -215,7 +218,7 @@ function hooksOf(hooks: HookRegistry): HookRegistry {
  * depend on what runs in parallel, so a replay computes the same. All levels together stay within the limits of the run.
  */
 export function agentShare(run: Run, phase: ToolPhase): AgentShare {
-  return (phase.agentShare ??= shareOf(run, phase))
+  return (phase.agentShare ??= equalShare(run, phase))
 }
 
 /** The share of a background agent: part of what is left is reserved for later messages. */
@@ -223,7 +226,7 @@ export function backgroundShare({ agents, toolCalls }: AgentShare): AgentShare {
   return { agents: Math.floor(agents / 2), toolCalls: toolCalls === Infinity ? Infinity : Math.floor(toolCalls / 2) }
 }
 
-function shareOf(run: Run, { calls, allowedCalls }: ToolPhase): AgentShare {
+function equalShare(run: Run, { calls, allowedCalls }: ToolPhase): AgentShare {
   const { context, spent } = run
   const asked = calls.filter(({ name }) => {
     const tool = calledTool(name, context)

@@ -18,7 +18,7 @@ import { isJsonObject, jsonOf } from '../values/json.ts'
 import type { EffectScope } from '../steps/steps.ts'
 import { headOf } from '../values/text.ts'
 import { largeResultLimit, type LargeResults } from '../tools/large-results.ts'
-import { shortened, textLengthOf, wholeTextOf, withWhole } from '../tools/shortened.ts'
+import { shortened, textLengthOf, wholeTextOf, withLocationOfWhole } from '../tools/shortened.ts'
 import { currentModel } from '../request/current-model.ts'
 import { windowOf } from '../request/window.ts'
 
@@ -235,7 +235,7 @@ function enterResult(
 ): Eventually<undefined> {
   const name = `save:${run.spent.request}:${index}:${call.id}`
   const { largeResults } = run.context
-  const limit = limitOf(run)
+  const limit = largeResultLimitOf(run)
   const isOnRecord = run.ports.steps.peek(run.key(name)) === 'done'
   const isOver = limit !== undefined && (result.spooled !== undefined || textLengthOf(result.content) > limit)
   const isDue = isOver && position === 'open'
@@ -259,11 +259,11 @@ function enterResult(
 
 /** A result for which `save` can no longer be called: the part over the limit is lost. */
 export function unsavedResult(run: Run, result: ToolResult, lostBecause: string): ToolResult {
-  const limit = limitOf(run)
+  const limit = largeResultLimitOf(run)
   return limit === undefined ? result : shortenedResult(result, limit, { lostBecause })
 }
 
-function limitOf(run: Run): number | undefined {
+function largeResultLimitOf(run: Run): number | undefined {
   const { largeResults } = run.context
   return largeResults === null ? undefined : (largeResults.limit ?? largeResultLimit(windowOf(run, currentModel(run))))
 }
@@ -274,7 +274,7 @@ function shortenedResult(result: ToolResult, limit: number, whole: Whole): ToolR
     const content = shortened(result.content, limit, whole)
     return content === result.content ? result : { ...result, content }
   }
-  if (textLengthOf(result.content) <= limit) return { ...shown, content: withWhole(result.content, whole) }
+  if (textLengthOf(result.content) <= limit) return { ...shown, content: withLocationOfWhole(result.content, whole) }
   return {
     ...shown,
     content: shortened(result.content, limit, 'savedAs' in whole ? { ...whole, isMore: true } : whole),
@@ -309,9 +309,9 @@ function save(
         case 'left':
           return cut(settled.cause)
         case 'threw':
-          return abort.cause === undefined ? lost(reasonOf(settled.error)) : cut(abort.cause)
+          return abort.cause === undefined ? lost(lossReasonOf(settled.error)) : cut(abort.cause)
         case 'value':
-          return isName(settled.value)
+          return isStoredName(settled.value)
             ? { limit, whole: { savedAs: settled.value, ...readCallOf(run, largeResults, settled.value) } }
             : lost(lostReasons.noName)
       }
@@ -323,7 +323,7 @@ const longestName = 4_096
 const longestReason = 300
 
 /** JavaScript code may return anything. */
-function isName(candidate: unknown): candidate is string {
+function isStoredName(candidate: unknown): candidate is string {
   return typeof candidate === 'string' && candidate !== '' && candidate.length <= longestName
 }
 
@@ -341,7 +341,7 @@ function readCallOf({ context }: Run, largeResults: LargeResults, name: string):
   }
 }
 
-function reasonOf(error: unknown): string {
+function lossReasonOf(error: unknown): string {
   const reason = messageOf(error)
     .replaceAll(/\s+/g, ' ')
     .replace(/[. ]+$/, '')

@@ -58,7 +58,7 @@ export function inspectInput(
   const checked =
     problems.length > 0 ? { valid: false as const, message: problems.join('; ') } : checkInput(tool, canonical)
   if (!checked.valid) {
-    const fields = problems.length > 0 ? fieldsOf(tool) : ''
+    const fields = problems.length > 0 ? listedFields(tool) : ''
     return { kind: 'invalid', call: unchecked, index, message: invalidMessage(tool, checked.message + fields) }
   }
   const { input } = checked
@@ -96,14 +96,14 @@ function checkInput(tool: AnyTool, canonical: Json): InputCheck<unknown> {
   const input = mutableCopyOf(canonical)
   if (tool.validate === undefined) return { valid: true, input }
   try {
-    return checkOf(tool.validate(input), input)
+    return validCheckResult(tool.validate(input), input)
   } catch (error) {
     return { valid: false, message: messageOf(error) }
   }
 }
 
 /** JavaScript code may return anything. Only an explicit `valid: true` is valid. */
-function checkOf(checked: unknown, input: unknown): InputCheck<unknown> {
+function validCheckResult(checked: unknown, input: unknown): InputCheck<unknown> {
   disregard(checked)
   if (typeof checked === 'object' && checked !== null && 'valid' in checked) {
     if (checked.valid === true) return { valid: true, input: 'input' in checked ? checked.input : input }
@@ -144,7 +144,7 @@ function jsonErrorOf(received: string): JsonError {
 }
 
 /** The names of the fields, if there are few enough to list. */
-function fieldsOf({ inputSchema: { properties, required } }: AnyTool): string {
+function listedFields({ inputSchema: { properties, required } }: AnyTool): string {
   const names = isJsonObject(properties) ? Object.keys(properties) : []
   if (names.length === 0 || names.length > 30) return ''
   const needed: readonly unknown[] = Array.isArray(required) ? required : []

@@ -3,7 +3,7 @@ import { after, type Eventually } from '../values/eventually.ts'
 import { changeOf } from '../state/settings-change.ts'
 import type { PermissionDecision } from '../permissions/permission-decision.ts'
 import { allowAll, type PermissionRequest } from '../tools/permissions.ts'
-import { abortedResult, denied, invalid, notRun, type ToolResult } from '../tools/tool-result.ts'
+import { abortedResult, denied, invalidCallResult, notRun, type ToolResult } from '../tools/tool-result.ts'
 import { isAgentTool } from '../tools/tool.ts'
 import { settingsAtCall } from '../run/checkpoint.ts'
 import type { Run } from '../run/run.ts'
@@ -45,7 +45,7 @@ function judgeCall(run: Run, phase: ToolPhase, inspected: InspectedCall): Eventu
   const hasHooks = run.context.hooks.for('beforeToolUse', call.name).length > 0
   if (!hasHooks)
     return run.context.permissions === allowAll && !mayNeedApproval(inspected.tool)
-      ? ready(run, phase, inspected)
+      ? readyCall(run, phase, inspected)
       : permit(run, phase, inspected)
   return after(denyByRules(run, inspected, phase.callStart(inspected.index)), (message) =>
     message === undefined ? askHooks(run, phase, inspected) : deny(run, inspected, message),
@@ -82,13 +82,13 @@ function verdictOf(hooks: HookRun): HookVerdict {
   const outcomes = hooks.outcomes.map(({ outcome }) => outcome)
   return {
     blocked: outcomes.find((outcome) => outcome.blocked !== undefined)?.blocked,
-    permission: byWeight.find((permission) => outcomes.some((outcome) => outcome.permission === permission)),
+    permission: weightOfDecision.find((permission) => outcomes.some((outcome) => outcome.permission === permission)),
     input: outcomes.findLast((outcome) => outcome.input !== undefined)?.input,
     aborted: outcomes.find((outcome) => outcome.aborted !== undefined)?.aborted,
   }
 }
 
-const byWeight = ['defer', 'ask', 'allow'] as const
+const weightOfDecision = ['defer', 'ask', 'allow'] as const
 
 function withInput(inspected: ValidCall, input: unknown): InspectedCall {
   const { call, tool } = inspected
@@ -135,18 +135,18 @@ function enterDecision(
       if (decision.updatedPermissions !== undefined) run.set(changeOf(decision.updatedPermissions))
       const { updatedInput, confined } = decision
       const asAllowed = (valid: ValidCall): ValidCall => (confined === undefined ? valid : { ...valid, confined })
-      if (updatedInput === undefined) return ready(run, phase, asAllowed(inspected))
+      if (updatedInput === undefined) return readyCall(run, phase, asAllowed(inspected))
       const changed = withInput(inspected, updatedInput)
       if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)
       return after(denyUpdated(run, changed, phase.callStart(inspected.index)), (message) =>
         // Events and hooks keep the call as the model made it.
-        message === undefined ? ready(run, phase, asAllowed({ ...changed, call })) : deny(run, changed, message),
+        message === undefined ? readyCall(run, phase, asAllowed({ ...changed, call })) : deny(run, changed, message),
       )
     }
   }
 }
 
-function ready(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<PreparedCall> {
+function readyCall(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<PreparedCall> {
   const { call, index } = inspected
   const recorded = phase.recorded(index)
   const isAgent = isAgentTool(inspected.tool)
@@ -154,7 +154,9 @@ function ready(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<Pre
   if (recorded === 'agent' && !isAgent) return { kind: 'recorded', call, index }
   if (!isAgent || recorded !== undefined) return begin(run, phase, inspected)
   return after(refuseAgent(run, { id: call.id, index }), (message) =>
-    message === undefined ? begin(run, phase, inspected) : answeredWithoutRunning(inspected, invalid(message)),
+    message === undefined
+      ? begin(run, phase, inspected)
+      : answeredWithoutRunning(inspected, invalidCallResult(message)),
   )
 }
 
@@ -173,7 +175,7 @@ function begin(run: Run, phase: ToolPhase, inspected: ValidCall): PreparedCall {
 function invalidCall(phase: ToolPhase, inspected: InspectedCall, message: string): PreparedCall {
   const { call, index } = inspected
   return phase.recorded(index) === undefined
-    ? answeredWithoutRunning(inspected, invalid(message))
+    ? answeredWithoutRunning(inspected, invalidCallResult(message))
     : { kind: 'recorded', call, index }
 }
 

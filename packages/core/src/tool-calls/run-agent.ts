@@ -48,7 +48,7 @@ export function runAgent(run: Run, { call, index, tool }: AgentCall, child: Chil
   const name = agentName(run, { id: call.id, index })
   const { ended } = startChild(run, child, { name, callId: call.id, tool: tool.name, at: now })
   return ended.then((finished) => ({
-    result: resultOfChild(finished, { ...child, run: waitedFor(child.run) }),
+    result: resultOfChild(finished, { ...child, run: withoutBackground(child.run) }),
     endedAt: now + finished.terminal.durationMs,
     spent: finished.state.spent,
   }))
@@ -66,7 +66,7 @@ export function unstartedAgent(
 }
 
 /** Only the main loop has agents in the background. */
-function waitedFor(child: ChildRun): ChildRun {
+function withoutBackground(child: ChildRun): ChildRun {
   if (child.background !== true) return child
   return { ...child, note: waitedForAgent }
 }
@@ -207,7 +207,7 @@ function resultOfEnding(ended: FinishedRun, child: ChildRun, output: OutputSchem
   if (isCutByParent(ended, child)) {
     // The cause of the parent's abort is on the parent's own record; its next cancellation point reports it.
     const { abort: _cause, ...result } = abortedResult('parent', 'settled')
-    const why = whyStopped(terminal)
+    const why = stopMessage(terminal)
     const agentTexts = textsOfAgent(state)
     if (agentTexts !== '') return { ...result, content: `${why} ${lastTextOfAgent(agentTexts, maxTextsLength)}` }
     return terminal.signal.reason === 'user_requested' ? result : { ...result, content: why }
@@ -229,7 +229,7 @@ function resultOfEnding(ended: FinishedRun, child: ChildRun, output: OutputSchem
     const content = withNote(answer === '' ? noAnswerOfAgent : answer)
     return { status: 'done', content, isError: false, details }
   }
-  const why = whyStopped(terminal)
+  const why = stopMessage(terminal)
   const found = outputSoFar(state)
   return {
     status: 'failed',
@@ -277,7 +277,7 @@ function isCutByParent({ terminal }: FinishedRun, { maxDurationMs = Infinity }: 
 const maxTextsLength = 8_000
 const maxResultLength = 2_000
 
-function whyStopped({ signal }: RunResult): string {
+function stopMessage({ signal }: RunResult): string {
   return agentStoppedEarly(signal.toString())
 }
 

@@ -102,7 +102,7 @@ function answerFromRecord(
     onUnfinished: unknown,
     sync: 'none',
   })
-  return after(withoutAsking(run, phase, call.index, name, step), ({ value, at, durationMs }) =>
+  return after(runWithoutQuestions(run, phase, call.index, name, step), ({ value, at, durationMs }) =>
     phase.addRan({ call, result: value, at, durationMs }),
   )
 }
@@ -130,7 +130,7 @@ function runStep(
     sync: readOnly ? 'none' : 'intent',
     ...(tool.waits === true && stepOfWait(run)),
   }
-  const closedCall = new ClosedCall(run, call.name)
+  const closedCall = new WithheldCall(run, call.name)
   const execute = (scope: CallScope): Eventually<ToolResult> =>
     closedCall.recorded(executeCall(run, inspected, tool, { ...scope, memos: phase.memos }))
   // A call that reruns after a crash may ask a model: its earlier questions are answered from the record.
@@ -140,16 +140,18 @@ function runStep(
       call: (ask) => execute({ ...scope, ask }),
       cut: (_result, cause) => abortedResult(cause, 'settled'),
     }
-    return closedCall.shown(stepWithQuestions(run, name, caller, { options, bill: phase.billOf(index) }))
+    return closedCall.fullResult(stepWithQuestions(run, name, caller, { options, bill: phase.billOf(index) }))
   }
   const effect = (scope: CallScope): Eventually<ToolResult> =>
     started === undefined ? execute(scope) : closedCall.recorded(started)
-  return closedCall.shown(withoutAsking(run, phase, index, name, run.stepBeside<ToolResult>(name, effect, options)))
+  return closedCall.fullResult(
+    runWithoutQuestions(run, phase, index, name, run.stepBeside<ToolResult>(name, effect, options)),
+  )
 }
 
 // Spec R-HOOK-17a.
 /** A call whose result must not be recorded before the redacting hooks have seen it. Until then it exists only in this process. */
-class ClosedCall {
+class WithheldCall {
   readonly #isClosed: boolean
   #live: ToolResult | undefined
 
@@ -168,7 +170,7 @@ class ClosedCall {
   }
 
   /** The full result, if this process has it. */
-  shown(step: Eventually<StepResult<ToolResult>>): Eventually<StepResult<ToolResult>> {
+  fullResult(step: Eventually<StepResult<ToolResult>>): Eventually<StepResult<ToolResult>> {
     if (!this.#isClosed) return step
     return after(step, (made) =>
       made.value.unseen === true && this.#live !== undefined
@@ -179,7 +181,7 @@ class ClosedCall {
 }
 
 /** The recorded call may have asked a model, but its tool in the resumed program does not. */
-function withoutAsking(
+function runWithoutQuestions(
   run: Run,
   phase: ToolPhase,
   index: number,

@@ -7,7 +7,7 @@ import type { Model } from '../model/model.ts'
 import { outputSchema, outputThatFits, type OutputSchema } from './output-schema.ts'
 import { missingTools } from './result-texts.ts'
 import { checkToolOptions, checkWrittenSchema, isTools } from './check-tool.ts'
-import { described, type Described, type InputOf, type InputSchema, type NoFields } from './define-tool.ts'
+import { commonFields, type Described, type InputOf, type InputSchema, type NoFields } from './define-tool.ts'
 import { schemaProblems } from './schema.ts'
 import { isStandardSchema, refuseObjectOfSchemas, type StandardJsonSchema } from './standard-schema.ts'
 import type { AgentTool, AnyTool, ChildRun, SpawnContext } from './tool.ts'
@@ -69,7 +69,7 @@ export function agentTool<const Schema extends InputSchema = NoFields>(
   if (options.spawn !== undefined) {
     const { models, tools, spawn } = options
     return {
-      ...described<Schema>(options),
+      ...commonFields<Schema>(options),
       ...(models !== undefined && { models }),
       ...(tools !== undefined && { tools }),
       ...parts,
@@ -79,9 +79,9 @@ export function agentTool<const Schema extends InputSchema = NoFields>(
   const { model, tools = [], inputSchema } = options
   const ownTools = tools.filter((tool) => typeof tool !== 'string')
   // The schema of `{ prompt }` accepts the input type that `InputOf` has without a schema: any object.
-  const shown = inputSchema === undefined ? { ...options, inputSchema: promptAlone as unknown as Schema } : options
+  const shown = inputSchema === undefined ? { ...options, inputSchema: promptOnlySchema as unknown as Schema } : options
   return {
-    ...described<Schema>(shown),
+    ...commonFields<Schema>(shown),
     ...(typeof model === 'object' && { models: [model] }),
     ...(ownTools.length > 0 && { tools: ownTools }),
     ...parts,
@@ -89,7 +89,7 @@ export function agentTool<const Schema extends InputSchema = NoFields>(
   }
 }
 
-const promptAlone = {
+const promptOnlySchema = {
   type: 'object',
   properties: {
     prompt: { type: 'string', description: 'The complete task: the agent does not see this conversation' },
@@ -158,13 +158,13 @@ const otherNames: ReadonlyMap<string, string> = new Map([
   ['maxTokens', 'maxTotalTokens'],
 ])
 
-const limits = ['maxTurns', 'maxBudgetUsd', 'maxTotalTokens', 'maxDurationMs', 'maxToolCalls'] as const
+const checkLimits = ['maxTurns', 'maxBudgetUsd', 'maxTotalTokens', 'maxDurationMs', 'maxToolCalls'] as const
 const ofDescribed: readonly (readonly [field: string, check: Given])[] = [
   ['system', isText],
   ['agentType', isText],
   ['prompt', isFunction],
   ['until', isGoals],
-  ...limits.map((limit) => [limit, isPositive] as const),
+  ...checkLimits.map((limit) => [limit, isPositive] as const),
 ]
 
 function checkAgent(options: object): void {

@@ -157,12 +157,12 @@ export function checkOptions(options: unknown, checks: OptionChecks): void {
     const value = fields[name]
     if (value === undefined) continue
     const check = Object.hasOwn(checks, name) ? checks[name] : undefined
-    if (check === undefined) throw new ConfigurationError(`Unknown option ${name}. ${insteadOf(name, checks)}`)
+    if (check === undefined) throw new ConfigurationError(`Unknown option ${name}. ${suggestionFor(name, checks)}`)
     check(name, value)
   }
 }
 
-function insteadOf(name: string, checks: OptionChecks): string {
+function suggestionFor(name: string, checks: OptionChecks): string {
   const small = name.toLowerCase()
   const suggestion =
     otherNames.get(small) ??

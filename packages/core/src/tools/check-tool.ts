@@ -63,12 +63,12 @@ const optionalFields: readonly (readonly [field: string, check: Given])[] = [
 const isSchema = isObject('an object')
 
 /** Tools that have been validated: each run of a program has the same ones. */
-const passed = new WeakSet<object>()
+const validTools = new WeakSet<object>()
 
 /** A tool of any kind. */
 export const isAnyTool: Given = (name, value) => {
   const fields = fieldsOf(value) ?? refuse(name, 'a tool, as tool() makes it', value)
-  if (passed.has(fields)) return
+  if (validTools.has(fields)) return
   checkField(`${name}.name`, fields, 'name', isToolName)
   checkField(`${name}.description`, fields, 'description', isText)
   checkField(`${name}.inputSchema`, fields, 'inputSchema', isSchema)
@@ -77,11 +77,11 @@ export const isAnyTool: Given = (name, value) => {
   for (const [field, check] of optionalFields) checkField(`${name}.${field}`, fields, field, check)
   checkWaits(name, fields)
   // Marked as valid before the loop, because tools of agents may refer back to it.
-  passed.add(fields)
+  validTools.add(fields)
   try {
     if (work === 'spawn') checkPartsOfAgent(name, fields)
   } catch (error) {
-    passed.delete(fields)
+    validTools.delete(fields)
     throw error
   }
 }

@@ -14,18 +14,18 @@ const maxLevels = 20
  * The result may still be invalid.
  */
 export function coercedInput(schema: JsonObject, input: Json): Json {
-  return coerced(schema, input, 0)
+  return coercedValue(schema, input, 0)
 }
 
-function coerced(schema: unknown, value: Json, level: number): Json {
+function coercedValue(schema: unknown, value: Json, level: number): Json {
   if (!isJsonObject(schema) || level > maxLevels) return value
   const wanted = typesOf(schema)
   if (wanted.length === 0) return value
   const fitting = wanted.includes(typeOf(value)) || (wanted.includes('number') && typeof value === 'number')
   const converted = fitting ? value : asOneOf(wanted, schema, value)
-  if (typeof converted === 'string') return choiceOf(schema, converted)
-  if (Array.isArray(converted)) return eachCoerced(schema['items'], converted, level)
-  return isJsonObject(converted) ? fieldsCoerced(schema, converted, level) : converted
+  if (typeof converted === 'string') return matchingChoice(schema, converted)
+  if (Array.isArray(converted)) return coercedItems(schema['items'], converted, level)
+  return isJsonObject(converted) ? coercedFields(schema, converted, level) : converted
 }
 
 /** There are seven types. A longer list would be searched for each value. */
@@ -55,13 +55,13 @@ function asType(type: unknown, schema: JsonObject, value: Json): Json | undefine
   switch (type) {
     case 'integer':
     case 'number':
-      return numberOf(value, type === 'integer')
+      return numberIn(value, type === 'integer')
     case 'boolean':
-      return booleanOf(value)
+      return booleanIn(value)
     case 'string':
       return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
     case 'array':
-      return listOf(schema['items'], value)
+      return listIn(schema['items'], value)
     case 'object': {
       const parsed = parsedFrom(value, '{')
       return isJsonObject(parsed) ? parsed : undefined
@@ -73,21 +73,21 @@ function asType(type: unknown, schema: JsonObject, value: Json): Json | undefine
 
 const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
 
-function numberOf(value: Json, isWhole: boolean): number | undefined {
+function numberIn(value: Json, isWhole: boolean): number | undefined {
   if (typeof value !== 'string' || value.length > 40 || !numberPattern.test(value.trim())) return undefined
   const number = Number(value)
   // A number that cannot be represented exactly is not converted.
   return Math.abs(number) <= Number.MAX_SAFE_INTEGER && (!isWhole || Number.isInteger(number)) ? number : undefined
 }
 
-function booleanOf(value: Json): boolean | undefined {
+function booleanIn(value: Json): boolean | undefined {
   if (typeof value !== 'string' || value.length > 40) return undefined
   const word = value.trim().toLowerCase()
   return word === 'true' ? true : word === 'false' ? false : undefined
 }
 
 /** A list in JSON, or a single value if elements of its type are expected. */
-function listOf(items: unknown, value: Json): readonly Json[] | undefined {
+function listIn(items: unknown, value: Json): readonly Json[] | undefined {
   const parsed = parsedFrom(value, '[')
   if (Array.isArray(parsed)) return parsed
   // A text that begins like a list but is not one was cut, or is something else.
@@ -106,9 +106,9 @@ function parsedFrom(value: Json, first: '[' | '{'): Json | undefined {
   }
 }
 
-function choiceOf({ enum: choices }: JsonObject, value: string): string {
+function matchingChoice({ enum: choices }: JsonObject, value: string): string {
   if (!Array.isArray(choices)) return value
-  const { all, byPlain } = choicesIn(choices)
+  const { all, byPlain } = choicesOf(choices)
   return all.has(value) ? value : (byPlain.get(normalizedChoice(value)) ?? value)
 }
 
@@ -121,7 +121,7 @@ interface Choices {
 /** Cache, because each element of a list of texts is compared with the choices. */
 const choicesCache = new WeakMap<readonly Json[], Choices>()
 
-function choicesIn(choices: readonly Json[]): Choices {
+function choicesOf(choices: readonly Json[]): Choices {
   const known = choicesCache.get(choices)
   if (known !== undefined) return known
   const byPlain = new Map<string, string | undefined>()
@@ -139,12 +139,12 @@ function normalizedChoice(value: string): string {
   return value.trim().toLowerCase()
 }
 
-function eachCoerced(items: unknown, list: readonly Json[], level: number): readonly Json[] {
-  const converted = list.map((each) => coerced(items, each, level + 1))
+function coercedItems(items: unknown, list: readonly Json[], level: number): readonly Json[] {
+  const converted = list.map((each) => coercedValue(items, each, level + 1))
   return converted.every((each, index) => each === list[index]) ? list : converted
 }
 
-function fieldsCoerced(schema: JsonObject, object: JsonObject, level: number): JsonObject {
+function coercedFields(schema: JsonObject, object: JsonObject, level: number): JsonObject {
   const { properties, required } = schema
   if (!isJsonObject(properties)) return object
   const needed = new Set<unknown>(Array.isArray(required) ? required : [])
@@ -156,7 +156,7 @@ function fieldsCoerced(schema: JsonObject, object: JsonObject, level: number): J
       isChanged = true
       return []
     }
-    const converted = coerced(field, value, level + 1)
+    const converted = coercedValue(field, value, level + 1)
     isChanged ||= converted !== value
     return [[name, converted]]
   })

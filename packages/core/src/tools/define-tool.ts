@@ -88,7 +88,7 @@ export function tool<const Schema extends InputSchema = NoFields>(options: ToolO
   checkToolOptions('tool', 'execute', options)
   const { execute, asksModel, waits, editsFiles, offeredTo, precheck } = options
   return {
-    ...described<Schema>(options),
+    ...commonFields<Schema>(options),
     ...(asksModel !== undefined && { asksModel }),
     ...(waits !== undefined && { waits }),
     ...(editsFiles !== undefined && { editsFiles }),
@@ -99,7 +99,7 @@ export function tool<const Schema extends InputSchema = NoFields>(options: ToolO
 }
 
 /** The common fields of tools and agent tools, from their options. */
-export function described<Schema extends InputSchema>(
+export function commonFields<Schema extends InputSchema>(
   options: Described<Schema>,
 ): Omit<Tool<InputOf<Schema>>, 'execute'> {
   const {
@@ -120,7 +120,7 @@ export function described<Schema extends InputSchema>(
     ...(concurrencySafe === undefined ? {} : { concurrencySafe }),
     ...(onUnknownOutcome === undefined ? {} : { onUnknownOutcome }),
     ...(needsApproval === undefined ? {} : { needsApproval }),
-    ...checkOf<InputOf<Schema>>(input, options.validate),
+    ...validateOption<InputOf<Schema>>(input, options.validate),
   }
 }
 
@@ -145,7 +145,7 @@ function schemaForModel(name: string, input: InputSchema, modelSchema: unknown):
   return schema
 }
 
-function checkOf<Input>(
+function validateOption<Input>(
   schema: InputSchema,
   validate: ((input: Input) => InputCheck<Input>) | undefined,
 ): Pick<Tool<Input>, 'validate'> {

@@ -67,7 +67,7 @@ type RecordOf<Schema> = 'patternProperties' extends keyof Schema
 
 type Fields<Properties, Required extends PropertyKey> = [WrittenKey<Properties> | Required] extends [never]
   ? ToolInput
-  : Flat<
+  : Simplify<
       {
         readonly [Name in Required]: Name extends WrittenKey<Properties> ? FromJsonSchema<Properties[Name]> : unknown
       } & {
@@ -96,4 +96,4 @@ type IsPattern<Name extends PropertyKey> = NoKeys extends { readonly [key in Nam
 type NoKeys = Record<never, never>
 
 /** The same type, shown as one object. */
-type Flat<Type> = { readonly [Name in keyof Type]: Type[Name] } & {}
+type Simplify<Type> = { readonly [Name in keyof Type]: Type[Name] } & {}

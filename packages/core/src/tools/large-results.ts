@@ -40,14 +40,14 @@ export interface LargeResults {
   readCall?(name: string): ReadCall | undefined
 }
 
-const maxCharacters = 50_000
+const maxResultCharacters = 50_000
 
 /**
  * Maximum characters of a result for a context window of this many tokens: half a character per token, at most 50,000.
  * That is an eighth of the window at four characters per token, and half of it at one character per token.
  */
 export function largeResultLimit(contextWindow: number): number {
-  return Math.min(maxCharacters, Math.floor(contextWindow / 2))
+  return Math.min(maxResultCharacters, Math.floor(contextWindow / 2))
 }
 
 export const isLargeResults: Given = isObject('an object with save', {

@@ -83,7 +83,7 @@ export function outputThatFits<Output>(
   return {
     instruction: outputInstruction(JSON.stringify(jsonSchema)),
     check(answer) {
-      const read = jsonIn(answer)
+      const read = jsonInAnswer(answer)
       if ('problem' in read) return { fits: false, message: outputNotJson(headOf(read.problem, 200)) }
       return checkedAt(check, read.value)
     },
@@ -101,11 +101,11 @@ function checkedAt<Output>(check: (value: unknown) => OutputCheck<Output>, value
 }
 
 /** The JSON value of an answer; it may be in one code fence. */
-function jsonIn(answer: string): { readonly value: unknown } | { readonly problem: string } {
+function jsonInAnswer(answer: string): { readonly value: unknown } | { readonly problem: string } {
   // `trim` also removes a byte order mark, which `JSON.parse` refuses.
   const text = answer.trim()
   try {
-    return { value: JSON.parse(withinFence(text) ?? text) as unknown }
+    return { value: JSON.parse(textInFence(text) ?? text) as unknown }
   } catch (thrown) {
     return { problem: messageOf(thrown) }
   }
@@ -114,7 +114,7 @@ function jsonIn(answer: string): { readonly value: unknown } | { readonly proble
 const fence = '```'
 
 /** The text in a code fence; undefined if there is none. Without a regular expression, which would try all pairs of line ends of a long answer. */
-function withinFence(text: string): string | undefined {
+function textInFence(text: string): string | undefined {
   if (!text.startsWith(fence) || !text.endsWith(fence)) return undefined
   const opened = text.indexOf('\n')
   const closed = text.length - fence.length

@@ -28,9 +28,9 @@ export function spend(validation: Validation, steps: number): boolean {
 }
 
 /** Fractions of a step: for a property name or a comparison of values, for a list item, and for a character. */
-export const aboutPart: number = 1 / 2
-export const aboutItem: number = 1 / 4
-export const aboutCharacter: number = 1 / 16
+export const stepsPerPart: number = 1 / 2
+export const stepsPerItem: number = 1 / 4
+export const stepsPerCharacter: number = 1 / 16
 
 /** Compares a value with a part of a schema. Returns `none`, the same object, if it fits. */
 export type Check = (value: unknown, validation: Validation) => readonly Problem[]
@@ -42,7 +42,7 @@ export type PartOf = (schema: unknown) => Check
 export const noProblems: readonly Problem[] = Object.freeze([])
 
 /** Accepts any value. */
-export const accept: Check = () => noProblems
+export const acceptAll: Check = () => noProblems
 
 /** A problem of the value as a whole. */
 export function problemOfValue(message: string): readonly Problem[] {
@@ -53,7 +53,11 @@ export function problemOfValue(message: string): readonly Problem[] {
 export const maxProblems = 20
 
 /** Appends the problems of a field or an element to the others. */
-export function joined(problems: readonly Problem[], inside: readonly Problem[], place = ''): readonly Problem[] {
+export function withProblemsAt(
+  problems: readonly Problem[],
+  inside: readonly Problem[],
+  place = '',
+): readonly Problem[] {
   if (inside === noProblems) return problems
   const placed = place === '' ? inside : inside.map(({ path, message }) => ({ path: place + path, message }))
   return problems === noProblems ? placed : [...problems, ...placed]
@@ -63,7 +67,7 @@ export function joined(problems: readonly Problem[], inside: readonly Problem[],
 const longestPath = 200
 
 /** The name of a position, for the model. */
-export function placeOf(path: string): string {
+export function positionName(path: string): string {
   const place = path.startsWith('.') ? path.slice(1) : path
   if (place === '') return wholeInput
   return place.length <= longestPath ? place : `${place.slice(0, 100)}…${place.slice(-80)}`

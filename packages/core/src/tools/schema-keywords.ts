@@ -1,8 +1,8 @@
 import { isJsonObject, isSameJson, type Json, type JsonObject } from '../values/json.ts'
 import {
-  aboutPart,
-  accept,
-  joined,
+  stepsPerPart,
+  acceptAll,
+  withProblemsAt,
   maxProblems,
   noProblems,
   spend,
@@ -56,15 +56,15 @@ export function keywordsOf(schema: JsonObject, { root, isLegacy, targets }: Sche
     return targets.get(reference)
   }
   const { $ref: reference } = schema
-  if (typeof reference === 'string' && isLegacy) return refCheck(reference, targetOf, partOf) ?? accept
-  const gates = present([
-    formsCheck(schema['anyOf'], partOf),
-    formsCheck(schema['oneOf'], partOf),
+  if (typeof reference === 'string' && isLegacy) return refCheck(reference, targetOf, partOf) ?? acceptAll
+  const gates = withoutUndefined([
+    alternativesCheck(schema['anyOf'], partOf),
+    alternativesCheck(schema['oneOf'], partOf),
     typeCheck(schema['type']),
     enumCheck(schema['enum']),
     'const' in schema ? constCheck(schema['const']) : undefined,
   ])
-  const others = present([
+  const others = withoutUndefined([
     refCheck(reference, targetOf, partOf),
     ...(Array.isArray(schema['allOf']) ? schema['allOf'].map(partOf) : []),
     notCheck(schema['not'], targetOf, partOf),
@@ -94,7 +94,7 @@ function allProblems(checks: readonly Check[]): Check | undefined {
   return (value, validation) => {
     let found = noProblems
     for (const check of checks) {
-      found = joined(found, check(value, validation))
+      found = withProblemsAt(found, check(value, validation))
       if (found.length > maxProblems) break
     }
     return found
@@ -102,7 +102,7 @@ function allProblems(checks: readonly Check[]): Check | undefined {
 }
 
 function inSequence(gate: Check | undefined, others: Check | undefined): Check {
-  if (gate === undefined) return others ?? accept
+  if (gate === undefined) return others ?? acceptAll
   if (others === undefined) return gate
   return (value, validation) => {
     const problems = gate(value, validation)
@@ -110,12 +110,12 @@ function inSequence(gate: Check | undefined, others: Check | undefined): Check {
   }
 }
 
-function present(checks: readonly (Check | undefined)[]): readonly Check[] {
+function withoutUndefined(checks: readonly (Check | undefined)[]): readonly Check[] {
   return checks.filter((check) => check !== undefined)
 }
 
 /** One alternative that fits is enough, even for `oneOf`: a second one that fits is accepted. */
-function formsCheck(forms: Json | undefined, partOf: PartOf): Check | undefined {
+function alternativesCheck(forms: Json | undefined, partOf: PartOf): Check | undefined {
   if (!Array.isArray(forms)) return undefined
   const checks = forms.map(partOf)
   const problem = problemOfValue(wrongForm)
@@ -161,7 +161,7 @@ function enumCheck(allowed: Json | undefined): Check | undefined {
   const simple = new Set(values.filter((option) => typeof option !== 'object' || option === null))
   const others = values.filter((option) => typeof option === 'object' && option !== null)
   return (value, validation) => {
-    const spendParts = (parts: number): boolean => spend(validation, parts * aboutPart)
+    const spendParts = (parts: number): boolean => spend(validation, parts * stepsPerPart)
     return simple.has(value) || others.some((option) => isSameJson(option, value, spendParts)) ? noProblems : problem
   }
 }
@@ -169,7 +169,7 @@ function enumCheck(allowed: Json | undefined): Check | undefined {
 function constCheck(constant: Json | undefined): Check {
   const problem = problemOfValue(notTheValue(JSON.stringify(constant)))
   return (value, validation) =>
-    isSameJson(constant, value, (parts) => spend(validation, parts * aboutPart)) ? noProblems : problem
+    isSameJson(constant, value, (parts) => spend(validation, parts * stepsPerPart)) ? noProblems : problem
 }
 
 /** A partial check may accept a value that does not fit, so only an exact check can exclude a value. */

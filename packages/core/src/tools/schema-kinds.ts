@@ -1,8 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../values/json.ts'
 import {
-  aboutCharacter,
-  aboutPart,
-  joined,
+  stepsPerCharacter,
+  stepsPerPart,
+  withProblemsAt,
   maxProblems,
   noProblems,
   spend,
@@ -62,14 +62,14 @@ export function stringCheck(schema: JsonObject): Check | undefined {
     const mayBeLonger = value.length > maximum
     if (isShorter || (!mayBeShorter && !mayBeLonger)) return isShorter ? short : noProblems
     // Counted in code points if it matters: one may have two UTF-16 units.
-    if (!spend(validation, Math.min(value.length, mayBeShorter ? Infinity : maximum) * aboutCharacter))
+    if (!spend(validation, Math.min(value.length, mayBeShorter ? Infinity : maximum) * stepsPerCharacter))
       return noProblems
-    if (mayBeShorter && !hasMoreThan(value, Math.ceil(minimum) - 1)) return short
-    return mayBeLonger && hasMoreThan(value, maximum) ? long : noProblems
+    if (mayBeShorter && !hasMoreCharactersThan(value, Math.ceil(minimum) - 1)) return short
+    return mayBeLonger && hasMoreCharactersThan(value, maximum) ? long : noProblems
   }
 }
 
-function hasMoreThan(text: string, limit: number): boolean {
+function hasMoreCharactersThan(text: string, limit: number): boolean {
   let characters = 0
   for (const _ of text) if (++characters > limit) return true
   return characters > limit
@@ -86,13 +86,14 @@ export function listCheck(schema: JsonObject, partOf: PartOf): Check | undefined
   return (value, validation) => {
     if (!Array.isArray(value)) return noProblems
     let problems = sizes === undefined ? noProblems : sizes(value.length)
-    if (mustDiffer && spend(validation, value.length * aboutPart)) problems = joined(problems, repetition(value))
+    if (mustDiffer && spend(validation, value.length * stepsPerPart))
+      problems = withProblemsAt(problems, duplicateProblems(value))
     for (let index = 0; index < value.length; index++) {
       const check = first[index] ?? others
       if (check === undefined) break
       const inside = check(value[index], validation)
       if (inside === noProblems) continue
-      problems = joined(problems, inside, `[${index}]`)
+      problems = withProblemsAt(problems, inside, `[${index}]`)
       if (problems.length > maxProblems) break
     }
     return problems
@@ -108,7 +109,7 @@ function sizeCheck(minItems: Json | undefined, maxItems: Json | undefined) {
 }
 
 /** Only compares values of simple types: strings, numbers, booleans and null. */
-function repetition(items: readonly unknown[]): readonly Problem[] {
+function duplicateProblems(items: readonly unknown[]): readonly Problem[] {
   const seen = new Set<unknown>()
   for (const [index, item] of items.entries()) {
     if (typeof item === 'object' && item !== null) continue
@@ -130,11 +131,12 @@ export function objectCheck(schema: JsonObject, partOf: PartOf): Check | undefin
   return (value, validation) => {
     if (!isJsonObject(value)) return noProblems
     const names = Object.keys(value)
-    if (!spend(validation, (names.length + required.length) * aboutPart)) return noProblems
+    if (!spend(validation, (names.length + required.length) * stepsPerPart)) return noProblems
     let problems = noProblems
     for (const name of required) {
       if (problems.length > maxProblems) return problems
-      if (value[name] === undefined || !Object.hasOwn(value, name)) problems = joined(problems, missing, `.${name}`)
+      if (value[name] === undefined || !Object.hasOwn(value, name))
+        problems = withProblemsAt(problems, missingFields, `.${name}`)
     }
     for (const name of names) {
       const part = value[name]
@@ -142,14 +144,14 @@ export function objectCheck(schema: JsonObject, partOf: PartOf): Check | undefin
       if (part === undefined || check === undefined) continue
       const inside = check(part, validation)
       if (inside === noProblems) continue
-      problems = joined(problems, inside, `.${name}`)
+      problems = withProblemsAt(problems, inside, `.${name}`)
       if (problems.length > maxProblems) break
     }
     return problems
   }
 }
 
-const missing = problemOfValue(isMissing)
+const missingFields = problemOfValue(isMissing)
 
 /** Checks `additionalProperties`. Names that a pattern may allow are accepted: patterns are not evaluated. */
 function otherFields(schema: JsonObject, names: readonly string[], partOf: PartOf): Check | undefined {

@@ -8,11 +8,11 @@ import {
   type SchemaResource,
 } from './schema-keywords.ts'
 import {
-  aboutItem,
-  accept,
+  stepsPerItem,
+  acceptAll,
   maxProblems,
   noProblems,
-  placeOf,
+  positionName,
   spend,
   problemOfValue,
   type Check,
@@ -55,13 +55,13 @@ export function schemaProblems(schema: JsonObject, value: unknown): readonly str
 }
 
 function checkOf(schema: JsonObject): SchemaCheck {
-  const check = hasKnownKeywords(schema) ? partsOf(resourceOf(schema))(schema) : accept
+  const check = hasKnownKeywords(schema) ? partsOf(resourceOf(schema))(schema) : acceptAll
   return (value) => {
     const validation: Validation = { level: 0, steps: 0, exceeded: undefined }
     const problems = check(value, validation)
     if (validation.exceeded !== undefined) return [validation.exceeded]
     if (problems === noProblems) return noMessages
-    const messages = problems.slice(0, maxProblems).map(({ path, message }) => `${placeOf(path)} ${message}`)
+    const messages = problems.slice(0, maxProblems).map(({ path, message }) => `${positionName(path)} ${message}`)
     return problems.length > maxProblems ? [...messages, moreProblems] : messages
   }
 }
@@ -72,7 +72,7 @@ const noMessages: readonly string[] = Object.freeze([])
 function partsOf(resource: SchemaResource): PartOf {
   const parts = new Map<JsonObject, Check>()
   const partOf: PartOf = (schema) => {
-    if (!isJsonObject(schema)) return schema === false ? refuse : accept
+    if (!isJsonObject(schema)) return schema === false ? rejectAll : acceptAll
     let part = parts.get(schema)
     if (part === undefined) {
       const isInner = schema !== resource.root && hasOwnReferences(schema)
@@ -94,7 +94,7 @@ function partFor(schema: JsonObject, resource: SchemaResource, partOf: PartOf): 
   return (value, validation) => {
     check ??= keywordsOf(schema, resource, noting)
     // A check without parts cannot recurse.
-    if (!hasParts) return spend(validation, aboutItem) ? check(value, validation) : noProblems
+    if (!hasParts) return spend(validation, stepsPerItem) ? check(value, validation) : noProblems
     if (!isWithinBounds(validation)) return noProblems
     validation.level++
     const problems = check(value, validation)
@@ -109,4 +109,4 @@ function isWithinBounds(validation: Validation): boolean {
   return spend(validation, 1)
 }
 
-const refuse: Check = () => problemOfValue(forbidden)
+const rejectAll: Check = () => problemOfValue(forbidden)

@@ -41,7 +41,7 @@ export function shortened(content: Content, limit: number, whole: Whole): Conten
 }
 
 /** Appends the location of the full text to a content whose tool omitted the middle itself. */
-export function withWhole(content: Content, whole: Whole): Content {
+export function withLocationOfWhole(content: Content, whole: Whole): Content {
   const note = completeOutputNote(whole)
   return typeof content === 'string' ? `${content}\n${note}` : [...content, { type: 'text', text: note }]
 }

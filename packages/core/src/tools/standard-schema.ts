@@ -150,13 +150,13 @@ function issueText(issue: unknown): string {
   const names = plainTextOf(message)
   const parts: readonly unknown[] = Array.isArray(path) ? path : []
   const place = parts
-    .map((part) => placeIn(fieldsOf(part)?.['key'] ?? part))
+    .map((part) => pathText(fieldsOf(part)?.['key'] ?? part))
     .join('')
     .replace(/^\./, '')
   // Some libraries include the position in the message.
   return place === '' || names.startsWith(place) ? names : `${place}: ${names}`
 }
 
-function placeIn(key: unknown): string {
+function pathText(key: unknown): string {
   return typeof key === 'number' ? `[${key}]` : `.${String(key)}`
 }

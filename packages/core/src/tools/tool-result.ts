@@ -80,7 +80,7 @@ export function notRun(why: string): ToolResult {
   return { status: 'not_run', content: notRunText(why), isError: true }
 }
 
-export function invalid(message: string): ToolResult {
+export function invalidCallResult(message: string): ToolResult {
   return { status: 'invalid', content: message, isError: true }
 }
 

@@ -19,7 +19,7 @@ interface ImageSize {
 /** Detects type and size of an image from its bytes, regardless of its name or declared type. Reads only the header. */
 export function imageFactsOf(bytes: Bytes): ImageFacts | undefined {
   const type = imageTypeOf(bytes)
-  return type === undefined ? undefined : { type, size: sizeOf(bytes, type) }
+  return type === undefined ? undefined : { type, size: imageSizeOf(bytes, type) }
 }
 
 function imageTypeOf(bytes: Bytes): ImageType | undefined {
@@ -30,7 +30,7 @@ function imageTypeOf(bytes: Bytes): ImageType | undefined {
   return start.startsWith('RIFF') && start.startsWith('WEBP', 8) ? 'image/webp' : undefined
 }
 
-function sizeOf(bytes: Bytes, type: ImageType): ImageSize | undefined {
+function imageSizeOf(bytes: Bytes, type: ImageType): ImageSize | undefined {
   switch (type) {
     case 'image/png':
       return sizeFrom(numberAt(bytes, 16, 4, 'big'), numberAt(bytes, 20, 4, 'big'))
@@ -79,16 +79,16 @@ function webpSize(bytes: Bytes): ImageSize | undefined {
   const little = (from: number, count: number): number => numberAt(bytes, from, count, 'little') ?? Number.NaN
   switch (textAt(bytes, 12, 4)) {
     case 'VP8X':
-      return known(little(24, 3) + 1, little(27, 3) + 1)
+      return validSize(little(24, 3) + 1, little(27, 3) + 1)
     case 'VP8 ':
-      return known(little(26, 2) % 0x4000, little(28, 2) % 0x4000)
+      return validSize(little(26, 2) % 0x4000, little(28, 2) % 0x4000)
     case 'VP8L':
-      return known((little(21, 4) % 0x4000) + 1, (Math.floor(little(21, 4) / 0x4000) % 0x4000) + 1)
+      return validSize((little(21, 4) % 0x4000) + 1, (Math.floor(little(21, 4) / 0x4000) % 0x4000) + 1)
     default:
       return undefined
   }
 }
 
-function known(width: number, height: number): ImageSize | undefined {
+function validSize(width: number, height: number): ImageSize | undefined {
   return Number.isNaN(width) || Number.isNaN(height) ? undefined : sizeFrom(width, height)
 }

@@ -77,7 +77,7 @@ function imageProblem({ declaredType, encodedBytes, image }: MediaFacts, limits:
   const { imageTypes, imageSidePx, imageEncodedBytes, advice } = limits
   const type = image?.type ?? declaredType ?? undeclaredType
   // A type outside our list was allowed by the caller, and nothing else is known about it.
-  const isTaken = imageTypes.includes(type) && (image !== undefined || !readable.has(type))
+  const isTaken = imageTypes.includes(type) && (image !== undefined || !detectableTypes.has(type))
   if (!isTaken) {
     const is = image === undefined ? unknownImageType(declaredType ?? 'nothing') : type
     return unsupportedImage(is, imageTypes)
@@ -91,7 +91,7 @@ function imageProblem({ declaredType, encodedBytes, image }: MediaFacts, limits:
   return undefined
 }
 
-const readable: ReadonlySet<string> = new Set(defaultMediaLimits.imageTypes)
+const detectableTypes: ReadonlySet<string> = new Set(defaultMediaLimits.imageTypes)
 
 function documentProblem(facts: MediaFacts, { pdfPages, encodedBytes: maxBytes }: MediaLimits): string | undefined {
   const { declaredType, encodedBytes, pages } = facts
@@ -106,7 +106,7 @@ function megabytes(bytes: number): string {
 }
 
 /** Corrects the declared type from the bytes if they are unambiguous: services refuse a mismatch. */
-export function withOwnType<B extends { readonly [field: string]: unknown }>(block: B): B {
+export function withDetectedType<B extends { readonly [field: string]: unknown }>(block: B): B {
   if (block['type'] !== 'image') return block
   const { source } = block
   if (typeof source !== 'object' || source === null || !('data' in source)) return block

@@ -28,7 +28,7 @@ export function pdfPagesOf(bytes: Bytes): number | undefined {
     let trees = 0
     for (const match of part.matchAll(pageTypes)) {
       if (match[1] === undefined) objects++
-      else if (trees++ < maxTrees) pageCount = Math.max(pageCount, countNear(part, match.index))
+      else if (trees++ < maxTrees) pageCount = Math.max(pageCount, pageCountNear(part, match.index))
     }
   }
   const pages = Math.max(pageCount, objects)
@@ -39,19 +39,19 @@ const pageTypes = /\/Type\s{0,4}\/Page(s)?(?![A-Za-z])/g
 
 function linearizedPages(head: string): number {
   const at = head.indexOf('/Linearized')
-  return at === -1 || at > 2_048 ? 0 : numberOf(/\/N\s{0,4}(\d{1,7})(?!\d)/.exec(head.slice(at, at + aroundType)))
+  return at === -1 || at > 2_048 ? 0 : numberIn(/\/N\s{0,4}(\d{1,7})(?!\d)/.exec(head.slice(at, at + aroundType)))
 }
 
 /** The count in a dictionary that is a page tree. Outlines have counts too. */
-function countNear(text: string, at: number): number {
+function pageCountNear(text: string, at: number): number {
   const before = text.slice(Math.max(0, at - aroundType), at)
   const after = text.slice(at, at + aroundType)
   const start = before.lastIndexOf('<<')
   const end = after.indexOf('>>')
   const dictionary = before.slice(start === -1 ? 0 : start) + after.slice(0, end === -1 ? undefined : end)
-  return numberOf(/\/Count\s{0,4}(\d{1,7})(?!\d)/.exec(dictionary))
+  return numberIn(/\/Count\s{0,4}(\d{1,7})(?!\d)/.exec(dictionary))
 }
 
-function numberOf(match: RegExpExecArray | null): number {
+function numberIn(match: RegExpExecArray | null): number {
   return Number(match?.[1] ?? 0)
 }

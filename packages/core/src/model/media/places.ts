@@ -12,7 +12,7 @@ export interface PlacedMedia {
 
 /** The images and documents of a message, in their order. `index` is that of the message. */
 export function mediaIn({ content }: { readonly content: MessageContent }, index: number): readonly PlacedMedia[] {
-  if (typeof content === 'string' || !content.some(hasMedia)) return none
+  if (typeof content === 'string' || !content.some(hasMedia)) return noPlacedMedia
   const placed: PlacedMedia[] = []
   for (const [place, block] of content.entries()) {
     if (isMedia(block)) placed.push({ at: [index, place], block })
@@ -24,7 +24,7 @@ export function mediaIn({ content }: { readonly content: MessageContent }, index
   return placed
 }
 
-const none: readonly PlacedMedia[] = Object.freeze([])
+const noPlacedMedia: readonly PlacedMedia[] = Object.freeze([])
 
 /** Whether a message contains an image or a document. */
 export function holdsMedia({ content }: { readonly content: MessageContent }): boolean {
@@ -87,7 +87,7 @@ function replaceInside(block: ContentBlock, [part = -1]: MediaPlace, note: strin
 }
 
 /** How the Messages API names the refused part: by its position in the request. */
-const placeName =
+const placePattern =
   /\bmessages\.(\d{1,6})\.content\.(\d{1,6})(?:\.tool_result\.content\.(\d{1,6}))?\.(?:image|document)\b/
 
 /**
@@ -95,7 +95,7 @@ const placeName =
  * messages are merged, with results first and without empty text. The position refers to that form.
  */
 export function namedMedia(refusal: string, messages: readonly ModelMessage[]): MediaPlace | undefined {
-  const match = placeName.exec(refusal)
+  const match = placePattern.exec(refusal)
   if (match === null) return undefined
   const [turn, place] = [Number(match[1]), Number(match[2])]
   const found = sentBlocksOf(messages, turn)[place]
