@@ -278,7 +278,7 @@ test('a promise that prices give where a sum is asked is told of, and that it fa
   const cost = (() => Promise.reject(new Error('no table'))) as unknown as Prices['cost']
   const whole = await run(['answer'], { prices: { ...prices, cost }, maxBudgetUsd: 100_000 })
   expect(whole.terminal.reason).toBe('completed')
-  expect(notices(whole)).toEqual([expect.stringContaining('they gave')])
+  expect(notices(whole)).toEqual([expect.stringContaining('they returned')])
 })
 
 describe('an open request of a run without a limit', () => {
