@@ -336,7 +336,11 @@ export const promisesOfCalls = [
   [
     'subagent: a part that is rounded up',
     ['tools/agents-of-agents'],
-    ['tool-calls/child-run.ts', 'Math.floor(left / Math.max(1, asked))', 'Math.ceil(left / Math.max(1, asked))'],
+    [
+      'tool-calls/child-run.ts',
+      'Math.floor(left / Math.max(1, agentCallCount))',
+      'Math.ceil(left / Math.max(1, agentCallCount))',
+    ],
   ],
   [
     'subagent: as many of its own as its parent',

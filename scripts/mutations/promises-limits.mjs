@@ -44,8 +44,8 @@ export const promisesOfLimits = [
     ['limits/tool-calls'],
     [
       'tool-calls/batch.ts',
-      '  if (!isRecorded && (left >= phase.calls.length || isPassed(run, phase, left))) return undefined\n',
-      '  if (isRecorded || left >= phase.calls.length || isPassed(run, phase, left)) return undefined\n',
+      '  if (!isRecorded && (remainingCalls >= phase.calls.length || isPassed(run, phase, remainingCalls))) return undefined\n',
+      '  if (isRecorded || remainingCalls >= phase.calls.length || isPassed(run, phase, remainingCalls)) return undefined\n',
     ],
   ],
   [
@@ -116,8 +116,8 @@ export const promisesOfLimits = [
     ['limits/standing-ports'],
     [
       'request/attempt.ts',
-      '  if (asked !== undefined) ask?.leaveOnFailure(waited, asked, () => answer !== undefined)\n',
-      '  if (asked instanceof Promise) asked.catch(() => undefined)\n',
+      '  if (standingAnswer !== undefined) ask?.leaveOnFailure(waited, standingAnswer, () => answer !== undefined)\n',
+      '  if (standingAnswer instanceof Promise) standingAnswer.catch(() => undefined)\n',
     ],
   ],
   [

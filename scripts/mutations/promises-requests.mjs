@@ -195,8 +195,8 @@ export const promisesOfRequests = [
     ['budget/compaction-requests'],
     [
       'request/question.ts',
-      'message: asked.message, streamError: asked.streamError',
-      'message: asked.message, streamError: null',
+      'message: outcome.message, streamError: outcome.streamError',
+      'message: outcome.message, streamError: null',
     ],
   ],
   [

@@ -23,12 +23,12 @@ export const promisesOfWaits = [
   [
     'waits: shorter than the service said',
     ['limits/service-waits'],
-    ['model/service-limit.ts', 'const wanted = Math.max(requestedMs, least)', 'const wanted = least'],
+    ['model/service-limit.ts', 'const waitForMs = Math.max(requestedMs, minMs)', 'const waitForMs = minMs'],
   ],
   [
     'waits: no longer where a service says too little for ever',
     ['limits/service-waits'],
-    ['model/service-limit.ts', 'first * 2 ** Math.min(number - 1, 10)', 'first'],
+    ['model/service-limit.ts', 'firstMs * 2 ** Math.min(number - 1, 10)', 'firstMs'],
   ],
   [
     'waits: begun anew by each process',

@@ -8,7 +8,7 @@ export const noProgressNudge: string =
   repeating + 'If you are waiting for something, wait longer inside one call, for example with `sleep 60`. ' + change
 
 /**
- * The same if a wait tool is offered. `waitTool` is its name, or undefined if there is none. With a name of four
+ * The same if a wait tool is offered. `waitTool` is its name, or undefined without one. With a name of four
  * letters, such as `Wait`, the text is as long as `noProgressNudge`: the what-if analysis estimates the tokens of one of
  * them.
  */

@@ -156,8 +156,8 @@ export class Ledger {
 
   /** Sets the limits of this ledger, not of those above it. Spent amounts remain, even above a lowered limit. */
   setLimits({ nanos = Infinity, tokens = Infinity }: Partial<LedgerLimits>): void {
-    const own = this.#lines[0]
-    if (own !== undefined) own.limits = limitsWith({ nanos, tokens })
+    const ownLine = this.#lines[0]
+    if (ownLine !== undefined) ownLine.limits = limitsWith({ nanos, tokens })
     this.queue.retryWaiting()
   }
 

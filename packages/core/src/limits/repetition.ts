@@ -35,8 +35,8 @@ export function afterCalls(
   const edits = editsAfter(before?.edits, calls)
   const errors = errorsAfter(before?.errors ?? [], calls)
   const failedEdits = calls.some(({ editedBy }) => editedBy !== undefined) ? (edits?.turns ?? 0) : 0
-  const seen = new Set(calls.map(({ error }) => error))
-  const equalErrors = Math.max(0, ...errors.flatMap(({ hash, turns }) => (seen.has(hash) ? [turns] : [])))
+  const seenErrors = new Set(calls.map(({ error }) => error))
+  const equalErrors = Math.max(0, ...errors.flatMap(({ hash, turns }) => (seenErrors.has(hash) ? [turns] : [])))
   if (edits === undefined && errors.length === 0) return undefined
   return {
     ...(edits !== undefined && { edits }),

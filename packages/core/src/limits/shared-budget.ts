@@ -101,14 +101,14 @@ function isOutdated(lease: Lease, turn: number): boolean {
   return turn < lease.turn || (turn === lease.turn && !lease.isHeld)
 }
 
-function withLease({ budget, lease: before }: Leased, lease: Lease): Leased {
+function withLease({ budget, lease: leaseBefore }: Leased, lease: Lease): Leased {
   return {
     budget: {
       ...budget,
-      leasedNanos: budget.leasedNanos + lease.nanos - before.nanos,
-      spentNanos: budget.spentNanos + lease.spentNanos - before.spentNanos,
-      unknownNanos: budget.unknownNanos + lease.unknownNanos - before.unknownNanos,
-      holders: budget.holders + Number(lease.isHeld) - Number(before.isHeld),
+      leasedNanos: budget.leasedNanos + lease.nanos - leaseBefore.nanos,
+      spentNanos: budget.spentNanos + lease.spentNanos - leaseBefore.spentNanos,
+      unknownNanos: budget.unknownNanos + lease.unknownNanos - leaseBefore.unknownNanos,
+      holders: budget.holders + Number(lease.isHeld) - Number(leaseBefore.isHeld),
     },
     lease,
   }

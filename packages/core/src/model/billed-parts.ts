@@ -35,8 +35,8 @@ export function billedParts(usage: Usage, asked: string, named: string): readonl
     parts.push({ model, usage: counts })
   }
   // Some routers include every pass in the totals.
-  const rest = differenceToTotals(usage, hasSameCounts(usage, inAll) ? inAll : inReply, hoursLeft)
-  if (rest !== undefined) parts.push({ model: fallback === '' ? asked : fallback, usage: rest })
+  const totalsPart = differenceToTotals(usage, hasSameCounts(usage, inAll) ? inAll : inReply, hoursLeft)
+  if (totalsPart !== undefined) parts.push({ model: fallback === '' ? asked : fallback, usage: totalsPart })
   return parts
 }
 
@@ -67,9 +67,9 @@ function isReplyPass({ type }: UsageIteration): boolean {
 
 /** @param hours Maximum number of tokens cached for one hour, if the pass itself does not report them. */
 function countsOf(entry: UsageIteration, hours: number): Usage {
-  const { input_tokens, output_tokens, cache_read_input_tokens: read } = entry
+  const { input_tokens, output_tokens, cache_read_input_tokens: cacheReads } = entry
   const cacheWrites = entry.cache_creation_input_tokens ?? 0
-  const counts = { ...noUsage, input_tokens, output_tokens, cache_read_input_tokens: read ?? 0 }
+  const counts = { ...noUsage, input_tokens, output_tokens, cache_read_input_tokens: cacheReads ?? 0 }
   return withCacheWrites(counts, cacheWrites, entry.cache_creation?.ephemeral_1h_input_tokens ?? hours)
 }
 
@@ -103,9 +103,9 @@ function hasSameCounts(a: Usage, b: Usage): boolean {
 
 /** The difference between the totals and the sum of the passes, plus the fees, which only the totals contain. */
 function differenceToTotals(usage: Usage, inReply: Usage, hoursLeft: number): Usage | undefined {
-  const more = plainSum(usage, inReply, -1)
+  const difference = plainSum(usage, inReply, -1)
   const { server_tool_use: served } = usage
-  if (inputTokensOf(more) + more.output_tokens === 0 && served === undefined) return undefined
-  const rest = withCacheWrites(more, more.cache_creation_input_tokens, hoursLeft)
-  return served === undefined ? rest : { ...rest, server_tool_use: served }
+  if (inputTokensOf(difference) + difference.output_tokens === 0 && served === undefined) return undefined
+  const totalsPart = withCacheWrites(difference, difference.cache_creation_input_tokens, hoursLeft)
+  return served === undefined ? totalsPart : { ...totalsPart, server_tool_use: served }
 }

@@ -10,7 +10,7 @@ export function messageContentOf(value: unknown): MessageContent {
   return content.length === 0 ? '(empty message)' : content
 }
 
-/** The content of a tool result for the model; empty if there is none. */
+/** The content of a tool result for the model; empty without content. */
 export function resultContentOf(value: unknown): string | readonly ContentBlock[] {
   return normalizedContent(value, isResultBlock)
 }

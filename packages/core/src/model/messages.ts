@@ -248,8 +248,8 @@ export function totalTokensOf(usage: Usage): number {
 /** A block in the format of the Messages API, without the fields that only its adapter can read. */
 export function withoutOrigin(block: ContentBlock): ContentBlock {
   if (!('origin' in block)) return block
-  const { origin: _, ...plain } = block
-  return plain
+  const { origin: _, ...blockWithoutOrigin } = block
+  return blockWithoutOrigin
 }
 
 /** Whether a block is a tool call. */

@@ -61,12 +61,12 @@ export interface ServiceWaitTerms {
 export function serviceWaitMs({ error, number, leftMs, key }: ServiceWaitTerms): number | undefined {
   const requestedMs = error.retryAfterMs ?? 0
   if (leftMs <= 0 || leftMs < Math.max(requestedMs, longestQuietWaitMs)) return undefined
-  const first = requestedMs > 0 ? longestQuietWaitMs : firstWaitMs
-  const least = Math.min(longestWaitMs, first * 2 ** Math.min(number - 1, 10))
-  const wanted = Math.max(requestedMs, least)
+  const firstMs = requestedMs > 0 ? longestQuietWaitMs : firstWaitMs
+  const minMs = Math.min(longestWaitMs, firstMs * 2 ** Math.min(number - 1, 10))
+  const waitForMs = Math.max(requestedMs, minMs)
   // Spreads out runs that got the same reset time.
-  const jitterMs = hashText(key, number) % Math.ceil(Math.min(2_000, wanted / 10))
-  return Math.min(leftMs, wanted + jitterMs)
+  const jitterMs = hashText(key, number) % Math.ceil(Math.min(2_000, waitForMs / 10))
+  return Math.min(leftMs, waitForMs + jitterMs)
 }
 
 /** Maximum number of waits within a time in milliseconds, based on the shortest reported wait. */

@@ -39,8 +39,8 @@ export type PermissionUpdate =
 /** Copies permission changes without unknown fields. Returns a description of the problem if they are invalid. */
 export function permissionUpdatesOf(candidate: unknown): readonly PermissionUpdate[] | string {
   if (!Array.isArray(candidate)) return 'a list is needed'
-  const read = (candidate as readonly unknown[]).map(updateOf)
-  return read.find((update) => typeof update === 'string') ?? read.filter((update) => typeof update !== 'string')
+  const entries = (candidate as readonly unknown[]).map(updateOf)
+  return entries.find((update) => typeof update === 'string') ?? entries.filter((update) => typeof update !== 'string')
 }
 
 function updateOf(candidate: unknown, index: number): PermissionUpdate | string {
@@ -53,9 +53,9 @@ function updateOf(candidate: unknown, index: number): PermissionUpdate | string 
     case 'removeRules': {
       if (!isOneOf(behavior, behaviors)) return problem(`.behavior is one of ${behaviors.join(', ')}`)
       if (!Array.isArray(rules)) return problem('.rules takes a list of { toolName, ruleContent }')
-      const read = (rules as readonly unknown[]).map(ruleOf)
-      const validRules = read.filter((rule) => rule !== undefined)
-      if (validRules.length < read.length) return problem('.rules takes a list of { toolName, ruleContent }')
+      const entries = (rules as readonly unknown[]).map(ruleOf)
+      const validRules = entries.filter((rule) => rule !== undefined)
+      if (validRules.length < entries.length) return problem('.rules takes a list of { toolName, ruleContent }')
       return { type, rules: validRules, behavior, destination }
     }
     case 'setMode':
@@ -73,8 +73,8 @@ function updateOf(candidate: unknown, index: number): PermissionUpdate | string 
 const destinations = ['session', 'localSettings', 'userSettings', 'projectSettings'] as const
 const behaviors = ['allow', 'deny', 'ask'] as const
 
-function isOneOf<T extends string>(value: unknown, validRules: readonly T[]): value is T {
-  return validRules.some((one) => one === value)
+function isOneOf<T extends string>(value: unknown, allowed: readonly T[]): value is T {
+  return allowed.some((one) => one === value)
 }
 
 function isTexts(value: unknown): value is readonly string[] {

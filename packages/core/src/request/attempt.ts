@@ -97,16 +97,18 @@ function admitAttempt(attemptContext: AttemptContext, waits: WaitCounts): Eventu
   let resources: AttemptResources = {}
   // The intent of the attempt contains its reservation: no other part of this step is read again.
   const admitted = stepFunctionOf(run, plan)<AdmitRecord>(name, async ({ signal }) => {
-    const asked = await askToAdmit(attemptContext, waits, signal)
-    if ('waits' in asked) return asked
-    resources = asked
+    const acquired = await askToAdmit(attemptContext, waits, signal)
+    if ('waits' in acquired) return acquired
+    resources = acquired
     if (ofLease === undefined) return null
-    return { outcome: grantOf(asked.funds) === undefined && asked.funds?.kind !== 'short' ? 'refused' : 'granted' }
+    return {
+      outcome: grantOf(acquired.funds) === undefined && acquired.funds?.kind !== 'short' ? 'refused' : 'granted',
+    }
   })
   releaseOnFailure(run, admitted, () => resources)
   return after(admitted, ({ value, replayed }) => {
     if (value !== null && 'waits' in value) return awaitLease(attemptContext, value.waits, waits)
-    const { ofLease: _, ...further } = waits
+    const { ofLease: _, ...nextWaits } = waits
     if (value !== null && ofLease !== undefined)
       attemptContext.asker.tell({
         type: 'budget_waited',
@@ -114,9 +116,9 @@ function admitAttempt(attemptContext: AttemptContext, waits: WaitCounts): Eventu
         waitedMs: ofLease.waitedMs,
         ...figuresOfWait(ofLease.wanted),
       })
-    return mustAskAgain(attemptContext, further, replayed)
-      ? admitAttempt(attemptContext, { ...further, admits: admits + 1 })
-      : fundAttempt(attemptContext, resources, further)
+    return mustAskAgain(attemptContext, nextWaits, replayed)
+      ? admitAttempt(attemptContext, { ...nextWaits, admits: admits + 1 })
+      : fundAttempt(attemptContext, resources, nextWaits)
   })
 }
 
@@ -180,8 +182,8 @@ function awaitLease(
       return admitAttempt(attemptContext, { ...waits, admits: admits + 1, ofLease: leaseWait })
     }
     asker.tell({ type: 'budget_waited', outcome, waitedMs: inAllMs, ...figuresOfWait(wanted) })
-    const { ofLease: _, ...further } = waits
-    return fundAttempt(attemptContext, {}, further)
+    const { ofLease: _, ...nextWaits } = waits
+    return fundAttempt(attemptContext, {}, nextWaits)
   })
 }
 
@@ -258,24 +260,24 @@ function fundAttempt(
     return result.record
   })
   releaseOnFailure(run, waited, () => ({ ...resources, funds: reserved }))
-  return after(waited, ({ value: wanted, at, durationMs, replayed }) => {
-    const { outcome, neededUsd, neededTokens, reservedUsd, reservedTokens, holders } = wanted
+  return after(waited, ({ value: fundsWanted, at, durationMs, replayed }) => {
+    const { outcome, neededUsd, neededTokens, reservedUsd, reservedTokens, holders } = fundsWanted
     const figures: FundsWanted = { neededUsd, neededTokens, reservedUsd, reservedTokens, holders }
     asker.tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...figures })
-    if (wanted.outcome === 'aborted') {
+    if (fundsWanted.outcome === 'aborted') {
       releaseResources(run, resources)
-      return { value: withoutRequest(plan, wanted.cause, undefined), at, durationMs, replayed }
+      return { value: withoutRequest(plan, fundsWanted.cause, undefined), at, durationMs, replayed }
     }
-    const further = { ...waits, funds: waits.funds + 1 }
+    const nextWaits = { ...waits, funds: waits.funds + 1 }
     // Other sessions may have returned money that the lease could not offer before.
     const isShortOfLease = reserved?.grant.isOfLease === true
-    if (mustAskAgain(attemptContext, further, replayed || isShortOfLease)) {
+    if (mustAskAgain(attemptContext, nextWaits, replayed || isShortOfLease)) {
       releaseResources(run, { ...resources, funds: reserved })
-      return admitAttempt(attemptContext, { ...further, admits: waits.admits + 1 })
+      return admitAttempt(attemptContext, { ...nextWaits, admits: waits.admits + 1 })
     }
     // If another process waited, this process has no reservation.
     return reserved === undefined
-      ? fundAttempt(attemptContext, resources, further)
+      ? fundAttempt(attemptContext, resources, nextWaits)
       : reserveStanding(attemptContext, { ...resources, funds: reserved })
   })
 }
@@ -296,28 +298,28 @@ function reserveStanding(
   const isAnswered = granted === undefined || run.ports.isRecordOnly || !usesStandingBudgets(run, plan)
   if (!isWaitOnRecord && isAnswered) return lookUpAttempt(attemptContext, resources)
   const ask = granted && new StandingBudgetRequest(run, plan, granted)
-  let asked: Eventually<StandingAnswer> | undefined
+  let standingAnswer: Eventually<StandingAnswer> | undefined
   if (!isWaitOnRecord && ask !== undefined) {
     try {
-      asked = ask.ask()
+      standingAnswer = ask.ask()
     } catch (error) {
       releaseResources(run, resources)
       throw error
     }
-    if (!(asked instanceof Promise)) return applyStandingAnswer(attemptContext, resources, asked)
+    if (!(standingAnswer instanceof Promise)) return applyStandingAnswer(attemptContext, resources, standingAnswer)
   }
   let answer: StandingAnswer | undefined
   const waited = stepFunctionOf(run, plan)<StandingWaited>(name, async ({ emit }) => {
     // Either the step is on record, or there is a grant to ask with.
     if (ask === undefined) throw new Error('a wait for standing budgets needs its grant')
-    const result = await ask.wait(Promise.resolve(asked ?? ask.ask()), emit)
+    const result = await ask.wait(Promise.resolve(standingAnswer ?? ask.ask()), emit)
     answer = result.answer
     return result.record
   })
-  if (asked !== undefined) ask?.leaveOnFailure(waited, asked, () => answer !== undefined)
+  if (standingAnswer !== undefined) ask?.leaveOnFailure(waited, standingAnswer, () => answer !== undefined)
   releaseOnFailure(run, waited, () => ({ ...resources, ...(answer?.kind === 'taken' && { standing: answer }) }))
-  return after(waited, ({ value: { outcome, cause, ...wanted }, at, durationMs, replayed }) => {
-    asker.tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...wanted })
+  return after(waited, ({ value: { outcome, cause, ...waitFigures }, at, durationMs, replayed }) => {
+    asker.tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...waitFigures })
     if (answer !== undefined) return applyStandingAnswer(attemptContext, resources, answer)
     // If another process waited, this process has no reservation.
     if (outcome !== 'aborted') return reserveStanding(attemptContext, resources, wait + 1)
@@ -446,8 +448,8 @@ function sendAttempt(
       digest: () => plan.digest(),
       intent: () => {
         if (reserved === undefined) {
-          const found = reserveRequest(run, plan)
-          reserved = found.kind === 'short' ? refusedShortage(found) : found
+          const reservedNow = reserveRequest(run, plan)
+          reserved = reservedNow.kind === 'short' ? refusedShortage(reservedNow) : reservedNow
         }
         if (reserved.reservation !== undefined) ledger.lease?.begin(reserved.reservation)
         return reserved.grant
@@ -526,6 +528,8 @@ function endOfQuestion({ name, model }: RequestPlan, attempt: number, { kind, ch
 }
 
 /** The usage as the service reported it, if it was countable. */
-function usageReportedBy(made: MadeAttempt): Usage | null {
-  return made.kind === 'answered' && made.charge.usage !== null ? made.message.usage : made.charge.usage
+function usageReportedBy(attempted: MadeAttempt): Usage | null {
+  return attempted.kind === 'answered' && attempted.charge.usage !== null
+    ? attempted.message.usage
+    : attempted.charge.usage
 }

@@ -92,8 +92,15 @@ function chargeForPasses(run: Run, bounds: RequestBounds, grant: Grant, parts: r
     figures.set(model, { usage: addUsage(before.usage, usage), nanos: before.nanos + nanosOfModel })
   }
   const { usage } = figures.get(grant.model) ?? { usage: noUsage }
-  const others = [...figures].flatMap(([model, figure]) => (model === grant.model ? [] : [{ model, ...figure }]))
-  const charge = { model: grant.model, nanos, tokens, known: true, usage, ...(others.length > 0 && { others }) }
+  const otherModels = [...figures].flatMap(([model, figure]) => (model === grant.model ? [] : [{ model, ...figure }]))
+  const charge = {
+    model: grant.model,
+    nanos,
+    tokens,
+    known: true,
+    usage,
+    ...(otherModels.length > 0 && { others: otherModels }),
+  }
   if (notes.length === 0) return charge
   const worst = unknownCharge(run, bounds, grant)
   return { ...charge, nanos: Math.max(nanos, worst.nanos), known: false, note: [...new Set(notes)].join(' ') }
@@ -167,7 +174,7 @@ export function unreservedWorstCase(run: Run, bounds: RequestBounds): Room {
 
 /** For computing bounds only. */
 function withoutServerTools(model: Model): Model {
-  return { ...modelFacts(model), maxServerToolUses: 0, extraPasses: [], call: (...asked) => model.call(...asked) }
+  return { ...modelFacts(model), maxServerToolUses: 0, extraPasses: [], call: (...args) => model.call(...args) }
 }
 
 export function noCharge(model: Model): Charge {

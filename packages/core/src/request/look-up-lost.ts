@@ -90,12 +90,12 @@ export function lookUpLostUsage(attempt: NamedAttempt, step: Run['step']): Event
   )
 }
 
-async function requestUsage(model: Model, ...asked: Parameters<LookUpUsage>): Promise<unknown> {
-  return model.lookUpUsage?.(...asked)
+async function requestUsage(model: Model, ...args: Parameters<LookUpUsage>): Promise<unknown> {
+  return model.lookUpUsage?.(...args)
 }
 
 /** The answer; undefined after the timeout, a failure or an abort of the run. */
-function answerInTime({ ports, context }: Run, asked: (signal: AbortSignal) => Promise<unknown>): Promise<unknown> {
+function answerInTime({ ports, context }: Run, lookUp: (signal: AbortSignal) => Promise<unknown>): Promise<unknown> {
   const { signal } = ports.abort
   if (signal.aborted) return Promise.resolve(undefined)
   const controller = new AbortController()
@@ -111,11 +111,11 @@ function answerInTime({ ports, context }: Run, asked: (signal: AbortSignal) => P
     }
     const cancel = context.timers.after(lookUpTimeoutMs, stopWaiting)
     signal.addEventListener('abort', stopWaiting, { once: true })
-    asked(controller.signal).then(end, () => end(undefined))
+    lookUp(controller.signal).then(end, () => end(undefined))
   })
 }
 
-/** The countable part of an answer; null if there is none. */
+/** The countable part of an answer; null if nothing can be counted. */
 function usageInAnswer(answer: unknown): LookedUpUsage | null {
   if (!isJsonObject(answer)) return null
   const { usd, usage } = answer

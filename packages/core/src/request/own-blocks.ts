@@ -149,8 +149,8 @@ function matchingBlock(place: StreamedBlock, original: unknown): ContentBlock | 
   return withId(copy, place.id)
 }
 
-function copyBlock(given: unknown): ContentBlock | undefined {
-  const copy = jsonOf(given)
+function copyBlock(original: unknown): ContentBlock | undefined {
+  const copy = jsonOf(original)
   if (!isBlock(copy)) return undefined
   return isToolUse(copy) ? withObjectInput(copy) : copy
 }

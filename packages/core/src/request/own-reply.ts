@@ -25,10 +25,10 @@ export function storeReply(value: unknown, blocks: FrozenBlocks, by: string): St
     if (typeof value !== 'object' || value === null || !('message' in value)) return undefined
     // JavaScript code may return any fields, or none.
     const { message, streamError, billed, warnings } = value as { readonly [field: string]: unknown }
-    const own = copyMessage(message, blocks, by)
+    const copy = copyMessage(message, blocks, by)
     return (
-      own && {
-        ...own,
+      copy && {
+        ...copy,
         streamError: streamError ?? undefined,
         isBillingUnknown: billed === 'unknown',
         mayBeFree: billed === 'nothing',
@@ -64,15 +64,15 @@ function copyMessage(
   if (typeof source !== 'object' || source === null) return undefined
   const { id, model, content, stop_reason: stopReason, usage } = source as { readonly [field: string]: unknown }
   if (!Array.isArray(content) || typeof usage !== 'object' || usage === null) return undefined
-  const own = blocks.messageBlocks(content)
+  const blocksCopy = blocks.messageBlocks(content)
   const ownUsage = jsonOf(usage)
-  if (own === undefined || !isJsonObject(ownUsage)) return undefined
+  if (blocksCopy === undefined || !isJsonObject(ownUsage)) return undefined
   const reportedUsage = toldUsage(ownUsage)
   const message: AssistantMessage = {
     role: 'assistant',
     id: textOr(id, ''),
     model: textOr(model, ''),
-    content: own,
+    content: blocksCopy,
     stop_reason: textOr(stopReason, null),
     usage: reportedUsage.isUsable ? reportedUsage.usage : noUsage,
     by,

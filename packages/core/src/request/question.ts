@@ -81,15 +81,15 @@ export function refusedQuestion(message: string): CompactionReply {
   return { kind: 'failed', error: error.toRecord() }
 }
 
-export function replyTo(asked: Asked): CompactionReply {
-  switch (asked.kind) {
+export function replyTo(outcome: Asked): CompactionReply {
+  switch (outcome.kind) {
     case 'answered':
-      return { kind: 'answered', message: asked.message, streamError: asked.streamError }
+      return { kind: 'answered', message: outcome.message, streamError: outcome.streamError }
     case 'aborted':
     case 'over_budget':
-      return { kind: asked.kind }
+      return { kind: outcome.kind }
     case 'failed':
     case 'overloaded':
-      return { kind: 'failed', error: asked.error }
+      return { kind: 'failed', error: outcome.error }
   }
 }

@@ -111,9 +111,9 @@ export class Questions {
   #asked = 0
   #isOver = false
 
-  constructor(of: QuestionsOptions) {
-    this.#of = of
-    this.bill = of.bill
+  constructor(options: QuestionsOptions) {
+    this.#of = options
+    this.bill = options.bill
     this.#broken = new Promise<never>((_resolve, reject) => {
       this.#breakRun = reject
     })
@@ -157,13 +157,13 @@ export class Questions {
     const plan = isBeside ? { ...alone, isBeside } : alone
     const { timeoutMs } = request
     const cutOff = timeoutMs === undefined ? undefined : new QuestionTimeout(run.context.timers, timeoutMs)
-    const times = [cutOff?.time, time].filter((each) => each !== undefined)
+    const times = [cutOff?.time, time].filter((timer) => timer !== undefined)
     const timed = { ...plan, times, ...(cutOff !== undefined && { cutOff: cutOff.signal }) }
     const asker = askerFor(bill, `${name}/retry:${childName}`, (error) =>
       this.refusals.push({ model: model.id, error }),
     )
-    const asked = await askModel(run, timed, asker).finally(() => cutOff?.end())
-    if (asked.kind === 'aborted') this.aborted ??= asked.cause
-    return replyTo(asked)
+    const outcome = await askModel(run, timed, asker).finally(() => cutOff?.end())
+    if (outcome.kind === 'aborted') this.aborted ??= outcome.cause
+    return replyTo(outcome)
   }
 }

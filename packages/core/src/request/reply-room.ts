@@ -17,9 +17,9 @@ export function capInWindow(run: Run, model: Model, wanted: number, prompt: () =
 
 /** Tokens that a window leaves next to a prompt. The uncounted part may be longer than estimated, but that reserves at most half of the room. */
 function roomNextTo(window: number, { tokens, uncountedTokens }: PromptEstimate): number {
-  const left = window - tokens - countMargin
+  const roomLeft = window - tokens - countMargin
   const doubt = Math.max(uncountedTokens * uncertainty, leastDoubt)
-  return Math.floor(left - Math.min(doubt, Math.max(0, left) / 2))
+  return Math.floor(roomLeft - Math.min(doubt, Math.max(0, roomLeft) / 2))
 }
 
 /** Tokens by which a service's count may exceed its earlier count of the same prompt: some fill in a template later. */

@@ -172,10 +172,10 @@ export function reserveRequest(
   const afterwards = reserves.map((each) => roomOn(each, worst, ifAllReturned))
   const best = longestReply(afterwards, useful, cap)
   if (best === undefined) return refused(run, bounds, worst, afterwards)
-  const short = shortage(reserves, worst, best, ahead)
+  const shortageNow = shortage(reserves, worst, best, ahead)
   // If there is nothing to wait for, the difference comes from prices that are not stable.
-  const canWait = bounds.isOptional !== true && (isBehind || short.reservedBy.holders > 0)
-  if (canWait && now !== best) return short
+  const canWait = bounds.isOptional !== true && (isBehind || shortageNow.reservedBy.holders > 0)
+  if (canWait && now !== best) return shortageNow
   if (now !== undefined) return granted(run, bounds, now, worst)
   return refused(
     run,
@@ -231,10 +231,10 @@ export function loweredGrant(run: Run, bounds: RequestBounds, grant: Grant, { us
   const worst = worstCaseByReply(run, bounds)
   const useful = Math.min(grant.maxTokens, usefulReplyTokens(run, bounds))
   const maxTokens = largestFitting(useful, grant.maxTokens, (output) => worst(output).nanos <= nanos)
-  const { isOfWindow: _, isOfLease: __, leaseOthers: ___, shared: ____, ...others } = grant
+  const { isOfWindow: _, isOfLease: __, leaseOthers: ___, shared: ____, ...grantFields } = grant
   const standing = short && { name: short.name, resetsAt: short.resetsAt }
   return {
-    ...others,
+    ...grantFields,
     ...worst(maxTokens),
     maxTokens,
     lowered: 'usd',
@@ -255,15 +255,17 @@ function refused(run: Run, bounds: RequestBounds, worst: Room, rooms: readonly R
   const currency = overBudgetGrant.currency === 'usd' ? 'nanos' : 'tokens'
   // Spending of others against the same limit is not in the figures of this run. The others are its parent, or agents that are still working.
   const isShared = run.identity.depth > 0 || (run.spent.openAgents ?? []).length > 0
-  const of = !isShared ? undefined : { of: (missing?.ledger ?? run.ports.ledger).narrowest(currency) }
+  const sharedOf = !isShared ? undefined : { sharedOf: (missing?.ledger ?? run.ports.ledger).narrowest(currency) }
   const ofShared = sharedBudgetShortage(run, bounds, worst, { tokens: 0, currency: overBudgetGrant.currency })
-  const grant = { ...overBudgetGrant, ...of, ...isOfLease(run, bounds, worst, 0), ...ofShared }
+  const grant = { ...overBudgetGrant, ...sharedOf, ...isOfLease(run, bounds, worst, 0), ...ofShared }
   return { kind: 'decided', grant, reservation: undefined }
 }
 
 function shortage(reserves: readonly HeldBack[], worst: Room, tokens: number, ahead: ReadonlySet<Line>): Shortage {
-  const short = new Set(reserves.flatMap(({ ledger, room }) => ledger.linesShortOf(plus(worst(tokens), room(tokens)))))
-  const waitedFor = [...short, ...reserves.flatMap(({ ledger }) => ledger.linesIn(ahead))]
+  const shortLines = new Set(
+    reserves.flatMap(({ ledger, room }) => ledger.linesShortOf(plus(worst(tokens), room(tokens)))),
+  )
+  const waitedFor = [...shortLines, ...reserves.flatMap(({ ledger }) => ledger.linesIn(ahead))]
   const [longest] = waitedFor.toSorted(
     (a, b) => b.reserved.nanos - a.reserved.nanos || b.reserved.tokens - a.reserved.tokens,
   )
@@ -271,7 +273,7 @@ function shortage(reserves: readonly HeldBack[], worst: Room, tokens: number, ah
   return {
     kind: 'short',
     needed: worst(tokens),
-    shortOn: [...short],
+    shortOn: [...shortLines],
     available: subtractAmounts(limits, plus(settled, reserved)),
     reservedBy: { ...reserved, holders },
   }

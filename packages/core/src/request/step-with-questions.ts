@@ -97,10 +97,10 @@ function runQuestions<T>(
     at: firstStep.at,
     durationMs: Math.max(0, end.at + end.durationMs - firstStep.at),
   })
-  const called = (): Promise<QuestionsRecord<T>> => (live ?? CallInProgress.resume(run, wholeName, caller, bill)).end()
+  const finish = (): Promise<QuestionsRecord<T>> => (live ?? CallInProgress.resume(run, wholeName, caller, bill)).end()
   // A recorded result is not computed again. In a replay that is not a resume, the step engine reports where the record ends.
   if (steps.peek(run.key(wholeName)) === 'done' || (live === undefined && !isResumed))
-    return after(step<QuestionsRecord<T>>(wholeName, called, composite), (end) => {
+    return after(step<QuestionsRecord<T>>(wholeName, finish, composite), (end) => {
       if (end.replayed) {
         restoreForAgent(run, end.value.charges)
         if (bill === undefined) enterBill(run, end.value)
@@ -108,7 +108,7 @@ function runQuestions<T>(
       }
       return ended(end)
     })
-  return called().then((record) =>
+  return finish().then((record) =>
     after(
       step<QuestionsRecord<T>>(wholeName, () => record, composite),
       ended,

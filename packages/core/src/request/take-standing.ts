@@ -57,7 +57,7 @@ export class StandingBudgetRequest {
     const { standing } = this.#run.context.settings
     if (standing === null) throw new Error('there are no standing budgets to ask')
     const { usd, leastUsd } = this.#request
-    const asked: unknown = standing.take(this.#request, {
+    const pendingAnswer: unknown = standing.take(this.#request, {
       signal: this.#ended.signal,
       onWait: (wait) => {
         this.#wait = wait
@@ -65,12 +65,12 @@ export class StandingBudgetRequest {
       },
     })
     const read = (value: unknown): StandingAnswer => validAnswer(value, { usd, leastUsd })
-    return isThenable(asked) ? Promise.resolve(asked).then(read) : read(asked)
+    return isThenable(pendingAnswer) ? Promise.resolve(pendingAnswer).then(read) : read(pendingAnswer)
   }
 
   /** Waits for the answer, reports the wait, and returns what to record. A reservation that arrives after an abort is returned. */
   async wait(
-    asked: Promise<StandingAnswer>,
+    pendingAnswer: Promise<StandingAnswer>,
     emit: Emit,
   ): Promise<{ readonly record: StandingWaited; readonly answer?: StandingAnswer }> {
     const reportWait = (isWaiting: boolean, wait: StandingWait): void => {
@@ -79,7 +79,7 @@ export class StandingBudgetRequest {
     if (this.#wait !== undefined) reportWait(true, this.#wait)
     this.#onWait = (wait) => reportWait(true, wait)
     try {
-      const answer = await this.#orUndefinedAtEnd(asked)
+      const answer = await this.#orUndefinedAtEnd(pendingAnswer)
       if (answer === undefined) {
         const cause = this.#run.ports.abort.causeNow()
         return { record: { ...this.#figuresOf(), outcome: 'aborted', ...(cause !== undefined && { cause }) } }
@@ -93,17 +93,17 @@ export class StandingBudgetRequest {
   }
 
   /** The step of a wait may fail before the answer is read. Then the wait ends, and a reservation that arrives is returned. */
-  leaveOnFailure(waited: Eventually<unknown>, asked: Eventually<StandingAnswer>, isHeard: () => boolean): void {
-    if (!(waited instanceof Promise && asked instanceof Promise)) return
+  leaveOnFailure(waited: Eventually<unknown>, pendingAnswer: Eventually<StandingAnswer>, isHeard: () => boolean): void {
+    if (!(waited instanceof Promise && pendingAnswer instanceof Promise)) return
     waited.catch(() => {
       if (isHeard()) return
       this.#ended.abort()
-      asked.then(returnReservation, () => undefined)
+      pendingAnswer.then(returnReservation, () => undefined)
     })
   }
 
   /** The answer, or undefined if the wait for it has ended. */
-  #orUndefinedAtEnd(asked: Promise<StandingAnswer>): Promise<StandingAnswer | undefined> {
+  #orUndefinedAtEnd(pendingAnswer: Promise<StandingAnswer>): Promise<StandingAnswer | undefined> {
     const { abort } = this.#run.ports
     const { cutOff } = this.#plan
     return new Promise((resolve, reject) => {
@@ -113,7 +113,7 @@ export class StandingBudgetRequest {
       }
       const end = (): void => {
         settled()
-        asked.then(returnReservation, () => undefined)
+        pendingAnswer.then(returnReservation, () => undefined)
         this.#ended.abort()
         resolve(undefined)
       }
@@ -121,7 +121,7 @@ export class StandingBudgetRequest {
       if (abort.causeNow() !== undefined || cutOff?.aborted === true) return end()
       abort.listen(listener)
       cutOff?.addEventListener('abort', end, { once: true })
-      asked.then(
+      pendingAnswer.then(
         (answer) => {
           settled()
           resolve(answer)

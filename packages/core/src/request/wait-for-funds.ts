@@ -33,18 +33,18 @@ type Waiting = RequestBounds & { readonly cutOff?: AbortSignal }
  * limit), or by the cut-off of a question.
  */
 export async function waitForFunds(run: Run, bounds: Waiting, first: Shortage, emit: Emit): Promise<FundsWaitResult> {
-  const wanted = figuresOfShortage(first)
+  const figures = figuresOfShortage(first)
   const report = (isWaiting: boolean): void => {
     if (!run.ports.isHeard()) return
-    emit({ type: 'budget_wait', isWaiting, ...wanted })
+    emit({ type: 'budget_wait', isWaiting, ...figures })
     emitFigures(run, emit, estimateRequest(run))
   }
   const waited = waitInQueue(run, bounds, first)
   report(true)
   const result = await waited
   report(false)
-  if (result.kind === 'aborted') return { record: { outcome: 'aborted', cause: result.cause, ...wanted } }
-  return { record: { outcome: result.grant.granted ? 'granted' : 'refused', ...wanted }, reserved: result }
+  if (result.kind === 'aborted') return { record: { outcome: 'aborted', cause: result.cause, ...figures } }
+  return { record: { outcome: result.grant.granted ? 'granted' : 'refused', ...figures }, reserved: result }
 }
 
 type WaitEnd = ReservedGrant | { readonly kind: 'aborted'; readonly cause: AbortCause }
@@ -54,7 +54,7 @@ function waitInQueue(run: Run, bounds: Waiting, first: Shortage): Promise<WaitEn
   const { abort, ledger, wholeLedger } = run.ports
   const { cutOff } = bounds
   return new Promise((resolve, reject) => {
-    let short = first
+    let shortage = first
     let leave = (): void => {}
     const settled = (): void => {
       abort.unlisten(listener)
@@ -67,7 +67,7 @@ function waitInQueue(run: Run, bounds: Waiting, first: Shortage): Promise<WaitEn
       resolve(result)
     }
     const listener = { onAbort: (cause: AbortCause) => end({ kind: 'aborted', cause }) }
-    const onCut = (): void => end(refusedShortage(short))
+    const onCut = (): void => end(refusedShortage(shortage))
     const cause = abort.causeNow()
     if (cause !== undefined) return listener.onAbort(cause)
     if (cutOff?.aborted === true) return onCut()
@@ -75,7 +75,7 @@ function waitInQueue(run: Run, bounds: Waiting, first: Shortage): Promise<WaitEn
       try {
         const result = reserveRequest(run, bounds, ahead)
         if (result.kind === 'short') {
-          short = result
+          shortage = result
           return { kind: 'waits', shortOn: result.shortOn }
         }
         resolve(result)

@@ -22,8 +22,8 @@ export type LeaseWaited = FundsWanted & {
 /** What a request waits for at its lease. */
 export function leaseWaited({ needed, usd, leastUsd, others }: LeaseShort, budget: string): LeaseWaited {
   const { reservedUsd, holders } = others
-  const wanted = { neededUsd: usdOf(needed.nanos), neededTokens: needed.tokens }
-  return { ...wanted, reservedUsd, reservedTokens: 0, holders, budget, usd, leastUsd }
+  const neededFigures = { neededUsd: usdOf(needed.nanos), neededTokens: needed.tokens }
+  return { ...neededFigures, reservedUsd, reservedTokens: 0, holders, budget, usd, leastUsd }
 }
 
 /** The figures of such a wait in an event. */
@@ -69,7 +69,7 @@ interface LeaseWaitEnd {
  * Waits until the lease may have enough, or until it is time to ask again. It is an idle wait: if nothing else is
  * running, the process may unload the session.
  */
-export async function waitForLease(run: Run, { key, wanted, place }: LeaseWaiting): Promise<LeaseWaitEnd> {
+export async function waitForLease(run: Run, { key, wanted: wait, place }: LeaseWaiting): Promise<LeaseWaitEnd> {
   const { steps, abort, deadline } = run.ports
   const leftMs = Math.max(1, deadline.limitMs - deadline.usedMs)
   let hasBegun = false
@@ -78,14 +78,14 @@ export async function waitForLease(run: Run, { key, wanted, place }: LeaseWaitin
     longestMs: Math.min(askAgainMs, leftMs),
     onBegin() {
       hasBegun = true
-      report(run, wanted, true)
+      report(run, wait, true)
     },
     wakeOn(wake) {
-      join(run, wanted, place, () => wake('more'))
+      join(run, wait, place, () => wake('more'))
       return () => {}
     },
   })
-  if (hasBegun) report(run, wanted, false)
+  if (hasBegun) report(run, wait, false)
   // The run's time limit may also be reached.
   abort.causeNow()
   const { outcome, waitedMs } = waited
@@ -95,7 +95,7 @@ export async function waitForLease(run: Run, { key, wanted, place }: LeaseWaitin
 /** The same for a question that may time out first. Not an idle wait, because that timer belongs to this process. */
 export function waitInProcess(
   run: Run,
-  { wanted, place, cutOff }: Omit<LeaseWaiting, 'key'> & { readonly cutOff: AbortSignal },
+  { wanted: wait, place, cutOff }: Omit<LeaseWaiting, 'key'> & { readonly cutOff: AbortSignal },
 ): Promise<LeaseWaitEnd> {
   const { abort } = run.ports
   const { timers } = run.context
@@ -109,16 +109,16 @@ export function waitInProcess(
       cancel()
       abort.unlisten(listener)
       cutOff.removeEventListener('abort', onCut)
-      report(run, wanted, false)
+      report(run, wait, false)
       resolve({ outcome, waitedMs: timers.now() - since })
     }
     const listener = { onAbort: () => end('aborted') }
     const onCut = (): void => end('woken')
-    report(run, wanted, true)
+    report(run, wait, true)
     abort.listen(listener)
     cutOff.addEventListener('abort', onCut, { once: true })
     cancel = timers.after(askAgainMs, () => end('over'))
-    join(run, wanted, place, () => end('woken'))
+    join(run, wait, place, () => end('woken'))
     if (abort.causeNow() !== undefined) end('aborted')
     else if (cutOff.aborted) onCut()
   })
@@ -129,8 +129,8 @@ function join(run: Run, { usd, leastUsd }: LeaseWaited, place: LeasePlace, wake:
   if (leave !== undefined) place.take(leave)
 }
 
-function report(run: Run, wanted: LeaseWaited, isWaiting: boolean): void {
+function report(run: Run, wait: LeaseWaited, isWaiting: boolean): void {
   if (!run.ports.isHeard()) return
-  run.emit({ type: 'budget_wait', isWaiting, ...figuresOfWait(wanted) })
+  run.emit({ type: 'budget_wait', isWaiting, ...figuresOfWait(wait) })
   emitFigures(run, run.emit, estimateRequest(run))
 }

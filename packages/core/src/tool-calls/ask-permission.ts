@@ -129,16 +129,18 @@ export function decidePermission(
   const wasAsked = earlier !== undefined
   const { precheck, ...unchecked } = request
   // The person has answered, or is asked again. The tool itself finds out whether the call can succeed.
-  const asked: PermissionRequest = wasAsked ? { ...unchecked, wasAsked } : request
+  const requestWithHistory: PermissionRequest = wasAsked ? { ...unchecked, wasAsked } : request
   // The figures before the step, as hooks get them.
   const figures = hookFigures(run)
   const { signal } = run.ports.abort
   const step = stepWithQuestions<PermissionDecision>(run, name, {
     call: (ask) =>
-      after(decideInTime(run, { ...asked, ask, figures: () => figures, signal }, inspected, earlier), (decision) =>
-        decision.behavior === 'ask' && precheck !== undefined && !wasAsked
-          ? failInstead(run, decision, precheck)
-          : decision,
+      after(
+        decideInTime(run, { ...requestWithHistory, ask, figures: () => figures, signal }, inspected, earlier),
+        (decision) =>
+          decision.behavior === 'ask' && precheck !== undefined && !wasAsked
+            ? failInstead(run, decision, precheck)
+            : decision,
       ),
     // The rules decided without the answer to their question.
     cut: () => interruptedDecision,
@@ -279,24 +281,24 @@ async function askCallback(
   const { agentPath, agentId: agentID } = run.identity
   const { signal } = run.ports.abort
   // The signal for the callback also ends when its answer is no longer awaited.
-  const over = new AbortScope()
-  const listener = { onAbort: (cause: AbortCause) => over.abort(cause) }
+  const callbackAbort = new AbortScope()
+  const listener = { onAbort: (cause: AbortCause) => callbackAbort.abort(cause) }
   run.ports.abort.listen(listener)
   const { canUseToolTimeoutMs: timeoutMs } = settings
   let cancel = (): void => undefined
-  const late = new Promise<PermissionAnswer>((resolve) => {
+  const timedOut = new Promise<PermissionAnswer>((resolve) => {
     if (timeoutMs !== Infinity)
       cancel = timers.after(timeoutMs, () => {
         resolve(lateAnswer(timeoutMs))
-        over.abort('time')
+        callbackAbort.abort('time')
       })
   })
-  const asked = async (): Promise<PermissionAnswer> => {
+  const askPersonNow = async (): Promise<PermissionAnswer> => {
     const about = withCallerOf(run, mayNeedApproval(request.tool) ? { ...request, needsApproval: true } : request)
     const suggestions = permissions.suggest?.(about) ?? []
     const cause = permissions.cause?.(about)
     const options = {
-      signal: over.signal,
+      signal: callbackAbort.signal,
       toolUseID: call.id,
       suggestions,
       decisionReason,
@@ -305,22 +307,22 @@ async function askCallback(
     }
     // The input has passed the tool's check as a JSON object.
     const input = call.input as JsonObject
-    const said = await canUseTool(call.name, input, agentPath === '' ? options : { ...options, agentID })
-    return withImpliedUpdates(answerOf(said, permissions), permissions.updatesOnAllow?.(about))
+    const callbackAnswer = await canUseTool(call.name, input, agentPath === '' ? options : { ...options, agentID })
+    return withImpliedUpdates(answerOf(callbackAnswer, permissions), permissions.updatesOnAllow?.(about))
   }
-  const answer = await Promise.race([asked().catch(failedAnswer), late])
+  const answer = await Promise.race([askPersonNow().catch(failedAnswer), timedOut])
   cancel()
   run.ports.abort.unlisten(listener)
   if (!signal.aborted) run.ports.answer?.(key, await keptAnswer(permissions, answer))
 }
 
 // Spec R-PLAN-3.
-/** The implied changes come first, unless the answer sets a mode itself. */
+/** Appends the implied changes, unless the answer sets a mode itself. */
 function withImpliedUpdates(answer: PermissionAnswer, implied: readonly PermissionUpdate[] = []): PermissionAnswer {
   if (answer.behavior !== 'allow' || implied.length === 0) return answer
-  const { updatedPermissions: earlier = [] } = answer
-  if (earlier.some(({ type }) => type === 'setMode')) return answer
-  return { ...answer, updatedPermissions: [...earlier, ...implied] }
+  const { updatedPermissions: updates = [] } = answer
+  if (updates.some(({ type }) => type === 'setMode')) return answer
+  return { ...answer, updatedPermissions: [...updates, ...implied] }
 }
 
 /** @throws HaltingError for an invalid answer: the run breaks, and no call of the message runs. */
@@ -380,9 +382,9 @@ function earlierReason({ tool }: ValidCall, earlier: PermissionDecision): string
  * Applies the rules to a call that its tool requires approval for. Only an explicit allow by a rule or person allows it.
  * `isAnswered`: a person has answered, and the answer applies.
  */
-function withApproval(earlier: unknown, reason: string, isAnswered: boolean): Eventually<PermissionDecision> {
-  const said: Eventually<unknown> = isThenable(earlier) ? Promise.resolve(earlier) : earlier
-  return after(said, (unchecked) => {
+function withApproval(rulesAnswer: unknown, reason: string, isAnswered: boolean): Eventually<PermissionDecision> {
+  const settledAnswer: Eventually<unknown> = isThenable(rulesAnswer) ? Promise.resolve(rulesAnswer) : rulesAnswer
+  return after(settledAnswer, (unchecked) => {
     const decision = decisionOf(unchecked)
     const isExplicit = fieldsOf(unchecked)?.['explicit'] === true
     if (decision.behavior !== 'allow' || (isExplicit && !isAnswered)) return decision
@@ -394,9 +396,9 @@ function withApproval(earlier: unknown, reason: string, isAnswered: boolean): Ev
  * Applies the rules to a call that its tool requires no approval for. If the rules change the input, the tool is asked
  * about the new input. If that needs approval, a person is asked about the original call.
  */
-function withApprovalOfChange(earlier: unknown, inspected: ValidCall): Eventually<unknown> {
-  const said: Eventually<unknown> = isThenable(earlier) ? Promise.resolve(earlier) : earlier
-  return after(said, (unchecked) => {
+function withApprovalOfChange(rulesAnswer: unknown, inspected: ValidCall): Eventually<unknown> {
+  const settledAnswer: Eventually<unknown> = isThenable(rulesAnswer) ? Promise.resolve(rulesAnswer) : rulesAnswer
+  return after(settledAnswer, (unchecked) => {
     const decision = decisionOf(unchecked)
     const isExplicit = fieldsOf(unchecked)?.['explicit'] === true
     if (decision.behavior !== 'allow' || decision.updatedInput === undefined || isExplicit) return unchecked

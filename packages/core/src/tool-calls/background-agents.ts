@@ -90,8 +90,8 @@ class AgentsOfRun implements AgentsBeside {
       const result = outcome?.task.result
       const hasFailed = how === 'ended' && outcome?.task.status === 'failed'
       const fields = { type: 'left', id, how, description, ...(hasFailed && { status: 'failed' as const }) } as const
-      const left = { ...fields, ...(result !== undefined && { result }) } as const
-      return { left, end: outcome?.end ?? { id, spent: null } }
+      const leftTask = { ...fields, ...(result !== undefined && { result }) } as const
+      return { left: leftTask, end: outcome?.end ?? { id, spent: null } }
     })
   }
 }

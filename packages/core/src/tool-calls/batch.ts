@@ -197,12 +197,12 @@ function runPrepared(run: Run, phase: ToolPhase, prepared: readonly PreparedCall
  * runs, so a resume with another limit keeps it. Calls that are recorded as run were allowed.
  */
 export function limitCalls(run: Run, phase: ToolPhase): Eventually<void> {
-  const left = callsLeft(run)
+  const remainingCalls = callsLeft(run)
   const name = `call_limit:${run.spent.request}`
   const isRecorded = run.isRecorded(name)
-  if (!isRecorded && (left >= phase.calls.length || isPassed(run, phase, left))) return undefined
+  if (!isRecorded && (remainingCalls >= phase.calls.length || isPassed(run, phase, remainingCalls))) return undefined
   return after(
-    run.step<number>(name, () => left),
+    run.step<number>(name, () => remainingCalls),
     ({ value }) => {
       phase.allowedCalls = value
       phase.callLimit = limitOf(run, value)
@@ -217,8 +217,8 @@ function limitOf({ context, spent }: Run, allowed: number): number {
 }
 
 /** Whether a call beyond the limit is on record, or the turn is. */
-function isPassed(run: Run, phase: ToolPhase, left: number): boolean {
-  return run.turnEnd === 'passed' || phase.callStart(left) === 'passed'
+function isPassed(run: Run, phase: ToolPhase, remainingCalls: number): boolean {
+  return run.turnEnd === 'passed' || phase.callStart(remainingCalls) === 'passed'
 }
 
 /** The result of a call beyond the limit. */
@@ -231,11 +231,11 @@ export function callLimitDraft({ spent }: Run, phase: ToolPhase): Draft | undefi
   const refused = phase.calls.length - phase.allowedCalls
   if (refused <= 0) return undefined
   const { callLimit: limit } = phase
-  const used = toolCallsTaken(spent)
+  const usedCalls = toolCallsTaken(spent)
   const signal = new StopSignal({
     reason: 'steps_limit',
     message: callLimit(limit, refused),
-    context: { used, limit, refused },
+    context: { used: usedCalls, limit, refused },
     source: 'max_tool_calls',
   })
   return draftOf('max_tool_calls', signal, { raisedBy: ['limit:tool_calls'], isOwnLimit: true })
@@ -278,12 +278,12 @@ export function enterResults(run: Run, phase: ToolPhase): void {
   }
   const { toolResults, recentTurns, toolCalls = 0 } = run.spent
   // Calls that wait for a person have no result yet, and count once they have.
-  const made = Math.min(blocks.length, phase.allowedCalls)
+  const countedCalls = Math.min(blocks.length, phase.allowedCalls)
   const looksAtTurns = looksAtRepetition(run)
   run.update({
     ...(looksAtTurns && repetitionAfter(run, phase.calls, compared)),
     toolResults: toolResults + blocks.length,
-    ...(made > 0 && { toolCalls: toolCalls + made }),
+    ...(countedCalls > 0 && { toolCalls: toolCalls + countedCalls }),
     recentTurns: looksAtTurns ? withNewest(recentTurns, turnHash(phase.calls, compared, phase.hasWaited)) : recentTurns,
     stillRunning,
   })

@@ -228,14 +228,15 @@ export function backgroundShare({ agents, toolCalls }: AgentShare): AgentShare {
 
 function equalShare(run: Run, { calls, allowedCalls }: ToolPhase): AgentShare {
   const { context, spent } = run
-  const asked = calls.filter(({ name }) => {
+  const agentCallCount = calls.filter(({ name }) => {
     const tool = calledTool(name, context)
     return tool !== undefined && isAgentTool(tool)
   }).length
-  const agents = context.settings.maxSubagents - agentsTaken(spent) - asked
+  const agents = context.settings.maxSubagents - agentsTaken(spent) - agentCallCount
   const toolCalls = callsLeft(run) - Math.min(calls.length, allowedCalls)
-  const part = (left: number): number => (left === Infinity ? left : Math.max(0, Math.floor(left / Math.max(1, asked))))
-  return { agents: asked === 0 ? 0 : part(agents), toolCalls: part(toolCalls) }
+  const part = (left: number): number =>
+    left === Infinity ? left : Math.max(0, Math.floor(left / Math.max(1, agentCallCount)))
+  return { agents: agentCallCount === 0 ? 0 : part(agents), toolCalls: part(toolCalls) }
 }
 
 /**

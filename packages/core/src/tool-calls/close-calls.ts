@@ -77,8 +77,8 @@ export function closeAbortedCalls(
       const result = (await started) ?? abortedResult(cause, 'settled')
       // No hook is called after an abort.
       const { name } = earlyStart?.call ?? call
-      const left = hasHooksAfter(run, name, result) ? withheld(result, 'aborted') : result
-      results.push(unsavedResult(run, left, lostReasons.aborted))
+      const visibleResult = hasHooksAfter(run, name, result) ? withheld(result, 'aborted') : result
+      results.push(unsavedResult(run, visibleResult, lostReasons.aborted))
     }
     return results
   })

@@ -269,14 +269,15 @@ function largeResultLimitOf(run: Run): number | undefined {
 }
 
 function shortenedResult(result: ToolResult, limit: number, whole: Whole): ToolResult {
-  const { spooled, ...shown } = result
+  const { spooled, ...visibleResult } = result
   if (spooled === undefined) {
     const content = shortened(result.content, limit, whole)
     return content === result.content ? result : { ...result, content }
   }
-  if (textLengthOf(result.content) <= limit) return { ...shown, content: withLocationOfWhole(result.content, whole) }
+  if (textLengthOf(result.content) <= limit)
+    return { ...visibleResult, content: withLocationOfWhole(result.content, whole) }
   return {
-    ...shown,
+    ...visibleResult,
     content: shortened(result.content, limit, 'savedAs' in whole ? { ...whole, isMore: true } : whole),
   }
 }

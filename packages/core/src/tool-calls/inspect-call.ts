@@ -130,8 +130,8 @@ const maxBeforeLength = 30
 // Spec R-TOOL-2b.
 /** What is wrong with arguments that are not a JSON object, where, and what was received. */
 function invalidJsonMessage(name: string, received: string): string {
-  const shown = shortenText(received, maxReceivedLength)
-  return invalidArguments(name, jsonErrorOf(received), shown, received.length)
+  const excerpt = shortenText(received, maxReceivedLength)
+  return invalidArguments(name, jsonErrorOf(received), excerpt, received.length)
 }
 
 function jsonErrorOf(received: string): JsonError {

@@ -102,8 +102,8 @@ function permit(
   inspected: ValidCall,
   hookDecision?: PermissionRequest['hookDecision'],
 ): Eventually<PreparedCall | 'pending'> {
-  const asked = requestOf(inspected)
-  const request = hookDecision === undefined ? asked : { ...asked, hookDecision }
+  const permissionRequest = requestOf(inspected)
+  const request = hookDecision === undefined ? permissionRequest : { ...permissionRequest, hookDecision }
   const precheck = precheckOf(run, inspected, phase.memos)
   const full = precheck === undefined ? request : { ...request, precheck }
   return after(decidePermission(run, inspected, full, phase.callStart(inspected.index)), (decision) =>

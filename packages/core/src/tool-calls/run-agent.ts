@@ -154,9 +154,9 @@ function identityOf({ identity }: Run, name: string, callId: string): RunIdentit
 /** Its prompt is the first message of its own transcript. */
 function agentStart(identity: RunIdentity, { prompt, until = [] }: ChildRun, now: number): RunState {
   const goal = freshGoal(until.map(specOf), 0)
-  const fresh = startState(identity, Transcript.empty(), { ...freshProgress(now), goal })
+  const initialState = startState(identity, Transcript.empty(), { ...freshProgress(now), goal })
   const message = { role: 'user', content: prompt } as const
-  return withEntry(fresh, { kind: 'user', id: entryId(fresh, 'prompt'), message, origin: 'prompt' })
+  return withEntry(initialState, { kind: 'user', id: entryId(initialState, 'prompt'), message, origin: 'prompt' })
 }
 
 function portsOfChild(run: Run, name: string, child: ChildRun, abort: AbortScope): RunPorts {
@@ -230,10 +230,10 @@ function resultOfEnding(ended: FinishedRun, child: ChildRun, output: OutputSchem
     return { status: 'done', content, isError: false, details }
   }
   const why = stopMessage(terminal)
-  const found = outputSoFar(state)
+  const outputText = outputSoFar(state)
   return {
     status: 'failed',
-    content: withNote(found === '' ? why : `${why} ${found}`),
+    content: withNote(outputText === '' ? why : `${why} ${outputText}`),
     isError: true,
     details,
     error: why,
@@ -294,20 +294,20 @@ function textsOfAgent({ transcript, startLength }: RunState): string {
 function outputSoFar(state: RunState): string {
   const texts = textsOfAgent(state)
   if (texts !== '') return lastTextOfAgent(texts, maxTextsLength)
-  const seen = state.transcript
+  const lastResult = state.transcript
     .since(state.startLength)
     .flatMap((entry) =>
       entry.kind === 'user' && typeof entry.message.content !== 'string' ? entry.message.content : [],
     )
     .findLast(isToolResult)
-  const shown =
-    typeof seen?.content === 'string'
-      ? seen.content
-      : (seen?.content ?? [])
+  const resultText =
+    typeof lastResult?.content === 'string'
+      ? lastResult.content
+      : (lastResult?.content ?? [])
           .filter(isText)
           .map(({ text }) => text)
           .join('\n')
-  return shown === '' ? '' : lastResultOfAgent(shown, maxResultLength)
+  return resultText === '' ? '' : lastResultOfAgent(resultText, maxResultLength)
 }
 
 // Spec R-RES-10b.

@@ -172,10 +172,10 @@ class WithheldCall {
   /** The full result, if this process has it. */
   fullResult(step: Eventually<StepResult<ToolResult>>): Eventually<StepResult<ToolResult>> {
     if (!this.#isClosed) return step
-    return after(step, (made) =>
-      made.value.unseen === true && this.#live !== undefined
-        ? { ...made, value: { ...this.#live, unseen: true } }
-        : made,
+    return after(step, (stepResult) =>
+      stepResult.value.unseen === true && this.#live !== undefined
+        ? { ...stepResult, value: { ...this.#live, unseen: true } }
+        : stepResult,
     )
   }
 }
@@ -220,7 +220,7 @@ export function precheckOf(
   const { tool } = call
   if (isAgentTool(tool) || tool.precheck === undefined || withholdsResults(run, call.call.name)) return undefined
   const { precheck } = tool
-  let found: Promise<string | undefined> | undefined
+  let pending: Promise<string | undefined> | undefined
   const find = async (): Promise<string | undefined> => {
     try {
       const context = new CallContext(run, call, { idempotencyKey: '', emit: run.emit, memos })
@@ -231,7 +231,7 @@ export function precheckOf(
       return undefined
     }
   }
-  return () => (found ??= find())
+  return () => (pending ??= find())
 }
 
 /** Whether a redacting hook withholds the results of a tool if the hook fails. */

@@ -79,9 +79,10 @@ export function agentTool<const Schema extends InputSchema = NoFields>(
   const { model, tools = [], inputSchema } = options
   const ownTools = tools.filter((tool) => typeof tool !== 'string')
   // The schema of `{ prompt }` accepts the input type that `InputOf` has without a schema: any object.
-  const shown = inputSchema === undefined ? { ...options, inputSchema: promptOnlySchema as unknown as Schema } : options
+  const schemaOptions =
+    inputSchema === undefined ? { ...options, inputSchema: promptOnlySchema as unknown as Schema } : options
   return {
-    ...commonFields<Schema>(shown),
+    ...commonFields<Schema>(schemaOptions),
     ...(typeof model === 'object' && { models: [model] }),
     ...(ownTools.length > 0 && { tools: ownTools }),
     ...parts,

@@ -19,10 +19,11 @@ export function coercedInput(schema: JsonObject, input: Json): Json {
 
 function coercedValue(schema: unknown, value: Json, level: number): Json {
   if (!isJsonObject(schema) || level > maxLevels) return value
-  const wanted = typesOf(schema)
-  if (wanted.length === 0) return value
-  const fitting = wanted.includes(typeOf(value)) || (wanted.includes('number') && typeof value === 'number')
-  const converted = fitting ? value : asOneOf(wanted, schema, value)
+  const expectedTypes = typesOf(schema)
+  if (expectedTypes.length === 0) return value
+  const fitting =
+    expectedTypes.includes(typeOf(value)) || (expectedTypes.includes('number') && typeof value === 'number')
+  const converted = fitting ? value : asOneOf(expectedTypes, schema, value)
   if (typeof converted === 'string') return matchingChoice(schema, converted)
   if (Array.isArray(converted)) return coercedItems(schema['items'], converted, level)
   return isJsonObject(converted) ? coercedFields(schema, converted, level) : converted
@@ -43,8 +44,8 @@ function typeOf(value: Json): string {
 }
 
 /** Converts the value to the first of the types that it clearly represents. */
-function asOneOf(wanted: readonly unknown[], schema: JsonObject, value: Json): Json {
-  for (const type of wanted) {
+function asOneOf(expectedTypes: readonly unknown[], schema: JsonObject, value: Json): Json {
+  for (const type of expectedTypes) {
     const converted = asType(type, schema, value)
     if (converted !== undefined) return converted
   }
@@ -122,8 +123,8 @@ interface Choices {
 const choicesCache = new WeakMap<readonly Json[], Choices>()
 
 function choicesOf(choices: readonly Json[]): Choices {
-  const known = choicesCache.get(choices)
-  if (known !== undefined) return known
+  const cached = choicesCache.get(choices)
+  if (cached !== undefined) return cached
   const byPlain = new Map<string, string | undefined>()
   for (const choice of choices) {
     if (typeof choice !== 'string') continue

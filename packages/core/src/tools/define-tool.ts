@@ -127,7 +127,7 @@ export function commonFields<Schema extends InputSchema>(
 const noFields: JsonObject = deepFreeze({ type: 'object' })
 
 function inputSchemaNames(name: string): Parameters<typeof jsonSchemaOf>[1] {
-  return { what: `The input schema of ${name}`, givenBy: 'as `modelSchema`' }
+  return { schemaName: `The input schema of ${name}`, givenBy: 'as `modelSchema`' }
 }
 
 function schemaForModel(name: string, input: InputSchema, modelSchema: unknown): JsonObject {

@@ -52,7 +52,7 @@ export function calledName(name: string, { toolAliases }: Pick<Named, 'toolAlias
   return toolAliases.get(name) ?? name
 }
 
-/** The tool that a call by this name runs; undefined if there is none. */
+/** The tool that a call by this name runs; undefined for an unknown name. */
 export function calledTool(name: string, named: Named): AnyTool | undefined {
   return named.tools.get(calledName(name, named))
 }

@@ -53,10 +53,13 @@ export function outputSchema<Schema extends StandardSchema>(
         : 'The output schema must be a Standard Schema, such as z.object({ … }).',
     )
   }
-  const shown =
+  const instructionSchema =
     options?.jsonSchema ??
-    jsonSchemaOf(schema, { what: 'The output schema', givenBy: 'beside it: outputSchema(schema, { jsonSchema })' })
-  return outputThatFits(shown, (value) => {
+    jsonSchemaOf(schema, {
+      schemaName: 'The output schema',
+      givenBy: 'beside it: outputSchema(schema, { jsonSchema })',
+    })
+  return outputThatFits(instructionSchema, (value) => {
     const checked = checkedBy<StandardOutput<Schema>>(schema, value)
     if (checked.valid) return { fits: true, value: checked.input }
     if (checked.isAsync === true) throw new ConfigurationError(`The output schema ${returnedPromise}.`)
@@ -83,9 +86,9 @@ export function outputThatFits<Output>(
   return {
     instruction: outputInstruction(JSON.stringify(jsonSchema)),
     check(answer) {
-      const read = jsonInAnswer(answer)
-      if ('problem' in read) return { fits: false, message: outputNotJson(headOf(read.problem, 200)) }
-      return checkedAt(check, read.value)
+      const parsed = jsonInAnswer(answer)
+      if ('problem' in parsed) return { fits: false, message: outputNotJson(headOf(parsed.problem, 200)) }
+      return checkedAt(check, parsed.value)
     },
   }
 }
@@ -113,11 +116,11 @@ function jsonInAnswer(answer: string): { readonly value: unknown } | { readonly 
 
 const fence = '```'
 
-/** The text in a code fence; undefined if there is none. Without a regular expression, which would try all pairs of line ends of a long answer. */
+/** The text in a code fence; undefined without a fence. Uses no regular expression, which would try all pairs of line ends of a long answer. */
 function textInFence(text: string): string | undefined {
   if (!text.startsWith(fence) || !text.endsWith(fence)) return undefined
   const opened = text.indexOf('\n')
-  const closed = text.length - fence.length
+  const fenceEnd = text.length - fence.length
   // The rest of the first line is the language.
-  return opened === -1 || opened > closed ? undefined : text.slice(opened, closed)
+  return opened === -1 || opened > fenceEnd ? undefined : text.slice(opened, fenceEnd)
 }

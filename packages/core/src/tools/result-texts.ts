@@ -67,11 +67,11 @@ export function omittedNote(
 ): string {
   const { characters, lines, line } = omitted
   const inLines = lines === 0 ? '' : ` (${lines} ${lines === 1 ? 'line' : 'lines'})`
-  const rest =
+  const remainder =
     'savedAs' in whole
       ? `The complete result${whole.isMore === true ? '' : ` (${length} characters)`} is in ${whole.savedAs}. ${howToRead(whole.readCall, line)}`
       : `They could not be saved: ${whole.lostBecause}. If you need them, request a smaller part.`
-  return `[... ${characters} characters${inLines} omitted. ${rest} ...]`
+  return `[... ${characters} characters${inLines} omitted. ${remainder} ...]`
 }
 
 /** The note after a result whose tool omitted the middle itself. */

@@ -64,7 +64,7 @@ export function keywordsOf(schema: JsonObject, { root, isLegacy, targets }: Sche
     enumCheck(schema['enum']),
     'const' in schema ? constCheck(schema['const']) : undefined,
   ])
-  const others = withoutUndefined([
+  const otherChecks = withoutUndefined([
     refCheck(reference, targetOf, partOf),
     ...(Array.isArray(schema['allOf']) ? schema['allOf'].map(partOf) : []),
     notCheck(schema['not'], targetOf, partOf),
@@ -73,7 +73,7 @@ export function keywordsOf(schema: JsonObject, { root, isLegacy, targets }: Sche
     listCheck(schema, partOf),
     objectCheck(schema, partOf),
   ])
-  return inSequence(firstProblems(gates), allProblems(others))
+  return inSequence(firstProblems(gates), allProblems(otherChecks))
 }
 
 /** Reports the problems of the first check that has any. */
@@ -101,12 +101,12 @@ function allProblems(checks: readonly Check[]): Check | undefined {
   }
 }
 
-function inSequence(gate: Check | undefined, others: Check | undefined): Check {
-  if (gate === undefined) return others ?? acceptAll
-  if (others === undefined) return gate
+function inSequence(gate: Check | undefined, otherChecks: Check | undefined): Check {
+  if (gate === undefined) return otherChecks ?? acceptAll
+  if (otherChecks === undefined) return gate
   return (value, validation) => {
     const problems = gate(value, validation)
-    return problems === noProblems ? others(value, validation) : problems
+    return problems === noProblems ? otherChecks(value, validation) : problems
   }
 }
 
@@ -159,10 +159,12 @@ function enumCheck(allowed: Json | undefined): Check | undefined {
   const values: readonly unknown[] = allowed
   const problem = problemOfValue(notOneOf(values.map((option) => JSON.stringify(option))))
   const simple = new Set(values.filter((option) => typeof option !== 'object' || option === null))
-  const others = values.filter((option) => typeof option === 'object' && option !== null)
+  const complexValues = values.filter((option) => typeof option === 'object' && option !== null)
   return (value, validation) => {
     const spendParts = (parts: number): boolean => spend(validation, parts * stepsPerPart)
-    return simple.has(value) || others.some((option) => isSameJson(option, value, spendParts)) ? noProblems : problem
+    return simple.has(value) || complexValues.some((option) => isSameJson(option, value, spendParts))
+      ? noProblems
+      : problem
   }
 }
 

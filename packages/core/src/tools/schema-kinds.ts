@@ -53,18 +53,18 @@ export function stringCheck(schema: JsonObject): Check | undefined {
   const { minLength, maxLength } = schema
   if (typeof minLength !== 'number' && typeof maxLength !== 'number') return undefined
   const [minimum, maximum] = [atLeast(minLength), atMost(maxLength)]
-  const short = problemOfValue(wrongLength(minimum, 'least', 'character'))
+  const tooShort = problemOfValue(wrongLength(minimum, 'least', 'character'))
   const long = problemOfValue(wrongLength(maximum, 'most', 'character'))
   return (value, validation) => {
     if (typeof value !== 'string') return noProblems
     const isShorter = value.length < minimum
     const mayBeShorter = value.length < 2 * minimum
     const mayBeLonger = value.length > maximum
-    if (isShorter || (!mayBeShorter && !mayBeLonger)) return isShorter ? short : noProblems
+    if (isShorter || (!mayBeShorter && !mayBeLonger)) return isShorter ? tooShort : noProblems
     // Counted in code points if it matters: one may have two UTF-16 units.
     if (!spend(validation, Math.min(value.length, mayBeShorter ? Infinity : maximum) * stepsPerCharacter))
       return noProblems
-    if (mayBeShorter && !hasMoreCharactersThan(value, Math.ceil(minimum) - 1)) return short
+    if (mayBeShorter && !hasMoreCharactersThan(value, Math.ceil(minimum) - 1)) return tooShort
     return mayBeLonger && hasMoreCharactersThan(value, maximum) ? long : noProblems
   }
 }
@@ -80,16 +80,16 @@ export function listCheck(schema: JsonObject, partOf: PartOf): Check | undefined
   const sizes = sizeCheck(minItems, maxItems)
   const mustDiffer = schema['uniqueItems'] === true
   // Older drafts define the first elements in `items` and the others in `additionalItems`.
-  const first = (Array.isArray(items) ? items : Array.isArray(prefixItems) ? prefixItems : []).map(partOf)
-  const others = partSchema(Array.isArray(items) ? schema['additionalItems'] : items, partOf)
-  if (sizes === undefined && !mustDiffer && first.length === 0 && others === undefined) return undefined
+  const firstItems = (Array.isArray(items) ? items : Array.isArray(prefixItems) ? prefixItems : []).map(partOf)
+  const otherItems = partSchema(Array.isArray(items) ? schema['additionalItems'] : items, partOf)
+  if (sizes === undefined && !mustDiffer && firstItems.length === 0 && otherItems === undefined) return undefined
   return (value, validation) => {
     if (!Array.isArray(value)) return noProblems
     let problems = sizes === undefined ? noProblems : sizes(value.length)
     if (mustDiffer && spend(validation, value.length * stepsPerPart))
       problems = withProblemsAt(problems, duplicateProblems(value))
     for (let index = 0; index < value.length; index++) {
-      const check = first[index] ?? others
+      const check = firstItems[index] ?? otherItems
       if (check === undefined) break
       const inside = check(value[index], validation)
       if (inside === noProblems) continue
@@ -103,9 +103,9 @@ export function listCheck(schema: JsonObject, partOf: PartOf): Check | undefined
 function sizeCheck(minItems: Json | undefined, maxItems: Json | undefined) {
   if (typeof minItems !== 'number' && typeof maxItems !== 'number') return undefined
   const [minimum, maximum] = [atLeast(minItems), atMost(maxItems)]
-  const short = problemOfValue(wrongLength(minimum, 'least', 'item'))
+  const tooShort = problemOfValue(wrongLength(minimum, 'least', 'item'))
   const long = problemOfValue(wrongLength(maximum, 'most', 'item'))
-  return (length: number) => (length < minimum ? short : length > maximum ? long : noProblems)
+  return (length: number) => (length < minimum ? tooShort : length > maximum ? long : noProblems)
 }
 
 /** Only compares values of simple types: strings, numbers, booleans and null. */
@@ -126,8 +126,8 @@ export function objectCheck(schema: JsonObject, partOf: PartOf): Check | undefin
   )
   const fields = new Map<string, Check>()
   for (const [name, part] of Object.entries(properties)) if (part !== undefined) fields.set(name, partOf(part))
-  const others = otherFields(schema, [...fields.keys()], partOf)
-  if (required.length === 0 && fields.size === 0 && others === undefined) return undefined
+  const otherFieldsCheck = otherFields(schema, [...fields.keys()], partOf)
+  if (required.length === 0 && fields.size === 0 && otherFieldsCheck === undefined) return undefined
   return (value, validation) => {
     if (!isJsonObject(value)) return noProblems
     const names = Object.keys(value)
@@ -140,7 +140,7 @@ export function objectCheck(schema: JsonObject, partOf: PartOf): Check | undefin
     }
     for (const name of names) {
       const part = value[name]
-      const check = fields.get(name) ?? others
+      const check = fields.get(name) ?? otherFieldsCheck
       if (part === undefined || check === undefined) continue
       const inside = check(part, validation)
       if (inside === noProblems) continue

@@ -42,8 +42,8 @@ const compiled = new WeakMap<JsonObject, SchemaCheck>()
  * characters count as fractions) does not fit, and that is the only reported problem.
  */
 export function compileSchema(schema: JsonObject): SchemaCheck {
-  const known = compiled.get(schema)
-  if (known !== undefined) return known
+  const cached = compiled.get(schema)
+  if (cached !== undefined) return cached
   const check = checkOf(schema)
   compiled.set(schema, check)
   return check

@@ -82,15 +82,16 @@ const targets = ['draft-2020-12', 'draft-07'] as const
 
 /** Texts for an unusable schema: its name, and how to provide a JSON Schema instead. */
 interface SchemaNames {
-  readonly what: string
+  readonly schemaName: string
   readonly givenBy: string
 }
 
 /** The JSON Schema of the input of a Standard Schema. @throws ConfigurationError when it provides none. */
 export function jsonSchemaOf(schema: StandardSchema, names: SchemaNames): JsonObject {
-  const what = `${names.what} (${schema['~standard'].vendor})`
+  const schemaName = `${names.schemaName} (${schema['~standard'].vendor})`
   const instead = `Give the JSON Schema that the model is shown ${names.givenBy}.`
-  if (!offersJsonSchema(schema)) throw new ConfigurationError(`${what} does not provide its JSON Schema. ${instead}`)
+  if (!offersJsonSchema(schema))
+    throw new ConfigurationError(`${schemaName} does not provide its JSON Schema. ${instead}`)
   let problem = ''
   for (const target of targets) {
     try {
@@ -102,7 +103,7 @@ export function jsonSchemaOf(schema: StandardSchema, names: SchemaNames): JsonOb
       problem ||= messageOf(error)
     }
   }
-  throw new ConfigurationError(`${what} cannot be converted to JSON Schema: ${problem}. ${instead}`)
+  throw new ConfigurationError(`${schemaName} cannot be converted to JSON Schema: ${problem}. ${instead}`)
 }
 
 /** Maximum number of issues reported to the model; it corrects these first. */
@@ -137,11 +138,12 @@ export function checkStandard<Output>(schema: StandardSchema<unknown, Output>, i
   if (issues === undefined) return { valid: true, input: (result as { readonly value: Output }).value }
   const all: readonly unknown[] = Array.isArray(issues) ? issues : [issues]
   const messages = all.slice(0, maxIssues).map(issueText)
-  const left = all.length - messages.length
+  const remaining = all.length - messages.length
   return {
     valid: false,
     message:
-      [...messages, ...(left > 0 ? [moreCount(left)] : [])].filter((names) => names !== '').join('; ') || doesNotMatch,
+      [...messages, ...(remaining > 0 ? [moreCount(remaining)] : [])].filter((names) => names !== '').join('; ') ||
+      doesNotMatch,
   }
 }
 

@@ -103,7 +103,7 @@ export interface CallerRights {
 export interface AgentsInBackground {
   /** Ids of the subagents. */
   readonly ids: readonly string[]
-  /** The subagent with an id; undefined if there is none. */
+  /** The subagent with an id; undefined for an unknown id. */
   find(id: string): AgentInBackground | undefined
 }
 

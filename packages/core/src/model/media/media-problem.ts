@@ -79,8 +79,8 @@ function imageProblem({ declaredType, encodedBytes, image }: MediaFacts, limits:
   // A type outside our list was allowed by the caller, and nothing else is known about it.
   const isTaken = imageTypes.includes(type) && (image !== undefined || !detectableTypes.has(type))
   if (!isTaken) {
-    const is = image === undefined ? unknownImageType(declaredType ?? 'nothing') : type
-    return unsupportedImage(is, imageTypes)
+    const actualType = image === undefined ? unknownImageType(declaredType ?? 'nothing') : type
+    return unsupportedImage(actualType, imageTypes)
   }
   if (image !== undefined && declaredType !== image.type)
     return imageTypeMismatch(declaredType ?? 'nothing', image.type)

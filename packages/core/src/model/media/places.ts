@@ -98,9 +98,9 @@ export function namedMedia(refusal: string, messages: readonly ModelMessage[]): 
   const match = placePattern.exec(refusal)
   if (match === null) return undefined
   const [turn, place] = [Number(match[1]), Number(match[2])]
-  const found = sentBlocksOf(messages, turn)[place]
-  if (found === undefined) return undefined
-  const { at, block } = found
+  const blockAtPlace = sentBlocksOf(messages, turn)[place]
+  if (blockAtPlace === undefined) return undefined
+  const { at, block } = blockAtPlace
   const part = match[3] === undefined ? undefined : Number(match[3])
   if (part === undefined) return isMedia(block) ? at : undefined
   if (block.type !== 'tool_result' || !Array.isArray(block.content)) return undefined
