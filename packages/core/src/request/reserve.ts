@@ -255,7 +255,7 @@ function refused(run: Run, bounds: RequestBounds, worst: Room, rooms: readonly R
   const currency = overBudgetGrant.currency === 'usd' ? 'nanos' : 'tokens'
   // Spending of others against the same limit is not in the figures of this run. The others are its parent, or agents that are still working.
   const isShared = run.identity.depth > 0 || (run.spent.openAgents ?? []).length > 0
-  const sharedOf = !isShared ? undefined : { sharedOf: (missing?.ledger ?? run.ports.ledger).narrowest(currency) }
+  const sharedOf = !isShared ? undefined : { of: (missing?.ledger ?? run.ports.ledger).narrowest(currency) }
   const ofShared = sharedBudgetShortage(run, bounds, worst, { tokens: 0, currency: overBudgetGrant.currency })
   const grant = { ...overBudgetGrant, ...sharedOf, ...isOfLease(run, bounds, worst, 0), ...ofShared }
   return { kind: 'decided', grant, reservation: undefined }
